@@ -1,0 +1,25 @@
+//! AES (FIPS 197) with 128- and 256-bit keys: bitsliced Rust, AES-NI, VAES in 256 and 512 bits.
+
+mod sbox;
+mod schedule;
+mod soft;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::cpu::Tier;
+use crate::kernel::UnitKernel;
+use crate::mode::xts::Xts;
+
+use soft::Soft;
+
+/// Keys AES in mode XTS with the best kernel that the CPU has and `tier` allows.
+///
+/// Both keys must be of 16 or both of 32 bytes, which the registry sees to.
+pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
+        return kernel;
+    }
+    let _ = tier;
+    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
+}

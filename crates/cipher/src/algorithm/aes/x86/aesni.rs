@@ -1,0 +1,179 @@
+//! AES-NI on 128-bit vectors: one block a register (every x86 CPU with AES instructions).
+
+use std::arch::x86_64::*;
+
+use super::Isa;
+use super::keys::{WideKey, XtsKeys};
+use super::vector::{GROUP, Vector};
+use super::xts::units;
+use crate::cpu::Tier;
+use crate::kernel::{Buffer, Run};
+
+/// Proof of AES-NI with PCLMULQDQ and SSE4.1, and whether there is AVX too.
+///
+/// The kernel is compiled twice: with AVX its instructions have three operands, which saves moves and
+/// never mixes encodings; without, it serves the small cores that have AES-NI but no AVX.
+#[derive(Clone, Copy)]
+pub(super) struct AesNi {
+    avx: bool,
+}
+
+impl Isa for AesNi {
+    const NAME: &'static str = "aes-ni";
+
+    fn new(tier: Tier) -> Option<Self> {
+        let has = is_x86_feature_detected!("aes")
+            && is_x86_feature_detected!("pclmulqdq")
+            && is_x86_feature_detected!("sse4.1");
+        let avx = is_x86_feature_detected!("avx");
+        (tier >= Tier::Aesni && has).then_some(Self { avx })
+    }
+
+    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
+        // SAFETY: `self` proves the features, and the rounds are matched.
+        unsafe {
+            match (self.avx, keys.rounds) {
+                (true, 10) => kernel_avx::<10, ENCRYPT>(keys, run, buffer),
+                (true, _) => kernel_avx::<14, ENCRYPT>(keys, run, buffer),
+                (false, 10) => kernel_sse::<10, ENCRYPT>(keys, run, buffer),
+                (false, _) => kernel_sse::<14, ENCRYPT>(keys, run, buffer),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "avx,aes,pclmulqdq")]
+unsafe fn kernel_avx<const R: usize, const ENCRYPT: bool>(
+    keys: &XtsKeys,
+    run: Run,
+    buffer: Buffer<'_>,
+) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { units::<V128, R, ENCRYPT>(keys, run, buffer) }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "sse4.1,aes,pclmulqdq")]
+unsafe fn kernel_sse<const R: usize, const ENCRYPT: bool>(
+    keys: &XtsKeys,
+    run: Run,
+    buffer: Buffer<'_>,
+) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { units::<V128, R, ENCRYPT>(keys, run, buffer) }
+}
+
+#[derive(Clone, Copy)]
+struct V128(__m128i);
+
+impl Vector for V128 {
+    const BLOCKS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm_loadu_si128(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: the trait's contract.
+        unsafe { _mm_storeu_si128(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const u8, _blocks: usize) -> Self {
+        // SAFETY: the trait's contract; one block has no part, so this is not reached.
+        unsafe { Self::load(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(self, to: *mut u8, _blocks: usize) {
+        // SAFETY: the trait's contract; one block has no part, so this is not reached.
+        unsafe { self.store(to) }
+    }
+
+    #[inline(always)]
+    unsafe fn key(key: &WideKey) -> Self {
+        // SAFETY: the trait's contract; a wide key is aligned and more than wide enough.
+        Self(unsafe { _mm_load_si128(key.0.as_ptr().cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm_xor_si128(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm_xor_si128(self.0, _mm_xor_si128(b.0, c.0)) })
+    }
+
+    #[inline(always)]
+    unsafe fn enc(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm_aesenc_si128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn enc_last(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm_aesenclast_si128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn dec(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm_aesdec_si128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn dec_last(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm_aesdeclast_si128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn first_masks(tweak: &[u8; 16]) -> [Self; GROUP] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let mut masks = [Self::load(tweak.as_ptr()); GROUP];
+            for j in 1..GROUP {
+                masks[j] = masks[j - 1].double();
+            }
+            masks
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn next_group(self) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let carry = _mm_srli_si128::<15>(self.0);
+            let reduced = _mm_clmulepi64_si128::<0>(carry, _mm_set1_epi64x(0x87));
+            Self(_mm_xor_si128(_mm_slli_si128::<1>(self.0), reduced))
+        }
+    }
+}
+
+impl V128 {
+    /// Times x: both qwords shift, and each top bit goes into the other half, the upper one reduced.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    unsafe fn double(self) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe {
+            // The sign of dword 3 to all of dword 0 and that of dword 1 to dword 2.
+            let signs = _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b00_01_00_11>(self.0));
+            let carry = _mm_and_si128(signs, _mm_setr_epi32(0x87, 0, 1, 0));
+            Self(_mm_xor_si128(_mm_add_epi64(self.0, self.0), carry))
+        }
+    }
+}

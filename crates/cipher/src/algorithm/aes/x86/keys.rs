@@ -1,0 +1,73 @@
+//! Round keys as the vector kernels load them: each key repeated over 512 bits.
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::super::schedule::{MAX_ROUND_KEYS, Schedule};
+use crate::kernel::Block;
+
+/// One round key, four times over, so that a vector of any width can load it whole.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub(super) struct WideKey(pub(super) [Block; 4]);
+
+impl Zeroize for WideKey {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Round keys in the order in which a kernel uses them.
+pub(super) type RoundKeys = [WideKey; MAX_ROUND_KEYS];
+
+/// The keys of AES-XTS. Boxed by their owner's box: they do not move, so no copies stay behind.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct XtsKeys {
+    pub(super) encrypt: RoundKeys,
+    /// For the equivalent inverse cipher (FIPS 197, 5.3.5).
+    pub(super) decrypt: RoundKeys,
+    pub(super) tweak: RoundKeys,
+    /// 10 or 14.
+    pub(super) rounds: usize,
+}
+
+impl XtsKeys {
+    /// Expands two keys of 16 or two of 32 bytes; none for other lengths.
+    pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Option<Self> {
+        if data_key.len() != tweak_key.len() || !matches!(data_key.len(), 16 | 32) {
+            return None;
+        }
+        let data = Schedule::new(data_key);
+        let tweak = Schedule::new(tweak_key);
+        let mut keys = Self {
+            encrypt: RoundKeys::default(),
+            decrypt: RoundKeys::default(),
+            tweak: RoundKeys::default(),
+            rounds: data.rounds(),
+        };
+        let last = data.rounds();
+        for (round, key) in data.keys().iter().enumerate() {
+            keys.encrypt[round] = WideKey([*key; 4]);
+            let inner = round != 0 && round != last;
+            let inverse = if inner { inv_mix_columns(key) } else { *key };
+            keys.decrypt[last - round] = WideKey([inverse; 4]);
+        }
+        for (round, key) in tweak.keys().iter().enumerate() {
+            keys.tweak[round] = WideKey([*key; 4]);
+        }
+        Some(keys)
+    }
+}
+
+/// InvMixColumns (FIPS 197, 5.3.3) on a round key, without branches or tables.
+fn inv_mix_columns(key: &Block) -> Block {
+    let double = |byte: u8| (byte << 1) ^ (0x1b * (byte >> 7));
+    let mut mixed = [0; 16];
+    for (i, out) in mixed.iter_mut().enumerate() {
+        let row = |r: usize| key[i / 4 * 4 + (i + r) % 4];
+        // 14 a + 11 b + 13 c + 9 d = 8 (a + b + c + d) + 4 (a + c) + 2 (a + b) + (b + c + d)
+        let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+        let eight = double(double(double(a ^ b ^ c ^ d)));
+        *out = eight ^ double(double(a ^ c)) ^ double(a ^ b) ^ b ^ c ^ d;
+    }
+    mixed
+}

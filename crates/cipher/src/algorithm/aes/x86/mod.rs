@@ -1,0 +1,59 @@
+//! AES on x86: XTS fused with the cipher, written once over a vector of blocks.
+
+mod aesni;
+mod keys;
+mod vaes256;
+mod vaes512;
+mod vector;
+mod xts;
+
+use crate::cpu::Tier;
+use crate::kernel::{Buffer, Run, UnitKernel};
+
+use keys::XtsKeys;
+
+/// Proof that the CPU has an instruction set, and the kernels compiled for it.
+trait Isa: Copy + Send + Sync + 'static {
+    /// Name of the kernels, as records carry it.
+    const NAME: &'static str;
+
+    /// The instruction set, if `tier` allows it and the CPU has all of it.
+    fn new(tier: Tier) -> Option<Self>;
+
+    /// Transforms the units of `buffer` in the direction that `ENCRYPT` says.
+    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>);
+}
+
+/// AES-XTS keyed for one instruction set.
+struct AesXts<I> {
+    isa: I,
+    keys: XtsKeys,
+}
+
+impl<I: Isa> UnitKernel for AesXts<I> {
+    fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.isa.xts::<true>(&self.keys, run, buffer);
+    }
+
+    fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.isa.xts::<false>(&self.keys, run, buffer);
+    }
+
+    fn name(&self) -> &'static str {
+        I::NAME
+    }
+}
+
+/// AES-XTS with the best kernel that the CPU has and `tier` allows, if there is one.
+pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
+    let keys = || XtsKeys::new(data_key, tweak_key);
+    if let Some(isa) = vaes512::Vaes512::new(tier) {
+        Some(Box::new(AesXts { isa, keys: keys()? }))
+    } else if let Some(isa) = vaes256::Vaes256::new(tier) {
+        Some(Box::new(AesXts { isa, keys: keys()? }))
+    } else if let Some(isa) = aesni::AesNi::new(tier) {
+        Some(Box::new(AesXts { isa, keys: keys()? }))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,179 @@
+//! VAES on 256-bit vectors: two blocks a register (Zen 3, Alder Lake and later).
+
+use std::arch::x86_64::*;
+
+use super::Isa;
+use super::keys::{WideKey, XtsKeys};
+use super::vector::{GROUP, Vector};
+use super::xts::units;
+use crate::cpu::Tier;
+use crate::kernel::{Buffer, Run};
+
+/// Proof of AVX2 with VAES and VPCLMULQDQ.
+#[derive(Clone, Copy)]
+pub(super) struct Vaes256(());
+
+impl Isa for Vaes256 {
+    const NAME: &'static str = "vaes-avx2";
+
+    fn new(tier: Tier) -> Option<Self> {
+        let has = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("vaes")
+            && is_x86_feature_detected!("vpclmulqdq");
+        (tier >= Tier::Avx2 && has).then_some(Self(()))
+    }
+
+    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
+        // SAFETY: `self` proves the features, and the rounds are matched.
+        unsafe {
+            match keys.rounds {
+                10 => kernel::<10, ENCRYPT>(keys, run, buffer),
+                _ => kernel::<14, ENCRYPT>(keys, run, buffer),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "avx2,vaes,vpclmulqdq")]
+unsafe fn kernel<const R: usize, const ENCRYPT: bool>(
+    keys: &XtsKeys,
+    run: Run,
+    buffer: Buffer<'_>,
+) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { units::<V256, R, ENCRYPT>(keys, run, buffer) }
+}
+
+#[derive(Clone, Copy)]
+struct V256(__m256i);
+
+/// x^7 + x^2 + x + 1, to which x^128 reduces.
+const REDUCTION: i64 = 0x87;
+
+/// `v` times `x^(8 BYTES)`, `BYTES` at most 7.
+macro_rules! times_x_bytes {
+    ($v:expr, $bytes:literal) => {{
+        let carry = _mm256_bsrli_epi128::<{ 16 - $bytes }>($v);
+        let reduced = _mm256_clmulepi64_epi128::<0>(carry, _mm256_set1_epi64x(REDUCTION));
+        _mm256_xor_si256(_mm256_bslli_epi128::<$bytes>($v), reduced)
+    }};
+}
+
+/// `v` times `x^BITS`, `BITS` from 1 to 7.
+macro_rules! times_x_bits {
+    ($v:expr, $bits:literal) => {{
+        let carry = _mm256_srli_epi64::<{ 64 - $bits }>($v);
+        let reduced = _mm256_clmulepi64_epi128::<0x01>(carry, _mm256_set1_epi64x(REDUCTION));
+        let shifted =
+            _mm256_xor_si256(_mm256_slli_epi64::<$bits>($v), _mm256_bslli_epi128::<8>(carry));
+        _mm256_xor_si256(shifted, reduced)
+    }};
+}
+
+impl Vector for V256 {
+    const BLOCKS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_loadu_si256(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: the trait's contract.
+        unsafe { _mm256_storeu_si256(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const u8, _blocks: usize) -> Self {
+        // SAFETY: the trait's contract; a part of two is one.
+        Self(unsafe { _mm256_zextsi128_si256(_mm_loadu_si128(from.cast())) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(self, to: *mut u8, _blocks: usize) {
+        // SAFETY: the trait's contract; a part of two is one.
+        unsafe { _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(self.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn key(key: &WideKey) -> Self {
+        // SAFETY: the trait's contract; a wide key is aligned and more than wide enough.
+        Self(unsafe { _mm256_load_si256(key.0.as_ptr().cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_xor_si256(self.0, _mm256_xor_si256(b.0, c.0)) })
+    }
+
+    #[inline(always)]
+    unsafe fn enc(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_aesenc_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn enc_last(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_aesenclast_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn dec(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_aesdec_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn dec_last(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_aesdeclast_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn first_masks(tweak: &[u8; 16]) -> [Self; GROUP] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let same = _mm256_broadcastsi128_si256(_mm_loadu_si128(tweak.as_ptr().cast()));
+            // Block j times x^j. A qword shift by 64 gives 0.
+            let carry = _mm256_srlv_epi64(same, _mm256_setr_epi64x(64, 64, 63, 63));
+            let reduced = _mm256_clmulepi64_epi128::<0x01>(carry, _mm256_set1_epi64x(REDUCTION));
+            let shifted = _mm256_xor_si256(
+                _mm256_sllv_epi64(same, _mm256_setr_epi64x(0, 0, 1, 1)),
+                _mm256_bslli_epi128::<8>(carry),
+            );
+            let a = _mm256_xor_si256(shifted, reduced);
+            let b = times_x_bits!(a, 2);
+            let c = times_x_bits!(a, 4);
+            let d = times_x_bits!(a, 6);
+            [
+                a,
+                b,
+                c,
+                d,
+                times_x_bytes!(a, 1),
+                times_x_bytes!(b, 1),
+                times_x_bytes!(c, 1),
+                times_x_bytes!(d, 1),
+            ]
+            .map(Self)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn next_group(self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { times_x_bytes!(self.0, 2) })
+    }
+}

@@ -1,0 +1,183 @@
+//! VAES on 512-bit vectors: four blocks a register (Ice Lake, Sapphire Rapids, Zen 4 and later).
+
+use std::arch::x86_64::*;
+
+use super::Isa;
+use super::keys::{WideKey, XtsKeys};
+use super::vector::{GROUP, Vector};
+use super::xts::units;
+use crate::cpu::Tier;
+use crate::kernel::{Buffer, Run};
+
+/// Proof of AVX-512 F, BW, DQ, VL with VAES and VPCLMULQDQ.
+#[derive(Clone, Copy)]
+pub(super) struct Vaes512(());
+
+impl Isa for Vaes512 {
+    const NAME: &'static str = "vaes-avx512";
+
+    fn new(tier: Tier) -> Option<Self> {
+        let has = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("vaes")
+            && is_x86_feature_detected!("vpclmulqdq");
+        (tier >= Tier::Avx512 && has).then_some(Self(()))
+    }
+
+    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
+        // SAFETY: `self` proves the features, and the rounds are matched.
+        unsafe {
+            match keys.rounds {
+                10 => kernel::<10, ENCRYPT>(keys, run, buffer),
+                _ => kernel::<14, ENCRYPT>(keys, run, buffer),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,vpclmulqdq")]
+unsafe fn kernel<const R: usize, const ENCRYPT: bool>(
+    keys: &XtsKeys,
+    run: Run,
+    buffer: Buffer<'_>,
+) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { units::<V512, R, ENCRYPT>(keys, run, buffer) }
+}
+
+#[derive(Clone, Copy)]
+struct V512(__m512i);
+
+/// x^7 + x^2 + x + 1, to which x^128 reduces.
+const REDUCTION: i64 = 0x87;
+
+/// `v` times `x^(8 BYTES)`, `BYTES` at most 7.
+macro_rules! times_x_bytes {
+    ($v:expr, $bytes:literal) => {{
+        let carry = _mm512_bsrli_epi128::<{ 16 - $bytes }>($v);
+        let reduced = _mm512_clmulepi64_epi128::<0>(carry, _mm512_set1_epi64(REDUCTION));
+        _mm512_xor_si512(_mm512_bslli_epi128::<$bytes>($v), reduced)
+    }};
+}
+
+impl Vector for V512 {
+    const BLOCKS: usize = 4;
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_loadu_si512(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: the trait's contract.
+        unsafe { _mm512_storeu_si512(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part(from: *const u8, blocks: usize) -> Self {
+        // SAFETY: the trait's contract; lanes that the mask leaves out are not touched.
+        Self(unsafe { _mm512_maskz_loadu_epi64(mask(blocks), from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn store_part(self, to: *mut u8, blocks: usize) {
+        // SAFETY: the trait's contract; lanes that the mask leaves out are not touched.
+        unsafe { _mm512_mask_storeu_epi64(to.cast(), mask(blocks), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn key(key: &WideKey) -> Self {
+        // SAFETY: the trait's contract; a wide key has the size and alignment of the vector.
+        Self(unsafe { _mm512_load_si512(key.0.as_ptr().cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_ternarylogic_epi64::<0x96>(self.0, b.0, c.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn enc(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_aesenc_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn enc_last(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_aesenclast_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn dec(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_aesdec_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn dec_last(self, key: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_aesdeclast_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn first_masks(tweak: &[u8; 16]) -> [Self; GROUP] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let reduction = _mm512_set1_epi64(REDUCTION);
+            let same = _mm512_broadcast_i64x2(_mm_loadu_si128(tweak.as_ptr().cast()));
+            // Block j times x^j. A qword shift by 64 gives 0.
+            let left = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
+            let right = _mm512_setr_epi64(64, 64, 63, 63, 62, 62, 61, 61);
+            let carry = _mm512_srlv_epi64(same, right);
+            let a = _mm512_ternarylogic_epi64::<0x96>(
+                _mm512_sllv_epi64(same, left),
+                _mm512_bslli_epi128::<8>(carry),
+                _mm512_clmulepi64_epi128::<0x01>(carry, reduction),
+            );
+            let carry = _mm512_srli_epi64::<60>(a);
+            let b = _mm512_ternarylogic_epi64::<0x96>(
+                _mm512_slli_epi64::<4>(a),
+                _mm512_bslli_epi128::<8>(carry),
+                _mm512_clmulepi64_epi128::<0x01>(carry, reduction),
+            );
+            let (c, d) = (times_x_bytes!(a, 1), times_x_bytes!(b, 1));
+            [
+                a,
+                b,
+                c,
+                d,
+                times_x_bytes!(a, 2),
+                times_x_bytes!(b, 2),
+                times_x_bytes!(c, 2),
+                times_x_bytes!(d, 2),
+            ]
+            .map(Self)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn next_group(self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { times_x_bytes!(self.0, 4) })
+    }
+}
+
+/// Mask of the qwords of the first `blocks` blocks.
+#[inline(always)]
+fn mask(blocks: usize) -> __mmask8 {
+    (1u8 << (2 * blocks)) - 1
+}

@@ -1,0 +1,3 @@
+//! The algorithms, each with its kernels by instruction set.
+
+pub(crate) mod aes;

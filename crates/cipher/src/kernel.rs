@@ -1,0 +1,122 @@
+//! The two seams inside the crate: block ciphers below the modes, unit kernels above them.
+
+use std::ops::Range;
+
+use crate::sector::Layout;
+
+/// Bytes of a cipher block; every algorithm here has 128-bit blocks.
+pub(crate) const BLOCK: usize = 16;
+
+/// One cipher block.
+pub(crate) type Block = [u8; BLOCK];
+
+/// A keyed block cipher on one instruction set, at its best with many blocks per call.
+///
+/// This is all that an algorithm must supply to get every mode.
+pub(crate) trait BlockCipher: Send + Sync {
+    /// Blocks per call that keep the kernel busy; modes call with multiples of it where they can.
+    const PARALLEL: usize;
+
+    /// Encrypts each block where it lies; any number of them.
+    fn encrypt_blocks(&self, blocks: &mut [Block]);
+
+    /// Decrypts each block where it lies; any number of them.
+    fn decrypt_blocks(&self, blocks: &mut [Block]);
+
+    /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
+    fn name(&self) -> &'static str;
+}
+
+/// A keyed mode over a keyed algorithm: transforms runs of whole data units.
+///
+/// Callers have checked the layout and that the buffer holds whole units.
+pub(crate) trait UnitKernel: Send + Sync {
+    /// Encrypts the units of `buffer`.
+    fn encrypt_units(&self, run: Run, buffer: Buffer<'_>);
+
+    /// Decrypts the units of `buffer`.
+    fn decrypt_units(&self, run: Run, buffer: Buffer<'_>);
+
+    /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
+    fn name(&self) -> &'static str;
+}
+
+/// Where a run of data units lies in the sequence of tweaks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    /// Tweak number of the first unit. The sequence is 128 bits wide, as in IEEE 1619; callers of
+    /// the public interface start it within the low 64.
+    pub(crate) first: u128,
+    /// Unit length and tweak step.
+    pub(crate) layout: Layout,
+}
+
+impl Run {
+    /// The same run, `units` data units further on.
+    pub(crate) fn after(self, units: usize) -> Self {
+        let steps = (units as u128).wrapping_mul(u128::from(self.layout.tweak_step));
+        Self { first: self.first.wrapping_add(steps), ..self }
+    }
+}
+
+/// Source and destination of a transform: one slice, or two of equal length.
+pub(crate) struct Buffer<'a>(Memory<'a>);
+
+enum Memory<'a> {
+    InPlace(&'a mut [u8]),
+    Apart { src: &'a [u8], dst: &'a mut [u8] },
+}
+
+impl<'a> Buffer<'a> {
+    /// Results replace the input.
+    pub(crate) fn in_place(data: &'a mut [u8]) -> Self {
+        Self(Memory::InPlace(data))
+    }
+
+    /// Results go from `src` to `dst`; panics unless they are of one length.
+    pub(crate) fn apart(src: &'a [u8], dst: &'a mut [u8]) -> Self {
+        assert_eq!(src.len(), dst.len(), "source and destination differ");
+        Self(Memory::Apart { src, dst })
+    }
+
+    /// Bytes to transform.
+    pub(crate) fn len(&self) -> usize {
+        self.src().len()
+    }
+
+    /// The input; once written through [`Self::dst`], an in-place input is gone.
+    pub(crate) fn src(&self) -> &[u8] {
+        match &self.0 {
+            Memory::InPlace(data) => data,
+            Memory::Apart { src, .. } => src,
+        }
+    }
+
+    /// The output.
+    pub(crate) fn dst(&mut self) -> &mut [u8] {
+        match &mut self.0 {
+            Memory::InPlace(data) => data,
+            Memory::Apart { dst, .. } => dst,
+        }
+    }
+
+    /// The part of the buffer in `range`.
+    pub(crate) fn part(&mut self, range: Range<usize>) -> Buffer<'_> {
+        match &mut self.0 {
+            Memory::InPlace(data) => Buffer::in_place(&mut data[range]),
+            Memory::Apart { src, dst } => Buffer::apart(&src[range.clone()], &mut dst[range]),
+        }
+    }
+
+    /// Start of the input and of the output, each valid for [`Self::len`] bytes while the buffer is
+    /// borrowed. They are equal or do not overlap.
+    pub(crate) fn pointers(&mut self) -> (*const u8, *mut u8) {
+        match &mut self.0 {
+            Memory::InPlace(data) => {
+                let start = data.as_mut_ptr();
+                (start.cast_const(), start)
+            }
+            Memory::Apart { src, dst } => (src.as_ptr(), dst.as_mut_ptr()),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Disk ciphers and modes, with one kernel per instruction set chosen once at run time.
+//!
+//! The way in is the registry: [`find`] a [`CipherInfo`] by name, give it a key, a [`Layout`] and a
+//! [`Tier`], and get a [`SectorCipher`] that transforms runs of whole data units.
+//!
+//! ```
+//! use cryptbench_cipher::{Layout, find, tier};
+//!
+//! let info = find("aes-256-xts")?;
+//! let cipher = info.with_key(&[7; 64], Layout::SECTOR_512, tier()?)?;
+//! let mut data = vec![0; 8 * 512];
+//! cipher.encrypt_in_place(256, &mut data);
+//! cipher.decrypt_in_place(256, &mut data);
+//! assert!(data.iter().all(|&byte| byte == 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Inside, a new algorithm supplies a [`kernel::BlockCipher`] ("so many blocks at once, in my preferred
+//! width") and gets XTS from [`mode::xts`]; an algorithm that can do better supplies its own
+//! [`kernel::UnitKernel`] with the mode fused in, as AES does on x86.
+
+mod algorithm;
+mod cascade;
+mod cpu;
+mod error;
+mod kernel;
+mod mode;
+mod registry;
+mod sector;
+
+pub use cpu::{CpuError, Tier, tier};
+pub use error::CipherError;
+pub use registry::{CipherInfo, ciphers, find};
+pub use sector::{Layout, SectorCipher};

@@ -1,0 +1,3 @@
+//! Modes of operation over any [`crate::kernel::BlockCipher`].
+
+pub(crate) mod xts;

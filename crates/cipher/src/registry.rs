@@ -1,0 +1,143 @@
+//! The tables of ciphers: one line for each algorithm, one for each cipher or cascade.
+
+use crate::algorithm::aes;
+use crate::cascade::Cascade;
+use crate::cpu::Tier;
+use crate::error::CipherError;
+use crate::kernel::UnitKernel;
+use crate::sector::{Layout, SectorCipher, Sectors};
+
+/// Keys an algorithm for XTS: data key, tweak key, highest tier to use.
+type KeyXts = fn(&[u8], &[u8], Tier) -> Box<dyn UnitKernel>;
+
+/// An algorithm with a key length, and how to key it in each mode.
+struct Algorithm {
+    /// Bytes of one key.
+    key_bytes: usize,
+    xts: KeyXts,
+}
+
+static AES_128: Algorithm = Algorithm { key_bytes: 16, xts: aes::xts };
+static AES_256: Algorithm = Algorithm { key_bytes: 32, xts: aes::xts };
+
+/// A cipher of the registry: algorithms in a mode.
+pub struct CipherInfo {
+    /// Name on the command line and in records, such as `aes-256-xts`.
+    pub name: &'static str,
+    /// Name for people, such as `AES-256-XTS`.
+    pub label: &'static str,
+    /// Bytes of the whole key: in XTS the data keys of all stages in encryption order, then their
+    /// tweak keys in the same order (VeraCrypt's key area; for one stage, that of IEEE 1619).
+    pub key_bytes: usize,
+    /// Stages in encryption order; one, or a cascade.
+    stages: &'static [&'static Algorithm],
+}
+
+static CIPHERS: &[CipherInfo] = &[
+    CipherInfo::xts("aes-128-xts", "AES-128-XTS", &[&AES_128]),
+    CipherInfo::xts("aes-256-xts", "AES-256-XTS", &[&AES_256]),
+];
+
+/// Every cipher and cascade, in the order in which lists should show them.
+#[must_use]
+pub fn ciphers() -> &'static [CipherInfo] {
+    CIPHERS
+}
+
+/// The cipher called `name`, case-sensitively.
+///
+/// # Errors
+/// [`CipherError::Unknown`], which lists the known names.
+pub fn find(name: &str) -> Result<&'static CipherInfo, CipherError> {
+    ciphers().iter().find(|info| info.name == name).ok_or_else(|| CipherError::Unknown {
+        name: name.to_owned(),
+        known: ciphers().iter().map(|info| info.name).collect(),
+    })
+}
+
+impl CipherInfo {
+    const fn xts(
+        name: &'static str,
+        label: &'static str,
+        stages: &'static [&'static Algorithm],
+    ) -> Self {
+        let mut key_bytes = 0;
+        let mut stage = 0;
+        while stage < stages.len() {
+            key_bytes += 2 * stages[stage].key_bytes;
+            stage += 1;
+        }
+        Self { name, label, key_bytes, stages }
+    }
+
+    /// The cipher under `key`, with the best kernel that the CPU has and `tier` allows.
+    ///
+    /// Equal halves of an XTS key are accepted: volumes decide about their keys, not the cipher.
+    ///
+    /// # Errors
+    /// [`CipherError::KeyLength`], [`CipherError::DataUnit`], [`CipherError::TweakStep`].
+    pub fn with_key(
+        &self,
+        key: &[u8],
+        layout: Layout,
+        tier: Tier,
+    ) -> Result<Box<dyn SectorCipher>, CipherError> {
+        let layout = layout.checked()?;
+        if key.len() != self.key_bytes {
+            return Err(CipherError::KeyLength {
+                cipher: self.name,
+                expected: self.key_bytes,
+                actual: key.len(),
+            });
+        }
+        let (mut data_keys, mut tweak_keys) = key.split_at(key.len() / 2);
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for algorithm in self.stages {
+            let (data_key, tweak_key);
+            (data_key, data_keys) = data_keys.split_at(algorithm.key_bytes);
+            (tweak_key, tweak_keys) = tweak_keys.split_at(algorithm.key_bytes);
+            stages.push((algorithm.xts)(data_key, tweak_key, tier));
+        }
+        let kernel = match stages.pop() {
+            Some(only) if stages.is_empty() => only,
+            last => {
+                stages.extend(last);
+                Box::new(Cascade::new(stages))
+            }
+        };
+        Ok(Box::new(Sectors::new(layout, kernel)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cascade_is_its_stages_one_after_another() {
+        static STAGES: [&Algorithm; 2] = [&AES_256, &AES_128];
+        let both = CipherInfo::xts("test", "test", &STAGES);
+        assert_eq!(both.key_bytes, 96);
+        let key: Vec<u8> = (0..96).collect();
+        // Data keys in encryption order, then tweak keys in encryption order.
+        let first = [&key[..32], &key[48..80]].concat();
+        let second = [&key[32..48], &key[80..]].concat();
+        for data_unit in [512, 4096, 16384] {
+            let layout = Layout { data_unit, tweak_step: 3 };
+            let plain: Vec<u8> = (0..5 * 16384).map(|i| (i * 7 / 3) as u8).collect();
+            let tier = Tier::Soft;
+            let mut expected = plain.clone();
+            let first = CIPHERS[1].with_key(&first, layout, tier).unwrap();
+            first.encrypt_in_place(9, &mut expected);
+            let second = CIPHERS[0].with_key(&second, layout, tier).unwrap();
+            second.encrypt_in_place(9, &mut expected);
+
+            let cascade = both.with_key(&key, layout, tier).unwrap();
+            let mut apart = vec![0; plain.len()];
+            cascade.encrypt(9, &plain, &mut apart);
+            assert_eq!(apart, expected);
+            cascade.decrypt_in_place(9, &mut apart);
+            assert_eq!(apart, plain);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What the rest of the program sees: a keyed cipher over runs of whole data units.
+
+use crate::error::CipherError;
+use crate::kernel::{BLOCK, Buffer, Run, UnitKernel};
+
+/// How a surface is cut into data units, and how their tweaks count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Bytes under one tweak: a multiple of 16, at most 2^20 cipher blocks (IEEE 1619-2018, 5.1).
+    pub data_unit: usize,
+    /// Difference between the tweak numbers of neighbouring data units.
+    pub tweak_step: u64,
+}
+
+impl Layout {
+    /// 512-byte units counted one by one: TrueCrypt, VeraCrypt, LUKS1, LUKS2 by default.
+    pub const SECTOR_512: Self = Self { data_unit: 512, tweak_step: 1 };
+    /// LUKS2 with 4096-byte sectors: tweaks still count 512-byte sectors, so they go 0, 8, 16 ...
+    pub const LUKS2_4096: Self = Self { data_unit: 4096, tweak_step: 8 };
+
+    /// This layout, if a cipher can work with it.
+    pub(crate) fn checked(self) -> Result<Self, CipherError> {
+        let bytes = self.data_unit;
+        if bytes == 0 || !bytes.is_multiple_of(BLOCK) || bytes / BLOCK > 1 << 20 {
+            return Err(CipherError::DataUnit { bytes });
+        }
+        if self.tweak_step == 0 {
+            return Err(CipherError::TweakStep);
+        }
+        Ok(self)
+    }
+}
+
+/// A keyed cipher over runs of whole data units.
+///
+/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, taken as a little-endian
+/// 16-byte number. `first_unit` is thus a tweak number: with [`Layout::LUKS2_4096`] it counts
+/// 512-byte sectors.
+///
+/// # Panics
+/// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst` differ
+/// in length: both are mistakes of the caller, as with `copy_from_slice`.
+pub trait SectorCipher: Send + Sync {
+    /// Bytes under one tweak.
+    fn data_unit(&self) -> usize;
+    /// Encrypts `src` into `dst`.
+    fn encrypt(&self, first_unit: u64, src: &[u8], dst: &mut [u8]);
+    /// Encrypts `data` where it lies.
+    fn encrypt_in_place(&self, first_unit: u64, data: &mut [u8]);
+    /// Decrypts `src` into `dst`.
+    fn decrypt(&self, first_unit: u64, src: &[u8], dst: &mut [u8]);
+    /// Decrypts `data` where it lies.
+    fn decrypt_in_place(&self, first_unit: u64, data: &mut [u8]);
+    /// The kernel that really runs, such as `vaes-avx512`, `aes-ni` or `soft`.
+    fn tier(&self) -> &'static str;
+}
+
+/// The one implementation of [`SectorCipher`]: any keyed kernel under a checked layout.
+pub(crate) struct Sectors {
+    layout: Layout,
+    kernel: Box<dyn UnitKernel>,
+}
+
+impl Sectors {
+    /// `layout` must come from [`Layout::checked`].
+    pub(crate) fn new(layout: Layout, kernel: Box<dyn UnitKernel>) -> Self {
+        Self { layout, kernel }
+    }
+
+    fn run(&self, first_unit: u64, buffer: &Buffer<'_>) -> Run {
+        assert!(
+            buffer.len().is_multiple_of(self.layout.data_unit),
+            "a buffer of {} bytes is no whole number of {}-byte data units",
+            buffer.len(),
+            self.layout.data_unit
+        );
+        Run { first: u128::from(first_unit), layout: self.layout }
+    }
+
+    fn encrypt_buffer(&self, first_unit: u64, buffer: Buffer<'_>) {
+        self.kernel.encrypt_units(self.run(first_unit, &buffer), buffer);
+    }
+
+    fn decrypt_buffer(&self, first_unit: u64, buffer: Buffer<'_>) {
+        self.kernel.decrypt_units(self.run(first_unit, &buffer), buffer);
+    }
+}
+
+impl SectorCipher for Sectors {
+    fn data_unit(&self) -> usize {
+        self.layout.data_unit
+    }
+
+    fn encrypt(&self, first_unit: u64, src: &[u8], dst: &mut [u8]) {
+        self.encrypt_buffer(first_unit, Buffer::apart(src, dst));
+    }
+
+    fn encrypt_in_place(&self, first_unit: u64, data: &mut [u8]) {
+        self.encrypt_buffer(first_unit, Buffer::in_place(data));
+    }
+
+    fn decrypt(&self, first_unit: u64, src: &[u8], dst: &mut [u8]) {
+        self.decrypt_buffer(first_unit, Buffer::apart(src, dst));
+    }
+
+    fn decrypt_in_place(&self, first_unit: u64, data: &mut [u8]) {
+        self.decrypt_buffer(first_unit, Buffer::in_place(data));
+    }
+
+    fn tier(&self) -> &'static str {
+        self.kernel.name()
+    }
+}

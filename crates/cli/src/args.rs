@@ -1,0 +1,131 @@
+//! The command line: what can be said, without any effect of its own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use cryptbench_runner::EngineChoice;
+
+use crate::exit;
+use crate::units::{bytes, duration, percent};
+
+/// What does disk encryption cost, on my hardware, and which system and cipher should I take?
+#[derive(Debug, Parser)]
+#[command(name = "cryptbench", version, max_term_width = 100, after_long_help = exit::HELP)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure plain against encrypted storage in a directory and say what encryption costs
+    Run(RunArgs),
+    /// Make the report of a run again from its record alone
+    Report(ReportArgs),
+    /// List the encryption systems, and why one is not available here
+    Systems,
+    /// List the ciphers and the CPU features that they use
+    Ciphers(CiphersArgs),
+    /// List the workload profiles, or print one
+    Profiles(ProfilesArgs),
+    /// Remove what killed runs left behind
+    Cleanup,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    /// A directory on the disk to be measured, or a scratch file to be created there
+    #[arg(default_value = ".")]
+    pub target: PathBuf,
+    /// Measure this system (repeatable; see `cryptbench systems`)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub system: Vec<String>,
+    /// Measure this cipher (repeatable; see `cryptbench ciphers --list`)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub cipher: Vec<String>,
+    /// Measure only this data unit, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
+    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    pub data_unit: Vec<u32>,
+    /// A workload profile: a name from `cryptbench profiles`, or a TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
+    pub profile: String,
+    /// Time that the whole run may take
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub budget: Duration,
+    /// Measured time of one trial [default: from the budget]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub trial: Option<Duration>,
+    /// Stop a workload when its intervals are this narrow to each side
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
+    pub precision: f64,
+    /// Most pairs per workload
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub max_pairs: u32,
+    /// Size of the scratch file [default: from device size and free space]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub size: Option<u64>,
+    /// Seed of the schedule; the same seed repeats the order of trials and the offsets
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// What carries the requests
+    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
+    pub engine: EngineArg,
+    /// Go through the page cache even where direct I/O works
+    #[arg(long)]
+    pub buffered: bool,
+    /// Directory for record.json and report.html [default: a new one under the user's data directory]
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print the record as JSON on standard output instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, no table: only the verdict
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum EngineArg {
+    /// io_uring, or threads where it is denied
+    Auto,
+    /// io_uring or an error
+    Uring,
+    /// One thread per request in flight
+    Threads,
+}
+
+impl From<EngineArg> for EngineChoice {
+    fn from(arg: EngineArg) -> Self {
+        match arg {
+            EngineArg::Auto => Self::Auto,
+            EngineArg::Uring => Self::Uring,
+            EngineArg::Threads => Self::Threads,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ReportArgs {
+    /// A record.json, or the directory of a run
+    pub record: PathBuf,
+    /// Where to write the page [default: report.html beside the record]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the record with newly derived results as JSON, write no page
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CiphersArgs {
+    /// List them (the only thing that this command does so far)
+    #[arg(long)]
+    pub list: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ProfilesArgs {
+    /// Print this profile's file, to start one of your own from
+    pub name: Option<String>,
+}

@@ -1,0 +1,31 @@
+//! `cryptbench`: arguments become a plan, results become text and exit codes; nothing else.
+
+mod args;
+mod exit;
+mod lists;
+mod progress;
+mod report;
+mod run;
+mod units;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match args.command {
+        Command::Run(args) => run::run(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Systems => lists::systems(),
+        Command::Ciphers(args) => lists::ciphers(&args),
+        Command::Profiles(args) => lists::profiles(&args),
+        Command::Cleanup => lists::cleanup(),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => exit::explain(&error),
+    }
+}

@@ -1,0 +1,156 @@
+//! What a run shows on standard error while it goes on.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use cryptbench_runner::{Event, Observer};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Shows the events of a run: a moving line on a terminal, a line now and then elsewhere, or
+/// nothing.
+pub enum Progress {
+    Terminal(Live),
+    Log(Log),
+    Silent,
+}
+
+impl Progress {
+    pub fn new(quiet: bool) -> Self {
+        if quiet {
+            Self::Silent
+        } else if std::io::stderr().is_terminal() {
+            Self::Terminal(Live::new())
+        } else {
+            Self::Log(Log::default())
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn event(&mut self, event: Event<'_>) {
+        match self {
+            Self::Terminal(live) => live.show(&event),
+            Self::Log(log) => log.show(&event),
+            Self::Silent => {}
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Self::Terminal(live) = self {
+            live.bar.finish_and_clear();
+        }
+    }
+}
+
+/// Two lines that are drawn again: what runs now, and the newest estimate.
+pub struct Live {
+    bar: ProgressBar,
+    estimate: String,
+}
+
+impl Live {
+    fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(8));
+        let style = ProgressStyle::with_template("{bar:16} {msg}")
+            .expect("the template is well-formed")
+            .progress_chars("█▌░");
+        bar.set_style(style);
+        Self { bar, estimate: String::new() }
+    }
+
+    fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Planned { plan, target } => {
+                self.bar.println(format!(
+                    "{} workloads x {} arms in {}, at most {}; Ctrl-C keeps what was measured.",
+                    plan.workloads.len(),
+                    plan.arms.len(),
+                    target.directory,
+                    clock(Duration::from_secs_f64(plan.budget_s)),
+                ));
+            }
+            Event::Filling { done, total } => {
+                self.bar.set_length(*total);
+                self.bar.set_position(*done);
+                self.bar.set_message(format!(
+                    "filling the scratch file: {} of {} MiB",
+                    done >> 20,
+                    total >> 20
+                ));
+            }
+            Event::Trial { workload, arm, block, elapsed, budget } => {
+                self.bar.set_length(budget.as_millis() as u64);
+                self.bar.set_position(elapsed.as_millis() as u64);
+                self.bar.set_message(format!(
+                    "{} left, {}: {workload}, {arm}\n{}",
+                    clock(budget.saturating_sub(*elapsed)),
+                    block.map_or("warming up".to_owned(), |b| format!("pair {}", b + 1)),
+                    self.estimate
+                ));
+            }
+            Event::Estimate { workload, arm, kept, low, high } => {
+                self.estimate = estimate(workload, arm, *kept, *low, *high);
+            }
+            Event::Note(note) => self.bar.println(format!("Note: {note}")),
+        }
+    }
+}
+
+/// A line now and then, for logs.
+#[derive(Default)]
+pub struct Log {
+    last: Option<Instant>,
+    estimate: String,
+}
+
+impl Log {
+    const EVERY: Duration = Duration::from_secs(15);
+
+    fn show(&mut self, event: &Event<'_>) {
+        let due = self.last.is_none_or(|t| t.elapsed() >= Self::EVERY);
+        match event {
+            Event::Planned { plan, target } => eprintln!(
+                "cryptbench: {} workloads x {} arms in {}, at most {}",
+                plan.workloads.len(),
+                plan.arms.len(),
+                target.directory,
+                clock(Duration::from_secs_f64(plan.budget_s)),
+            ),
+            Event::Trial { workload, arm, elapsed, budget, .. } if due => {
+                self.last = Some(Instant::now());
+                eprintln!(
+                    "cryptbench: {} of {}: {workload}, {arm}{}{}",
+                    clock(*elapsed),
+                    clock(*budget),
+                    if self.estimate.is_empty() { "" } else { "; " },
+                    self.estimate
+                );
+            }
+            Event::Filling { done, total } if due => {
+                self.last = Some(Instant::now());
+                eprintln!("cryptbench: filling, {} of {} MiB", done >> 20, total >> 20);
+            }
+            Event::Estimate { workload, arm, kept, low, high } => {
+                self.estimate = estimate(workload, arm, *kept, *low, *high);
+            }
+            Event::Note(note) => eprintln!("cryptbench: note: {note}"),
+            _ => {}
+        }
+    }
+}
+
+fn estimate(workload: &str, arm: &str, kept: f64, low: f64, high: f64) -> String {
+    format!(
+        "so far {arm} keeps {:.0} % [{:.0}, {:.0}] of {workload}",
+        100.0 * kept,
+        100.0 * low,
+        100.0 * high
+    )
+}
+
+/// `1:05`.
+fn clock(t: Duration) -> String {
+    format!("{}:{:02}", t.as_secs() / 60, t.as_secs() % 60)
+}

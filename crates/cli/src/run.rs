@@ -1,0 +1,174 @@
+//! `cryptbench run`.
+
+use std::fs;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use anyhow::{Context as _, bail};
+use cryptbench_load::Profile;
+use cryptbench_record::Record;
+use cryptbench_runner::{Request, RunError, TargetRequest};
+use cryptbench_system::Selection;
+use cryptbench_system::provision::{Cleaned, cleanup, data_directory};
+
+use crate::args::RunArgs;
+use crate::exit;
+use crate::progress::Progress;
+use crate::report::{print_json, terminal_style};
+
+pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    // Armed before the first act: from here on a signal ends the run in good order.
+    let signal = Signal::watch()?;
+    for done in cleanup() {
+        if let Cleaned::Removed(path) = done {
+            eprintln!("cryptbench: removed {}, left by a killed run", path.display());
+        }
+    }
+    let request = request(args)?;
+    let output = Output::prepare(args.output.as_deref())?;
+    let mut progress = Progress::new(args.quiet);
+    let result =
+        cryptbench_runner::run(&request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut progress);
+    drop(progress);
+    let (mut record, error) = result?;
+    record.results = Some(cryptbench_report::analyse(&record));
+    let saved = output.save(&record)?;
+    show(args, &record, &saved)?;
+    if let Some(error) = error {
+        return Err(RunError::into(error));
+    }
+    Ok(match signal.number() {
+        Some(number) => {
+            eprintln!("cryptbench: ended by a signal; the record is marked partial");
+            ExitCode::from(exit::SIGNAL + number)
+        }
+        None => ExitCode::SUCCESS,
+    })
+}
+
+fn request(args: &RunArgs) -> anyhow::Result<Request> {
+    Ok(Request {
+        target: TargetRequest {
+            path: args.target.clone(),
+            size: args.size,
+            buffered: args.buffered,
+        },
+        profile: profile(&args.profile)?,
+        selection: Selection {
+            systems: args.system.clone(),
+            ciphers: args.cipher.clone(),
+            data_units: args.data_unit.clone(),
+        },
+        budget: args.budget,
+        trial: args.trial,
+        seed: args.seed,
+        precision: args.precision,
+        max_pairs: args.max_pairs,
+        engine: args.engine.into(),
+    })
+}
+
+/// A built-in profile by name, or a file: a name has no slash and no dot.
+fn profile(text: &str) -> anyhow::Result<Profile> {
+    let is_name = !text.contains(['/', '.']);
+    Ok(if is_name { Profile::named(text)? } else { Profile::from_file(Path::new(text))? })
+}
+
+/// The signals that end a run.
+struct Signal {
+    stop: Arc<AtomicBool>,
+    number: Arc<AtomicUsize>,
+}
+
+impl Signal {
+    fn watch() -> anyhow::Result<Self> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let stop = Arc::new(AtomicBool::new(false));
+        let number = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            signal_hook::flag::register_usize(signal, Arc::clone(&number), signal as usize)
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+                .context("cannot watch for signals")?;
+        }
+        Ok(Self { stop, number })
+    }
+
+    fn number(&self) -> Option<u8> {
+        match self.number.load(Ordering::Relaxed) {
+            0 => None,
+            n => Some(n as u8),
+        }
+    }
+}
+
+/// Where the record goes; known to be writable before anything is measured.
+struct Output {
+    parent: PathBuf,
+    /// The run gets a directory of its own in `parent`.
+    own_directory: bool,
+}
+
+impl Output {
+    fn prepare(asked: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(asked) = asked else {
+            let Some(data) = data_directory() else {
+                bail!(unfit(
+                    Path::new("record"),
+                    "no data directory can be written; name one with --output"
+                ));
+            };
+            let parent = data.join("runs");
+            fs::create_dir_all(&parent).map_err(|e| unfit(&parent, &e.to_string()))?;
+            return Ok(Self { parent, own_directory: true });
+        };
+        fs::create_dir_all(asked).map_err(|e| unfit(asked, &e.to_string()))?;
+        if asked.join("record.json").exists() {
+            bail!(unfit(
+                asked,
+                "holds a record.json already; name another directory with --output"
+            ));
+        }
+        if rustix::fs::access(asked, rustix::fs::Access::WRITE_OK).is_err() {
+            bail!(unfit(asked, "cannot be written; name another directory with --output"));
+        }
+        Ok(Self { parent: asked.to_owned(), own_directory: false })
+    }
+
+    fn save(&self, record: &Record) -> anyhow::Result<PathBuf> {
+        let directory = match self.own_directory {
+            true => self.parent.join(&record.run_id),
+            false => self.parent.clone(),
+        };
+        fs::create_dir_all(&directory).map_err(|e| unfit(&directory, &e.to_string()))?;
+        cryptbench_record::write(record, &directory.join("record.json"))?;
+        crate::report::write_page(record, &directory.join("report.html"))?;
+        Ok(directory)
+    }
+}
+
+fn unfit(path: &Path, problem: &str) -> RunError {
+    RunError::Target { path: path.to_owned(), problem: problem.to_owned() }
+}
+
+fn show(args: &RunArgs, record: &Record, saved: &Path) -> anyhow::Result<()> {
+    let results = record.results.as_ref().expect("just derived");
+    if args.json {
+        return print_json(record);
+    }
+    let mut out = std::io::stdout().lock();
+    let style = terminal_style(out.is_terminal());
+    let text = match args.quiet {
+        true => cryptbench_report::terminal::summary(record, results, style),
+        false => cryptbench_report::terminal::render(record, results, style),
+    };
+    let end = match args.quiet {
+        true => String::new(),
+        false => format!("\nrecord  {0}/record.json\nreport  {0}/report.html\n", saved.display()),
+    };
+    // A closed pipe (head, less) is the reader's choice, not an error.
+    let _ = write!(out, "{text}{end}");
+    Ok(())
+}

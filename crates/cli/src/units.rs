@@ -1,0 +1,93 @@
+//! Durations, sizes and percentages as people type them.
+
+use std::time::Duration;
+
+/// `90`, `90s`, `2m`, `1h`, `250ms`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split(text);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("not a time: write for instance 90s, 2m, 1h or 250ms".to_owned()),
+    };
+    match number.parse::<f64>() {
+        Ok(n) if n > 0.0 && n * seconds <= 30.0 * 86_400.0 => {
+            Ok(Duration::from_secs_f64(n * seconds))
+        }
+        Ok(_) => Err("a time lies above zero and within 30 days".to_owned()),
+        Err(_) => Err("not a time: write for instance 90s, 2m, 1h or 250ms".to_owned()),
+    }
+}
+
+/// `1073741824`, `256M`, `256MiB`, `1G`; all units are binary.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let shift = match unit.to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return Err("not a size: write for instance 256MiB or 1GiB".to_owned()),
+    };
+    let number: u64 =
+        number.parse().map_err(|_| "not a size: write for instance 256MiB or 1GiB".to_owned())?;
+    number
+        .checked_mul(1 << shift)
+        .filter(|n| *n > 0)
+        .ok_or_else(|| "not a possible size".to_owned())
+}
+
+/// `3`, `3%`, `0.5 %` as a fraction.
+pub fn percent(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('%').trim().parse::<f64>() {
+        Ok(p) if p > 0.0 && p <= 50.0 => Ok(p / 100.0),
+        _ => {
+            Err("a precision lies above 0 % and at most at 50 %: write for instance 3%".to_owned())
+        }
+    }
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    (text[..end].trim(), text[end..].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("0.5 s"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        for bad in ["", "x", "-1s", "0", "2 weeks", "NaN", "inf", "1e30h", "99999h"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(bytes("256MiB"), Ok(256 << 20));
+        assert_eq!(bytes("1g"), Ok(1 << 30));
+        assert_eq!(bytes("512"), Ok(512));
+        assert_eq!(bytes("4 KB"), Ok(4096));
+        for bad in ["", "0", "1.5G", "-1", "1Q", "99999999999T", "MiB"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn precisions() {
+        assert_eq!(percent("3%"), Ok(0.03));
+        assert_eq!(percent("0.5 %"), Ok(0.005));
+        for bad in ["", "0", "-3", "60%", "NaN"] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Whether io_uring can really be used here.
+
+use std::io;
+
+use io_uring::{Probe, opcode};
+
+use super::session::Session;
+
+/// Sets up a ring, asks for the operations that the engine needs, and sends one through.
+///
+/// # Errors
+/// In words, why not.
+pub(super) fn probe() -> Result<(), String> {
+    let mut session = Session::new(4).map_err(|e| setup_refused(&e))?;
+    let ring = &mut *session.ring;
+    let mut known = Probe::new();
+    ring.submitter()
+        .register_probe(&mut known)
+        .map_err(|e| format!("io_uring does not tell its operations: {e}"))?;
+    let needed = [
+        ("read", opcode::Read::CODE),
+        ("write", opcode::Write::CODE),
+        ("read into registered buffers", opcode::ReadFixed::CODE),
+        ("write from registered buffers", opcode::WriteFixed::CODE),
+        ("timeout", opcode::Timeout::CODE),
+    ];
+    for (name, code) in needed {
+        if !known.is_supported(code) {
+            return Err(format!("the kernel's io_uring lacks the operation '{name}'"));
+        }
+    }
+    let nop = opcode::Nop::new().build().user_data(42);
+    // SAFETY: a no-operation refers to no memory.
+    unsafe { ring.submission().push(&nop) }.map_err(|e| e.to_string())?;
+    ring.submit_and_wait(1).map_err(|e| format!("io_uring accepts no requests: {e}"))?;
+    match ring.completion().next() {
+        Some(done) if done.user_data() == 42 && done.result() == 0 => Ok(()),
+        Some(done) => Err(format!("io_uring refused a no-operation ({})", done.result())),
+        None => Err("io_uring returned without a completion".into()),
+    }
+}
+
+fn setup_refused(e: &io::Error) -> String {
+    match e.raw_os_error() {
+        Some(libc::EPERM) => {
+            "io_uring is denied (kernel.io_uring_disabled, or a seccomp filter as containers \
+             have)"
+                .to_owned()
+        }
+        Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
+        Some(libc::ENOMEM) => {
+            "no memory for a ring; the limit on locked memory (ulimit -l) may be too low".to_owned()
+        }
+        _ => format!("setting up io_uring failed: {e}"),
+    }
+}

@@ -1,0 +1,125 @@
+//! A ring together with the memory that its requests point into.
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::thread::ThreadId;
+
+use cryptbench_blockdev::AlignedBuf;
+use io_uring::IoUring;
+
+/// Largest buffer that the kernel registers.
+const MAX_REGISTERED: usize = 1 << 30;
+
+/// Smallest arena, so that the jobs of small blocks share one registration.
+const MIN_ARENA: usize = 256 << 10;
+
+/// A ring and an arena that live and die together.
+///
+/// Requests in flight hold raw pointers into the arena. While there are any, dropping the session
+/// leaks both: the kernel may still write to that memory.
+pub(super) struct Session {
+    pub(super) ring: ManuallyDrop<IoUring>,
+    arena: ManuallyDrop<Option<AlignedBuf>>,
+    /// Requests handed to the submission queue and not yet seen in the completion queue.
+    pub(super) in_flight: usize,
+    /// A timer is under way, or its completion lies in the queue. It outlasts jobs, refers to no
+    /// memory of ours, and goes with the ring.
+    pub(super) ticking: bool,
+    /// Flags with which the ring was made, for people.
+    pub(super) flags: &'static str,
+    /// Why the arena is not registered.
+    pub(super) unregistered: Option<String>,
+    owner: ThreadId,
+}
+
+impl Session {
+    /// A ring with room for `entries` requests and a timer, made for the calling thread, and no arena.
+    pub(super) fn new(entries: u32) -> io::Result<Self> {
+        let (ring, flags) = build_ring(entries)?;
+        Ok(Self {
+            ring: ManuallyDrop::new(ring),
+            arena: ManuallyDrop::new(None),
+            in_flight: 0,
+            ticking: false,
+            flags,
+            unregistered: None,
+            owner: std::thread::current().id(),
+        })
+    }
+
+    /// Whether this session can carry `depth` requests from the calling thread.
+    pub(super) fn serves(&self, depth: u32) -> bool {
+        // A ring made with IORING_SETUP_SINGLE_ISSUER belongs to the thread that made it.
+        self.in_flight == 0
+            && self.ring.params().sq_entries() > depth
+            && self.owner == std::thread::current().id()
+    }
+
+    /// The first byte of an arena of at least `len` bytes, registered where the kernel permits.
+    /// The arena of earlier jobs is kept when it is large enough.
+    pub(super) fn arena(&mut self, len: usize) -> *mut u8 {
+        debug_assert_eq!(self.in_flight, 0);
+        if self.arena.as_ref().is_none_or(|a| a.len() < len) {
+            if self.arena.is_some() && self.unregistered.is_none() {
+                let _ = self.ring.submitter().unregister_buffers();
+            }
+            // The old arena goes before the new one comes: no request is in flight.
+            *self.arena = None;
+            let arena = self.arena.insert(AlignedBuf::zeroed(len.max(MIN_ARENA)));
+            self.unregistered = register(&self.ring, arena).err();
+        }
+        let arena = self.arena.as_mut().expect("just made");
+        arena.as_mut_ptr()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            return;
+        }
+        // SAFETY: neither field is used again, and the kernel holds no pointer into the arena,
+        // since every request that was submitted has completed.
+        unsafe {
+            ManuallyDrop::drop(&mut self.ring);
+            ManuallyDrop::drop(&mut self.arena);
+        }
+    }
+}
+
+fn register(ring: &IoUring, arena: &mut AlignedBuf) -> Result<(), String> {
+    let len = arena.len();
+    if len > MAX_REGISTERED {
+        return Err(format!("{len} bytes exceed the kernel's limit of {MAX_REGISTERED}"));
+    }
+    let iovec = libc::iovec { iov_base: arena.as_mut_ptr().cast(), iov_len: len };
+    // SAFETY: the memory stays allocated until it is unregistered or the ring is gone: `Session`
+    // drops an arena only after one of the two.
+    unsafe { ring.submitter().register_buffers(&[iovec]) }.map_err(|e| match e.raw_os_error() {
+        Some(libc::ENOMEM) => format!("{len} bytes exceed the limit on locked memory"),
+        _ => e.to_string(),
+    })
+}
+
+/// The leanest ring that the kernel makes: flags are given up from the newest on.
+fn build_ring(entries: u32) -> io::Result<(IoUring, &'static str)> {
+    // Linux 6.1: completions are processed only when this thread asks, without interrupting it.
+    let newest = IoUring::builder()
+        .dontfork()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_coop_taskrun()
+        .build(entries);
+    match newest {
+        Ok(ring) => return Ok((ring, "single issuer, deferred task work")),
+        Err(e) if e.raw_os_error() != Some(libc::EINVAL) => return Err(e),
+        Err(_) => {}
+    }
+    // Linux 5.19.
+    match IoUring::builder().dontfork().setup_coop_taskrun().build(entries) {
+        Ok(ring) => return Ok((ring, "cooperative task work")),
+        Err(e) if e.raw_os_error() != Some(libc::EINVAL) => return Err(e),
+        Err(_) => {}
+    }
+    IoUring::builder().dontfork().build(entries).map(|ring| (ring, "no set-up flags"))
+}

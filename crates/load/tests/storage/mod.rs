@@ -1,0 +1,95 @@
+//! Scratch surfaces and test transforms for the engine tests.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+use cryptbench_load::{
+    Engine, EngineChoice, Job, Operation, Pattern, SECTOR, SectorState, verify_sector,
+};
+
+/// First byte of the extent in the scratch file; what lies before must stay untouched.
+pub const BASE: u64 = 64 << 10;
+
+/// Both engines, as far as this machine has them.
+pub fn engines() -> Vec<Engine> {
+    let mut engines = vec![Engine::open(EngineChoice::Threads).unwrap().0];
+    match Engine::open(EngineChoice::Uring) {
+        Ok((engine, _)) => engines.push(engine),
+        Err(e) => eprintln!("SKIPPED: io_uring half of this test: {e}"),
+    }
+    engines
+}
+
+/// A surface of `len` bytes after [`BASE`] in an anonymous file; direct where the file system
+/// knows that.
+pub fn scratch(len: u64, transform: Option<Arc<dyn SectorTransform>>) -> Surface {
+    let named = tempfile::NamedTempFile::new().unwrap();
+    named.as_file().set_len(BASE + len + BASE).unwrap();
+    let open = |flags: rustix::fs::OFlags| {
+        let flags = flags.bits() as i32;
+        OpenOptions::new().read(true).write(true).custom_flags(flags).open(named.path())
+    };
+    let (file, mode) = match open(rustix::fs::OFlags::DIRECT) {
+        Ok(file) => (file, IoMode::Direct),
+        Err(_) => (open(rustix::fs::OFlags::empty()).unwrap(), IoMode::Buffered),
+    };
+    let extent = Extent { offset: BASE, len };
+    Surface { file: Arc::new(file), extent, mode, transform }
+}
+
+/// All bytes of the file, surroundings of the extent included.
+pub fn stored(surface: &Surface) -> Vec<u8> {
+    use std::io::Read;
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*surface.file));
+    let mut bytes = Vec::new();
+    File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+pub fn job(operation: Operation, pattern: Pattern, block_size: u64, queue_depth: u32) -> Job {
+    Job {
+        operation,
+        pattern,
+        block_size,
+        queue_depth,
+        ramp: Duration::from_millis(5),
+        duration: Duration::from_millis(40),
+        seed: 0x1234_5678_9abc_def0,
+        generation: 5,
+    }
+}
+
+/// XORs every byte with a pad that depends on its offset, and notes the stamps that it opens.
+#[derive(Default)]
+pub struct Xor {
+    pub opened: Mutex<Vec<(u64, SectorState)>>,
+}
+
+fn pad(at: u64) -> u8 {
+    (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 | 1
+}
+
+impl SectorTransform for Xor {
+    fn unit(&self) -> usize {
+        SECTOR
+    }
+
+    fn seal(&self, offset: u64, plain: &[u8], stored: &mut [u8]) {
+        assert_eq!(plain.len(), stored.len());
+        for (i, (s, p)) in stored.iter_mut().zip(plain).enumerate() {
+            *s = p ^ pad(offset + i as u64);
+        }
+    }
+
+    fn open(&self, offset: u64, data: &mut [u8]) {
+        data.iter_mut().enumerate().for_each(|(i, b)| *b ^= pad(offset + i as u64));
+        let mut opened = self.opened.lock().unwrap();
+        for (i, sector) in data.chunks(SECTOR).enumerate() {
+            let offset = offset + (i * SECTOR) as u64;
+            opened.push((offset, verify_sector(sector, offset)));
+        }
+    }
+}

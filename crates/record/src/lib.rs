@@ -1,0 +1,20 @@
+//! The versioned document of a run: everything that reports, comparisons and exports may read.
+//!
+//! A record holds the raw trials; estimates and verdicts are derived from them and stored beside
+//! them ([`Results`]) only so that a reader of the JSON need not recompute them.
+
+mod io;
+mod results;
+mod run;
+mod trial;
+
+pub use io::{RecordError, read, write};
+pub use results::{Cell, CpuCost, Estimate, Latency, Results, Verdict};
+pub use run::{
+    Arm, ArmRole, Device, Engine, Machine, Plan, Record, Scratch, StopReason, Target, Workload,
+    WorkloadStop,
+};
+pub use trial::{DeviceMoved, Percentiles, Trial, log_ratios, trials_of};
+
+/// Version of the document. Readers refuse a newer major number and accept older ones.
+pub const SCHEMA: &str = "cryptbench.record/1";

@@ -1,0 +1,123 @@
+//! What follows from the trials: one cell per workload and arm, its estimate and its verdict.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything derived from the trials of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Results {
+    /// One cell per workload and arm, plain included, in plan order.
+    pub cells: Vec<Cell>,
+    /// The sentences that the run prints as its verdict.
+    pub sentences: Vec<String>,
+}
+
+/// One workload on one arm.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cell {
+    /// Workload identifier.
+    pub workload: String,
+    /// Arm identifier.
+    pub arm: String,
+    /// Trials that entered.
+    pub trials: u32,
+    /// Median bytes per second.
+    pub bandwidth: f64,
+    /// Median requests per second.
+    pub iops: f64,
+    /// Medians over the trials of each latency percentile.
+    pub latency: Latency,
+    /// CPU cost.
+    pub cpu: CpuCost,
+    /// Bytes that the device moved per byte asked for, median; `None` where it does not count.
+    pub device_ratio: Option<f64>,
+    /// True when far fewer bytes reached the device than were asked for: a cache answered, and the
+    /// cell takes no part in a verdict.
+    pub cached: bool,
+    /// 95th percentile of |ln(P'/P)| over this workload's pairs, as a fraction of speed.
+    pub noise_floor: Option<f64>,
+    /// What is kept of plain speed; absent for plain itself and without enough pairs.
+    pub kept: Option<Estimate>,
+    /// The words for it; absent for plain itself.
+    pub verdict: Option<Verdict>,
+}
+
+/// A ratio to plain with its interval. 1 means the same speed.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Estimate {
+    /// exp(mean of ln(E/P)).
+    pub ratio: f64,
+    /// Lower end of the interval (t).
+    pub low: f64,
+    /// Upper end of the interval (t).
+    pub high: f64,
+    /// Hodges-Lehmann estimate of the same ratio.
+    pub hodges_lehmann: f64,
+    /// Lower end of the signed-rank interval, where enough pairs allow one.
+    pub signed_rank_low: Option<f64>,
+    /// Upper end of the signed-rank interval.
+    pub signed_rank_high: Option<f64>,
+    /// p-value of "no difference" (t), before the Holm correction.
+    pub p_value: f64,
+    /// The same after Holm over the workloads of this arm.
+    pub p_holm: f64,
+    /// Pairs that entered.
+    pub pairs: u32,
+}
+
+/// Verdict on a cell; percentages are positive numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Slower than plain, beyond the noise floor, after correction for many cells.
+    Costs {
+        /// Loss of speed.
+        percent: f64,
+    },
+    /// Faster than plain, beyond the noise floor: a sign that a cache or the disk, not encryption,
+    /// made the difference.
+    Gains {
+        /// Gain of speed.
+        percent: f64,
+    },
+    /// Equivalent by two one-sided tests.
+    Equivalent {
+        /// The margin within which it is equivalent.
+        within_percent: f64,
+    },
+    /// A difference smaller than what two plain trials differ by.
+    WithinNoise {
+        /// The noise floor.
+        noise_percent: f64,
+    },
+    /// The interval is too wide for any of the above.
+    Inconclusive {
+        /// Pairs that the target precision needs in total, at the spread seen so far.
+        more_pairs: u32,
+    },
+    /// The bytes did not reach the device.
+    Cached,
+    /// Too few pairs for an interval.
+    TooFewPairs,
+}
+
+/// Medians over trials of the trial percentiles, microseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Latency {
+    /// Median of the trial medians.
+    pub p50_us: f64,
+    /// Median of the 99th percentiles.
+    pub p99_us: Option<f64>,
+    /// Median of the 99.9th percentiles.
+    pub p999_us: Option<f64>,
+}
+
+/// CPU cost of a cell.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct CpuCost {
+    /// CPU seconds of this process per GiB moved.
+    pub process_s_per_gib: f64,
+    /// CPU seconds of the whole machine, less its idle baseline, per GiB moved.
+    pub machine_s_per_gib: f64,
+    /// Busy share of the whole machine in percent, less its idle baseline.
+    pub machine_percent: f64,
+}

@@ -1,0 +1,123 @@
+//! One observation: a workload run once on one arm.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Record;
+
+/// One trial. A trial, never a single request, is the unit of observation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Trial {
+    /// Position in the order of execution, from 0.
+    pub sequence: u32,
+    /// Block (pair number) within its workload, from 0; discarded trials have none.
+    pub block: Option<u32>,
+    /// Workload identifier.
+    pub workload: String,
+    /// Arm identifier.
+    pub arm: String,
+    /// Seconds since the start of the run at which it began.
+    pub at_s: f64,
+    /// Measured seconds.
+    pub elapsed_s: f64,
+    /// Requests completed in the measured time.
+    pub ios: u64,
+    /// Bytes completed in the measured time.
+    pub bytes: u64,
+    /// Latency of the requests.
+    pub latency: Percentiles,
+    /// CPU seconds of this process, user and system.
+    pub cpu_process_s: f64,
+    /// CPU seconds of the whole machine less its idle baseline; clock-tick resolution.
+    pub cpu_machine_s: f64,
+    /// What the device counted meanwhile, where it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceMoved>,
+}
+
+/// Bytes and requests that the device itself counted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct DeviceMoved {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Read requests.
+    pub reads: u64,
+    /// Write requests.
+    pub writes: u64,
+}
+
+/// Total latency of requests, submission to completion, the inline layer's work included, in
+/// microseconds.
+///
+/// Percentiles that too few requests support are empty: p99 needs 1,000 requests, p99.9 10,000.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Mean.
+    pub mean_us: f64,
+    /// Median.
+    pub p50_us: f64,
+    /// 99th percentile.
+    pub p99_us: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_us: Option<f64>,
+    /// Largest.
+    pub max_us: f64,
+}
+
+impl Trial {
+    /// Bytes per second.
+    pub fn bandwidth(&self) -> f64 {
+        self.bytes as f64 / self.elapsed_s
+    }
+
+    /// Requests per second.
+    pub fn iops(&self) -> f64 {
+        self.ios as f64 / self.elapsed_s
+    }
+
+    /// Bytes that the device moved in the direction of the workload, per byte that was asked for.
+    ///
+    /// `None` where the device does not count or nothing was asked for.
+    pub fn device_ratio(&self, operation: &str) -> Option<f64> {
+        let moved = self.device?;
+        let bytes = if operation == "read" { moved.read_bytes } else { moved.written_bytes };
+        (self.bytes > 0).then(|| bytes as f64 / self.bytes as f64)
+    }
+}
+
+impl Record {
+    /// The measured trials of one workload and arm by block: `(block, trial)`, ascending.
+    pub fn trials_of<'a>(&'a self, workload: &str, arm: &str) -> Vec<(u32, &'a Trial)> {
+        trials_of(&self.trials, workload, arm)
+    }
+
+    /// ln(rate of `arm` / rate of `baseline`) for each block in which both ran, in block order.
+    pub fn log_ratios(&self, workload: &str, arm: &str, baseline: &str) -> Vec<f64> {
+        log_ratios(&self.trials, workload, arm, baseline)
+    }
+}
+
+/// As [`Record::trials_of`], over trials that are not in a record yet.
+pub fn trials_of<'a>(trials: &'a [Trial], workload: &str, arm: &str) -> Vec<(u32, &'a Trial)> {
+    let mut found: Vec<_> = trials
+        .iter()
+        .filter(|t| t.workload == workload && t.arm == arm)
+        .filter_map(|t| t.block.map(|b| (b, t)))
+        .collect();
+    found.sort_by_key(|(b, _)| *b);
+    found
+}
+
+/// As [`Record::log_ratios`], over trials that are not in a record yet.
+pub fn log_ratios(trials: &[Trial], workload: &str, arm: &str, baseline: &str) -> Vec<f64> {
+    let base = trials_of(trials, workload, baseline);
+    trials_of(trials, workload, arm)
+        .into_iter()
+        .filter_map(|(block, t)| {
+            let i = base.binary_search_by_key(&block, |(b, _)| *b).ok()?;
+            let d = (t.iops() / base[i].1.iops()).ln();
+            d.is_finite().then_some(d)
+        })
+        .collect()
+}

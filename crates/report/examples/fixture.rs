@@ -1,0 +1,56 @@
+//! Writes a synthetic record as an HTML page, for looking at it, and prints its text report.
+//!
+//! `cargo run -p cryptbench-report --example fixture -- <kind> <page.html> [columns]`, where the
+//! kind is `quick`, `one`, `many`, `noisy`, `cached`, `partial` or `empty`.
+
+#[path = "../tests/fixture/mod.rs"]
+mod fixture;
+
+use std::io::Write as _;
+
+use cryptbench_record::StopReason;
+use cryptbench_report::terminal::{Style, render};
+use cryptbench_report::{analyse, html};
+use fixture::{Fixture, encrypted, null_layer, plain, plain_again};
+
+fn main() -> std::io::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let kind = arguments.first().map_or("quick", String::as_str);
+    let record = fixture(kind).record();
+    let results = analyse(&record);
+    if let Some(path) = arguments.get(1) {
+        std::fs::write(path, html::page(&record, &results))?;
+    }
+    let width = arguments.get(2).and_then(|w| w.parse().ok()).unwrap_or(100);
+    let text = render(&record, &results, Style { width, colour: false });
+    std::io::stdout().write_all(text.as_bytes())
+}
+
+fn fixture(kind: &str) -> Fixture {
+    let standard = Fixture::default();
+    match kind {
+        "one" => standard.one_workload(),
+        "many" => Fixture { arms: many(), ..standard },
+        "noisy" => Fixture { noise_sd: 0.15, blocks: 6, reason: StopReason::Budget, ..standard },
+        "cached" => Fixture {
+            cached: vec!["seq-read-1048576-q1".to_owned()],
+            notes: vec!["The page cache could not be dropped here.".to_owned()],
+            ..standard
+        },
+        "partial" => {
+            Fixture { blocks: 2, partial: true, reason: StopReason::Interrupted, ..standard }
+        }
+        "empty" => Fixture { blocks: 0, arms: vec![plain()], workloads: Vec::new(), ..standard },
+        _ => standard,
+    }
+}
+
+fn many() -> Vec<fixture::Contender> {
+    let mut arms = vec![plain(), plain_again(), null_layer(&[0.99])];
+    for i in 0..20_u32 {
+        let ratio = 0.98 - 0.03 * f64::from(i);
+        let label = format!("Cipher-{i:02}-XTS {} B", if i % 2 == 0 { 512 } else { 4096 });
+        arms.push(encrypted(&label, 512, &[ratio], 0.1 + 0.05 * f64::from(i)));
+    }
+    arms
+}

@@ -1,0 +1,142 @@
+//! From raw trials to one cell per workload and arm, with its estimate and its verdict.
+
+use cryptbench_record::{
+    Arm, ArmRole, Cell, CpuCost, Latency, Record, Results, Trial, Verdict, Workload,
+};
+use cryptbench_stats::{PairedEstimate, holm, median, noise_floor};
+
+use crate::comparison::{as_ratio, sound_estimate};
+use crate::sentences;
+use crate::verdict::{Evidence, judge};
+
+/// Below this many bytes at the device per byte asked for, a cache answered.
+const CACHED_BELOW: f64 = 0.5;
+
+const GIB: f64 = 1_073_741_824.0;
+
+/// Derives everything that is shown from the trials: cells in plan order (workload by workload,
+/// arm by arm), then the sentences. The same trials give the same results.
+pub fn analyse(record: &Record) -> Results {
+    let mut results = Results { cells: cells(record), sentences: Vec::new() };
+    for arm in &record.plan.arms {
+        judge_arm(record, arm, &mut results.cells);
+    }
+    results.sentences = sentences::sentences(record, &results);
+    results
+}
+
+/// The cell of one workload and arm.
+pub fn cell<'a>(results: &'a Results, workload: &str, arm: &str) -> Option<&'a Cell> {
+    results.cells.iter().find(|c| c.workload == workload && c.arm == arm)
+}
+
+/// All cells of one arm, in the order of the workloads.
+pub fn arm_cells<'a>(results: &'a Results, arm: &'a str) -> impl Iterator<Item = &'a Cell> {
+    results.cells.iter().filter(move |c| c.arm == arm)
+}
+
+/// The baseline of the plan, if it has one.
+pub(crate) fn plain_arm(record: &Record) -> Option<&Arm> {
+    record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)
+}
+
+fn cells(record: &Record) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for workload in &record.plan.workloads {
+        let noise = noise_fraction(record, workload);
+        let first = cells.len();
+        let mut plain_cached = false;
+        for arm in &record.plan.arms {
+            let mut cell = describe(record, workload, arm);
+            cell.noise_floor = noise;
+            plain_cached |= arm.role == ArmRole::Plain && cell.cached;
+            cells.push(cell);
+        }
+        if plain_cached {
+            // Nothing can be compared with a cache.
+            cells[first..].iter_mut().for_each(|c| c.cached = true);
+        }
+    }
+    cells
+}
+
+/// 95th percentile of |ln(P'/P)| as a fraction of speed.
+fn noise_fraction(record: &Record, workload: &Workload) -> Option<f64> {
+    let plain = plain_arm(record)?;
+    let again = record.plan.arms.iter().find(|a| a.role == ArmRole::PlainAgain)?;
+    let floor = noise_floor(&record.log_ratios(&workload.id, &again.id, &plain.id))?;
+    Some(floor.exp_m1()).filter(|f| f.is_finite())
+}
+
+/// The cell without any comparison.
+fn describe(record: &Record, workload: &Workload, arm: &Arm) -> Cell {
+    let trials: Vec<&Trial> =
+        record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| t).collect();
+    let over = |value: &dyn Fn(&Trial) -> Option<f64>| middle(trials.iter().map(|t| value(t)));
+    let device_ratio = over(&|t| t.device_ratio(&workload.operation));
+    Cell {
+        workload: workload.id.clone(),
+        arm: arm.id.clone(),
+        trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+        bandwidth: over(&|t| Some(t.bandwidth())).unwrap_or(0.0),
+        iops: over(&|t| Some(t.iops())).unwrap_or(0.0),
+        latency: Latency {
+            p50_us: over(&|t| Some(t.latency.p50_us)).unwrap_or(0.0),
+            p99_us: over(&|t| t.latency.p99_us),
+            p999_us: over(&|t| t.latency.p999_us),
+        },
+        cpu: cpu_cost(&trials, record.machine.cpus),
+        device_ratio,
+        cached: device_ratio.is_some_and(|ratio| ratio < CACHED_BELOW),
+        noise_floor: None,
+        kept: None,
+        verdict: None,
+    }
+}
+
+fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    median(&values.flatten().filter(|v| v.is_finite()).collect::<Vec<_>>())
+}
+
+/// Summed over the trials before dividing, because the machine's clock ticks are coarse.
+fn cpu_cost(trials: &[&Trial], cpus: u32) -> CpuCost {
+    let sum = |value: fn(&Trial) -> f64| trials.iter().map(|t| value(t)).sum::<f64>();
+    let process = sum(|t| t.cpu_process_s);
+    let machine = sum(|t| t.cpu_machine_s);
+    let gib = sum(|t| t.bytes as f64) / GIB;
+    let capacity = sum(|t| t.elapsed_s) * f64::from(cpus);
+    let per = |seconds: f64, unit: f64| {
+        let value = seconds / unit;
+        if value.is_finite() { value } else { 0.0 }
+    };
+    CpuCost {
+        process_s_per_gib: per(process, gib),
+        machine_s_per_gib: per(machine, gib),
+        machine_percent: 100.0 * per(machine, capacity),
+    }
+}
+
+/// Fills in the estimates and verdicts of one arm; Holm corrects over its workloads.
+fn judge_arm(record: &Record, arm: &Arm, cells: &mut [Cell]) {
+    let Some(plain) = plain_arm(record).filter(|p| p.id != arm.id) else { return };
+    let mut open: Vec<(usize, Vec<f64>, PairedEstimate)> = Vec::new();
+    for (i, cell) in cells.iter_mut().enumerate().filter(|(_, c)| c.arm == arm.id) {
+        if cell.cached {
+            cell.verdict = Some(Verdict::Cached);
+            continue;
+        }
+        let d = record.log_ratios(&cell.workload, &arm.id, &plain.id);
+        match sound_estimate(&d, record.plan.confidence) {
+            Some(estimate) => open.push((i, d, estimate)),
+            None => cell.verdict = Some(Verdict::TooFewPairs),
+        }
+    }
+    let adjusted = holm(&open.iter().map(|(_, _, e)| e.p_value).collect::<Vec<_>>());
+    for ((i, d, estimate), p_holm) in open.into_iter().zip(adjusted) {
+        let cell = &mut cells[i];
+        let noise = cell.noise_floor.unwrap_or(0.0).ln_1p();
+        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, noise };
+        cell.verdict = Some(judge(&evidence, &record.plan));
+        cell.kept = Some(as_ratio(&estimate, p_holm));
+    }
+}

@@ -1,0 +1,40 @@
+//! Which of the two CPU figures of a record holds the work of every arm.
+
+use cryptbench_record::{Cell, Record};
+
+/// The CPU figure that is comparable over all arms of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// CPU time of the measuring process: exact, and complete where the cipher runs inside it.
+    Process,
+    /// Busy time of the machine less its idle baseline: coarse, but it also holds kernel threads and
+    /// daemons, where other systems do their work.
+    Machine,
+}
+
+impl Measure {
+    /// The process figure while every arm runs inside this process, else the machine figure.
+    pub(crate) fn of(record: &Record) -> Self {
+        let inline = |system: &str| matches!(system, "plain" | "builtin");
+        match record.plan.arms.iter().all(|a| inline(&a.system)) {
+            true => Self::Process,
+            false => Self::Machine,
+        }
+    }
+
+    /// CPU seconds per GiB of a cell by this measure.
+    pub(crate) fn seconds_per_gib(self, cell: &Cell) -> f64 {
+        match self {
+            Self::Process => cell.cpu.process_s_per_gib,
+            Self::Machine => cell.cpu.machine_s_per_gib,
+        }
+    }
+
+    /// What the figure counts.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Process => "CPU time of the measuring process, in which the ciphers run",
+            Self::Machine => "busy time of the whole machine less its idle baseline",
+        }
+    }
+}

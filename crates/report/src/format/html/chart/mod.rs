@@ -1,0 +1,98 @@
+//! Charts as inline SVG: one small chart per workload, all of one kind alike.
+//!
+//! Drawn at [`SCALE`] units per CSS pixel, because the backend rounds to whole units. Only finite
+//! numbers reach the backend.
+
+mod bars;
+mod drift;
+mod percentiles;
+
+use maud::{Markup, PreEscaped, html};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::palette::Colour;
+
+pub(super) use bars::{Bar, Bars};
+pub(super) use drift::{Drift, Series, Shape};
+pub(super) use percentiles::{Ladder, Percentiles};
+
+/// Units of the drawing per CSS pixel.
+const SCALE: i32 = 4;
+
+/// Width of every chart in CSS pixels: what fits a telephone.
+const WIDTH: i32 = 344;
+
+/// Type sizes in CSS pixels.
+const LABEL: f64 = 12.5;
+const TICK: f64 = 11.0;
+
+/// The canvas that charts are drawn on.
+type Canvas<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+
+/// What the backend may return; it writes to memory, so this is a defect if it ever occurs.
+type DrawResult = Result<(), Box<dyn std::error::Error>>;
+
+/// Draws into an SVG element with a title and a description for those who do not see it.
+fn svg(
+    id: &str,
+    title: &str,
+    description: &str,
+    height: i32,
+    draw: impl FnOnce(&Canvas<'_>) -> DrawResult,
+) -> Markup {
+    let (w, h) = (WIDTH * SCALE, height * SCALE);
+    let mut drawing = String::new();
+    let drawn = {
+        let size = (w.unsigned_abs(), h.unsigned_abs());
+        let canvas = SVGBackend::with_string(&mut drawing, size).into_drawing_area();
+        draw(&canvas).and_then(|()| Ok(canvas.present()?))
+    };
+    if drawn.is_err() {
+        return html! { p.none { "This chart could not be drawn; the table has its numbers." } };
+    }
+    // The backend's own opening tag fixes a size; ours scales and carries the description.
+    let inner = drawing.find('>').map_or("", |end| &drawing[end + 1..]);
+    html! {
+        svg.chart viewBox={ "0 0 " (w) " " (h) } role="img"
+            aria-labelledby={ (id) "-t " (id) "-d" } {
+            title id={ (id) "-t" } { (title) }
+            desc id={ (id) "-d" } { (description) }
+            (PreEscaped(inner.trim_end().trim_end_matches("</svg>")))
+        }
+    }
+}
+
+/// Text of a size in CSS pixels, anchored at a corner or side.
+fn text(size: f64, colour: Colour, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+    // The backend divides by 1.24, the ratio of line to letter height that it assumes.
+    ("sans-serif", size * f64::from(SCALE) * 1.24)
+        .into_font()
+        .color(&colour.marker())
+        .pos(Pos::new(horizontal, vertical))
+}
+
+/// Whole units from CSS pixels.
+fn px(pixels: f64) -> i32 {
+    (pixels * f64::from(SCALE)).round() as i32
+}
+
+/// Shortens a label to about so many CSS pixels, judging by the average width of letters.
+fn shortened(label: &str, pixels: f64) -> String {
+    let most = (pixels / (LABEL * 0.54)).floor().max(4.0) as usize;
+    if label.chars().count() <= most {
+        return label.to_owned();
+    }
+    label.chars().take(most - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_labels_are_shortened_by_whole_characters() {
+        assert_eq!(shortened("AES", 200.0), "AES");
+        assert_eq!(shortened("Größenänderung der Blöcke", 60.0), "Größenä…");
+    }
+}

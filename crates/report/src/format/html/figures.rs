@@ -1,0 +1,268 @@
+//! The charts, one per workload and question, with one legend for all.
+
+use cryptbench_record::{Arm, ArmRole, Cell, Workload};
+use cryptbench_stats::{median, quantile};
+use maud::{Markup, html};
+
+use super::View;
+use super::chart::{Bar, Bars, Drift, Ladder, Percentiles, Series, Shape};
+use super::palette::arm_colour;
+use crate::analysis::plain_arm;
+use crate::cpu::Measure;
+use crate::quantity::{NONE, cpu, digits, headline, kept, thousands};
+use crate::wording::{compared, drawn, verdict_words};
+
+pub(super) fn sections(view: &View<'_>) -> Markup {
+    if view.workloads().is_empty() || view.record.trials.is_empty() {
+        return html! {};
+    }
+    html! {
+        // A single workload has one chart per section: the sections then stand side by side.
+        div.figures.single[view.workloads().len() == 1] {
+            (speed_kept(view))
+            (throughput(view))
+            (cpu_time(view))
+            (latency(view))
+            (over_time(view))
+        }
+    }
+}
+
+/// A section of charts, one per workload that has any.
+fn multiples(
+    view: &View<'_>,
+    id: &str,
+    heading: &str,
+    about: &Markup,
+    chart: impl Fn(&Workload, String) -> Option<Markup>,
+) -> Markup {
+    let charts: Vec<(&Workload, Markup)> = view
+        .workloads()
+        .iter()
+        .enumerate()
+        .filter_map(|(i, w)| Some((w, chart(w, format!("{id}-{i}"))?)))
+        .collect();
+    html! {
+        @if !charts.is_empty() {
+            section aria-labelledby=(id) {
+                h2 id=(id) { (heading) }
+                p.about { (about) " The numbers are in " a href="#numbers" { "the table" } "." }
+                div.multiples {
+                    @for (workload, chart) in &charts {
+                        figure { figcaption { (workload.label) } (chart) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn speed_kept(view: &View<'_>) -> Markup {
+    let arms = compared(view.arms());
+    let bars = |workload: &Workload| -> Vec<Bar> {
+        arms.iter()
+            .filter_map(|arm| {
+                let cell = view.cell(workload, arm)?;
+                let estimate = cell.kept.as_ref();
+                let words = cell.verdict.as_ref().map_or_else(|| NONE.to_owned(), verdict_words);
+                Some(Bar {
+                    label: arm.label.clone(),
+                    value_text: estimate.map_or(words, kept),
+                    value: estimate.map(|e| e.ratio * 100.0),
+                    interval: estimate.map(|e| (e.low * 100.0, e.high * 100.0)),
+                    colour: arm_colour(view.arms(), arm),
+                })
+            })
+            .collect()
+    };
+    let all: Vec<Bar> = view.workloads().iter().flat_map(&bars).collect();
+    if all.iter().all(|bar| bar.value.is_none()) {
+        return html! {};
+    }
+    let end = Bars::end_for(&all, 104.0);
+    let about = html! {
+        "Percent of plain speed; the whiskers are the interval, the shaded band is the noise of the \
+         disk, the line is plain. All charts have one scale."
+    };
+    multiples(view, "fig-kept", "Plain against encrypted", &about, |workload, id| {
+        let noise = plain_arm(view.record).and_then(|p| view.cell(workload, p)?.noise_floor);
+        let bars = Bars {
+            id,
+            title: format!("Speed kept, {}", workload.label),
+            rows: bars(workload),
+            end,
+            reference: Some(100.0),
+            band: noise.map(|n| (100.0 / (1.0 + n), 100.0 * (1.0 + n))),
+            tick: |v| format!("{v:.0}"),
+        };
+        Some(bars.draw())
+    })
+}
+
+fn throughput(view: &View<'_>) -> Markup {
+    let about = html! {
+        "Median of the trials; the whiskers hold the middle half of them. Each chart has its own scale."
+    };
+    multiples(view, "fig-rate", "Throughput", &about, |workload, id| {
+        let requests = workload.headline == "iops";
+        let rate = |bandwidth: f64, iops: f64| if requests { iops } else { bandwidth / 1e6 };
+        let rows: Vec<Bar> = drawn(view.arms())
+            .into_iter()
+            .filter_map(|arm| {
+                let cell = view.cell(workload, arm).filter(|c| c.trials > 0)?;
+                let rates: Vec<f64> = view
+                    .record
+                    .trials_of(&workload.id, &arm.id)
+                    .into_iter()
+                    .map(|(_, t)| rate(t.bandwidth(), t.iops()))
+                    .filter(|v| v.is_finite())
+                    .collect();
+                Some(Bar {
+                    label: arm.label.clone(),
+                    value_text: headline(workload, cell.bandwidth, cell.iops),
+                    value: Some(rate(cell.bandwidth, cell.iops)),
+                    interval: quantile(&rates, 0.25).zip(quantile(&rates, 0.75)),
+                    colour: arm_colour(view.arms(), arm),
+                })
+            })
+            .collect();
+        let bars = Bars {
+            id,
+            title: format!("Throughput, {}", workload.label),
+            end: Bars::end_for(&rows, 0.0),
+            rows,
+            reference: None,
+            band: None,
+            tick: compact,
+        };
+        (!bars.rows.is_empty()).then(|| bars.draw())
+    })
+}
+
+fn cpu_time(view: &View<'_>) -> Markup {
+    let measure = Measure::of(view.record);
+    let value = |cell: &Cell| measure.seconds_per_gib(cell);
+    if view.results.cells.iter().all(|c| value(c) == 0.0) {
+        return html! {};
+    }
+    let about = html! {
+        "CPU-seconds per GiB moved: " (measure.words()) ". Each chart has its own scale."
+    };
+    multiples(view, "fig-cpu", "CPU time", &about, |workload, id| {
+        let rows: Vec<Bar> = drawn(view.arms())
+            .into_iter()
+            .filter_map(|arm| {
+                let cell = view.cell(workload, arm).filter(|c| c.trials > 0)?;
+                Some(Bar {
+                    label: arm.label.clone(),
+                    value_text: format!("{} s/GiB", cpu(value(cell))),
+                    value: Some(value(cell)),
+                    interval: None,
+                    colour: arm_colour(view.arms(), arm),
+                })
+            })
+            .collect();
+        let bars = Bars {
+            id,
+            title: format!("CPU-seconds per GiB, {}", workload.label),
+            end: Bars::end_for(&rows, 0.0),
+            rows,
+            reference: None,
+            band: None,
+            tick: compact,
+        };
+        (!bars.rows.is_empty()).then(|| bars.draw())
+    })
+}
+
+fn latency(view: &View<'_>) -> Markup {
+    let about = html! {
+        "Median (●, number), 99th percentile (▲) and 99.9th (❘) of request latency on a logarithmic \
+         axis. Percentiles that too few requests support are left out."
+    };
+    multiples(view, "fig-latency", "Latency", &about, |workload, id| {
+        let rows: Vec<Ladder> = drawn(view.arms())
+            .into_iter()
+            .filter_map(|arm| {
+                let l = view.cell(workload, arm).filter(|c| c.trials > 0)?.latency;
+                let median = Some(l.p50_us).filter(|v| *v > 0.0);
+                Some(Ladder {
+                    label: arm.label.clone(),
+                    values: [median, l.p99_us, l.p999_us],
+                    colour: arm_colour(view.arms(), arm),
+                })
+            })
+            .filter(|row| row.values.iter().any(Option::is_some))
+            .collect();
+        let title = format!("Latency percentiles, {}", workload.label);
+        (!rows.is_empty()).then(|| Percentiles { id, title, rows }.draw())
+    })
+}
+
+fn over_time(view: &View<'_>) -> Markup {
+    let legend = drawn_over_time(view);
+    let about = html! {
+        "Every measured trial when it ran, in percent of the median of plain; minutes since the start. "
+        "A slope or a step that all arms share is drift, which pairing removes. "
+        @for (i, (arm, shape)) in legend.iter().enumerate() {
+            @if i > 0 { ", " }
+            span.nobreak {
+                span.swatch style={ "color:var(" (arm_colour(view.arms(), arm).property()) ")" }
+                    aria-hidden="true" { (shape.glyph()) }
+                " " (arm.label)
+            }
+        }
+        "."
+    };
+    multiples(view, "fig-trials", "Trials over time", &about, |workload, id| {
+        let plain = plain_arm(view.record)?;
+        let rates = |arm: &Arm| -> Vec<(f64, f64)> {
+            let trials = view.record.trials_of(&workload.id, &arm.id);
+            trials.into_iter().map(|(_, t)| (t.at_s, t.iops())).collect()
+        };
+        let finite = |v: &f64| v.is_finite() && *v > 0.0;
+        let middle =
+            median(&rates(plain).into_iter().map(|(_, r)| r).filter(finite).collect::<Vec<_>>())?;
+        let series = legend
+            .iter()
+            .map(|(arm, shape)| Series {
+                points: rates(arm).into_iter().map(|(at, r)| (at, 100.0 * r / middle)).collect(),
+                shape: *shape,
+                colour: arm_colour(view.arms(), arm),
+            })
+            .collect();
+        let title = format!("Trials over time, {}", workload.label);
+        Drift { id, title, series }.draw()
+    })
+}
+
+/// The arms shown over time: both plains, and as many others as can be told apart.
+fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Shape)> {
+    let mut encrypted = [Shape::Disc, Shape::Triangle, Shape::Cross].into_iter();
+    view.arms()
+        .iter()
+        .filter_map(|arm| match arm.role {
+            ArmRole::Plain | ArmRole::PlainAgain => Some((arm, Shape::Ring)),
+            ArmRole::NullLayer => Some((arm, Shape::Cross)),
+            ArmRole::Encrypted => Some((arm, encrypted.next()?)),
+        })
+        .collect()
+}
+
+/// An axis number: `250`, `50k`, `0.25`.
+fn compact(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e6 => format!("{}M", trimmed(value / 1e6)),
+        size if size >= 1e4 => format!("{}k", trimmed(value / 1e3)),
+        size if size >= 1e3 => thousands(value),
+        _ => trimmed(value),
+    }
+}
+
+fn trimmed(value: f64) -> String {
+    let written = digits((value * 1000.0).round() / 1000.0);
+    match written.contains('.') {
+        true => written.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => written,
+    }
+}

@@ -1,0 +1,91 @@
+//! The run's surroundings in words: machine, disk, file system, engine, scratch file.
+
+use cryptbench_record::{Device, Record};
+
+use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
+
+/// What was measured on what, as `(name, words)` in reading order.
+pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("machine", machine(record)),
+        ("system", system(record)),
+        ("disk", disk(record.target.device.as_ref())),
+        ("file system", file_system(record)),
+        ("engine", engine(record)),
+        ("scratch", scratch(record)),
+    ];
+    facts.retain(|(_, words)| !words.is_empty());
+    facts
+}
+
+/// When, how long and with which profile, in one line.
+pub(super) fn occasion(record: &Record) -> String {
+    let partial = if record.partial { ", interrupted" } else { "" };
+    format!(
+        "{} profile, {}, {}{partial}",
+        record.plan.profile,
+        record.started,
+        duration(record.elapsed_s)
+    )
+}
+
+fn machine(record: &Record) -> String {
+    let m = &record.machine;
+    let features = match m.cpu_features.is_empty() {
+        true => "no cipher instructions".to_owned(),
+        false => m.cpu_features.join(" "),
+    };
+    format!(
+        "{}, {} ({features}), {} memory",
+        m.cpu_model,
+        count(m.cpus as usize, "CPU", "CPUs"),
+        binary_bytes(m.memory_bytes)
+    )
+}
+
+fn system(record: &Record) -> String {
+    let m = &record.machine;
+    let virtualisation =
+        m.virtualisation.as_ref().map_or_else(String::new, |v| format!(", in {v}"));
+    format!("{}, {}{virtualisation}", m.os, m.kernel)
+}
+
+fn disk(device: Option<&Device>) -> String {
+    let Some(d) = device else {
+        return "not known: its counters could not be read".to_owned();
+    };
+    let model = d.model.as_ref().map_or_else(String::new, |m| format!("{} ", m.trim()));
+    let kind = if d.rotational { ", said to rotate" } else { "" };
+    let mut words = format!("{model}({}), {}{kind}", d.name, decimal_bytes(d.size_bytes));
+    for (name, value) in [("scheduler", &d.scheduler), ("cache", &d.write_cache)] {
+        if !value.is_empty() {
+            words.push_str(&format!(", {name} {value}"));
+        }
+    }
+    words
+}
+
+fn file_system(record: &Record) -> String {
+    let t = &record.target;
+    format!("{} on {} ({}), in {}", t.filesystem, t.source, t.mount_options, t.directory)
+}
+
+fn engine(record: &Record) -> String {
+    let e = &record.target.engine;
+    let cache = if e.direct { "direct I/O" } else { "buffered I/O" };
+    let fallback =
+        e.fallback_reason.as_ref().map_or_else(String::new, |why| format!(" (no io_uring: {why})"));
+    format!("{}, {cache}{fallback}", e.name)
+}
+
+fn scratch(record: &Record) -> String {
+    let s = &record.target.scratch;
+    let extents = s
+        .extents
+        .map_or_else(String::new, |n| format!(", {}", count(n as usize, "extent", "extents")));
+    let reason = match s.size_reason.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", s.size_reason),
+    };
+    format!("{}{extents}{reason}", binary_bytes(s.size_bytes))
+}

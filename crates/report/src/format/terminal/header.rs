@@ -1,0 +1,19 @@
+//! What was measured on what, above the table.
+
+use cryptbench_record::Record;
+
+use super::wrap;
+use crate::format::surroundings::{occasion, surroundings};
+
+pub(super) fn header(record: &Record, width: usize) -> String {
+    let title = format!("cryptbench {}: {}", record.program_version, occasion(record));
+    let facts = surroundings(record);
+    let column = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
+    let mut lines = vec![wrap(&title, "", "  ", width)];
+    lines.extend(
+        facts.iter().map(|(name, words)| {
+            wrap(words, &format!("{name:column$}"), &" ".repeat(column), width)
+        }),
+    );
+    lines.join("\n")
+}

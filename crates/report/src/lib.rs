@@ -1,0 +1,19 @@
+//! Estimates and verdicts derived from a record alone, and their presentation to people.
+//!
+//! [`analyse`] turns raw trials into [`Results`](cryptbench_record::Results); [`terminal`] and
+//! [`html`] show a record with its results. Nothing here measures, and nothing is shown that the
+//! record does not hold.
+
+mod analysis;
+mod comparison;
+mod cpu;
+mod format;
+mod quantity;
+mod sentences;
+mod verdict;
+mod wording;
+
+pub use analysis::{analyse, arm_cells, cell};
+pub use comparison::{Comparison, compare};
+pub use format::{html, terminal};
+pub use wording::{verdict_mark, verdict_words};

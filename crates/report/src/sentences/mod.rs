@@ -1,0 +1,95 @@
+//! The verdict in sentences for a person who must act on it: what it costs first, then how far to
+//! trust that.
+
+mod arms;
+mod between;
+mod trust;
+
+use cryptbench_record::{Arm, ArmRole, Cell, Record, Results, Verdict, Workload};
+
+use crate::analysis::{arm_cells, cell};
+
+/// No run says more than this; the least urgent sentences give way.
+const MOST_SENTENCES: usize = 8;
+
+/// Up to this many encrypted arms are spoken of one by one.
+const MOST_ARMS_SPOKEN: usize = 3;
+
+/// A sentence and how much would be lost without it (higher stays longer).
+struct Sentence {
+    weight: u8,
+    text: String,
+}
+
+impl Sentence {
+    fn new(weight: u8, text: String) -> Self {
+        Self { weight, text }
+    }
+}
+
+/// The sentences of [`Results::sentences`], verdict first.
+pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
+    let view = View { record, results };
+    let mut found = arms::costs(&view);
+    found.extend(arms::gains(&view));
+    found.extend(between::encrypted_arms(&view));
+    found.extend(between::layer_and_cipher(&view));
+    found.extend(trust::cached(&view));
+    found.extend(trust::inconclusive(&view));
+    found.extend(trust::plain_against_itself(&view));
+    found.extend(trust::basis(&view));
+    while found.len() > MOST_SENTENCES {
+        let least = (0..found.len()).rev().min_by_key(|&i| found[i].weight).unwrap_or(0);
+        found.remove(least);
+    }
+    found.into_iter().map(|s| s.text).collect()
+}
+
+/// What the sentences look at.
+struct View<'a> {
+    record: &'a Record,
+    results: &'a Results,
+}
+
+impl<'a> View<'a> {
+    fn encrypted(&self) -> Vec<&'a Arm> {
+        self.record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted).collect()
+    }
+
+    fn workloads(&self) -> &'a [Workload] {
+        &self.record.plan.workloads
+    }
+
+    fn cells(&self, arm: &'a Arm) -> Vec<&'a Cell> {
+        arm_cells(self.results, &arm.id).collect()
+    }
+
+    fn plain_cell(&self, workload: &str) -> Option<&'a Cell> {
+        cell(self.results, workload, &crate::analysis::plain_arm(self.record)?.id)
+    }
+
+    fn workload_label(&self, id: &str) -> &'a str {
+        self.workloads().iter().find(|w| w.id == id).map_or("an unknown workload", |w| &w.label)
+    }
+
+    /// Geometric mean of what an arm keeps over the workloads in which it was estimated.
+    fn mean_kept(&self, arm: &'a Arm) -> Option<f64> {
+        let logs: Vec<f64> =
+            self.cells(arm).iter().filter_map(|c| Some(c.kept?.ratio.ln())).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+}
+
+/// Whether the verdict says that two arms are alike, as far as this disk can show.
+fn alike(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Equivalent { .. } | Verdict::WithinNoise { .. })
+}
+
+/// `all 8 workloads`, `3 of 8 workloads`; a run of one workload names it.
+fn of_workloads(n: usize, view: &View<'_>) -> String {
+    match view.workloads() {
+        [only] => only.label.clone(),
+        all if n == all.len() => format!("all {n} workloads"),
+        all => format!("{n} of {} workloads", all.len()),
+    }
+}

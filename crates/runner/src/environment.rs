@@ -1,0 +1,129 @@
+//! What machine this is (Linux: /proc and /sys).
+
+use std::fs;
+use std::thread::available_parallelism;
+
+use cryptbench_record::Machine;
+
+/// CPU features that ciphers and hashes use, as /proc/cpuinfo names them.
+const FEATURES: &[&str] = &[
+    "aes",
+    "pclmulqdq",
+    "ssse3",
+    "sse4_1",
+    "avx",
+    "avx2",
+    "bmi2",
+    "sha_ni",
+    "vaes",
+    "vpclmulqdq",
+    "gfni",
+    "avx512f",
+    "avx512bw",
+    "avx512vl",
+    "avx512vbmi", // aarch64:
+    "asimd",
+    "pmull",
+    "sha1",
+    "sha2",
+    "sha512",
+    "sve",
+];
+
+/// Describes this machine; `idle_baseline` was measured by the caller.
+pub(crate) fn machine(idle_baseline: f64) -> Machine {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let uname = rustix::system::uname();
+    let words = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    Machine {
+        cpu_model: field(&cpuinfo, &["model name", "Processor", "CPU part"])
+            .unwrap_or_else(|| words(uname.machine())),
+        cpus: available_parallelism().map_or(1, |n| n.get() as u32),
+        cpu_features: features(&cpuinfo),
+        memory_bytes: memory_bytes(),
+        kernel: format!(
+            "{} {} {}",
+            words(uname.sysname()),
+            words(uname.release()),
+            words(uname.machine())
+        ),
+        os: os_release().unwrap_or_else(|| "unknown".to_owned()),
+        virtualisation: virtualisation(&cpuinfo, in_container()),
+        idle_baseline,
+        load_average: load_average().unwrap_or(0.0),
+    }
+}
+
+fn field(cpuinfo: &str, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| {
+        let line = cpuinfo.lines().find(|l| l.split(':').next().map(str::trim) == Some(name))?;
+        line.split_once(':').map(|(_, value)| value.trim().to_owned())
+    })
+}
+
+fn features(cpuinfo: &str) -> Vec<String> {
+    let flags = field(cpuinfo, &["flags", "Features"]).unwrap_or_default();
+    let have: Vec<_> = flags.split_whitespace().collect();
+    FEATURES.iter().filter(|f| have.contains(f)).map(ToString::to_string).collect()
+}
+
+fn memory_bytes() -> u64 {
+    let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = info.lines().find_map(|l| l.strip_prefix("MemTotal:")?.split_whitespace().next());
+    kib.and_then(|k| k.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+fn os_release() -> Option<String> {
+    let text = fs::read_to_string("/etc/os-release").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches('"').to_owned())
+}
+
+fn load_average() -> Option<f64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// Marks that container managers leave at the root of the file system.
+fn in_container() -> bool {
+    ["/.dockerenv", "/run/.containerenv"].iter().any(|p| fs::exists(p).unwrap_or(false))
+}
+
+fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
+    let read = |p: &str| fs::read_to_string(p).ok().map(|s| s.trim().to_owned());
+    let guest = field(cpuinfo, &["flags"]).is_some_and(|f| f.split(' ').any(|f| f == "hypervisor"));
+    let host = guest.then(|| {
+        let name = read("/sys/hypervisor/type").or_else(|| read("/sys/class/dmi/id/sys_vendor"));
+        match name {
+            Some(name) if !name.is_empty() => format!("virtual machine ({name})"),
+            _ => "virtual machine".to_owned(),
+        }
+    });
+    match (in_container, host) {
+        (true, Some(host)) => Some(format!("container in a {host}")),
+        (true, None) => Some("container".to_owned()),
+        (false, host) => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpuinfo_is_read() {
+        let text =
+            "processor\t: 0\nmodel name\t: A CPU: fast\nflags\t\t: fpu aes avx2 hypervisor\n";
+        assert_eq!(field(text, &["model name"]).as_deref(), Some("A CPU: fast"));
+        assert_eq!(features(text), ["aes", "avx2"]);
+        assert!(virtualisation(text, false).unwrap().starts_with("virtual machine"));
+        assert!(virtualisation(text, true).unwrap().starts_with("container in a virtual"));
+        assert_eq!(virtualisation("flags : aes", true).as_deref(), Some("container"));
+        assert_eq!(virtualisation("flags : aes", false), None);
+    }
+
+    #[test]
+    fn this_machine_is_described() {
+        let m = machine(0.0);
+        assert!(m.cpus > 0 && m.memory_bytes > 0 && m.kernel.starts_with("Linux"));
+    }
+}

@@ -1,0 +1,64 @@
+//! What a run tells while it goes on.
+
+use std::time::Duration;
+
+use cryptbench_record::{Plan, Target};
+
+/// Something that happened, for whoever shows progress.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// The plan and the target are known; nothing was written yet but the empty scratch file.
+    Planned {
+        /// What will be measured.
+        plan: &'a Plan,
+        /// On what.
+        target: &'a Target,
+    },
+    /// The scratch file is being filled.
+    Filling {
+        /// Bytes written.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// A trial begins.
+    Trial {
+        /// How people call the workload.
+        workload: &'a str,
+        /// How people call the arm.
+        arm: &'a str,
+        /// Block number from 0; `None` for a discarded trial.
+        block: Option<u32>,
+        /// Time used so far and time allowed.
+        elapsed: Duration,
+        /// The budget.
+        budget: Duration,
+    },
+    /// A workload has a new estimate: what the last arm keeps of plain speed.
+    Estimate {
+        /// How people call the workload.
+        workload: &'a str,
+        /// How people call the arm.
+        arm: &'a str,
+        /// Ratio to plain.
+        kept: f64,
+        /// Lower end of the interval.
+        low: f64,
+        /// Upper end of the interval.
+        high: f64,
+    },
+    /// Something a reader must know, in a sentence.
+    Note(&'a str),
+}
+
+/// Receives the events of a run.
+pub trait Observer {
+    /// Called for each event, from the thread that measures, outside measured time.
+    fn event(&mut self, event: Event<'_>);
+}
+
+impl<F: FnMut(Event<'_>)> Observer for F {
+    fn event(&mut self, event: Event<'_>) {
+        self(event);
+    }
+}

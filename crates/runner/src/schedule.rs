@@ -1,0 +1,232 @@
+//! The schedule: randomised complete blocks, driven until every workload has its precision.
+
+use std::time::Duration;
+
+use cryptbench_record::{ArmRole, Percentiles, Plan, StopReason, Trial, WorkloadStop, log_ratios};
+use cryptbench_stats::{Decision, StoppingRule, block_order, estimate, noise_floor};
+
+use crate::plan::stopping_rule;
+use crate::{Event, Observer, RunError};
+
+/// What one trial observed.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Measured seconds.
+    pub elapsed_s: f64,
+    /// Requests completed.
+    pub ios: u64,
+    /// Bytes completed.
+    pub bytes: u64,
+    /// Latency of the requests.
+    pub latency: Percentiles,
+    /// CPU seconds of this process.
+    pub cpu_process_s: f64,
+    /// CPU seconds of the whole machine less its idle baseline.
+    pub cpu_machine_s: f64,
+    /// What the device counted.
+    pub device: Option<cryptbench_record::DeviceMoved>,
+}
+
+/// What a schedule drives: the real storage, or a simulated one in tests.
+pub trait Bench {
+    /// Runs workload number `workload` on arm number `arm`; `place` determines the offsets.
+    ///
+    /// Returns `None` when the trial was interrupted and is worth nothing.
+    fn trial(
+        &mut self,
+        workload: usize,
+        arm: usize,
+        place: u64,
+    ) -> Result<Option<Outcome>, RunError>;
+    /// Time since the start of the run.
+    fn elapsed(&self) -> Duration;
+    /// Whether the run was asked to end.
+    fn interrupted(&self) -> bool;
+}
+
+/// The course of a run: its trials and why each workload ended.
+#[derive(Debug, Default)]
+pub struct Course {
+    /// All trials in order.
+    pub trials: Vec<Trial>,
+    /// Why each workload ended, in plan order.
+    pub stops: Vec<WorkloadStop>,
+    /// The error that ended the run early, if one did; the trials before it are sound.
+    pub error: Option<RunError>,
+}
+
+/// Drives `bench` through `plan` until precision, pair cap, budget, interruption or error.
+pub fn drive(plan: &Plan, bench: &mut dyn Bench, observer: &mut dyn Observer) -> Course {
+    let mut driver = Driver {
+        plan,
+        bench,
+        observer,
+        rule: stopping_rule(plan),
+        course: Course::default(),
+        blocks: vec![0; plan.workloads.len()],
+        ended: vec![None; plan.workloads.len()],
+        longest_block: vec![Duration::ZERO; plan.workloads.len()],
+    };
+    let last = match driver.all() {
+        Ok(reason) => reason,
+        Err(error) => {
+            driver.course.error = Some(error);
+            StopReason::Interrupted
+        }
+    };
+    driver.course.stops = plan
+        .workloads
+        .iter()
+        .enumerate()
+        .map(|(i, w)| WorkloadStop {
+            workload: w.id.clone(),
+            reason: driver.ended[i].unwrap_or(last),
+            pairs: driver.blocks[i],
+        })
+        .collect();
+    driver.course
+}
+
+struct Driver<'a> {
+    plan: &'a Plan,
+    bench: &'a mut dyn Bench,
+    observer: &'a mut dyn Observer,
+    rule: StoppingRule,
+    course: Course,
+    /// Complete blocks per workload.
+    blocks: Vec<u32>,
+    ended: Vec<Option<StopReason>>,
+    longest_block: Vec<Duration>,
+}
+
+/// Whether a block was completed.
+enum BlockEnd {
+    Complete,
+    Interrupted,
+}
+
+impl Driver<'_> {
+    fn all(&mut self) -> Result<StopReason, RunError> {
+        // One discarded trial per workload and arm: first use of buffers, caches and the device.
+        for workload in 0..self.plan.workloads.len() {
+            if let BlockEnd::Interrupted = self.block(workload, None)? {
+                return Ok(StopReason::Interrupted);
+            }
+        }
+        loop {
+            let mut open = false;
+            // The workload furthest from precision does not run more often than the others: one
+            // block each per round keeps all of them spread over the whole run.
+            for workload in 0..self.plan.workloads.len() {
+                if self.ended[workload].is_some() {
+                    continue;
+                }
+                if !self.fits(workload) {
+                    self.ended[workload] = Some(StopReason::Budget);
+                    continue;
+                }
+                if let BlockEnd::Interrupted = self.block(workload, Some(self.blocks[workload]))? {
+                    return Ok(StopReason::Interrupted);
+                }
+                self.blocks[workload] += 1;
+                self.ended[workload] = self.decide(workload);
+                open |= self.ended[workload].is_none();
+            }
+            if !open {
+                return Ok(StopReason::Budget);
+            }
+        }
+    }
+
+    /// Whether another block of this workload ends within the budget.
+    fn fits(&self, workload: usize) -> bool {
+        let budget = Duration::from_secs_f64(self.plan.budget_s);
+        self.bench.elapsed() + self.longest_block[workload] <= budget
+    }
+
+    /// All arms once; `None` is the discarded block.
+    fn block(&mut self, workload: usize, block: Option<u32>) -> Result<BlockEnd, RunError> {
+        let started = self.bench.elapsed();
+        let arms = self.plan.arms.len();
+        let order = block_order(self.plan.seed, workload as u64, block.unwrap_or(0), arms);
+        let place = place(self.plan.seed, workload as u64, block);
+        for arm in order {
+            if self.bench.interrupted() {
+                return Ok(BlockEnd::Interrupted);
+            }
+            let at = self.bench.elapsed();
+            self.observer.event(Event::Trial {
+                workload: &self.plan.workloads[workload].label,
+                arm: &self.plan.arms[arm].label,
+                block,
+                elapsed: at,
+                budget: Duration::from_secs_f64(self.plan.budget_s),
+            });
+            let Some(outcome) = self.bench.trial(workload, arm, place)? else {
+                return Ok(BlockEnd::Interrupted);
+            };
+            self.keep(workload, arm, block, at, &outcome);
+        }
+        let took = self.bench.elapsed().saturating_sub(started);
+        self.longest_block[workload] = self.longest_block[workload].max(took);
+        Ok(BlockEnd::Complete)
+    }
+
+    fn keep(&mut self, workload: usize, arm: usize, block: Option<u32>, at: Duration, o: &Outcome) {
+        self.course.trials.push(Trial {
+            sequence: self.course.trials.len() as u32,
+            block,
+            workload: self.plan.workloads[workload].id.clone(),
+            arm: self.plan.arms[arm].id.clone(),
+            at_s: at.as_secs_f64(),
+            elapsed_s: o.elapsed_s,
+            ios: o.ios,
+            bytes: o.bytes,
+            latency: o.latency,
+            cpu_process_s: o.cpu_process_s,
+            cpu_machine_s: o.cpu_machine_s,
+            device: o.device,
+        });
+    }
+
+    fn decide(&mut self, workload: usize) -> Option<StopReason> {
+        let id = &self.plan.workloads[workload].id;
+        let plain = &self.plan.arms[0].id;
+        let ratios = |arm: &str| log_ratios(&self.course.trials, id, arm, plain);
+        let floor = (self.plan.arms.iter())
+            .find(|a| a.role == ArmRole::PlainAgain)
+            .and_then(|a| noise_floor(&ratios(&a.id)));
+        let arms: Vec<_> = self.plan.arms[1..].iter().map(|a| ratios(&a.id)).collect();
+        if let Some((arm, e)) = self
+            .plan
+            .arms
+            .last()
+            .zip(arms.last())
+            .and_then(|(arm, d)| estimate(d, self.plan.confidence).map(|e| (arm, e)))
+        {
+            self.observer.event(Event::Estimate {
+                workload: &self.plan.workloads[workload].label,
+                arm: &arm.label,
+                kept: e.mean.exp(),
+                low: e.low.exp(),
+                high: e.high.exp(),
+            });
+        }
+        match self.rule.decide(&arms, floor) {
+            Decision::Continue { .. } => None,
+            Decision::Precision => Some(StopReason::Precision),
+            Decision::PairCap => Some(StopReason::PairCap),
+        }
+    }
+}
+
+/// The seed of a block's offsets: the same for all its arms, different from block to block.
+fn place(seed: u64, workload: u64, block: Option<u32>) -> u64 {
+    // SplitMix64 (Steele, Lea, Flood 2014): neighbouring inputs give unrelated outputs.
+    let mut z = seed
+        .wrapping_add(workload.wrapping_mul(0xD1B5_4A32_D192_ED03))
+        .wrapping_add(u64::from(block.map_or(0, |b| b + 1)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

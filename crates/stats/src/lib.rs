@@ -1,0 +1,28 @@
+//! What may be said about a cost, and when to stop measuring: paired estimates over trials.
+//!
+//! The unit of observation is one trial; the unit of analysis is one block, in which every arm ran
+//! once. Everything here takes d = ln(E/P), one number per block, where E and P are the speeds of
+//! the encrypted and the plain trial of that block. `exp(mean d)` is the share of plain speed that
+//! is kept. Nothing here reads a clock, a file or a record: the functions are pure.
+//!
+//! | question | module |
+//! |---|---|
+//! | in which order do the arms run? | [`schedule`] |
+//! | what does it cost, and how sure is that? | [`paired`], with [`signed_rank`] as the robust check |
+//! | which differences do two plain trials show already? | [`noise_floor`](mod@noise_floor) |
+//! | is it precise enough to stop? | [`stopping`] |
+//! | which of many small p-values still count? | [`holm`](mod@holm) |
+
+pub mod holm;
+pub mod noise_floor;
+pub mod paired;
+pub mod schedule;
+pub mod signed_rank;
+pub mod stopping;
+mod student;
+
+pub use holm::holm;
+pub use noise_floor::{median, noise_floor, quantile};
+pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
+pub use schedule::block_order;
+pub use stopping::{Decision, StoppingRule};

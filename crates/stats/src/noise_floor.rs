@@ -1,0 +1,41 @@
+//! How much two plain trials differ already: quantiles, and the noise floor made of them.
+
+use crate::paired::FEWEST_PAIRS;
+
+/// The 95th percentile ([`quantile`], type 7) of |d| over P-P' pairs, d = ln(P'/P), in log units.
+///
+/// It says how far a *single* pair of plain trials comes apart, and does not shrink as pairs are
+/// added: a mean cost below it is one that no user could tell from plain storage in one go. With
+/// fewer than 21 pairs it lies between the two largest |d|, so it varies from run to run.
+///
+/// `None` below 3 pairs or for a value that is not finite.
+pub fn noise_floor(d: &[f64]) -> Option<f64> {
+    if d.len() < FEWEST_PAIRS || d.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let sizes: Vec<f64> = d.iter().map(|x| x.abs()).collect();
+    quantile(&sizes, 0.95)
+}
+
+/// The middle value, or the mean of the two middle values. `None` for no values or a NaN.
+pub fn median(x: &[f64]) -> Option<f64> {
+    quantile(x, 0.5)
+}
+
+/// The quantile at `p` in 0..=1: linear between the order statistics around position (n - 1)p,
+/// counted from 0.
+///
+/// Definition 7 of Hyndman & Fan (1996), *Sample Quantiles in Statistical Packages*, The American
+/// Statistician 50:361; the default of R and NumPy. `None` for no values, a NaN, or a `p` outside 0..=1.
+pub fn quantile(x: &[f64], p: f64) -> Option<f64> {
+    if x.is_empty() || !(0.0..=1.0).contains(&p) || x.iter().any(|v| v.is_nan()) {
+        return None;
+    }
+    let mut sorted = x.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let position = (sorted.len() - 1) as f64 * p;
+    let below = position.floor() as usize;
+    let (low, high) = (sorted[below], sorted[position.ceil() as usize]);
+    // Equal neighbours are returned as they are: two infinities have no difference.
+    Some(if low == high { low } else { low + (high - low) * (position - below as f64) })
+}

@@ -1,0 +1,242 @@
+//! Storage that is simulated, trial by trial, to see what the statistics make of it.
+//!
+//! A machine runs trials one after the other in the order of the real schedule; the ln(speed) of a
+//! trial is its arm's true effect + the level of the machine at that moment + the trial's own noise.
+//! Used by the tests and, in more repetitions, by `examples/coverage.rs`.
+
+use cryptbench_stats::{StoppingRule, block_order, estimate, half_width, holm, noise_floor};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Every disturbance that is simulated, each with the noise of single trials on top.
+pub const DISTURBANCES: [Disturbance; 7] = [
+    Disturbance::Independent,
+    Disturbance::SharedDrift,
+    Disturbance::LinearDrift(0.25),
+    Disturbance::LinearDrift(1.0),
+    Disturbance::Regimes,
+    Disturbance::Autocorrelated,
+    Disturbance::Outliers,
+];
+
+/// How the level of the machine moves, and what else befalls a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Disturbance {
+    /// Log-normal noise, independent from trial to trial.
+    Independent,
+    /// A random walk from block to block, with steps of 2 sd, that all trials of a block share.
+    SharedDrift,
+    /// A steady loss of speed from trial to trial, of this many sd.
+    LinearDrift(f64),
+    /// Before 2 % of the trials the level flips between full speed and 70 % of it, as when a write
+    /// cache fills up and drains.
+    Regimes,
+    /// An AR(1) level, coefficient 0.9 from trial to trial, with a stationary sd of twice the noise.
+    Autocorrelated,
+    /// 2 % of the trials are slowed by a factor of 1.5 to 3.
+    Outliers,
+}
+
+/// One simulated measurement: its arms, its noise.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    pub disturbance: Disturbance,
+    /// Standard deviation of the ln(speed) of single trials of plain storage.
+    pub sd: f64,
+    /// How much noisier the trials of the encrypted arm are.
+    pub encrypted_noise: f64,
+    /// Whether a second plain arm runs, which gives a noise floor.
+    pub second_plain: bool,
+    /// True ln(E/P).
+    pub effect: f64,
+}
+
+/// What a finished measurement has of each pair.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// d = ln(E/P) by block.
+    pub encrypted: Vec<f64>,
+    /// d = ln(P'/P) by block; empty without a second plain arm.
+    pub second_plain: Vec<f64>,
+}
+
+impl Measured {
+    pub fn floor(&self) -> Option<f64> {
+        noise_floor(&self.second_plain)
+    }
+
+    /// The d of the arms that the rule is asked about.
+    fn arms(&self) -> Vec<Vec<f64>> {
+        [&self.encrypted, &self.second_plain]
+            .into_iter()
+            .filter(|d| !d.is_empty())
+            .cloned()
+            .collect()
+    }
+}
+
+/// Runs blocks until `stop` says so, at most `max_pairs`.
+pub fn measure(
+    scenario: &Scenario,
+    seed: u64,
+    max_pairs: u32,
+    stop: impl Fn(&Measured) -> bool,
+) -> Measured {
+    let mut machine = Machine::new(scenario, seed);
+    let mut measured = Measured::default();
+    for block in 0..max_pairs {
+        machine.block(scenario, seed, block, &mut measured);
+        if stop(&measured) {
+            break;
+        }
+    }
+    measured
+}
+
+/// [`measure`] under the real rule.
+pub fn measure_by_rule(scenario: &Scenario, seed: u64, rule: &StoppingRule) -> Measured {
+    measure(scenario, seed, rule.max_pairs, |so_far| {
+        // No need to copy the arms before the rule can say yes.
+        so_far.encrypted.len() >= rule.min_pairs as usize
+            && rule.precise(&so_far.arms(), so_far.floor())
+    })
+}
+
+/// Share of `repetitions` in which the 95 % t interval holds the true effect, and the mean number of
+/// pairs.
+pub fn coverage(
+    scenario: &Scenario,
+    repetitions: u32,
+    run: impl Fn(&Scenario, u64) -> Measured,
+) -> (f64, f64) {
+    let (mut held, mut pairs) = (0_u32, 0_usize);
+    for seed in seeds(scenario, repetitions) {
+        let d = run(scenario, seed).encrypted;
+        let mean = d.iter().sum::<f64>() / d.len() as f64;
+        let half_width = half_width(&d, 0.95).expect("at least three finite values");
+        held += u32::from((mean - scenario.effect).abs() <= half_width);
+        pairs += d.len();
+    }
+    (f64::from(held) / f64::from(repetitions), pairs as f64 / f64::from(repetitions))
+}
+
+/// How often runs of several workloads say of the encrypted arm what they should or should not say.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdicts {
+    /// Share of the runs with at least one verdict "differs from plain": Holm p < 0.05 and a mean
+    /// beyond the noise floor.
+    pub any_differs: f64,
+    /// Share of the runs with at least one Holm p < 0.05, whatever the noise floor.
+    pub any_significant: f64,
+    /// Share of all workloads with the verdict "differs from plain".
+    pub differs: f64,
+}
+
+/// Judges `runs` runs of `workloads` workloads, all of the same scenario.
+pub fn verdicts(scenario: &Scenario, rule: &StoppingRule, runs: u32, workloads: usize) -> Verdicts {
+    let (mut any_differs, mut any_significant, mut differs) = (0_u32, 0_u32, 0_usize);
+    let seeds: Vec<u64> = seeds(scenario, runs * workloads as u32).collect();
+    for run in seeds.chunks(workloads) {
+        let cells: Vec<Measured> =
+            run.iter().map(|&seed| measure_by_rule(scenario, seed, rule)).collect();
+        let estimates: Vec<_> = cells
+            .iter()
+            .map(|cell| estimate(&cell.encrypted, rule.confidence).expect("at least three pairs"))
+            .collect();
+        let p = holm(&estimates.iter().map(|e| e.p_value).collect::<Vec<_>>());
+        let significant = p.iter().filter(|&&p| p < 0.05).count();
+        let beyond = (0..workloads)
+            .filter(|&i| p[i] < 0.05 && estimates[i].mean.abs() > cells[i].floor().unwrap_or(0.0))
+            .count();
+        any_differs += u32::from(beyond > 0);
+        any_significant += u32::from(significant > 0);
+        differs += beyond;
+    }
+    Verdicts {
+        any_differs: f64::from(any_differs) / f64::from(runs),
+        any_significant: f64::from(any_significant) / f64::from(runs),
+        differs: differs as f64 / seeds.len() as f64,
+    }
+}
+
+/// Seeds of a scenario's repetitions: other scenarios have others, so that what is luck in one is
+/// not the same luck in all.
+pub fn seeds(scenario: &Scenario, repetitions: u32) -> impl Iterator<Item = u64> {
+    // FNV-1a, 64 bits.
+    let name = format!("{scenario:?}");
+    let base = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (0..u64::from(repetitions)).map(move |repetition| base.wrapping_add(repetition))
+}
+
+struct Machine {
+    random: ChaCha8Rng,
+    /// ln(speed) that every trial shares at this moment.
+    level: f64,
+    spare_normal: Option<f64>,
+}
+
+impl Machine {
+    fn new(scenario: &Scenario, seed: u64) -> Self {
+        let mut machine =
+            Self { random: ChaCha8Rng::seed_from_u64(seed), level: 0.0, spare_normal: None };
+        if scenario.disturbance == Disturbance::Autocorrelated {
+            machine.level = 2.0 * scenario.sd * machine.normal();
+        }
+        machine
+    }
+
+    fn block(&mut self, scenario: &Scenario, seed: u64, block: u32, measured: &mut Measured) {
+        if scenario.disturbance == Disturbance::SharedDrift {
+            self.level += 2.0 * scenario.sd * self.normal();
+        }
+        // Arm 0 is plain, 1 encrypted, 2 the second plain.
+        let arms = if scenario.second_plain { 3 } else { 2 };
+        let mut speeds = [0.0; 3];
+        for arm in block_order(seed, 0, block, arms) {
+            speeds[arm] = self.trial(scenario, arm == 1);
+        }
+        measured.encrypted.push(speeds[1] - speeds[0]);
+        if scenario.second_plain {
+            measured.second_plain.push(speeds[2] - speeds[0]);
+        }
+    }
+
+    fn trial(&mut self, scenario: &Scenario, encrypted: bool) -> f64 {
+        let sd = scenario.sd;
+        let mut slowed = 0.0;
+        match scenario.disturbance {
+            Disturbance::Independent | Disturbance::SharedDrift => {}
+            Disturbance::LinearDrift(slope) => self.level -= slope * sd,
+            Disturbance::Regimes => {
+                if self.random.random_bool(0.02) {
+                    self.level = if self.level == 0.0 { 0.7_f64.ln() } else { 0.0 };
+                }
+            }
+            Disturbance::Autocorrelated => {
+                let innovation = 2.0 * sd * (1.0 - 0.9_f64.powi(2)).sqrt();
+                self.level = 0.9 * self.level + innovation * self.normal();
+            }
+            Disturbance::Outliers => {
+                if self.random.random_bool(0.02) {
+                    slowed = self.random.random_range(1.5..3.0_f64).ln();
+                }
+            }
+        }
+        let (effect, noise) =
+            if encrypted { (scenario.effect, scenario.encrypted_noise) } else { (0.0, 1.0) };
+        effect + self.level - slowed + sd * noise * self.normal()
+    }
+
+    /// A standard normal number (Box & Muller 1958), two at a time.
+    fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare_normal.take() {
+            return spare;
+        }
+        let radius = (-2.0 * (1.0 - self.random.random::<f64>()).ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.random.random::<f64>();
+        self.spare_normal = Some(radius * angle.sin());
+        radius * angle.cos()
+    }
+}

@@ -1,0 +1,13 @@
+//! Encryption systems: each turns a target into a surface and takes it down without a trace.
+//!
+//! A system knows nothing of workloads. What it sets up is written to a [ledger](provision::Ledger)
+//! before the act, so that whatever a killed run left behind can be found and removed.
+
+mod adapter;
+mod error;
+pub mod provision;
+mod registry;
+
+pub use adapter::builtin::inline_layer;
+pub use error::SystemError;
+pub use registry::{ArmSpec, Availability, Role, Selection, System, arms, find, systems};

@@ -1,0 +1,157 @@
+//! The scratch file: one stretch of the disk that all arms share.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cryptbench_blockdev::{Extent, IoMode, Surface};
+use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+
+use super::ledger::{Act, Identity, Ledger};
+use crate::SystemError;
+
+/// An allocated file that is removed when it is dropped, and by cleanup when it is not.
+pub struct Scratch {
+    file: Arc<File>,
+    path: PathBuf,
+    len: u64,
+    mode: IoMode,
+    identity: Identity,
+    ledger: Ledger,
+    act: u32,
+    removed: bool,
+}
+
+impl Scratch {
+    /// Creates `path`, which must not exist, with `len` bytes allocated on the device.
+    ///
+    /// Direct I/O where the file system has it, the page cache otherwise (see [`mode`](Self::mode)).
+    pub fn create(path: &Path, len: u64, mut ledger: Ledger) -> Result<Self, SystemError> {
+        let act = ledger.intend(&Act::ScratchFile { path: path.to_owned() })?;
+        let opened =
+            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(e) => {
+                ledger.undone(act)?;
+                return Err(SystemError::io("create", path)(e));
+            }
+        };
+        let identity = Identity::of(&file).map_err(SystemError::io("inspect", path))?;
+        // From here on `Drop` removes the file, whatever fails.
+        let mut scratch = Self {
+            file: Arc::new(file),
+            path: path.to_owned(),
+            len,
+            mode: IoMode::Buffered,
+            identity,
+            ledger,
+            act,
+            removed: false,
+        };
+        scratch.ledger.made(act, identity)?;
+        scratch.allocate()?;
+        scratch.go_direct()?;
+        Ok(scratch)
+    }
+
+    fn allocate(&self) -> Result<(), SystemError> {
+        match fallocate(&*self.file, FallocateFlags::empty(), 0, self.len) {
+            Ok(()) => Ok(()),
+            // Prefilling writes every byte anyway; allocation only finds a full disk earlier.
+            Err(Errno::OPNOTSUPP) => {
+                self.file.set_len(self.len).map_err(SystemError::io("extend", &self.path))
+            }
+            Err(e) => Err(SystemError::io("allocate", &self.path)(e.into())),
+        }
+    }
+
+    /// Sets `O_DIRECT` on the open file; a file system without it refuses.
+    fn go_direct(&mut self) -> Result<(), SystemError> {
+        let flags = fcntl_getfl(&*self.file)
+            .map_err(|e| SystemError::io("inspect", &self.path)(e.into()))?;
+        self.mode = match fcntl_setfl(&*self.file, flags | OFlags::DIRECT) {
+            Ok(()) => IoMode::Direct,
+            Err(_) => IoMode::Buffered,
+        };
+        Ok(())
+    }
+
+    /// Gives up direct I/O, for tests and for users who ask for the page cache.
+    pub fn go_buffered(&mut self) -> Result<(), SystemError> {
+        let set = || {
+            let flags = fcntl_getfl(&*self.file)?;
+            fcntl_setfl(&*self.file, flags - OFlags::DIRECT)
+        };
+        set().map_err(|e| SystemError::io("change the mode of", &self.path)(e.into()))?;
+        self.mode = IoMode::Buffered;
+        Ok(())
+    }
+
+    /// The file as a plain surface.
+    pub fn surface(&self) -> Surface {
+        Surface {
+            file: Arc::clone(&self.file),
+            extent: Extent { offset: 0, len: self.len },
+            mode: self.mode,
+            transform: None,
+        }
+    }
+
+    /// Whether the page cache is bypassed.
+    pub fn mode(&self) -> IoMode {
+        self.mode
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it holds no byte at all.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Cuts the file to `len` bytes, for devices too slow to fill it.
+    pub fn shrink(&mut self, len: u64) -> Result<(), SystemError> {
+        self.file.set_len(len).map_err(SystemError::io("shrink", &self.path))?;
+        self.len = len;
+        Ok(())
+    }
+
+    /// Removes the file and says whether that went well.
+    pub fn remove(mut self) -> Result<(), SystemError> {
+        self.take_down()
+    }
+
+    fn take_down(&mut self) -> Result<(), SystemError> {
+        if std::mem::replace(&mut self.removed, true) {
+            return Ok(());
+        }
+        // Only the very file that was created: somebody may have replaced it meanwhile.
+        match Identity::at(&self.path) {
+            Ok(found) if found == self.identity => {
+                fs::remove_file(&self.path).map_err(SystemError::io("remove", &self.path))?;
+            }
+            Ok(_) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(SystemError::io("inspect", &self.path)(e)),
+        }
+        self.ledger.undone(self.act)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What fails here stays in the ledger, and cleanup tries again.
+        let _ = self.take_down();
+    }
+}

@@ -1,0 +1,53 @@
+//! Benchmarks against other programs and against this one's own claims.
+
+mod aa;
+mod engine;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+#[derive(clap::Subcommand)]
+pub enum Bench {
+    /// The load engine beside fio's io_uring engine, on the disk and on a loop device over RAM
+    Engine(engine::Options),
+    /// Many runs of plain against plain: how often is a difference claimed that is not there?
+    Aa(aa::Options),
+}
+
+pub fn run(bench: Bench) -> anyhow::Result<()> {
+    match bench {
+        Bench::Engine(options) => engine::run(&options),
+        Bench::Aa(options) => aa::run(&options),
+    }
+}
+
+/// Builds with the release profile and returns the directory of the binaries.
+fn build_release(arguments: &[&str]) -> anyhow::Result<PathBuf> {
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--quiet"])
+        .args(arguments)
+        .status()?;
+    if !status.success() {
+        bail!("the build failed");
+    }
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    std::path::absolute(Path::new(&target).join("release")).context("no such directory")
+}
+
+/// What a figure must be shown with: the machine and the versions.
+fn machine() -> String {
+    let read = |p: &str| std::fs::read_to_string(p).unwrap_or_default();
+    let cpuinfo = read("/proc/cpuinfo");
+    let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
+    let cpus = cpuinfo.lines().filter(|l| l.starts_with("processor")).count();
+    let kernel = read("/proc/sys/kernel/osrelease");
+    format!("{} x {}, Linux {}", cpus, model.map_or("unknown CPU", |m| m.1), kernel.trim())
+}
+
+/// First line of a program's answer to `--version`.
+fn version(program: &str) -> Option<String> {
+    let out = Command::new(program).arg("--version").output().ok()?;
+    Some(String::from_utf8_lossy(&out.stdout).lines().next()?.to_owned())
+}

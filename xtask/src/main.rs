@@ -1,0 +1,44 @@
+//! `cargo xtask`: tests, tidiness and benchmarks, each by one command.
+#![allow(clippy::print_stdout, reason = "what these commands print is their result")]
+
+mod bench;
+mod packages;
+mod test;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the cryptbench repository.
+#[derive(Parser)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every test; installs the Debian packages that tests need when it may
+    Test(test::Options),
+    /// Check that the tree is where ARCHITECTURE.md says things live
+    Tidy,
+    /// Compare with other programs, side by side in one run
+    #[command(subcommand)]
+    Bench(bench::Bench),
+}
+
+fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    std::env::set_current_dir(root())?;
+    match args.command {
+        Command::Test(options) => test::run(&options),
+        Command::Tidy => tidy::run(),
+        Command::Bench(bench) => bench::run(bench),
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+}

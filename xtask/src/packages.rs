@@ -1,0 +1,57 @@
+//! Debian packages that tests and benchmarks use, installed when this user may.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A program or library that a test needs, and the package that brings it.
+pub struct Need {
+    /// A file that tells that it is there.
+    pub file: &'static str,
+    /// The Debian package.
+    pub package: &'static str,
+    /// Who needs it.
+    pub reason: &'static str,
+}
+
+/// What the tests need beyond a Rust toolchain.
+pub const FOR_TESTS: &[Need] = &[
+    Need { file: "/usr/bin/openssl", package: "openssl", reason: "OpenSSL's XTS as the oracle" },
+    Need { file: "/usr/bin/chromium", package: "chromium", reason: "the report in a real browser" },
+    Need { file: "/usr/bin/fio", package: "fio", reason: "agreement of the load engine with fio" },
+    Need { file: "/usr/sbin/mkfs.ext4", package: "e2fsprogs", reason: "failing disks" },
+    Need { file: "/usr/sbin/losetup", package: "mount", reason: "failing disks" },
+];
+
+/// Installs what is missing, as root on a machine with apt; else says what will be skipped.
+pub fn ensure(needs: &[Need]) {
+    let missing: Vec<_> = needs.iter().filter(|n| !Path::new(n.file).exists()).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let names: Vec<_> = missing.iter().map(|n| n.package).collect();
+    let may = rustix::process::geteuid().is_root() && Path::new("/usr/bin/apt-get").exists();
+    if may {
+        eprintln!("installing {}", names.join(" "));
+        let apt = |args: &[&str]| {
+            Command::new("apt-get")
+                .args(args)
+                .env("DEBIAN_FRONTEND", "noninteractive")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .status()
+                .is_ok_and(|s| s.success())
+        };
+        apt(&["-qq", "update"]);
+        let mut install = vec!["-qq", "-y", "--no-install-recommends", "install"];
+        install.extend(&names);
+        if !apt(&install) {
+            // One package that is not to be had must not keep the others away.
+            for name in &names {
+                apt(&["-qq", "-y", "--no-install-recommends", "install", name]);
+            }
+        }
+    }
+    for need in missing.iter().filter(|n| !Path::new(n.file).exists()) {
+        eprintln!("not here: {} ({}); apt install {}", need.file, need.reason, need.package);
+    }
+}

@@ -1,0 +1,152 @@
+//! `cargo xtask tidy`: the tree is where ARCHITECTURE.md says things live.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+/// Our crates and what each may depend on (ARCHITECTURE.md, "Who may depend on whom").
+const MAY_DEPEND: &[(&str, &[&str])] = &[
+    ("blockdev", &[]),
+    ("cipher", &[]),
+    ("cli", &["cipher", "load", "record", "report", "runner", "system"]),
+    ("load", &["blockdev"]),
+    ("record", &[]),
+    ("report", &["record", "stats"]),
+    ("runner", &["blockdev", "cipher", "load", "record", "stats", "system"]),
+    ("stats", &[]),
+    ("system", &["blockdev", "cipher"]),
+];
+
+/// Names that say nothing about what is inside.
+const VAGUE: &[&str] = &["common", "utils", "util", "helpers", "helper", "misc"];
+
+pub fn run() -> anyhow::Result<()> {
+    let mut faults = Vec::new();
+    dependencies(&mut faults)?;
+    let mut files = Vec::new();
+    sources(Path::new("crates"), &mut files)?;
+    sources(Path::new("xtask"), &mut files)?;
+    for file in &files {
+        opening(file, &mut faults)?;
+        vague(file, &mut faults);
+        unsafety(file, &mut faults)?;
+    }
+    profiles(&mut faults)?;
+    adapters(&mut faults)?;
+    if faults.is_empty() {
+        return Ok(());
+    }
+    for fault in &faults {
+        println!("{fault}");
+    }
+    bail!("{} things are not where they belong", faults.len())
+}
+
+fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir("crates")? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let manifest = format!("crates/{name}/Cargo.toml");
+        let text = fs::read_to_string(&manifest).with_context(|| manifest.clone())?;
+        let Some((_, allowed)) = MAY_DEPEND.iter().find(|(n, _)| *n == name) else {
+            faults
+                .push(format!("{manifest}: xtask/src/tidy.rs does not say what it may depend on"));
+            continue;
+        };
+        seen.insert(name);
+        let runtime = text.split("[dev-dependencies]").next().unwrap_or_default();
+        for line in runtime.lines().filter_map(|l| l.strip_prefix("cryptbench-")) {
+            let on = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if !allowed.contains(&on) {
+                faults.push(format!("{manifest}: may not depend on {on}"));
+            }
+        }
+    }
+    for (name, _) in MAY_DEPEND {
+        if !seen.contains(*name) {
+            faults.push(format!("xtask/src/tidy.rs: there is no crate {name}"));
+        }
+    }
+    Ok(())
+}
+
+fn sources(dir: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sources(&path, files)?;
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Every module opens by saying what it is for.
+fn opening(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let text = fs::read_to_string(file)?;
+    if !text.trim_start().starts_with("//! ") {
+        faults.push(format!("{}: does not open with a sentence (//!)", file.display()));
+    }
+    Ok(())
+}
+
+fn vague(file: &Path, faults: &mut Vec<String>) {
+    let parts = file.components().filter_map(|c| c.as_os_str().to_str());
+    for part in parts.map(|p| p.trim_end_matches(".rs")) {
+        if VAGUE.contains(&part) {
+            faults.push(format!("{}: {part:?} says nothing about what is inside", file.display()));
+        }
+    }
+}
+
+/// `unsafe` lives only in SIMD kernels, the io_uring engine, aligned buffers and tests.
+fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
+    const HOMES: &[&str] = &[
+        "crates/cipher/src",
+        "crates/cipher/tests",
+        "crates/cipher/examples",
+        "crates/blockdev/src/aligned.rs",
+        "crates/load/src/engine",
+        "crates/load/src/arena.rs",
+        "crates/load/src/clock.rs",
+        "crates/system/tests",
+        "xtask/src/tidy.rs",
+    ];
+    if HOMES.iter().any(|h| file.starts_with(h)) {
+        return Ok(());
+    }
+    let text = fs::read_to_string(file)?;
+    if text.lines().any(|l| l.contains("unsafe ") && !l.trim_start().starts_with("//")) {
+        faults.push(format!("{}: unsafe code lives elsewhere (ARCHITECTURE.md)", file.display()));
+    }
+    Ok(())
+}
+
+/// Every profile file is in the table of built-in profiles.
+fn profiles(faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let known: Vec<_> = cryptbench_load::Profile::builtin().iter().map(|(n, _)| *n).collect();
+    for entry in fs::read_dir("crates/load/profiles")? {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !known.contains(&name.as_str()) {
+            faults.push(format!("{}: not among Profile::builtin()", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Every adapter module has its line in the registry of systems.
+fn adapters(faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let registry = fs::read_to_string("crates/system/src/registry.rs")?;
+    for entry in fs::read_dir("crates/system/src/adapter")? {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if name != "mod" && !registry.contains(&format!("{name}::")) {
+            faults.push(format!("{}: no line in registry.rs", path.display()));
+        }
+    }
+    Ok(())
+}
