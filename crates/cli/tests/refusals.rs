@@ -3,6 +3,7 @@
 mod sandbox;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -163,8 +164,9 @@ fn a_disk_that_vanishes_ends_the_run_with_what_was_measured() {
     if !Path::new("/usr/sbin/mkfs.ext4").exists() {
         return skipped("no mkfs.ext4 (apt install e2fsprogs)");
     }
+    let Some(ram) = Mounted::new(&["-t", "tmpfs", "-o", "size=300m", "none"]) else { return };
     let s = Sandbox::new();
-    let image = s.out().join("disk.img");
+    let image = Path::new(&ram.path()).join("disk.img");
     fs::File::create(&image).unwrap().set_len(256 << 20).unwrap();
     let made = Command::new("mkfs.ext4").arg("-q").arg(&image).status().unwrap();
     assert!(made.success());
@@ -194,8 +196,11 @@ fn a_disk_that_vanishes_ends_the_run_with_what_was_measured() {
         .spawn()
         .unwrap();
     std::thread::sleep(std::time::Duration::from_secs(8));
-    // The device ends where its file ends: every further read fails with EIO.
+    // The disk's blocks are gone and there is no room for new ones: every further write is an I/O
+    // error of the device.
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(0).unwrap();
+    let mut junk = fs::File::create(Path::new(&ram.path()).join("junk")).unwrap();
+    while junk.write_all(&[1; 1 << 16]).is_ok() {}
     let done = child.wait_with_output().unwrap();
     let stderr = text(&done.stderr);
     assert_eq!(done.status.code(), Some(4), "{stderr}");

@@ -33,8 +33,13 @@ pub struct Cell {
     /// True when far fewer bytes reached the device than were asked for: a cache answered, and the
     /// cell takes no part in a verdict.
     pub cached: bool,
-    /// 95th percentile of |ln(P'/P)| over this workload's pairs, as a fraction of speed.
+    /// How far two plain *trials* lie apart: 95th percentile of |ln(P'/P)| over this workload's
+    /// pairs, as a loss of speed (a fraction below 1).
     pub noise_floor: Option<f64>,
+    /// How far two plain *arms* lie apart over as many pairs: the noise floor divided, in the log
+    /// domain, by the root of the number of pairs. A difference below it is never called a cost.
+    #[serde(default)]
+    pub noise_of_mean: Option<f64>,
     /// What is kept of plain speed; absent for plain itself and without enough pairs.
     pub kept: Option<Estimate>,
     /// The words for it; absent for plain itself.
@@ -84,14 +89,14 @@ pub enum Verdict {
         /// The margin within which it is equivalent.
         within_percent: f64,
     },
-    /// A difference smaller than what two plain trials differ by.
+    /// A difference that cannot be told from chance over as many pairs of this noise.
     WithinNoise {
-        /// The noise floor.
+        /// The smallest difference that would have been called a cost or a gain here.
         noise_percent: f64,
     },
     /// The interval is too wide for any of the above.
     Inconclusive {
-        /// Pairs that the target precision needs in total, at the spread seen so far.
+        /// Pairs that a verdict needs in total, at the spread seen so far.
         more_pairs: u32,
     },
     /// The bytes did not reach the device.

@@ -213,7 +213,7 @@ pub struct Engine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// Every interval is at most max(target, noise floor) wide to each side.
+    /// Every interval is at most the target wide to each side.
     Precision,
     /// `max_pairs` was reached.
     PairCap,

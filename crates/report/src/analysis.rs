@@ -3,11 +3,11 @@
 use cryptbench_record::{
     Arm, ArmRole, Cell, CpuCost, Latency, Record, Results, Trial, Verdict, Workload,
 };
-use cryptbench_stats::{PairedEstimate, holm, median, noise_floor};
+use cryptbench_stats::{PairedEstimate, holm, median, noise_floor, noise_of_mean};
 
 use crate::comparison::{as_ratio, sound_estimate};
 use crate::sentences;
-use crate::verdict::{Evidence, judge};
+use crate::verdict::{Evidence, judge, log_of_loss, loss};
 
 /// Below this many bytes at the device per byte asked for, a cache answered.
 const CACHED_BELOW: f64 = 0.5;
@@ -43,12 +43,13 @@ pub(crate) fn plain_arm(record: &Record) -> Option<&Arm> {
 fn cells(record: &Record) -> Vec<Cell> {
     let mut cells = Vec::new();
     for workload in &record.plan.workloads {
-        let noise = noise_fraction(record, workload);
+        let noise = noise(record, workload);
         let first = cells.len();
         let mut plain_cached = false;
         for arm in &record.plan.arms {
             let mut cell = describe(record, workload, arm);
-            cell.noise_floor = noise;
+            cell.noise_floor = noise.map(|n| loss(n.of_trial));
+            cell.noise_of_mean = noise.map(|n| loss(n.of_mean));
             plain_cached |= arm.role == ArmRole::Plain && cell.cached;
             cells.push(cell);
         }
@@ -60,12 +61,19 @@ fn cells(record: &Record) -> Vec<Cell> {
     cells
 }
 
-/// 95th percentile of |ln(P'/P)| as a fraction of speed.
-fn noise_fraction(record: &Record, workload: &Workload) -> Option<f64> {
+/// How far plain storage differs from itself, log units.
+#[derive(Clone, Copy)]
+struct Noise {
+    of_trial: f64,
+    of_mean: f64,
+}
+
+fn noise(record: &Record, workload: &Workload) -> Option<Noise> {
     let plain = plain_arm(record)?;
     let again = record.plan.arms.iter().find(|a| a.role == ArmRole::PlainAgain)?;
-    let floor = noise_floor(&record.log_ratios(&workload.id, &again.id, &plain.id))?;
-    Some(floor.exp_m1()).filter(|f| f.is_finite())
+    let d = record.log_ratios(&workload.id, &again.id, &plain.id);
+    let of_trial = noise_floor(&d).filter(|f| f.is_finite())?;
+    Some(Noise { of_trial, of_mean: noise_of_mean(of_trial, d.len()) })
 }
 
 /// The cell without any comparison.
@@ -89,6 +97,7 @@ fn describe(record: &Record, workload: &Workload, arm: &Arm) -> Cell {
         device_ratio,
         cached: device_ratio.is_some_and(|ratio| ratio < CACHED_BELOW),
         noise_floor: None,
+        noise_of_mean: None,
         kept: None,
         verdict: None,
     }
@@ -131,11 +140,12 @@ fn judge_arm(record: &Record, arm: &Arm, cells: &mut [Cell]) {
             None => cell.verdict = Some(Verdict::TooFewPairs),
         }
     }
+    let tests = open.len();
     let adjusted = holm(&open.iter().map(|(_, _, e)| e.p_value).collect::<Vec<_>>());
     for ((i, d, estimate), p_holm) in open.into_iter().zip(adjusted) {
         let cell = &mut cells[i];
-        let noise = cell.noise_floor.unwrap_or(0.0).ln_1p();
-        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, noise };
+        let noise = log_of_loss(cell.noise_of_mean.unwrap_or(0.0));
+        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, tests, noise };
         cell.verdict = Some(judge(&evidence, &record.plan));
         cell.kept = Some(as_ratio(&estimate, p_holm));
     }

@@ -4,7 +4,7 @@ use cryptbench_record::{Estimate, Record, Results, Verdict};
 use cryptbench_stats::{PairedEstimate, estimate, holm};
 
 use crate::analysis::cell;
-use crate::verdict::{Evidence, judge};
+use crate::verdict::{Evidence, judge, log_of_loss};
 
 /// One workload of a comparison of `arm` with `baseline`.
 #[derive(Clone, Debug)]
@@ -31,13 +31,15 @@ pub fn compare(record: &Record, results: &Results, arm: &str, baseline: &str) ->
             sound_estimate(&d, record.plan.confidence).map(|e| (w, d, e))
         })
         .collect();
+    let tests = found.len();
     let adjusted = holm(&found.iter().map(|(_, _, e)| e.p_value).collect::<Vec<_>>());
     found
         .into_iter()
         .zip(adjusted)
         .map(|((w, d, e), p_holm)| {
-            let noise = cell(results, &w.id, arm).and_then(|c| c.noise_floor).unwrap_or(0.0);
-            let evidence = Evidence { d: &d, estimate: &e, p_holm, noise: noise.ln_1p() };
+            let noise = cell(results, &w.id, arm).and_then(|c| c.noise_of_mean).unwrap_or(0.0);
+            let noise = log_of_loss(noise);
+            let evidence = Evidence { d: &d, estimate: &e, p_holm, tests, noise };
             Comparison {
                 workload: w.id.clone(),
                 estimate: as_ratio(&e, p_holm),

@@ -4,7 +4,9 @@
 //! (two one-sided tests, Schuirmann 1987) or a difference that the noise floor covers.
 
 use cryptbench_record::{Plan, Verdict};
-use cryptbench_stats::{PairedEstimate, equivalent_within, pairs_needed};
+use cryptbench_stats::{
+    FAMILY_LEVEL, PairedEstimate, equivalent_within, pairs_needed, smallest_detectable,
+};
 
 /// What one verdict rests on; everything in the log domain, d = ln(E/P) per block.
 pub(crate) struct Evidence<'a> {
@@ -14,52 +16,61 @@ pub(crate) struct Evidence<'a> {
     pub estimate: &'a PairedEstimate,
     /// p-value of "no difference", corrected for the number of workloads.
     pub p_holm: f64,
-    /// Noise floor of the workload, 0 where it is not known.
+    /// Number of workloads that it was corrected for.
+    pub tests: usize,
+    /// Noise of the mean of the workload, 0 where it is not known.
     pub noise: f64,
 }
 
 /// Judges one cell; the first rule that applies gives the word.
 ///
-/// 1. Slower (faster) than plain after Holm, by more than the noise floor: costs (gains).
-/// 2. Equivalent within the target half-width, else within the noise floor where that is larger.
-/// 3. Smaller than the noise floor, and known at least as precisely as the stopping rule asks or
-///    shown to differ from nothing: within noise.
-/// 4. Otherwise inconclusive, with the pairs that the precision of the stopping rule needs.
+/// 1. Slower (faster) than plain after Holm, by more than the noise of the mean: costs (gains).
+/// 2. Equivalent within the target half-width.
+/// 3. Known at least as precisely as the target, or about as precisely as plain itself: within
+///    noise, with the difference that would have been found.
+/// 4. Otherwise inconclusive, with the pairs that rule 3 needs.
 pub(crate) fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
-    let Evidence { d, estimate, p_holm, noise } = *evidence;
-    let alpha = 1.0 - plan.confidence;
+    let Evidence { d, estimate, p_holm, tests, noise } = *evidence;
     let target = plan.target_half_width.max(0.0).ln_1p();
-    let size = estimate.mean.abs();
-    if p_holm < alpha && size > noise {
+    if p_holm < FAMILY_LEVEL && estimate.mean.abs() > noise {
         return match estimate.mean < 0.0 {
-            true => Verdict::Costs { percent: -estimate.mean.exp_m1() * 100.0 },
+            true => Verdict::Costs { percent: loss(-estimate.mean) * 100.0 },
             false => Verdict::Gains { percent: estimate.mean.exp_m1() * 100.0 },
         };
     }
-    for margin in [target, noise] {
-        if margin >= target && equivalent_within(d, margin, alpha) {
-            return Verdict::Equivalent { within_percent: margin.exp_m1() * 100.0 };
-        }
+    if equivalent_within(d, target, 1.0 - plan.confidence) {
+        return Verdict::Equivalent { within_percent: target.exp_m1() * 100.0 };
     }
-    let precision = target.max(noise);
-    let known = estimate.half_width <= precision || estimate.p_value < alpha;
-    if size <= noise && known {
-        return Verdict::WithinNoise { noise_percent: noise.exp_m1() * 100.0 };
+    let precision = target.max(ABOUT_THE_SAME * noise);
+    if estimate.half_width <= precision {
+        let detectable = smallest_detectable(estimate.sd, estimate.pairs, tests, FAMILY_LEVEL);
+        return Verdict::WithinNoise { noise_percent: loss(noise.max(detectable)) * 100.0 };
     }
-    Verdict::Inconclusive { more_pairs: pairs_to_settle(estimate, precision, plan.confidence) }
+    Verdict::Inconclusive { more_pairs: pairs_to_settle(estimate, target, plan.confidence) }
 }
 
-/// Pairs in total that bring the half-width to `precision`, at the spread seen so far.
+/// An interval this many times the noise of the mean is still that of plain storage: with few
+/// pairs a t interval is wider than the 95th percentile of what was seen.
+const ABOUT_THE_SAME: f64 = 2.0;
+
+/// The loss of speed that a distance in the log domain stands for, a fraction below 1.
 ///
-/// Where that precision is reached already, the difference lies so close to a boundary that only a
-/// half-width as small as its distance from nothing settles it. Always more than there are.
+/// Noise is told as a loss, as costs are: a disk whose trials lie a factor of two apart has a noise
+/// of 50 %, and no noise exceeds 100 %.
+pub(crate) fn loss(log: f64) -> f64 {
+    -(-log).exp_m1()
+}
+
+/// The inverse of [`loss`].
+pub(crate) fn log_of_loss(loss: f64) -> f64 {
+    -(-loss).ln_1p()
+}
+
+/// Pairs in total that bring the half-width to `precision`, at the spread seen so far. Always more
+/// than there are.
 fn pairs_to_settle(estimate: &PairedEstimate, precision: f64, confidence: f64) -> u32 {
-    let half_width = match estimate.half_width > precision {
-        true => precision,
-        false => precision.min(estimate.mean.abs()),
-    };
     let seen = u32::try_from(estimate.pairs).unwrap_or(u32::MAX);
-    pairs_needed(estimate.sd, half_width, confidence).max(seen.saturating_add(1))
+    pairs_needed(estimate.sd, precision, confidence).max(seen.saturating_add(1))
 }
 
 #[cfg(test)]
@@ -89,14 +100,21 @@ mod tests {
         (0..10).map(|i| mean + if i % 2 == 0 { step } else { -step }).collect()
     }
 
-    fn verdict(mean: f64, spread: f64, noise: f64) -> Verdict {
+    /// Judged among `tests` workloads with p-values alike.
+    fn verdict_of(tests: usize, mean: f64, spread: f64, noise: f64) -> Verdict {
         let d = differences(mean, spread);
         let estimate = estimate(&d, 0.95).unwrap();
-        let evidence = Evidence { d: &d, estimate: &estimate, p_holm: estimate.p_value, noise };
+        let p_holm = (estimate.p_value * tests as f64).min(1.0);
+        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, tests, noise };
         judge(&evidence, &plan(0.03))
     }
 
-    // Ten pairs: the half-width is 0.715 spreads, and equivalence needs 0.580 spreads.
+    fn verdict(mean: f64, spread: f64, noise: f64) -> Verdict {
+        verdict_of(1, mean, spread, noise)
+    }
+
+    // Ten pairs: the half-width is 0.715 spreads, equivalence needs 0.580 spreads on each side, and
+    // a difference is found at level 0.01 from 1.028 spreads on (t = 3.2498).
 
     #[test]
     fn a_clear_loss_costs_and_a_clear_gain_gains() {
@@ -107,55 +125,47 @@ mod tests {
     }
 
     #[test]
-    fn a_significant_difference_below_the_noise_floor_is_no_cost() {
-        // Interval -0.05 +- 0.007, noise 0.08: inside the noise as a whole.
-        let words = verdict(-0.05, 0.01, 0.08);
-        assert!(
-            matches!(words, Verdict::Equivalent { within_percent } if (within_percent - 8.33).abs() < 0.01)
-        );
-        // -0.05 +- 0.04: may be more than the noise, but the best guess is not.
-        let words = verdict(-0.05, 0.056, 0.08);
-        assert!(
-            matches!(words, Verdict::WithinNoise { noise_percent } if (noise_percent - 8.33).abs() < 0.01)
-        );
+    fn a_significant_difference_below_the_noise_of_the_mean_is_no_cost() {
+        let Verdict::WithinNoise { noise_percent } = verdict(-0.05, 0.01, 0.08) else { panic!() };
+        assert!((noise_percent - 7.69).abs() < 0.01, "{noise_percent}");
     }
 
     #[test]
-    fn the_smaller_margin_that_passes_is_the_one_reported() {
+    fn what_chance_produces_among_many_workloads_is_no_cost() {
+        // 1.2 spreads: beyond 0 alone, not among eight workloads (p = 0.0043, t = 3.79).
+        assert!(matches!(verdict(-0.06, 0.05, 0.03), Verdict::Costs { .. }));
+        let Verdict::WithinNoise { noise_percent } = verdict_of(8, -0.06, 0.05, 0.03) else {
+            panic!()
+        };
+        // t at 1 - 0.01 / 16 with 9 degrees of freedom is 4.62; times 0.05 / sqrt(10) is 0.0731 in
+        // logs, a loss of 7.05 %.
+        assert!((noise_percent - 7.05).abs() < 0.01, "{noise_percent}");
+    }
+
+    #[test]
+    fn equivalence_needs_the_whole_interval_within_the_target() {
         let words = verdict(0.001, 0.01, 0.08);
         assert!(
             matches!(words, Verdict::Equivalent { within_percent } if (within_percent - 3.0).abs() < 1e-9)
         );
+        assert!(!matches!(verdict(0.028, 0.01, 0.08), Verdict::Equivalent { .. }));
     }
 
     #[test]
-    fn a_large_p_with_a_wide_interval_is_inconclusive_whatever_the_noise() {
+    fn a_large_p_with_a_wide_interval_is_inconclusive() {
         // +-0.14 around almost nothing. 0.2 * 1.96 / 0.0296 squared is 176, and t needs a little more.
         let Verdict::Inconclusive { more_pairs } = verdict(-0.001, 0.2, 0.01) else { panic!() };
         assert!((176..=182).contains(&more_pairs), "{more_pairs}");
-        assert!(matches!(verdict(-0.001, 0.2, 0.05), Verdict::Inconclusive { .. }));
         assert!(matches!(verdict(-0.05, 0.2, 0.0), Verdict::Inconclusive { .. }));
+        // As noisy as plain itself: that is the disk, and more pairs of it say so.
+        assert!(matches!(verdict(-0.001, 0.2, 0.1), Verdict::WithinNoise { .. }));
     }
 
     #[test]
-    fn inconclusive_always_asks_for_more_than_there_are() {
-        // Precise enough, yet neither beyond 0 after Holm nor equivalent within 3 %.
-        let d = differences(-0.025, 0.03);
-        let estimate = estimate(&d, 0.95).unwrap();
-        let evidence = Evidence { d: &d, estimate: &estimate, p_holm: 0.3, noise: 0.0 };
-        let Verdict::Inconclusive { more_pairs } = judge(&evidence, &plan(0.03)) else { panic!() };
-        assert!(more_pairs > 10, "{more_pairs}");
-    }
-
-    #[test]
-    fn the_correction_for_many_workloads_decides_not_the_raw_p() {
-        let d = differences(-0.1, 0.1);
-        let estimate = estimate(&d, 0.95).unwrap();
-        assert!(estimate.p_value < 0.05);
-        let judged = |p_holm| {
-            judge(&Evidence { d: &d, estimate: &estimate, p_holm, noise: 0.0 }, &plan(0.03))
-        };
-        assert!(matches!(judged(0.04), Verdict::Costs { .. }));
-        assert!(matches!(judged(0.06), Verdict::Inconclusive { .. }));
+    fn losses_and_logs_are_inverse() {
+        for x in [0.0, 0.01, 0.5, 2.0] {
+            assert!((log_of_loss(loss(x)) - x).abs() < 1e-12);
+        }
+        assert!((loss(2.0_f64.ln()) - 0.5).abs() < 1e-12);
     }
 }

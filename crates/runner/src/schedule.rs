@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use cryptbench_record::{ArmRole, Percentiles, Plan, StopReason, Trial, WorkloadStop, log_ratios};
-use cryptbench_stats::{Decision, StoppingRule, block_order, estimate, noise_floor};
+use cryptbench_record::{Percentiles, Plan, StopReason, Trial, WorkloadStop, log_ratios};
+use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
 use crate::plan::stopping_rule;
 use crate::{Event, Observer, RunError};
@@ -193,9 +193,6 @@ impl Driver<'_> {
         let id = &self.plan.workloads[workload].id;
         let plain = &self.plan.arms[0].id;
         let ratios = |arm: &str| log_ratios(&self.course.trials, id, arm, plain);
-        let floor = (self.plan.arms.iter())
-            .find(|a| a.role == ArmRole::PlainAgain)
-            .and_then(|a| noise_floor(&ratios(&a.id)));
         let arms: Vec<_> = self.plan.arms[1..].iter().map(|a| ratios(&a.id)).collect();
         if let Some((arm, e)) = self
             .plan
@@ -212,7 +209,7 @@ impl Driver<'_> {
                 high: e.high.exp(),
             });
         }
-        match self.rule.decide(&arms, floor) {
+        match self.rule.decide(&arms) {
             Decision::Continue { .. } => None,
             Decision::Precision => Some(StopReason::Precision),
             Decision::PairCap => Some(StopReason::PairCap),

@@ -84,7 +84,8 @@ impl Site {
             source: mount.source,
             device: sys.as_deref().and_then(describe),
             device_stat: sys.map(|s| s.join("stat")),
-            free: space.f_bavail * space.f_frsize,
+            // A file system of no size (ramfs) does not count its room: trying is all there is.
+            free: if space.f_blocks == 0 { u64::MAX } else { space.f_bavail * space.f_frsize },
             filesystem_size: space.f_blocks * space.f_frsize,
         })
     }

@@ -10,9 +10,11 @@
 //! | in which order do the arms run? | [`schedule`] |
 //! | what does it cost, and how sure is that? | [`paired`], with [`signed_rank`] as the robust check |
 //! | which differences do two plain trials show already? | [`noise_floor`](mod@noise_floor) |
+//! | from which size on may a difference be claimed? | [`detect`] |
 //! | is it precise enough to stop? | [`stopping`] |
 //! | which of many small p-values still count? | [`holm`](mod@holm) |
 
+pub mod detect;
 pub mod holm;
 pub mod noise_floor;
 pub mod paired;
@@ -21,6 +23,7 @@ pub mod signed_rank;
 pub mod stopping;
 mod student;
 
+pub use detect::{FAMILY_LEVEL, noise_of_mean, smallest_detectable};
 pub use holm::holm;
 pub use noise_floor::{median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};

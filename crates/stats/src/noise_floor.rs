@@ -5,8 +5,9 @@ use crate::paired::FEWEST_PAIRS;
 /// The 95th percentile ([`quantile`], type 7) of |d| over P-P' pairs, d = ln(P'/P), in log units.
 ///
 /// It says how far a *single* pair of plain trials comes apart, and does not shrink as pairs are
-/// added: a mean cost below it is one that no user could tell from plain storage in one go. With
-/// fewer than 21 pairs it lies between the two largest |d|, so it varies from run to run.
+/// added: a cost below it is one that no user could tell from plain storage in one go. What means lie
+/// apart is [`noise_of_mean`](crate::noise_of_mean). With fewer than 21 pairs it lies between the two
+/// largest |d|, so it varies from run to run.
 ///
 /// `None` below 3 pairs or for a value that is not finite.
 pub fn noise_floor(d: &[f64]) -> Option<f64> {

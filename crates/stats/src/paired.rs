@@ -3,7 +3,7 @@
 //! The headline is the mean of d = ln(E/P) with Student's t interval: averaging logarithms makes
 //! "twice as fast" and "half as fast" symmetric, and the pairing removes whatever both trials of a
 //! block share. Beside it stand the Hodges-Lehmann estimate and the signed-rank interval of
-//! [`signed_rank`](crate::signed_rank), which a few wild trials cannot move far: where the two
+//! [`signed_rank`], which a few wild trials cannot move far: where the two
 //! disagree, outliers are speaking.
 
 use crate::{signed_rank, student};

@@ -1,17 +1,25 @@
 //! When to stop adding blocks: on precision, never on p.
 //!
 //! A rule that looks at p stops on lucky streaks and so finds costs that are not there. This one
-//! looks only at the width of the intervals. It still has a known weakness: the half-width is small
-//! when the standard deviation happens to be *under*estimated, so stopping at the first narrow
-//! interval (Chow & Robbins 1965, Ann. Math. Statist. 36:457) stops with intervals that are too narrow.
-//! Two things are done about it, each kept because simulation showed what it buys; the numbers are
-//! in `COVERAGE.md` and printed by `cargo run --release -p cryptbench-stats --example coverage`:
+//! looks only at the width of the intervals, and asks the same width of quiet and of noisy storage:
+//! what two trials of plain storage differ by says nothing of how well a mean is known. It still has
+//! a known weakness: the half-width is small when the standard deviation happens to be
+//! *under*estimated, so stopping at the first narrow interval (Chow & Robbins 1965, Ann. Math. Statist.
+//! 36:457) stops with intervals that are too narrow. Two things are done about it, each kept because
+//! simulation showed what it buys; the numbers are in `docs/methodology.md` and printed by
+//! `cargo run --release -p cryptbench-stats --example coverage`:
 //!
-//! - the criterion must hold for [`StoppingRule::CONFIRMATIONS`] blocks in a row (a few pairs more
+//! - the target must be met for [`StoppingRule::CONFIRMATIONS`] blocks in a row (a few pairs more
 //!   than the first narrow interval undo most of the selection: Simons 1968, Ann. Math. Statist. 39:1946);
-//! - an arm whose half-width at `min_pairs` was at most [`StoppingRule::CLEAR`] of the limit needs no
-//!   confirmation: a standard deviation that clears the limit by that much rarely does so by luck,
-//!   and quiet storage should not pay for the doubt.
+//! - an arm whose half-width at `min_pairs` was at most [`StoppingRule::CLEAR`] of the target needs no
+//!   confirmation: a standard deviation that clears it by that much rarely does so by luck, and
+//!   quiet storage should not pay for the doubt.
+//!
+//! At the worst of seven simulated noise levels, with independent noise and plain and one encrypted arm,
+//! the first narrow interval from 3 pairs on holds the truth in 90.2 % of runs, from 6 pairs on in
+//! 92.0 %, and under this rule in 93.1 %; `min_pairs` 5 would make that 93.0 %, 8 would make it 93.2 %.
+//! The lowest under any of seven disturbances is 92.8 % (autocorrelated noise). With a second plain
+//! arm, which must be precise as well, it is 93.7 %. Standard error of each: 0.4 points.
 
 use crate::paired::{FEWEST_PAIRS, Spread, half_width, pairs_needed};
 
@@ -46,27 +54,26 @@ pub enum Decision {
 }
 
 impl Default for StoppingRule {
-    /// 6 to 200 pairs, 3 % at 95 % confidence: the rule that `COVERAGE.md` is about.
+    /// 6 to 200 pairs, 3 % at 95 % confidence: the rule whose coverage `docs/methodology.md` states.
     fn default() -> Self {
         Self { min_pairs: 6, max_pairs: 200, target: 0.03, confidence: 0.95 }
     }
 }
 
 impl StoppingRule {
-    /// Blocks in a row for which the criterion must hold.
-    pub const CONFIRMATIONS: usize = 3;
+    /// Blocks in a row for which the half-width must be within the target.
+    pub const CONFIRMATIONS: usize = 4;
 
-    /// Share of the limit: with a half-width within it at `min_pairs`, an arm needs no confirmation.
+    /// Share of the target: with a half-width within it at `min_pairs`, an arm needs no confirmation.
     pub const CLEAR: f64 = 0.6;
 
-    /// Decides from the d = ln(E/P) of each arm but the baseline, each in block order, and the noise
-    /// floor in log units where there is one.
+    /// Decides from the d = ln(E/P) of each arm but the baseline, each in block order.
     ///
     /// It keeps no state: the same data give the same answer, so a stored run can be replayed. An
     /// arm with fewer d than others (a failed trial) holds the decision up until the cap, which counts
     /// the longest arm. Without any arm there is nothing to be precise about: `Precision`.
-    pub fn decide(&self, arms: &[Vec<f64>], noise_floor: Option<f64>) -> Decision {
-        if self.precise(arms, noise_floor) {
+    pub fn decide(&self, arms: &[Vec<f64>]) -> Decision {
+        if self.precise(arms) {
             return Decision::Precision;
         }
         let blocks = arms.iter().map(Vec::len).max().unwrap_or(0);
@@ -74,43 +81,41 @@ impl StoppingRule {
         if left == 0 {
             return Decision::PairCap;
         }
-        let limit = self.limit(noise_floor);
-        let wanted = arms.iter().map(|d| self.more(d, limit)).max().unwrap_or(1);
+        let wanted = arms.iter().map(|d| self.more(d)).max().unwrap_or(1);
         Decision::Continue { more: wanted.clamp(1, left) as u32 }
     }
 
     /// Whether every arm is precise enough to stop: [`decide`](Self::decide) without the cap.
-    pub fn precise(&self, arms: &[Vec<f64>], noise_floor: Option<f64>) -> bool {
-        let limit = self.limit(noise_floor);
-        arms.iter().all(|d| self.arm_is_precise(d, limit))
+    pub fn precise(&self, arms: &[Vec<f64>]) -> bool {
+        arms.iter().all(|d| d.len() >= self.first_look() && self.on_target(d))
     }
 
-    /// The half-width to reach, log units: the target, or the noise floor where that is larger.
-    pub fn limit(&self, noise_floor: Option<f64>) -> f64 {
-        // `max` passes over a NaN, so a broken floor or target cannot loosen the other.
-        self.target.ln_1p().max(noise_floor.unwrap_or(f64::NAN))
+    /// The half-width to reach, log units: ln(1 + target).
+    pub fn limit(&self) -> f64 {
+        self.target.ln_1p()
     }
 
-    fn arm_is_precise(&self, d: &[f64], limit: f64) -> bool {
-        let first = self.first_look();
-        let narrow = |pairs: usize, limit: f64| {
-            half_width(&d[..pairs], self.confidence).is_some_and(|found| found <= limit)
+    /// Whether the half-width is within the target, and not by luck (see the module).
+    fn on_target(&self, d: &[f64]) -> bool {
+        let (target, first) = (self.limit(), self.first_look());
+        let confirmed = || {
+            let earliest = (d.len() + 1).saturating_sub(Self::CONFIRMATIONS);
+            earliest >= first && (earliest..d.len()).all(|pairs| self.within(&d[..pairs], target))
         };
-        if d.len() < first || !narrow(d.len(), limit) {
-            return false;
-        }
-        let earliest = d.len() + 1 - Self::CONFIRMATIONS.min(d.len());
-        let confirmed = earliest >= first && (earliest..d.len()).all(|pairs| narrow(pairs, limit));
-        confirmed || narrow(first, Self::CLEAR * limit)
+        self.within(d, target) && (self.within(&d[..first], Self::CLEAR * target) || confirmed())
+    }
+
+    fn within(&self, d: &[f64], limit: f64) -> bool {
+        half_width(d, self.confidence).is_some_and(|found| found <= limit)
     }
 
     /// Forecast of the pairs that an arm still lacks.
-    fn more(&self, d: &[f64], limit: f64) -> usize {
+    fn more(&self, d: &[f64]) -> usize {
         let first = self.first_look();
         let Some(spread) = Spread::of(d) else {
             return first.saturating_sub(d.len());
         };
-        let needed = pairs_needed(spread.sd, limit, self.confidence) as usize;
+        let needed = pairs_needed(spread.sd, self.limit(), self.confidence) as usize;
         needed.max(first).saturating_sub(d.len())
     }
 

@@ -2,7 +2,7 @@
 
 use cryptbench_stats::{
     Decision, StoppingRule, equivalent_within, estimate, holm, median, noise_floor, pairs_needed,
-    quantile,
+    quantile, smallest_detectable,
 };
 use proptest::prelude::*;
 
@@ -83,9 +83,10 @@ proptest! {
         noise_floor(&d);
         quantile(&d, b);
         pairs_needed(a, b, 0.95);
+        prop_assert!(smallest_detectable(a, d.len(), d.len(), b) >= 0.0);
         prop_assert!(holm(&d).iter().all(|p| (0.0..=1.0).contains(p)));
         let rule = StoppingRule { min_pairs: pairs[0], max_pairs: pairs[1], target: a, confidence: b };
-        if let Decision::Continue { more } = rule.decide(std::slice::from_ref(&d), Some(b)) {
+        if let Decision::Continue { more } = rule.decide(std::slice::from_ref(&d)) {
             prop_assert!(more >= 1 && d.len() as u64 + u64::from(more) <= u64::from(pairs[1]));
         }
     }

@@ -1,6 +1,6 @@
 //! The stopping rule on hand-made data.
 
-use cryptbench_stats::{Decision, StoppingRule, estimate, pairs_needed};
+use cryptbench_stats::{Decision, StoppingRule, estimate, half_width, pairs_needed};
 
 const RULE: StoppingRule =
     StoppingRule { min_pairs: 6, max_pairs: 20, target: 0.03, confidence: 0.95 };
@@ -14,64 +14,67 @@ fn alternating(pairs: usize, size: f64) -> Vec<f64> {
 fn quiet_arms_stop_at_the_minimum_and_not_before() {
     for pairs in 0..6 {
         let more = 6 - pairs as u32;
-        assert_eq!(RULE.decide(&[alternating(pairs, 1e-4)], None), Decision::Continue { more });
+        assert_eq!(RULE.decide(&[alternating(pairs, 1e-4)]), Decision::Continue { more });
     }
-    assert_eq!(RULE.decide(&[alternating(6, 1e-4)], None), Decision::Precision);
+    assert_eq!(RULE.decide(&[alternating(6, 1e-4)]), Decision::Precision);
 }
 
 #[test]
-fn a_narrow_but_not_clear_interval_needs_three_in_a_row() {
+fn a_narrow_but_not_clear_interval_needs_four_in_a_row() {
     // Half-width at 6 pairs: 2.571 · 0.02 · √(6/5) / √6 = 0.0230, between 0.6 and 1 of ln 1.03 = 0.0296.
-    let d = alternating(8, 0.02);
+    let d = alternating(9, 0.02);
     let half_width = estimate(&d[..6], 0.95).unwrap().half_width;
-    assert!(half_width < RULE.limit(None) && half_width > StoppingRule::CLEAR * RULE.limit(None));
-    assert_eq!(RULE.decide(&[d[..6].to_vec()], None), Decision::Continue { more: 1 });
-    assert_eq!(RULE.decide(&[d[..7].to_vec()], None), Decision::Continue { more: 1 });
-    assert_eq!(RULE.decide(&[d], None), Decision::Precision);
+    assert!(half_width < RULE.limit() && half_width > StoppingRule::CLEAR * RULE.limit());
+    for pairs in 6..9 {
+        let decision = RULE.decide(&[d[..pairs].to_vec()]);
+        assert_eq!(decision, Decision::Continue { more: 1 }, "{pairs} pairs");
+    }
+    assert_eq!(RULE.decide(&[d]), Decision::Precision);
+}
+
+#[test]
+fn a_wide_interval_breaks_the_row() {
+    // Wide at 6 because of the first value, narrow from some later pair on.
+    let mut d = alternating(20, 0.01);
+    d[0] += 0.1;
+    let narrow: Vec<usize> =
+        (6..=20).filter(|&n| half_width(&d[..n], 0.95).unwrap() <= RULE.limit()).collect();
+    assert!(narrow[0] > 6, "{narrow:?}");
+    let stop = (6..=20).find(|&n| RULE.decide(&[d[..n].to_vec()]) == Decision::Precision);
+    assert_eq!(stop, Some(narrow[0] + 3));
 }
 
 #[test]
 fn the_last_block_may_undo_precision() {
-    let mut d = alternating(8, 0.02);
+    let mut d = alternating(9, 0.02);
+    assert_eq!(RULE.decide(std::slice::from_ref(&d)), Decision::Precision);
     d.push(0.5);
-    assert!(matches!(RULE.decide(&[d], None), Decision::Continue { more } if more >= 1));
+    assert!(matches!(RULE.decide(&[d]), Decision::Continue { more } if more >= 1));
 }
 
 #[test]
 fn every_arm_must_be_precise() {
     let (quiet, noisy) = (alternating(10, 1e-4), alternating(10, 0.2));
-    assert_eq!(RULE.decide(std::slice::from_ref(&quiet), None), Decision::Precision);
-    let wanted = pairs_needed(estimate(&noisy, 0.95).unwrap().sd, RULE.limit(None), 0.95);
+    assert_eq!(RULE.decide(std::slice::from_ref(&quiet)), Decision::Precision);
+    let wanted = pairs_needed(estimate(&noisy, 0.95).unwrap().sd, RULE.limit(), 0.95);
     assert!(wanted > 20);
     // The forecast is cut at the cap.
-    assert_eq!(RULE.decide(&[quiet, noisy], None), Decision::Continue { more: 10 });
-}
-
-#[test]
-fn a_noise_floor_above_the_target_is_precise_enough() {
-    let noisy = alternating(10, 0.2);
-    assert_eq!(RULE.decide(std::slice::from_ref(&noisy), Some(0.3)), Decision::Precision);
-    assert!(matches!(
-        RULE.decide(std::slice::from_ref(&noisy), Some(0.01)),
-        Decision::Continue { .. }
-    ));
-    assert!(matches!(RULE.decide(&[noisy], Some(f64::NAN)), Decision::Continue { .. }));
+    assert_eq!(RULE.decide(&[quiet, noisy]), Decision::Continue { more: 10 });
 }
 
 #[test]
 fn the_cap_counts_the_longest_arm() {
-    assert_eq!(RULE.decide(&[alternating(20, 0.2)], None), Decision::PairCap);
-    assert_eq!(RULE.decide(&[alternating(20, 0.2), vec![]], None), Decision::PairCap);
-    assert_eq!(RULE.decide(&[vec![]], None), Decision::Continue { more: 6 });
+    assert_eq!(RULE.decide(&[alternating(20, 0.2)]), Decision::PairCap);
+    assert_eq!(RULE.decide(&[alternating(20, 0.2), vec![]]), Decision::PairCap);
+    assert_eq!(RULE.decide(&[vec![]]), Decision::Continue { more: 6 });
     // Precise at the cap is precise.
-    assert_eq!(RULE.decide(&[alternating(20, 1e-4)], None), Decision::Precision);
-    assert_eq!(RULE.decide(&[], None), Decision::Precision);
+    assert_eq!(RULE.decide(&[alternating(20, 1e-4)]), Decision::Precision);
+    assert_eq!(RULE.decide(&[]), Decision::Precision);
 }
 
 #[test]
 fn the_target_is_a_fraction_of_speed() {
-    assert!((RULE.limit(None) - 1.03_f64.ln()).abs() < 1e-15);
-    assert_eq!(RULE.limit(Some(0.1)), 0.1);
+    assert!((RULE.limit() - 1.03_f64.ln()).abs() < 1e-15);
 }
 
 /// Whether it stops must not depend on the size of the effect, only on the spread.
@@ -81,7 +84,7 @@ fn the_mean_plays_no_part() {
         for pairs in 3..20 {
             let d = alternating(pairs, size);
             let none: Vec<f64> = d.iter().map(|x| x + 0.7).collect();
-            assert_eq!(RULE.decide(&[d], None), RULE.decide(&[none], None));
+            assert_eq!(RULE.decide(&[d]), RULE.decide(&[none]));
         }
     }
 }

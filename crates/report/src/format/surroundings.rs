@@ -8,6 +8,7 @@ use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
 pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("machine", machine(record)),
+        ("ciphers", ciphers(record)),
         ("system", system(record)),
         ("disk", disk(record.target.device.as_ref())),
         ("file system", file_system(record)),
@@ -31,22 +32,25 @@ pub(super) fn occasion(record: &Record) -> String {
 
 fn machine(record: &Record) -> String {
     let m = &record.machine;
-    let features = match m.cpu_features.is_empty() {
-        true => "no cipher instructions".to_owned(),
-        false => m.cpu_features.join(" "),
-    };
-    format!(
-        "{}, {} ({features}), {} memory",
-        m.cpu_model,
-        count(m.cpus as usize, "CPU", "CPUs"),
-        binary_bytes(m.memory_bytes)
-    )
+    let cpus = count(m.cpus as usize, "CPU", "CPUs");
+    format!("{}, {cpus}, {} memory", m.cpu_model, binary_bytes(m.memory_bytes))
+}
+
+/// The cipher kernels that really ran.
+fn ciphers(record: &Record) -> String {
+    let mut tiers: Vec<&str> =
+        record.plan.arms.iter().filter_map(|a| a.kernel_tier.as_deref()).collect();
+    tiers.dedup();
+    match tiers.is_empty() {
+        true => String::new(),
+        false => format!("kernels for {}", tiers.join(", ")),
+    }
 }
 
 fn system(record: &Record) -> String {
     let m = &record.machine;
     let virtualisation =
-        m.virtualisation.as_ref().map_or_else(String::new, |v| format!(", in {v}"));
+        m.virtualisation.as_ref().map_or_else(String::new, |v| format!(", {v}"));
     format!("{}, {}{virtualisation}", m.os, m.kernel)
 }
 
@@ -54,9 +58,12 @@ fn disk(device: Option<&Device>) -> String {
     let Some(d) = device else {
         return "not known: its counters could not be read".to_owned();
     };
-    let model = d.model.as_ref().map_or_else(String::new, |m| format!("{} ", m.trim()));
+    let name = match d.model.as_deref().map(str::trim) {
+        Some(model) => format!("{model} ({})", d.name),
+        None => d.name.clone(),
+    };
     let kind = if d.rotational { ", said to rotate" } else { "" };
-    let mut words = format!("{model}({}), {}{kind}", d.name, decimal_bytes(d.size_bytes));
+    let mut words = format!("{name}, {}{kind}", decimal_bytes(d.size_bytes));
     for (name, value) in [("scheduler", &d.scheduler), ("cache", &d.write_cache)] {
         if !value.is_empty() {
             words.push_str(&format!(", {name} {value}"));

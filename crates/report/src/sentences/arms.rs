@@ -183,7 +183,7 @@ fn alike_margin(cell: &Cell) -> f64 {
 }
 
 fn noise_clause(cell: &Cell, lead: &str) -> String {
-    cell.noise_floor.map_or_else(String::new, |noise| format!("{lead}{}", fraction(noise)))
+    cell.noise_of_mean.map_or_else(String::new, |noise| format!("{lead}{}", fraction(noise)))
 }
 
 /// `0.31 CPU-seconds per GiB (plain: 0.06)`; nothing where no CPU time was counted.

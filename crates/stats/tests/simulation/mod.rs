@@ -4,9 +4,13 @@
 //! trial is its arm's true effect + the level of the machine at that moment + the trial's own noise.
 //! Used by the tests and, in more repetitions, by `examples/coverage.rs`.
 
-use cryptbench_stats::{StoppingRule, block_order, estimate, half_width, holm, noise_floor};
+mod verdict;
+
+use cryptbench_stats::{StoppingRule, block_order, half_width, noise_floor};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+pub use verdict::verdicts;
 
 /// Every disturbance that is simulated, each with the noise of single trials on top.
 pub const DISTURBANCES: [Disturbance; 7] = [
@@ -43,7 +47,9 @@ pub struct Scenario {
     pub disturbance: Disturbance,
     /// Standard deviation of the ln(speed) of single trials of plain storage.
     pub sd: f64,
-    /// How much noisier the trials of the encrypted arm are.
+    /// Number of encrypted arms, all alike.
+    pub encrypted_arms: usize,
+    /// How much noisier the trials of an encrypted arm are.
     pub encrypted_noise: f64,
     /// Whether a second plain arm runs, which gives a noise floor.
     pub second_plain: bool,
@@ -51,27 +57,57 @@ pub struct Scenario {
     pub effect: f64,
 }
 
+impl Default for Scenario {
+    /// Plain against plain as in a real run, with independent noise of 3 %.
+    fn default() -> Self {
+        Self {
+            disturbance: Disturbance::Independent,
+            sd: 0.03,
+            encrypted_arms: 1,
+            encrypted_noise: 1.0,
+            second_plain: true,
+            effect: 0.0,
+        }
+    }
+}
+
 /// What a finished measurement has of each pair.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Measured {
-    /// d = ln(E/P) by block.
-    pub encrypted: Vec<f64>,
+    /// d = ln(E/P) by encrypted arm and block.
+    pub encrypted: Vec<Vec<f64>>,
     /// d = ln(P'/P) by block; empty without a second plain arm.
     pub second_plain: Vec<f64>,
 }
 
 impl Measured {
+    fn new(scenario: &Scenario) -> Self {
+        Self { encrypted: vec![Vec::new(); scenario.encrypted_arms], second_plain: Vec::new() }
+    }
+
+    /// Noise of one trial.
     pub fn floor(&self) -> Option<f64> {
         noise_floor(&self.second_plain)
     }
 
+    /// Whether `rule` may say yes: Student's t exceeds the normal 1.9599, so an arm whose standard
+    /// error is too large for that one is too large for the rule. Saves most of the simulation's time.
+    fn may_be_precise(&self, rule: &StoppingRule) -> bool {
+        let narrow = |d: &[f64]| {
+            let n = d.len() as f64;
+            let mean = d.iter().sum::<f64>() / n;
+            let variance = d.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            1.9599 * (variance / n).sqrt() <= rule.limit()
+        };
+        self.encrypted[0].len() >= rule.min_pairs as usize
+            && self.encrypted.iter().all(|d| narrow(d))
+            && (self.second_plain.is_empty() || narrow(&self.second_plain))
+    }
+
     /// The d of the arms that the rule is asked about.
     fn arms(&self) -> Vec<Vec<f64>> {
-        [&self.encrypted, &self.second_plain]
-            .into_iter()
-            .filter(|d| !d.is_empty())
-            .cloned()
-            .collect()
+        let again = (!self.second_plain.is_empty()).then(|| self.second_plain.clone());
+        self.encrypted.iter().cloned().chain(again).collect()
     }
 }
 
@@ -83,7 +119,7 @@ pub fn measure(
     stop: impl Fn(&Measured) -> bool,
 ) -> Measured {
     let mut machine = Machine::new(scenario, seed);
-    let mut measured = Measured::default();
+    let mut measured = Measured::new(scenario);
     for block in 0..max_pairs {
         machine.block(scenario, seed, block, &mut measured);
         if stop(&measured) {
@@ -95,10 +131,9 @@ pub fn measure(
 
 /// [`measure`] under the real rule.
 pub fn measure_by_rule(scenario: &Scenario, seed: u64, rule: &StoppingRule) -> Measured {
+    assert!(rule.confidence >= 0.95, "the shortcut is for 95 %");
     measure(scenario, seed, rule.max_pairs, |so_far| {
-        // No need to copy the arms before the rule can say yes.
-        so_far.encrypted.len() >= rule.min_pairs as usize
-            && rule.precise(&so_far.arms(), so_far.floor())
+        so_far.may_be_precise(rule) && rule.precise(&so_far.arms())
     })
 }
 
@@ -111,52 +146,13 @@ pub fn coverage(
 ) -> (f64, f64) {
     let (mut held, mut pairs) = (0_u32, 0_usize);
     for seed in seeds(scenario, repetitions) {
-        let d = run(scenario, seed).encrypted;
+        let d = &run(scenario, seed).encrypted[0];
         let mean = d.iter().sum::<f64>() / d.len() as f64;
-        let half_width = half_width(&d, 0.95).expect("at least three finite values");
+        let half_width = half_width(d, 0.95).expect("at least three finite values");
         held += u32::from((mean - scenario.effect).abs() <= half_width);
         pairs += d.len();
     }
     (f64::from(held) / f64::from(repetitions), pairs as f64 / f64::from(repetitions))
-}
-
-/// How often runs of several workloads say of the encrypted arm what they should or should not say.
-#[derive(Clone, Copy, Debug)]
-pub struct Verdicts {
-    /// Share of the runs with at least one verdict "differs from plain": Holm p < 0.05 and a mean
-    /// beyond the noise floor.
-    pub any_differs: f64,
-    /// Share of the runs with at least one Holm p < 0.05, whatever the noise floor.
-    pub any_significant: f64,
-    /// Share of all workloads with the verdict "differs from plain".
-    pub differs: f64,
-}
-
-/// Judges `runs` runs of `workloads` workloads, all of the same scenario.
-pub fn verdicts(scenario: &Scenario, rule: &StoppingRule, runs: u32, workloads: usize) -> Verdicts {
-    let (mut any_differs, mut any_significant, mut differs) = (0_u32, 0_u32, 0_usize);
-    let seeds: Vec<u64> = seeds(scenario, runs * workloads as u32).collect();
-    for run in seeds.chunks(workloads) {
-        let cells: Vec<Measured> =
-            run.iter().map(|&seed| measure_by_rule(scenario, seed, rule)).collect();
-        let estimates: Vec<_> = cells
-            .iter()
-            .map(|cell| estimate(&cell.encrypted, rule.confidence).expect("at least three pairs"))
-            .collect();
-        let p = holm(&estimates.iter().map(|e| e.p_value).collect::<Vec<_>>());
-        let significant = p.iter().filter(|&&p| p < 0.05).count();
-        let beyond = (0..workloads)
-            .filter(|&i| p[i] < 0.05 && estimates[i].mean.abs() > cells[i].floor().unwrap_or(0.0))
-            .count();
-        any_differs += u32::from(beyond > 0);
-        any_significant += u32::from(significant > 0);
-        differs += beyond;
-    }
-    Verdicts {
-        any_differs: f64::from(any_differs) / f64::from(runs),
-        any_significant: f64::from(any_significant) / f64::from(runs),
-        differs: differs as f64 / seeds.len() as f64,
-    }
 }
 
 /// Seeds of a scenario's repetitions: other scenarios have others, so that what is luck in one is
@@ -191,15 +187,18 @@ impl Machine {
         if scenario.disturbance == Disturbance::SharedDrift {
             self.level += 2.0 * scenario.sd * self.normal();
         }
-        // Arm 0 is plain, 1 encrypted, 2 the second plain.
-        let arms = if scenario.second_plain { 3 } else { 2 };
-        let mut speeds = [0.0; 3];
+        // Arm 0 is plain, then the encrypted ones, the last the second plain.
+        let again = scenario.encrypted_arms + 1;
+        let arms = again + usize::from(scenario.second_plain);
+        let mut speeds = vec![0.0; arms];
         for arm in block_order(seed, 0, block, arms) {
-            speeds[arm] = self.trial(scenario, arm == 1);
+            speeds[arm] = self.trial(scenario, (1..again).contains(&arm));
         }
-        measured.encrypted.push(speeds[1] - speeds[0]);
+        for (d, speed) in measured.encrypted.iter_mut().zip(&speeds[1..]) {
+            d.push(speed - speeds[0]);
+        }
         if scenario.second_plain {
-            measured.second_plain.push(speeds[2] - speeds[0]);
+            measured.second_plain.push(speeds[again] - speeds[0]);
         }
     }
 

@@ -1,5 +1,6 @@
 //! AES (FIPS 197) with 128- and 256-bit keys: bitsliced Rust, AES-NI, VAES in 256 and 512 bits.
 
+mod plane;
 mod sbox;
 mod schedule;
 mod soft;

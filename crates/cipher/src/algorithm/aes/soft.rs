@@ -1,20 +1,21 @@
-//! Bitsliced AES in portable Rust: constant time, no tables, 16 blocks at once.
+//! Bitsliced AES in portable Rust: constant time, no tables, several blocks at once.
 //!
-//! Layout: eight bit planes of [`LANES`] 64-bit words. A word holds one bit of each byte of four blocks;
-//! bit `16 row + 4 column + block` belongs to the state byte in that row and column (FIPS 197, 3.4). So
-//! ShiftRows is a rotation inside 16-bit fields, and the next row is a rotation of the word by 16.
+//! Layout: eight bit planes. A 64-bit word of a plane holds one bit of each byte of four blocks: bit
+//! `16 row + 4 column + block` belongs to the state byte in that row and column (FIPS 197, 3.4). So the
+//! next row is a rotation of the word by 16, and the next column one of each 16-bit field by 4.
+//!
+//! ShiftRows is never done: as in "Fixslicing AES-like Ciphers" (Adomnicai and Peyrin, TCHES 2021) the
+//! state stays where it is. With SR for ShiftRows, the true state after round i is SR^i of the one kept
+//! here, MixColumns works through SR^i, and round keys are stored as SR^-i of themselves.
 
 use std::array::from_fn;
-use std::ops::{BitAnd, BitXor, Not};
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use super::plane::{LANES, Plane};
 use super::sbox::{inv_sub_bytes, sub_bytes};
 use super::schedule::{MAX_ROUND_KEYS, Schedule};
 use crate::kernel::{Block, BlockCipher};
-
-/// Words per plane; the compiler makes vectors of them where the baseline target has some.
-const LANES: usize = 4;
 
 /// Blocks in a word.
 const BLOCKS_PER_LANE: usize = 4;
@@ -22,47 +23,12 @@ const BLOCKS_PER_LANE: usize = 4;
 /// Blocks in a state.
 const BLOCKS: usize = LANES * BLOCKS_PER_LANE;
 
-/// One bit plane.
-#[derive(Clone, Copy)]
-struct Plane([u64; LANES]);
-
-impl Plane {
-    #[inline(always)]
-    fn map(self, f: impl Fn(u64) -> u64) -> Self {
-        Self(from_fn(|lane| f(self.0[lane])))
-    }
-}
-
-impl BitXor for Plane {
-    type Output = Self;
-    #[inline(always)]
-    fn bitxor(self, other: Self) -> Self {
-        Self(from_fn(|lane| self.0[lane] ^ other.0[lane]))
-    }
-}
-
-impl BitAnd for Plane {
-    type Output = Self;
-    #[inline(always)]
-    fn bitand(self, other: Self) -> Self {
-        Self(from_fn(|lane| self.0[lane] & other.0[lane]))
-    }
-}
-
-impl Not for Plane {
-    type Output = Self;
-    #[inline(always)]
-    fn not(self) -> Self {
-        self.map(|word| !word)
-    }
-}
-
 type State = [Plane; 8];
 
 /// AES keyed for the bitsliced kernel.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Soft {
-    /// Bit planes of each round key, the same for each block.
+    /// Bit planes of SR^-i of round key i, the same for each block; the last as it is.
     keys: [[u64; 8]; MAX_ROUND_KEYS],
     rounds: usize,
 }
@@ -71,36 +37,63 @@ impl Soft {
     /// Expands a key of 16, 24 or 32 bytes.
     pub(super) fn new(key: &[u8]) -> Self {
         let schedule = Schedule::new(key);
+        let rounds = schedule.rounds();
         let mut keys = [[0; 8]; MAX_ROUND_KEYS];
-        for (planes, key) in keys.iter_mut().zip(schedule.keys()) {
-            let state = pack(&[*key; BLOCKS]);
-            *planes = from_fn(|bit| state[bit].0[0]);
+        for (round, (planes, key)) in keys.iter_mut().zip(schedule.keys()).enumerate() {
+            let shifts = if round == rounds { 0 } else { round };
+            let state = pack(&[inv_shift_rows(key, shifts); BLOCKS]);
+            *planes = from_fn(|bit| state[bit].to_lanes()[0]);
         }
-        Self { keys, rounds: schedule.rounds() }
+        Self { keys, rounds }
     }
 
     #[inline(always)]
     fn add_round_key(&self, state: State, round: usize) -> State {
         let key = &self.keys[round];
-        from_fn(|bit| state[bit].map(|word| word ^ key[bit]))
+        from_fn(|bit| state[bit] ^ Plane::splat(key[bit]))
     }
 
     fn encrypt(&self, mut state: State) -> State {
         state = self.add_round_key(state, 0);
         for round in 1..self.rounds {
-            state = mix_columns(shift_rows(sub_bytes(state)));
+            state = sub_bytes(state);
+            state = match round % 4 {
+                0 => mix_columns::<0>(state),
+                1 => mix_columns::<1>(state),
+                2 => mix_columns::<2>(state),
+                _ => mix_columns::<3>(state),
+            };
             state = self.add_round_key(state, round);
         }
-        self.add_round_key(shift_rows(sub_bytes(state)), self.rounds)
+        state = self.true_state(sub_bytes(state));
+        self.add_round_key(state, self.rounds)
     }
 
     fn decrypt(&self, mut state: State) -> State {
         state = self.add_round_key(state, self.rounds);
+        state = inv_sub_bytes(self.true_state(state));
         for round in (1..self.rounds).rev() {
-            state = inv_sub_bytes(inv_shift_rows(state));
-            state = inv_mix_columns(self.add_round_key(state, round));
+            state = self.add_round_key(state, round);
+            state = match round % 4 {
+                0 => inv_mix_columns::<0>(state),
+                1 => inv_mix_columns::<1>(state),
+                2 => inv_mix_columns::<2>(state),
+                _ => inv_mix_columns::<3>(state),
+            };
+            state = inv_sub_bytes(state);
         }
-        self.add_round_key(inv_sub_bytes(inv_shift_rows(state)), 0)
+        self.add_round_key(state, 0)
+    }
+
+    /// SR to the number of rounds. SR^4 is nothing and the number is even: SR^2 undoes itself too.
+    #[inline(always)]
+    fn true_state(&self, state: State) -> State {
+        if self.rounds.is_multiple_of(4) {
+            return state;
+        }
+        // Rows 1 and 3 go by two columns.
+        let rows = Plane::splat(0xffff_0000_ffff_0000);
+        state.map(|plane| plane ^ ((plane ^ plane.rotate_fields::<8, 8>()) & rows))
     }
 }
 
@@ -134,39 +127,40 @@ fn each_state(blocks: &mut [Block], cipher: impl Fn(State) -> State) {
     }
 }
 
+/// SR^-times of a block.
+fn inv_shift_rows(block: &Block, times: usize) -> Block {
+    from_fn(|i| {
+        let (column, row) = (i / 4, i % 4);
+        block[(column + 4 * times - times * row) % 4 * 4 + row]
+    })
+}
+
 /// Turns blocks into bit planes.
 fn pack(blocks: &[Block; BLOCKS]) -> State {
-    let mut state = [Plane([0; LANES]); 8];
-    for (index, block) in blocks.iter().enumerate() {
-        let (lane, block_in_lane) = (index / BLOCKS_PER_LANE, index % BLOCKS_PER_LANE);
-        let column = |c: usize| {
-            spread(u32::from_le_bytes([
-                block[4 * c],
-                block[4 * c + 1],
-                block[4 * c + 2],
-                block[4 * c + 3],
-            ]))
-        };
-        // Byte 2 row + column / 2 of word 4 (column mod 2) + block: transposed, it is in its place.
-        state[block_in_lane].0[lane] = column(0) | column(2) << 8;
-        state[4 + block_in_lane].0[lane] = column(1) | column(3) << 8;
-    }
-    transpose(state)
+    // Byte 2 row + column / 2 of word 4 (column mod 2) + block: transposed, it is in its place.
+    let word = |index: usize, block: usize| {
+        let columns = blocks[block].as_chunks::<4>().0;
+        let column = |c: usize| spread(u32::from_le_bytes(columns[c]));
+        column(index) | column(index + 2) << 8
+    };
+    transpose(from_fn(|w| {
+        let (columns, block) = (w / BLOCKS_PER_LANE, w % BLOCKS_PER_LANE);
+        Plane::from_lanes(from_fn(|lane| word(columns, lane * BLOCKS_PER_LANE + block)))
+    }))
 }
 
 /// Undoes [`pack`].
 fn unpack(state: State) -> [Block; BLOCKS] {
-    let state = transpose(state);
-    let mut blocks = [[0; 16]; BLOCKS];
-    for (index, block) in blocks.iter_mut().enumerate() {
-        let (lane, block_in_lane) = (index / BLOCKS_PER_LANE, index % BLOCKS_PER_LANE);
-        let even = state[block_in_lane].0[lane];
-        let odd = state[4 + block_in_lane].0[lane];
-        for (column, word) in [even, odd, even >> 8, odd >> 8].into_iter().enumerate() {
-            block[4 * column..4 * column + 4].copy_from_slice(&gather(word).to_le_bytes());
-        }
-    }
-    blocks
+    let words = transpose(state).map(Plane::to_lanes);
+    from_fn(|index| {
+        let (lane, block) = (index / BLOCKS_PER_LANE, index % BLOCKS_PER_LANE);
+        let even = words[block][lane];
+        let odd = words[BLOCKS_PER_LANE + block][lane];
+        let columns = [even, odd, even >> 8, odd >> 8].map(gather);
+        let low = u64::from(columns[0]) | u64::from(columns[1]) << 32;
+        let high = u64::from(columns[2]) | u64::from(columns[3]) << 32;
+        (u128::from(low) | u128::from(high) << 64).to_le_bytes()
+    })
 }
 
 /// Moves the bytes of a word to the even bytes of a wider one.
@@ -188,78 +182,71 @@ fn gather(wide: u64) -> u32 {
 /// Transposes the 8 x 8 bits that each byte position makes over the eight planes; undoes itself.
 #[inline(always)]
 fn transpose(mut q: State) -> State {
-    let swap = |q: &mut State, low: usize, high: usize, shift: u32, mask: u64| {
-        for lane in 0..LANES {
-            let (a, b) = (q[low].0[lane], q[high].0[lane]);
-            let moved = ((a >> shift) ^ b) & mask;
-            q[high].0[lane] = b ^ moved;
-            q[low].0[lane] = a ^ (moved << shift);
-        }
-    };
     for i in [0, 2, 4, 6] {
-        swap(&mut q, i, i + 1, 1, 0x5555_5555_5555_5555);
+        swap::<1>(&mut q, i, i + 1, 0x5555_5555_5555_5555);
     }
     for i in [0, 1, 4, 5] {
-        swap(&mut q, i, i + 2, 2, 0x3333_3333_3333_3333);
+        swap::<2>(&mut q, i, i + 2, 0x3333_3333_3333_3333);
     }
     for i in [0, 1, 2, 3] {
-        swap(&mut q, i, i + 4, 4, 0x0f0f_0f0f_0f0f_0f0f);
+        swap::<4>(&mut q, i, i + 4, 0x0f0f_0f0f_0f0f_0f0f);
     }
     q
 }
 
+/// Swaps the bits of plane `low` that are `SHIFT` above `mask` with those of `high` in `mask`.
 #[inline(always)]
-fn shift_rows(state: State) -> State {
-    state.map(|plane| {
-        plane.map(|x| {
-            (x & 0x0000_0000_0000_ffff)
-                | (x & 0x0000_0000_fff0_0000) >> 4
-                | (x & 0x0000_0000_000f_0000) << 12
-                | (x & 0x0000_ff00_0000_0000) >> 8
-                | (x & 0x0000_00ff_0000_0000) << 8
-                | (x & 0xf000_0000_0000_0000) >> 12
-                | (x & 0x0fff_0000_0000_0000) << 4
-        })
-    })
-}
-
-#[inline(always)]
-fn inv_shift_rows(state: State) -> State {
-    state.map(|plane| {
-        plane.map(|x| {
-            (x & 0x0000_0000_0000_ffff)
-                | (x & 0x0000_0000_0fff_0000) << 4
-                | (x & 0x0000_0000_f000_0000) >> 12
-                | (x & 0x0000_ff00_0000_0000) >> 8
-                | (x & 0x0000_00ff_0000_0000) << 8
-                | (x & 0x000f_0000_0000_0000) << 12
-                | (x & 0xfff0_0000_0000_0000) >> 4
-        })
-    })
+fn swap<const SHIFT: i32>(q: &mut State, low: usize, high: usize, mask: u64) {
+    let moved = (q[low].shift_right::<SHIFT>() ^ q[high]) & Plane::splat(mask);
+    q[high] = q[high] ^ moved;
+    q[low] = q[low] ^ moved.shift_left::<SHIFT>();
 }
 
 /// Multiplies each byte by x: planes move up, the top one is reduced by x^8 = x^4 + x^3 + x + 1.
 #[inline(always)]
+#[rustfmt::skip]
 fn times_x(a: State) -> State {
     let top = a[7];
     [top, a[0] ^ top, a[1], a[2] ^ top, a[3] ^ top, a[4], a[5], a[6]]
 }
 
+/// The next row, through SR^I: also `I` columns on.
+#[inline(always)]
+fn next_row<const I: usize>(plane: Plane) -> Plane {
+    let plane = plane.rotate_16();
+    match I {
+        0 => plane,
+        1 => plane.rotate_fields::<4, 12>(),
+        2 => plane.rotate_fields::<8, 8>(),
+        _ => plane.rotate_fields::<12, 4>(),
+    }
+}
+
+/// The row after the next, through SR^I: also `2 I` columns on.
+#[inline(always)]
+fn second_row<const I: usize>(plane: Plane) -> Plane {
+    let plane = plane.rotate_32();
+    match I {
+        0 | 2 => plane,
+        _ => plane.rotate_fields::<8, 8>(),
+    }
+}
+
 /// Per column: 2 a(r) + 3 a(r+1) + a(r+2) + a(r+3) = 2 (a(r) + a(r+1)) + a(r+1) + (a(r+2) + a(r+3)).
 #[inline(always)]
-fn mix_columns(a: State) -> State {
-    let next: State = a.map(|plane| plane.map(|x| x.rotate_right(16)));
+fn mix_columns<const I: usize>(a: State) -> State {
+    let next = a.map(next_row::<I>);
     let sum: State = from_fn(|bit| a[bit] ^ next[bit]);
     let double = times_x(sum);
-    from_fn(|bit| double[bit] ^ next[bit] ^ sum[bit].map(|x| x.rotate_right(32)))
+    from_fn(|bit| double[bit] ^ next[bit] ^ second_row::<I>(sum[bit]))
 }
 
 /// The inverse matrix is MixColumns after a(r) + 4 (a(r) + a(r+2)).
 #[inline(always)]
-fn inv_mix_columns(a: State) -> State {
-    let sum: State = from_fn(|bit| a[bit] ^ a[bit].map(|x| x.rotate_right(32)));
+fn inv_mix_columns<const I: usize>(a: State) -> State {
+    let sum: State = from_fn(|bit| a[bit] ^ second_row::<I>(a[bit]));
     let quadruple = times_x(times_x(sum));
-    mix_columns(from_fn(|bit| a[bit] ^ quadruple[bit]))
+    mix_columns::<I>(from_fn(|bit| a[bit] ^ quadruple[bit]))
 }
 
 #[cfg(test)]
@@ -277,7 +264,7 @@ mod tests {
         ] {
             let aes = Soft::new(&key[..key_bytes]);
             // Odd counts too: a state may be part empty.
-            for count in 1..=33 {
+            for count in 1..=2 * BLOCKS + 1 {
                 let mut blocks = vec![plain; count];
                 aes.encrypt_blocks(&mut blocks);
                 assert!(blocks.iter().all(|b| *b == cipher.to_be_bytes()));

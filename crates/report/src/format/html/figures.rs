@@ -85,14 +85,14 @@ fn speed_kept(view: &View<'_>) -> Markup {
          disk, the line is plain. All charts have one scale."
     };
     multiples(view, "fig-kept", "Plain against encrypted", &about, |workload, id| {
-        let noise = plain_arm(view.record).and_then(|p| view.cell(workload, p)?.noise_floor);
+        let noise = plain_arm(view.record).and_then(|p| view.cell(workload, p)?.noise_of_mean);
         let bars = Bars {
             id,
             title: format!("Speed kept, {}", workload.label),
             rows: bars(workload),
             end,
             reference: Some(100.0),
-            band: noise.map(|n| (100.0 / (1.0 + n), 100.0 * (1.0 + n))),
+            band: noise.map(|n| (100.0 * (1.0 - n), 100.0 / (1.0 - n))),
             tick: |v| format!("{v:.0}"),
         };
         Some(bars.draw())

@@ -97,7 +97,7 @@ fn speed(view: &View<'_>, workload: &Workload) -> String {
 
 fn noise(view: &View<'_>, workload: &Workload) -> String {
     plain_arm(view.record)
-        .and_then(|plain| view.cell(workload, plain)?.noise_floor)
+        .and_then(|plain| view.cell(workload, plain)?.noise_of_mean)
         .map_or_else(|| NONE.to_owned(), fraction)
 }
 

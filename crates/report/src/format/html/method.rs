@@ -29,22 +29,22 @@ pub(super) fn section(view: &View<'_>) -> Markup {
                  interval at " (confidence) " confidence. Hodges–Lehmann with the signed-rank interval stands \
                  beside it."
             }
-            h3 { "Noise floor and verdicts" }
+            h3 { "Noise and verdicts" }
             p {
                 (noise_floor(view)) " An arm "
-                em { "costs" } " or " em { "gains" } " speed when the difference is significant after Holm's \
-                 correction over the workloads and larger than the noise floor; it is "
+                em { "costs" } " or " em { "gains" } " speed when the difference is significant at 1 % after Holm's \
+                 correction over the workloads and larger than the noise; it is "
                 em { "equivalent" } " when two one-sided tests place it within "
-                (fraction(plan.target_half_width)) " or within the noise floor; "
-                em { "within the noise" } " when it is smaller than the noise floor, and known to about that \
-                 precision or shown to differ from nothing; otherwise it is " em { "inconclusive" } ". A large p-value is never read as “no \
-                 cost”. Where less than half of the bytes asked for reached the device, a cache answered, and \
+                (fraction(plan.target_half_width)) "; "
+                em { "within the noise" } " when chance over as many pairs would explain it (what is \
+                 given there is the smallest difference that would have been found); otherwise it is "
+                em { "inconclusive" } ". A large p-value is never read as “no cost”. Where less than half of the bytes asked for reached the device, a cache answered, and \
                  there is no verdict."
             }
             h3 { "Stopping" }
             p {
                 "A workload ended when every interval was at most "
-                (fraction(plan.target_half_width)) " (or the noise floor) wide to each side, after at least "
+                (fraction(plan.target_half_width)) " wide to each side, after at least "
                 (plan.min_pairs) " and at most " (plan.max_pairs) " pairs, or when the time was up; never \
                  because of a p-value."
             }
@@ -66,11 +66,12 @@ fn discarded(view: &View<'_>) -> String {
 fn noise_floor(view: &View<'_>) -> &'static str {
     match view.arms().iter().any(|a| a.role == ArmRole::PlainAgain) {
         true => {
-            "Plain storage runs twice in each block; the noise floor is the 95th percentile of the \
-             difference between the two."
+            "Plain storage runs twice in each block. The noise of a trial is the 95th percentile of the \
+             difference between the two; over n pairs it averages down by the root of n, and that is \
+             the noise that tables and charts show."
         }
         false => {
-            "Plain storage ran once per block, so the noise floor is not known and counts as none."
+            "Plain storage ran once per block, so the noise is not known and counts as none."
         }
     }
 }

@@ -75,7 +75,7 @@ fn table(view: &View<'_>) -> Markup {
 
 fn noise(view: &View<'_>, workload: &str) -> Option<String> {
     let cell = view.results.cells.iter().find(|c| c.workload == workload)?;
-    cell.noise_floor.map(fraction)
+    cell.noise_of_mean.map(fraction)
 }
 
 fn fields(cell: &Cell) -> Markup {

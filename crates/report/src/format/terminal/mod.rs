@@ -66,8 +66,9 @@ fn legend(record: &Record, results: &Results, width: usize) -> Option<String> {
         return None;
     }
     let kept = format!("kept: % of plain speed [interval]; {}", marks.join(", "));
+    let noise = "noise: what plain differs from itself by over as many pairs";
     let cpu = format!("CPU s/GiB: {}", Measure::of(record).words());
-    Some([kept, cpu].map(|line| wrap(&line, "", "  ", width)).join("\n"))
+    Some([&kept, noise, &cpu].map(|line| wrap(line, "", "  ", width)).join("\n"))
 }
 
 /// Why the workloads ended, one line per reason.

@@ -51,7 +51,7 @@ impl View<'_> {
     }
 
     fn noise(&self, workload: &Workload) -> String {
-        let floor = self.plain(workload).and_then(|c| c.noise_floor);
+        let floor = self.plain(workload).and_then(|c| c.noise_of_mean);
         floor.map_or_else(|| NONE.to_owned(), |f| percent(f * 100.0))
     }
 

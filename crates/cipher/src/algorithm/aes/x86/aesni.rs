@@ -1,5 +1,6 @@
 //! AES-NI on 128-bit vectors: one block a register (every x86 CPU with AES instructions).
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::Isa;
@@ -7,7 +8,7 @@ use super::keys::{WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
 use super::xts::units;
 use crate::cpu::Tier;
-use crate::kernel::{Buffer, Run};
+use crate::kernel::{Block, Buffer, Run};
 
 /// Proof of AES-NI with PCLMULQDQ and SSE4.1, and whether there is AVX too.
 ///
@@ -114,6 +115,15 @@ impl Vector for V128 {
         Self(unsafe { _mm_xor_si128(self.0, _mm_xor_si128(b.0, c.0)) })
     }
 
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    unsafe fn pin(self) -> Self {
+        let mut v = self.0;
+        // SAFETY: no instruction; the register comes back as it went in.
+        unsafe { asm!("/* {0} */", inout(xmm_reg) v, options(nomem, nostack, preserves_flags)) };
+        Self(v)
+    }
+
     #[inline(always)]
     unsafe fn enc(self, key: Self) -> Self {
         // SAFETY: the trait's contract.
@@ -139,14 +149,19 @@ impl Vector for V128 {
     }
 
     #[inline(always)]
-    unsafe fn first_masks(tweak: &[u8; 16]) -> [Self; GROUP] {
+    unsafe fn broadcast(block: &Block) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { Self::load(block.as_ptr()) }
+    }
+
+    #[inline(always)]
+    unsafe fn first_mask(j: usize, tweak: Self, before: &[Self; GROUP]) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            let mut masks = [Self::load(tweak.as_ptr()); GROUP];
-            for j in 1..GROUP {
-                masks[j] = masks[j - 1].double();
+            match j {
+                0 => tweak,
+                _ => before[j - 1].double(),
             }
-            masks
         }
     }
 

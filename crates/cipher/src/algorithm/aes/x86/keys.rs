@@ -19,7 +19,7 @@ impl Zeroize for WideKey {
 /// Round keys in the order in which a kernel uses them.
 pub(super) type RoundKeys = [WideKey; MAX_ROUND_KEYS];
 
-/// The keys of AES-XTS. Boxed by their owner's box: they do not move, so no copies stay behind.
+/// The keys of AES-XTS. They are filled in where they stay: a move would leave a copy behind.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct XtsKeys {
     pub(super) encrypt: RoundKeys,
@@ -32,18 +32,18 @@ pub(super) struct XtsKeys {
 
 impl XtsKeys {
     /// Expands two keys of 16 or two of 32 bytes; none for other lengths.
-    pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Option<Self> {
+    pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Option<Box<Self>> {
         if data_key.len() != tweak_key.len() || !matches!(data_key.len(), 16 | 32) {
             return None;
         }
         let data = Schedule::new(data_key);
         let tweak = Schedule::new(tweak_key);
-        let mut keys = Self {
+        let mut keys = Box::new(Self {
             encrypt: RoundKeys::default(),
             decrypt: RoundKeys::default(),
             tweak: RoundKeys::default(),
             rounds: data.rounds(),
-        };
+        });
         let last = data.rounds();
         for (round, key) in data.keys().iter().enumerate() {
             keys.encrypt[round] = WideKey([*key; 4]);

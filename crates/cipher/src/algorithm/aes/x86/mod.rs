@@ -27,7 +27,7 @@ trait Isa: Copy + Send + Sync + 'static {
 /// AES-XTS keyed for one instruction set.
 struct AesXts<I> {
     isa: I,
-    keys: XtsKeys,
+    keys: Box<XtsKeys>,
 }
 
 impl<I: Isa> UnitKernel for AesXts<I> {
@@ -46,14 +46,18 @@ impl<I: Isa> UnitKernel for AesXts<I> {
 
 /// AES-XTS with the best kernel that the CPU has and `tier` allows, if there is one.
 pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
-    let keys = || XtsKeys::new(data_key, tweak_key);
     if let Some(isa) = vaes512::Vaes512::new(tier) {
-        Some(Box::new(AesXts { isa, keys: keys()? }))
+        keyed(isa, data_key, tweak_key)
     } else if let Some(isa) = vaes256::Vaes256::new(tier) {
-        Some(Box::new(AesXts { isa, keys: keys()? }))
+        keyed(isa, data_key, tweak_key)
     } else if let Some(isa) = aesni::AesNi::new(tier) {
-        Some(Box::new(AesXts { isa, keys: keys()? }))
+        keyed(isa, data_key, tweak_key)
     } else {
         None
     }
+}
+
+fn keyed(isa: impl Isa, data_key: &[u8], tweak_key: &[u8]) -> Option<Box<dyn UnitKernel>> {
+    let keys = XtsKeys::new(data_key, tweak_key)?;
+    Some(Box::new(AesXts { isa, keys }))
 }

@@ -1,5 +1,6 @@
 //! VAES on 256-bit vectors: two blocks a register (Zen 3, Alder Lake and later).
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::Isa;
@@ -7,7 +8,7 @@ use super::keys::{WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
 use super::xts::units;
 use crate::cpu::Tier;
-use crate::kernel::{Buffer, Run};
+use crate::kernel::{Block, Buffer, Run};
 
 /// Proof of AVX2 with VAES and VPCLMULQDQ.
 #[derive(Clone, Copy)]
@@ -61,15 +62,20 @@ macro_rules! times_x_bytes {
     }};
 }
 
+/// Qwords shifted left, and what each lost: from the low to the high one, from the high one reduced.
+macro_rules! with_carry {
+    ($shifted:expr, $carry:expr) => {{
+        let reduced = _mm256_clmulepi64_epi128::<0x01>($carry, _mm256_set1_epi64x(REDUCTION));
+        let moved = _mm256_bslli_epi128::<8>($carry);
+        _mm256_xor_si256(_mm256_xor_si256($shifted, moved), reduced)
+    }};
+}
+
 /// `v` times `x^BITS`, `BITS` from 1 to 7.
 macro_rules! times_x_bits {
-    ($v:expr, $bits:literal) => {{
-        let carry = _mm256_srli_epi64::<{ 64 - $bits }>($v);
-        let reduced = _mm256_clmulepi64_epi128::<0x01>(carry, _mm256_set1_epi64x(REDUCTION));
-        let shifted =
-            _mm256_xor_si256(_mm256_slli_epi64::<$bits>($v), _mm256_bslli_epi128::<8>(carry));
-        _mm256_xor_si256(shifted, reduced)
-    }};
+    ($v:expr, $bits:literal) => {
+        with_carry!(_mm256_slli_epi64::<$bits>($v), _mm256_srli_epi64::<{ 64 - $bits }>($v))
+    };
 }
 
 impl Vector for V256 {
@@ -117,6 +123,15 @@ impl Vector for V256 {
         Self(unsafe { _mm256_xor_si256(self.0, _mm256_xor_si256(b.0, c.0)) })
     }
 
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn pin(self) -> Self {
+        let mut v = self.0;
+        // SAFETY: no instruction; the register comes back as it went in.
+        unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nomem, nostack, preserves_flags)) };
+        Self(v)
+    }
+
     #[inline(always)]
     unsafe fn enc(self, key: Self) -> Self {
         // SAFETY: the trait's contract.
@@ -142,32 +157,27 @@ impl Vector for V256 {
     }
 
     #[inline(always)]
-    unsafe fn first_masks(tweak: &[u8; 16]) -> [Self; GROUP] {
+    unsafe fn broadcast(block: &Block) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast())) })
+    }
+
+    #[inline(always)]
+    unsafe fn first_mask(j: usize, tweak: Self, before: &[Self; GROUP]) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            let same = _mm256_broadcastsi128_si256(_mm_loadu_si128(tweak.as_ptr().cast()));
-            // Block j times x^j. A qword shift by 64 gives 0.
-            let carry = _mm256_srlv_epi64(same, _mm256_setr_epi64x(64, 64, 63, 63));
-            let reduced = _mm256_clmulepi64_epi128::<0x01>(carry, _mm256_set1_epi64x(REDUCTION));
-            let shifted = _mm256_xor_si256(
-                _mm256_sllv_epi64(same, _mm256_setr_epi64x(0, 0, 1, 1)),
-                _mm256_bslli_epi128::<8>(carry),
-            );
-            let a = _mm256_xor_si256(shifted, reduced);
-            let b = times_x_bits!(a, 2);
-            let c = times_x_bits!(a, 4);
-            let d = times_x_bits!(a, 6);
-            [
-                a,
-                b,
-                c,
-                d,
-                times_x_bytes!(a, 1),
-                times_x_bytes!(b, 1),
-                times_x_bytes!(c, 1),
-                times_x_bytes!(d, 1),
-            ]
-            .map(Self)
+            Self(match j {
+                0 => {
+                    // Block i times x^i. A qword shift by 64 gives 0.
+                    let carry = _mm256_srlv_epi64(tweak.0, _mm256_setr_epi64x(64, 64, 63, 63));
+                    let shifted = _mm256_sllv_epi64(tweak.0, _mm256_setr_epi64x(0, 0, 1, 1));
+                    with_carry!(shifted, carry)
+                }
+                1 => times_x_bits!(before[0].0, 2),
+                2 => times_x_bits!(before[0].0, 4),
+                3 => times_x_bits!(before[0].0, 6),
+                _ => times_x_bytes!(before[j - 4].0, 1),
+            })
         }
     }
 

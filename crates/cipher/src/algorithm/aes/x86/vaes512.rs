@@ -1,5 +1,6 @@
 //! VAES on 512-bit vectors: four blocks a register (Ice Lake, Sapphire Rapids, Zen 4 and later).
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::Isa;
@@ -7,7 +8,7 @@ use super::keys::{WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
 use super::xts::units;
 use crate::cpu::Tier;
-use crate::kernel::{Buffer, Run};
+use crate::kernel::{Block, Buffer, Run};
 
 /// Proof of AVX-512 F, BW, DQ, VL with VAES and VPCLMULQDQ.
 #[derive(Clone, Copy)]
@@ -64,6 +65,17 @@ macro_rules! times_x_bytes {
     }};
 }
 
+/// `v` times a small power of x: in each block, the qword of `powers` that `LOW` and `HIGH` choose
+/// together with the low and the high qword of `v`.
+macro_rules! times_power {
+    ($v:expr, $powers:expr, $low:literal, $high:literal) => {{
+        let low = _mm512_clmulepi64_epi128::<$low>($v, $powers);
+        let high = _mm512_clmulepi64_epi128::<$high>($v, $powers);
+        let reduced = _mm512_clmulepi64_epi128::<0x01>(high, _mm512_set1_epi64(REDUCTION));
+        _mm512_ternarylogic_epi64::<0x96>(low, _mm512_bslli_epi128::<8>(high), reduced)
+    }};
+}
+
 impl Vector for V512 {
     const BLOCKS: usize = 4;
 
@@ -109,6 +121,15 @@ impl Vector for V512 {
         Self(unsafe { _mm512_ternarylogic_epi64::<0x96>(self.0, b.0, c.0) })
     }
 
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn pin(self) -> Self {
+        let mut v = self.0;
+        // SAFETY: no instruction; the register comes back as it went in.
+        unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(nomem, nostack, preserves_flags)) };
+        Self(v)
+    }
+
     #[inline(always)]
     unsafe fn enc(self, key: Self) -> Self {
         // SAFETY: the trait's contract.
@@ -134,38 +155,23 @@ impl Vector for V512 {
     }
 
     #[inline(always)]
-    unsafe fn first_masks(tweak: &[u8; 16]) -> [Self; GROUP] {
+    unsafe fn broadcast(block: &Block) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm512_broadcast_i64x2(_mm_loadu_si128(block.as_ptr().cast())) })
+    }
+
+    #[inline(always)]
+    unsafe fn first_mask(j: usize, tweak: Self, before: &[Self; GROUP]) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            let reduction = _mm512_set1_epi64(REDUCTION);
-            let same = _mm512_broadcast_i64x2(_mm_loadu_si128(tweak.as_ptr().cast()));
-            // Block j times x^j. A qword shift by 64 gives 0.
-            let left = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
-            let right = _mm512_setr_epi64(64, 64, 63, 63, 62, 62, 61, 61);
-            let carry = _mm512_srlv_epi64(same, right);
-            let a = _mm512_ternarylogic_epi64::<0x96>(
-                _mm512_sllv_epi64(same, left),
-                _mm512_bslli_epi128::<8>(carry),
-                _mm512_clmulepi64_epi128::<0x01>(carry, reduction),
-            );
-            let carry = _mm512_srli_epi64::<60>(a);
-            let b = _mm512_ternarylogic_epi64::<0x96>(
-                _mm512_slli_epi64::<4>(a),
-                _mm512_bslli_epi128::<8>(carry),
-                _mm512_clmulepi64_epi128::<0x01>(carry, reduction),
-            );
-            let (c, d) = (times_x_bytes!(a, 1), times_x_bytes!(b, 1));
-            [
-                a,
-                b,
-                c,
-                d,
-                times_x_bytes!(a, 2),
-                times_x_bytes!(b, 2),
-                times_x_bytes!(c, 2),
-                times_x_bytes!(d, 2),
-            ]
-            .map(Self)
+            // x^i in the low, x^(4 + i) in the high qword of block i.
+            let powers = _mm512_setr_epi64(1, 0x10, 2, 0x20, 4, 0x40, 8, 0x80);
+            Self(match j {
+                0 => times_power!(tweak.0, powers, 0x00, 0x01),
+                1 => times_power!(tweak.0, powers, 0x10, 0x11),
+                2 | 3 => times_x_bytes!(before[j - 2].0, 1),
+                _ => times_x_bytes!(before[j - 4].0, 2),
+            })
         }
     }
 

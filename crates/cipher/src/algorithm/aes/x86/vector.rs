@@ -1,6 +1,7 @@
 //! What the fused XTS kernel asks of an instruction set: a vector of whole cipher blocks.
 
 use super::keys::WideKey;
+use crate::kernel::Block;
 
 /// Vectors that are in flight together: AES rounds have a latency of 3 to 5 cycles at 1 to 2 a cycle.
 pub(super) const GROUP: usize = 8;
@@ -30,6 +31,10 @@ pub(super) trait Vector: Copy {
     /// a + b + c, one instruction where there is one.
     unsafe fn xor3(self, b: Self, c: Self) -> Self;
 
+    /// The vector itself, which must be there by now: the compiler may not move its computation down
+    /// to where it is used, since it is there to fill the gaps of other work.
+    unsafe fn pin(self) -> Self;
+
     /// A round of the cipher.
     unsafe fn enc(self, key: Self) -> Self;
     /// The last round of the cipher.
@@ -39,9 +44,11 @@ pub(super) trait Vector: Copy {
     /// The last round of the equivalent inverse cipher.
     unsafe fn dec_last(self, key: Self) -> Self;
 
-    /// The masks of a unit's first `GROUP * BLOCKS` blocks, from the first of them: block `j` of the
-    /// group is `tweak * x^j`.
-    unsafe fn first_masks(tweak: &[u8; 16]) -> [Self; GROUP];
+    /// A block in every block.
+    unsafe fn broadcast(block: &Block) -> Self;
+    /// The masks of a unit's first group: block `i` of vector `j` is `tweak * x^(BLOCKS j + i)`. `tweak`
+    /// is in every block; `before` has the vectors before the `j`th, `j < GROUP`.
+    unsafe fn first_mask(j: usize, tweak: Self, before: &[Self; GROUP]) -> Self;
     /// Each block times `x^(GROUP * BLOCKS)`: the same place in the next group.
     unsafe fn next_group(self) -> Self;
 }

@@ -1,16 +1,31 @@
 //! The fused XTS kernel over any [`Vector`]: tweaks in registers, unit borders hidden by batching.
 //!
 //! The tweaks of up to [`UNITS`] data units are enciphered together, since one after another each would
-//! cost the latency of a whole AES. Data goes in groups of [`GROUP`] vectors, whose masks come from one
-//! another by carry-less multiplication, off the ports that do the AES rounds. The last round takes
-//! `key + mask` as its key and so saves the final addition.
+//! cost the latency of a whole AES. Data goes in groups of [`GROUP`] vectors. Their masks come from one
+//! another by carry-less multiplication, off the ports that do the AES rounds, and always one group
+//! ahead, across unit borders too: so rounds never wait for masks, and 512-byte units run like long
+//! ones. The last round takes `key + mask` as its key and so saves the final addition.
 
-use super::keys::{RoundKeys, XtsKeys};
+use super::keys::{RoundKeys, WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 
 /// Data units whose tweaks are enciphered together.
 const UNITS: usize = 32;
+
+/// Tweaks of a batch, and a spare.
+type Tweaks = [Block; UNITS + 1];
+
+/// Repeats a block for each number. The compiler's own unrolling has limits that these loops are near:
+/// past them the arrays of vectors would lie in memory, and the speed would depend on its mood.
+macro_rules! unrolled {
+    ($i:ident in $($number:literal)* => $body:block) => {
+        $({
+            let $i = $number;
+            $body
+        })*
+    };
+}
 
 /// Transforms the units of `buffer`.
 ///
@@ -19,30 +34,41 @@ const UNITS: usize = 32;
 #[inline(always)]
 pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
-    mut run: Run,
+    run: Run,
     mut buffer: Buffer<'_>,
 ) {
     let unit = run.layout.data_unit;
     let mut left = buffer.len() / unit;
     let (mut src, mut dst) = buffer.pointers();
     let data_keys = if ENCRYPT { &keys.encrypt } else { &keys.decrypt };
-    let mut tweaks = [[0; BLOCK]; UNITS];
+    // One more than a batch: the last unit prepares the masks of a next one too, which go unused.
+    let mut tweaks: Tweaks = [[0; BLOCK]; UNITS + 1];
+    let step = u128::from(run.layout.tweak_step);
+    let mut number = run.first;
     while left > 0 {
         let batch = left.min(UNITS);
-        for (index, tweak) in tweaks[..batch].iter_mut().enumerate() {
-            *tweak = run.after(index).first.to_le_bytes();
+        for tweak in &mut tweaks[..batch] {
+            *tweak = number.to_le_bytes();
+            number = number.wrapping_add(step);
         }
         // SAFETY: the instruction set is the caller's promise. `src` and `dst` are valid for `left`
         // units and `batch` is at most that.
         unsafe {
             encrypt_tweaks::<V, R>(&keys.tweak, &mut tweaks, batch);
-            for tweak in &tweaks[..batch] {
-                one_unit::<V, R, ENCRYPT>(data_keys, tweak, src, dst, unit / BLOCK);
+            let mut masks = first_masks(&tweaks[0]);
+            for index in 0..batch {
+                masks = one_unit::<V, R, ENCRYPT>(
+                    data_keys,
+                    masks,
+                    &tweaks[index + 1],
+                    src,
+                    dst,
+                    unit / BLOCK,
+                );
                 src = src.add(unit);
                 dst = dst.add(unit);
             }
         }
-        run = run.after(batch);
         left -= batch;
     }
 }
@@ -54,7 +80,7 @@ pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
 #[inline(always)]
 unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
     keys: &RoundKeys,
-    tweaks: &mut [Block; UNITS],
+    tweaks: &mut Tweaks,
     count: usize,
 ) {
     let start = tweaks.as_mut_ptr().cast::<u8>();
@@ -68,7 +94,7 @@ unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
             for (j, x) in x.iter_mut().enumerate() {
                 *x = x.xor(V::load(at.add(j * V::BLOCKS * BLOCK)));
             }
-            rounds::<V, R, GROUP, true>(keys, &mut x);
+            let x = rounds::<V, R, GROUP, true>(keys, x);
             for (j, x) in x.into_iter().enumerate() {
                 x.enc_last(V::key(&keys[R])).store(at.add(j * V::BLOCKS * BLOCK));
             }
@@ -76,66 +102,124 @@ unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
         }
         while done < count {
             let at = start.add(done * BLOCK);
-            let mut x = [V::load(at).xor(V::key(&keys[0]))];
-            rounds::<V, R, 1, true>(keys, &mut x);
-            x[0].enc_last(V::key(&keys[R])).store(at);
+            let x = [V::load(at).xor(V::key(&keys[0]))];
+            let [x] = rounds::<V, R, 1, true>(keys, x);
+            x.enc_last(V::key(&keys[R])).store(at);
             done += V::BLOCKS;
         }
     }
 }
 
-/// Transforms a data unit of `blocks` blocks whose enciphered tweak is `tweak`.
+/// Transforms a data unit of `blocks` blocks whose first masks are `masks`, and returns those of the
+/// next unit, whose enciphered tweak is `next_tweak`.
 ///
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or apart.
 #[inline(always)]
 unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
-    tweak: &Block,
+    mut masks: [V; GROUP],
+    next_tweak: &Block,
     mut src: *const u8,
     mut dst: *mut u8,
     mut blocks: usize,
-) {
+) -> [V; GROUP] {
     let bytes = V::BLOCKS * BLOCK;
     // SAFETY: the instruction set is the caller's promise. Every access is to one of the `blocks`
     // blocks left at `src` and `dst`: whole groups and vectors while there are so many, then a part.
     unsafe {
-        let mut masks = V::first_masks(tweak);
-        while blocks >= GROUP * V::BLOCKS {
-            let first = V::key(&keys[0]);
-            let mut x = [first; GROUP];
-            for j in 0..GROUP {
-                x[j] = V::load(src.add(j * bytes)).xor3(masks[j], first);
-            }
-            rounds::<V, R, GROUP, ENCRYPT>(keys, &mut x);
-            let last = V::key(&keys[R]);
-            for j in 0..GROUP {
-                final_round::<V, ENCRYPT>(x[j], last.xor(masks[j])).store(dst.add(j * bytes));
-            }
+        while blocks > GROUP * V::BLOCKS {
+            let next = one_group::<V, R, ENCRYPT, false>(keys, masks, next_tweak, src, dst);
+            masks = next;
             blocks -= GROUP * V::BLOCKS;
-            if blocks == 0 {
-                return;
-            }
-            // Not before the unit is known to go on: short units have no use for these.
-            for mask in &mut masks {
-                *mask = mask.next_group();
-            }
             src = src.add(GROUP * bytes);
             dst = dst.add(GROUP * bytes);
         }
+        if blocks == GROUP * V::BLOCKS {
+            return one_group::<V, R, ENCRYPT, true>(keys, masks, next_tweak, src, dst);
+        }
+        let next = first_masks(next_tweak);
         for mask in masks {
             if blocks < V::BLOCKS {
                 if blocks > 0 {
                     let x = V::load_part(src, blocks);
                     one_vector::<V, R, ENCRYPT>(keys, x, mask).store_part(dst, blocks);
                 }
-                return;
+                return next;
             }
             one_vector::<V, R, ENCRYPT>(keys, V::load(src), mask).store(dst);
             src = src.add(bytes);
             dst = dst.add(bytes);
             blocks -= V::BLOCKS;
         }
+        next
+    }
+}
+
+/// Transforms a group of vectors under their masks, and returns those of the next group: of the same
+/// unit, or if this is the unit's `LAST`, of the unit whose enciphered tweak is `next_tweak`.
+///
+/// The next masks are computed between the rounds, one vector a round. Put before or after the rounds,
+/// they would compete with the final additions for the ports, and the compiler would move them there.
+///
+/// # Safety
+/// As for [`units`]; `src` and `dst` must be valid for a group, and equal or apart.
+#[inline(always)]
+unsafe fn one_group<V: Vector, const R: usize, const ENCRYPT: bool, const LAST: bool>(
+    keys: &RoundKeys,
+    masks: [V; GROUP],
+    next_tweak: &Block,
+    src: *const u8,
+    dst: *mut u8,
+) -> [V; GROUP] {
+    // As the loops below are written out.
+    const { assert!(GROUP == 8 && GROUP < R && R <= 14) };
+    let bytes = V::BLOCKS * BLOCK;
+    let (mut x, mut next, mut last_keys) = (masks, masks, masks);
+    // SAFETY: the instruction set is the caller's promise, and so is the memory.
+    unsafe {
+        let first = V::key(&keys[0]);
+        let last = V::key(&keys[R]);
+        let tweak = V::broadcast(next_tweak);
+        unrolled!(j in 0 1 2 3 4 5 6 7 => {
+            x[j] = V::load(src.add(j * bytes)).xor3(masks[j], first).pin();
+        });
+        unrolled!(j in 0 1 2 3 4 5 6 7 => {
+            x = round_of::<V, GROUP, ENCRYPT>(x, &keys[j + 1]);
+            let mask = if LAST {
+                V::first_mask(j, tweak, &next)
+            } else {
+                masks[j].next_group()
+            };
+            next[j] = mask.pin();
+            last_keys[j] = masks[j].xor(last);
+        });
+        unrolled!(round in 9 10 11 12 13 => {
+            if round < R {
+                x = round_of::<V, GROUP, ENCRYPT>(x, &keys[round]);
+            }
+        });
+        unrolled!(j in 0 1 2 3 4 5 6 7 => {
+            final_round::<V, ENCRYPT>(x[j], last_keys[j]).store(dst.add(j * bytes));
+        });
+    }
+    next
+}
+
+/// The masks of a unit's first group, from its enciphered tweak.
+///
+/// # Safety
+/// As for [`units`].
+#[inline(always)]
+unsafe fn first_masks<V: Vector>(tweak: &Block) -> [V; GROUP] {
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe {
+        let tweak = V::broadcast(tweak);
+        let mut masks = [tweak; GROUP];
+        unrolled!(j in 0 1 2 3 4 5 6 7 => {
+            masks[j] = V::first_mask(j, tweak, &masks);
+        });
+        masks
     }
 }
 
@@ -151,30 +235,47 @@ unsafe fn one_vector<V: Vector, const R: usize, const ENCRYPT: bool>(
 ) -> V {
     // SAFETY: the instruction set is the caller's promise.
     unsafe {
-        let mut x = [x.xor3(mask, V::key(&keys[0]))];
-        rounds::<V, R, 1, ENCRYPT>(keys, &mut x);
-        final_round::<V, ENCRYPT>(x[0], mask.xor(V::key(&keys[R])))
+        let x = [x.xor3(mask, V::key(&keys[0]))];
+        let [x] = rounds::<V, R, 1, ENCRYPT>(keys, x);
+        final_round::<V, ENCRYPT>(x, mask.xor(V::key(&keys[R])))
     }
 }
 
-/// All rounds but the last on `N` vectors.
+/// All rounds but the last.
 ///
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
 unsafe fn rounds<V: Vector, const R: usize, const N: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
-    x: &mut [V; N],
-) {
-    for key in &keys[1..R] {
-        // SAFETY: the instruction set is the caller's promise.
-        unsafe {
-            let key = V::key(key);
-            for x in x.iter_mut() {
-                *x = if ENCRYPT { x.enc(key) } else { x.dec(key) };
-            }
+    mut x: [V; N],
+) -> [V; N] {
+    unrolled!(round in 1 2 3 4 5 6 7 8 9 10 11 12 13 => {
+        if round < R {
+            // SAFETY: the instruction set is the caller's promise.
+            x = unsafe { round_of::<V, N, ENCRYPT>(x, &keys[round]) };
+        }
+    });
+    x
+}
+
+/// A round but the last.
+///
+/// # Safety
+/// As for [`units`].
+#[inline(always)]
+unsafe fn round_of<V: Vector, const N: usize, const ENCRYPT: bool>(
+    mut x: [V; N],
+    key: &WideKey,
+) -> [V; N] {
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe {
+        let key = V::key(key);
+        for x in &mut x {
+            *x = if ENCRYPT { x.enc(key) } else { x.dec(key) };
         }
     }
+    x
 }
 
 /// The last round, whose key is the last round key plus the mask.

@@ -1,0 +1,60 @@
+//! What counts as detectable agrees with the t test and Holm, and shrinks with the root of n.
+
+use cryptbench_stats::{FAMILY_LEVEL, estimate, holm, noise_of_mean, smallest_detectable};
+use proptest::prelude::*;
+
+/// Student's t in printed tables: t(9; 0.995) = 3.250, t(9; 0.975) = 2.262, t(24; 0.995) = 2.797.
+#[test]
+fn detectable_sizes_match_printed_tables() {
+    for (pairs, cells, level, t) in
+        [(10, 1, 0.01, 3.250), (10, 1, 0.05, 2.262), (25, 1, 0.01, 2.797), (10, 5, 0.05, 3.250)]
+    {
+        let found = smallest_detectable(0.2, pairs, cells, level);
+        let expected = t * 0.2 / (pairs as f64).sqrt();
+        assert!((found / expected - 1.0).abs() < 3e-4, "{found}, not {expected}");
+    }
+}
+
+#[test]
+fn nothing_is_detectable_without_a_test() {
+    for (sd, pairs, cells, level) in [
+        (0.1, 2, 8, 0.01),
+        (0.1, 10, 0, 0.01),
+        (0.1, 10, 8, 0.0),
+        (0.1, 10, 8, 1.0),
+        (0.1, 10, 8, -0.1),
+        (0.1, 10, 8, f64::NAN),
+        (f64::NAN, 10, 8, 0.01),
+        (-0.1, 10, 8, 0.01),
+    ] {
+        let found = smallest_detectable(sd, pairs, cells, level);
+        assert_eq!(found, f64::INFINITY, "{sd} {pairs} {cells} {level}");
+    }
+    assert_eq!(smallest_detectable(0.0, 10, 8, 0.01), 0.0);
+}
+
+#[test]
+fn the_noise_of_a_mean_shrinks_with_the_root_of_its_pairs() {
+    assert_eq!(noise_of_mean(0.28, 1), 0.28);
+    assert!((noise_of_mean(0.28, 16) - 0.07).abs() < 1e-15);
+    assert_eq!(noise_of_mean(0.28, 0), f64::INFINITY);
+    assert_eq!(noise_of_mean(0.0, 0), f64::INFINITY);
+}
+
+proptest! {
+    /// Among cells that show nothing, Holm claims a mean just beyond the size and none just below it.
+    #[test]
+    fn holm_claims_from_that_size_on(
+        d in proptest::collection::vec(-0.2..0.2f64, 6..60),
+        cells in 1..12usize,
+    ) {
+        let centre = estimate(&d, 0.95).unwrap().mean;
+        let size = smallest_detectable(estimate(&d, 0.95).unwrap().sd, d.len(), cells, FAMILY_LEVEL);
+        for (factor, claimed) in [(1.001, true), (0.999, false), (-1.001, true)] {
+            let moved: Vec<f64> = d.iter().map(|x| x - centre + factor * size).collect();
+            let mut p = vec![0.9; cells];
+            p[cells / 2] = estimate(&moved, 0.95).unwrap().p_value;
+            prop_assert_eq!(holm(&p)[cells / 2] < FAMILY_LEVEL, claimed);
+        }
+    }
+}
