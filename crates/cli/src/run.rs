@@ -85,7 +85,7 @@ struct Signal {
 
 impl Signal {
     fn watch() -> anyhow::Result<Self> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
         let stop = Arc::new(AtomicBool::new(false));
         let number = Arc::new(AtomicUsize::new(0));
         for signal in [SIGHUP, SIGINT, SIGTERM] {
@@ -93,6 +93,9 @@ impl Signal {
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
                 .context("cannot watch for signals")?;
         }
+        // A file size limit then fails the write with an error instead of killing the program.
+        signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
+            .context("cannot watch for signals")?;
         Ok(Self { stop, number })
     }
 

@@ -1,6 +1,7 @@
 //! One workload for some seconds.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use cryptbench_blockdev::{IoMode, Surface};
@@ -114,14 +115,17 @@ impl Job {
 }
 
 /// Checks that a surface may be filled to its last byte.
-pub(crate) fn check_fill(surface: &Surface) -> Result<(), LoadError> {
+pub(crate) fn check_fill(surface: &Surface, part: &Range<u64>) -> Result<(), LoadError> {
     check_range(surface)?;
     let unit = surface.transform.as_ref().map_or(SECTOR, |t| t.unit().max(SECTOR)) as u64;
-    let (offset, len) = (surface.extent.offset, surface.extent.len);
+    let (offset, len) = (part.start, part.end.saturating_sub(part.start));
     if len == 0 {
         return Err(LoadError::ExtentTooSmall { len, block_size: unit });
     }
-    if !len.is_multiple_of(unit) {
+    if part.end > surface.extent.len {
+        return Err(LoadError::ExtentRange { offset, len });
+    }
+    if !offset.is_multiple_of(unit) || !len.is_multiple_of(unit) {
         return Err(LoadError::ExtentUnaligned { offset, len, unit });
     }
     Ok(())

@@ -10,11 +10,11 @@
 //! Two requests in flight may touch the same place: nothing orders them, as on real storage under
 //! a real load. Which of two such writes wins is unspecified; either way the stamp is valid.
 
-mod arena;
 mod clock;
 mod engine;
 mod error;
 mod job;
+mod memory;
 mod places;
 mod profile;
 mod stamp;

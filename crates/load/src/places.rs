@@ -76,18 +76,20 @@ fn below(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// Every byte of an extent once, in large blocks; the last one may be shorter.
+/// Every byte from `start` to `end` once, in large blocks; the last one may be shorter.
 #[derive(Clone, Copy)]
 pub(crate) struct FillPlaces {
     pub(crate) block: u32,
-    pub(crate) len: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
 }
 
 impl Places for FillPlaces {
     #[inline]
     fn place(&self, index: u64) -> Option<Place> {
-        let offset = index.checked_mul(u64::from(self.block)).filter(|&o| o < self.len)?;
-        let len = u64::from(self.block).min(self.len - offset) as u32;
+        let offset = index.checked_mul(u64::from(self.block))?.checked_add(self.start)?;
+        let left = self.end.checked_sub(offset).filter(|&left| left > 0)?;
+        let len = u64::from(self.block).min(left) as u32;
         Some(Place { offset, len })
     }
 }
@@ -165,16 +167,20 @@ mod tests {
         }
 
         #[test]
-        fn a_fill_covers_every_byte_once(block in 1u32..100_000, len in 1u64..5_000_000) {
-            let p = FillPlaces { block, len };
-            let mut end = 0;
+        fn a_fill_covers_every_byte_once(
+            block in 1u32..100_000,
+            start in 0u64..5_000_000,
+            len in 1u64..5_000_000,
+        ) {
+            let p = FillPlaces { block, start, end: start + len };
+            let mut end = start;
             for i in 0.. {
                 let Some(place) = p.place(i) else { break };
                 prop_assert_eq!(place.offset, end);
                 prop_assert!(place.len > 0);
                 end += u64::from(place.len);
             }
-            prop_assert_eq!(end, len);
+            prop_assert_eq!(end, start + len);
             prop_assert!(p.place(u64::MAX).is_none());
         }
     }

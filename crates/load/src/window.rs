@@ -24,6 +24,9 @@ pub struct Measurement {
     pub ios: u64,
     /// Bytes of these requests.
     pub bytes: u64,
+    /// Bytes of all requests, the ramp and the end included: what the device was asked for while
+    /// the job ran.
+    pub total_bytes: u64,
     /// Total latency of each counted request in nanoseconds, from before the inline layer seals to
     /// after it opened; three significant digits.
     pub latency: Histogram<u64>,
@@ -116,6 +119,7 @@ pub(crate) struct Tally {
     latency: Histogram<u64>,
     ios: u64,
     bytes: u64,
+    total_bytes: u64,
     last: u64,
 }
 
@@ -124,7 +128,7 @@ impl Tally {
         // 1 ns to 1 h; longer latencies are counted as one hour. The bounds are constants for
         // which the constructor has no error.
         let latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds");
-        Self { gate, latency, ios: 0, bytes: 0, last: 0 }
+        Self { gate, latency, ios: 0, bytes: 0, total_bytes: 0, last: 0 }
     }
 
     /// Adds up the tallies of all threads of one gate.
@@ -137,6 +141,7 @@ impl Tally {
             sum.latency.add(t.latency).expect("same bounds");
             sum.ios += t.ios;
             sum.bytes += t.bytes;
+            sum.total_bytes += t.total_bytes;
             sum.last = sum.last.max(t.last);
         }
         let opened = gate.opened.load(Relaxed);
@@ -149,6 +154,7 @@ impl Tally {
             elapsed: since(sum.last, opened),
             ios: sum.ios,
             bytes: sum.bytes,
+            total_bytes: sum.total_bytes,
             latency: sum.latency,
             cpu: since(cpu_closed, gate.cpu_opened.load(Relaxed)),
             interrupted: interrupted && !gate.is_closed(),
@@ -173,6 +179,7 @@ impl Sink for Tally {
 
     #[inline]
     fn completed(&mut self, len: u32, started: u64, done: u64) {
+        self.total_bytes += u64::from(len);
         if self.gate.counts(done) {
             self.latency.saturating_record(done.saturating_sub(started));
             self.ios += 1;
@@ -219,6 +226,7 @@ mod tests {
         t.completed(512, 2_100, 2_501);
         let m = finish(t);
         assert_eq!((m.ios, m.bytes), (4, 2048));
+        assert_eq!(m.total_bytes, 9 * 512);
         assert_eq!(m.elapsed, Duration::from_nanos(2_500 - 1_130));
         assert_eq!(m.latency.len(), 4);
         assert_eq!(m.latency.min(), 100);

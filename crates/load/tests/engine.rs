@@ -149,19 +149,34 @@ fn plain_data_shows_the_marker() {
 
 #[test]
 fn both_engines_visit_the_same_places() {
-    // One block per request in order: after one interrupted pass the places tell the start.
-    for seed in [1, 2, 99] {
-        let mut first = Vec::new();
+    for (pattern, seed) in
+        [(Pattern::Random, 1), (Pattern::Random, 2), (Pattern::Sequential, 1), (Pattern::Random, 1)]
+    {
+        let mut visits = Vec::new();
         for mut engine in engines() {
             let xor = Arc::new(Xor::default());
             let surface = scratch(64 << 20, Some(xor.clone() as Arc<dyn SectorTransform>));
-            let mut job = job(Operation::Read, Pattern::Random, 4096, 1);
-            (job.seed, job.ramp, job.duration) = (seed, Duration::ZERO, Duration::ZERO);
-            let m = engine.run(&surface, &job, &GO).unwrap();
-            assert_eq!(m.ios, 1, "an empty window holds the request that closes it");
-            first.push(xor.opened.lock().unwrap()[0].0);
+            let mut job = job(Operation::Read, pattern, 4096, 1);
+            job.seed = seed;
+            engine.run(&surface, &job, &GO).unwrap();
+            let opened = xor.opened.lock().unwrap();
+            let offsets: Vec<u64> = opened.iter().step_by(8).map(|o| o.0).collect();
+            assert!(offsets.len() > 3, "{}", engine.name());
+            visits.push(offsets);
         }
-        assert!(first.windows(2).all(|w| w[0] == w[1]), "{first:?}");
+        let shortest = visits.iter().map(Vec::len).min().unwrap();
+        assert!(visits.windows(2).all(|w| w[0][..shortest] == w[1][..shortest]));
+    }
+}
+
+#[test]
+fn an_empty_window_holds_the_request_that_closes_it() {
+    for mut engine in engines() {
+        let surface = scratch(1 << 20, None);
+        let mut job = job(Operation::Read, Pattern::Random, 4096, 1);
+        (job.ramp, job.duration) = (Duration::ZERO, Duration::ZERO);
+        let m = engine.run(&surface, &job, &GO).unwrap();
+        assert_eq!((m.ios, m.bytes, m.interrupted), (1, 4096, false));
     }
 }
 
@@ -341,6 +356,29 @@ fn the_stop_flag_ends_a_run_on_a_hung_device() {
         let m = engine.run(&surface, &job(Operation::Write, Pattern::Random, 4096, 4), &GO);
         assert!(m.unwrap().ios > 0);
     }
+}
+
+/// A layer that never returns stands for a positioned read that hangs.
+#[test]
+fn the_stop_flag_leaves_hung_threads_behind() {
+    struct Stuck(std::sync::Barrier);
+    impl SectorTransform for Stuck {
+        fn unit(&self) -> usize {
+            512
+        }
+        fn seal(&self, _: u64, _: &[u8], _: &mut [u8]) {}
+        fn open(&self, _: u64, _: &mut [u8]) {
+            self.0.wait();
+        }
+    }
+    let (mut engine, _) = Engine::open(EngineChoice::Threads).unwrap();
+    let stuck = Arc::new(Stuck(std::sync::Barrier::new(3)));
+    let surface = scratch(1 << 20, Some(stuck.clone() as Arc<dyn SectorTransform>));
+    let stop = AtomicBool::new(true);
+    let job = job(Operation::Read, Pattern::Random, 4096, 2);
+    let m = engine.run(&surface, &job, &stop).unwrap();
+    assert!(m.interrupted && m.ios == 0);
+    stuck.0.wait(); // lets the two threads end
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Bench for Storage<'_> {
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
             cpu_machine_s: passed.busy_s * share(elapsed_s, &passed),
-            device: passed.device.map(|d| scaled(d, measured.bytes, measured.bytes)),
+            device: passed.device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
         }))
     }
 

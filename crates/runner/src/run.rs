@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{IoMode, Surface};
-use cryptbench_load::Engine;
+use cryptbench_load::{Engine, LoadError};
 use cryptbench_record::{self as record, Record, Scratch as RecordScratch, Target};
 use cryptbench_system::provision::{Ledger, Scratch};
 use cryptbench_system::{self as system};
@@ -183,18 +183,22 @@ fn fill(
     let deadline = Instant::now() + Duration::from_secs_f64(resolved.plan.budget_s * FILL_SHARE);
     // In steps, so that a slow disk can end between two of them.
     let mut done = 0;
-    while done < total && !stop.load(Ordering::Relaxed) {
+    let surface = scratch.surface();
+    while done < total {
         if Instant::now() >= deadline && done >= LEAST_FILLED {
             scratch.shrink(done)?;
             break;
         }
-        let mut step = scratch.surface();
-        step.extent.offset += done;
-        step.extent.len = LEAST_FILLED.min(total - done);
-        engine.prefill(&step, resolved.plan.seed, stop, &mut |bytes| {
+        let end = (done + LEAST_FILLED).min(total);
+        let seed = resolved.plan.seed;
+        match engine.prefill_part(&surface, done..end, seed, stop, &mut |bytes| {
             observer.event(Event::Filling { done: done + bytes, total });
-        })?;
-        done += step.extent.len;
+        }) {
+            // The schedule sees the same flag and ends before its first trial.
+            Err(LoadError::Interrupted) => break,
+            other => other?,
+        }
+        done = end;
     }
     Ok(scratch.len())
 }

@@ -5,6 +5,7 @@ mod transfer;
 #[cfg(target_os = "linux")]
 mod uring;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -156,10 +157,27 @@ impl Engine {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), LoadError> {
-        check_fill(surface)?;
+        self.prefill_part(surface, 0..surface.extent.len, seed, stop, progress)
+    }
+
+    /// As [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the surface.
+    ///
+    /// Parts that follow one another leave what one fill of the whole would have left.
+    ///
+    /// # Errors
+    /// As `prefill`; a part that is empty, unaligned or beyond the surface is refused.
+    pub fn prefill_part(
+        &mut self,
+        surface: &Surface,
+        part: Range<u64>,
+        seed: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), LoadError> {
+        check_fill(surface, &part)?;
         let transfer = Transfer::new(surface, Operation::Write, 0, seed);
         let block = fill_block(surface)?;
-        let places = FillPlaces { block, len: surface.extent.len };
+        let places = FillPlaces { block, start: part.start, end: part.end };
         let interrupted = match &mut self.kind {
             #[cfg(target_os = "linux")]
             Kind::Uring(u) => {

@@ -14,8 +14,8 @@ use cryptbench_blockdev::AlignedBuf;
 
 use super::transfer::Transfer;
 use super::{STOP_PATIENCE, STOP_POLL};
-use crate::arena::arena_len;
 use crate::clock::Clock;
+use crate::memory::buffers_len;
 use crate::places::{Place, Places};
 use crate::window::Sink;
 use crate::{LoadError, Operation};
@@ -64,7 +64,7 @@ impl Threads {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(),
     ) -> Result<(Vec<S>, bool), LoadError> {
-        arena_len(u64::from(block), depth, transfer.needs_bounce())?;
+        buffers_len(u64::from(block), depth, transfer.operation)?;
         let shared = Arc::new(Shared {
             clock: Clock::start(),
             next: AtomicU64::new(0),

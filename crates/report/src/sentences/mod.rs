@@ -35,6 +35,7 @@ pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
     found.extend(between::encrypted_arms(&view));
     found.extend(between::layer_and_cipher(&view));
     found.extend(trust::cached(&view));
+    found.extend(trust::leaning(&view));
     found.extend(trust::inconclusive(&view));
     found.extend(trust::plain_against_itself(&view));
     found.extend(trust::basis(&view));

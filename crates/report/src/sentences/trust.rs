@@ -63,6 +63,24 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(6, text))
 }
 
+/// Differences that their own interval shows, though chance among so many workloads would too.
+pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
+    let leaning = workloads_where(view, |c| {
+        matches!(c.verdict, Some(Verdict::WithinNoise { .. }))
+            && view.encrypted().iter().any(|a| a.id == c.arm)
+            && c.kept.is_some_and(|k| k.high < 1.0)
+    });
+    if leaning.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "Encrypted storage looks slower in {}, but chance over so many workloads would show that \
+         much too: more time would tell.",
+        names(view, &leaning, 3)
+    );
+    Some(Sentence::new(7, text))
+}
+
 /// The second plain arm judged different from the first: the method warns of itself.
 pub(super) fn plain_against_itself(view: &View<'_>) -> Option<Sentence> {
     let again = view.record.plan.arms.iter().find(|a| a.role == ArmRole::PlainAgain)?;

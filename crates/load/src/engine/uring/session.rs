@@ -4,14 +4,9 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::thread::ThreadId;
 
-use cryptbench_blockdev::AlignedBuf;
 use io_uring::IoUring;
 
-/// Largest buffer that the kernel registers.
-const MAX_REGISTERED: usize = 1 << 30;
-
-/// Smallest arena, so that the jobs of small blocks share one registration.
-const MIN_ARENA: usize = 256 << 10;
+use super::arena::Arena;
 
 /// A ring and an arena that live and die together.
 ///
@@ -19,7 +14,7 @@ const MIN_ARENA: usize = 256 << 10;
 /// leaks both: the kernel may still write to that memory.
 pub(super) struct Session {
     pub(super) ring: ManuallyDrop<IoUring>,
-    arena: ManuallyDrop<Option<AlignedBuf>>,
+    arena: ManuallyDrop<Option<Arena>>,
     /// Requests handed to the submission queue and not yet seen in the completion queue.
     pub(super) in_flight: usize,
     /// A timer is under way, or its completion lies in the queue. It outlasts jobs, refers to no
@@ -56,17 +51,26 @@ impl Session {
     }
 
     /// The first byte of an arena of at least `len` bytes, registered where the kernel permits.
-    /// The arena of earlier jobs is kept when it is large enough.
+    ///
+    /// The arena of earlier jobs is kept when it is large enough and registered. One that the
+    /// kernel did not register serves only jobs that need as much: whether a job's buffers are
+    /// registered must not depend on the jobs before it.
     pub(super) fn arena(&mut self, len: usize) -> *mut u8 {
         debug_assert_eq!(self.in_flight, 0);
-        if self.arena.as_ref().is_none_or(|a| a.len() < len) {
+        let keeps = |a: &Arena| match self.unregistered {
+            None => a.len() >= len,
+            Some(_) => a.len() == Arena::len_for(len),
+        };
+        if !self.arena.as_ref().is_some_and(keeps) {
             if self.arena.is_some() && self.unregistered.is_none() {
                 let _ = self.ring.submitter().unregister_buffers();
             }
             // The old arena goes before the new one comes: no request is in flight.
             *self.arena = None;
-            let arena = self.arena.insert(AlignedBuf::zeroed(len.max(MIN_ARENA)));
-            self.unregistered = register(&self.ring, arena).err();
+            let arena = self.arena.insert(Arena::new(len));
+            // SAFETY: an arena is dropped only above, after it was unregistered, and with the
+            // session, after the ring.
+            self.unregistered = unsafe { arena.register(&self.ring) }.err();
         }
         let arena = self.arena.as_mut().expect("just made");
         arena.as_mut_ptr()
@@ -85,20 +89,6 @@ impl Drop for Session {
             ManuallyDrop::drop(&mut self.arena);
         }
     }
-}
-
-fn register(ring: &IoUring, arena: &mut AlignedBuf) -> Result<(), String> {
-    let len = arena.len();
-    if len > MAX_REGISTERED {
-        return Err(format!("{len} bytes exceed the kernel's limit of {MAX_REGISTERED}"));
-    }
-    let iovec = libc::iovec { iov_base: arena.as_mut_ptr().cast(), iov_len: len };
-    // SAFETY: the memory stays allocated until it is unregistered or the ring is gone: `Session`
-    // drops an arena only after one of the two.
-    unsafe { ring.submitter().register_buffers(&[iovec]) }.map_err(|e| match e.raw_os_error() {
-        Some(libc::ENOMEM) => format!("{len} bytes exceed the limit on locked memory"),
-        _ => e.to_string(),
-    })
 }
 
 /// The leanest ring that the kernel makes: flags are given up from the newest on.

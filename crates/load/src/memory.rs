@@ -1,10 +1,21 @@
 //! How much memory buffers may take.
 
-use crate::LoadError;
+use crate::{LoadError, Operation};
 
-/// Bytes for `depth` requests of `block` bytes with or without a second buffer each.
-pub(crate) fn arena_len(block: u64, depth: u32, bounce: bool) -> Result<usize, LoadError> {
-    let wanted = block * u64::from(depth) * if bounce { 2 } else { 1 };
+/// Bytes for `depth` requests of `block` bytes.
+///
+/// Writes get a second buffer each whether or not an inline layer needs it: limits on memory and
+/// on locked memory must strike all arms alike.
+pub(crate) fn buffers_len(
+    block: u64,
+    depth: u32,
+    operation: Operation,
+) -> Result<usize, LoadError> {
+    let buffers = match operation {
+        Operation::Read => 1,
+        Operation::Write => 2,
+    };
+    let wanted = block * u64::from(depth) * buffers;
     let limit = limit();
     match usize::try_from(wanted) {
         Ok(len) if wanted <= limit => Ok(len),
