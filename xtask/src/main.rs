@@ -7,6 +7,7 @@ mod test;
 mod tidy;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -28,10 +29,17 @@ enum Command {
     Bench(bench::Bench),
 }
 
-fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
+fn main() -> ExitCode {
+    let done = run(Args::parse().command);
+    if let Err(error) = &done {
+        eprintln!("xtask: {error:#}");
+    }
+    if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
     std::env::set_current_dir(root())?;
-    match args.command {
+    match command {
         Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),
         Command::Bench(bench) => bench::run(bench),

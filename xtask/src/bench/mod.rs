@@ -1,6 +1,7 @@
 //! Benchmarks against other programs and against this one's own claims.
 
 mod aa;
+mod ciphers;
 mod engine;
 
 use std::path::{Path, PathBuf};
@@ -14,12 +15,15 @@ pub enum Bench {
     Engine(engine::Options),
     /// Many runs of plain against plain: how often is a difference claimed that is not there?
     Aa(aa::Options),
+    /// Our cipher kernels beside those of other libraries
+    Ciphers(ciphers::Options),
 }
 
 pub fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Engine(options) => engine::run(&options),
         Bench::Aa(options) => aa::run(&options),
+        Bench::Ciphers(options) => ciphers::run(&options),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The forms in which a record is shown; each reads the record and its results, nothing else.
 
 pub mod html;
+pub(crate) mod html_speed;
 mod surroundings;
 pub mod terminal;

@@ -23,7 +23,7 @@ pub fn judge(d: &[f64], estimate: &PairedEstimate, p_holm: f64, noise: f64, marg
         if estimate.mean < 0.0 { Word::Costs } else { Word::Gains }
     } else if equivalent_within(d, margin, 0.05) {
         Word::Equivalent
-    } else if estimate.half_width <= margin.max(2.0 * noise) {
+    } else if estimate.half_width <= margin.max(3.0 * noise) {
         Word::WithinNoise
     } else {
         Word::Inconclusive

@@ -1,3 +1,5 @@
+//! What the parser of profiles accepts, refuses, and says about it.
+
 use proptest::prelude::*;
 
 use super::*;
