@@ -16,7 +16,8 @@ const VARIABLE: &str = "CRYPTBENCH_CPU";
 /// A level of instruction sets, in rising order. Kernels of higher tiers are never used below them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Portable, constant-time Rust; what the compiler's baseline target allows.
+    /// Portable Rust; what the compiler's baseline target allows. Each algorithm's `soft` module says
+    /// whether it is constant time.
     Soft,
     /// AES round instructions on 128-bit vectors.
     Aesni,

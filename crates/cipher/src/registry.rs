@@ -1,6 +1,6 @@
 //! The tables of ciphers: one line for each algorithm, one for each cipher or cascade.
 
-use crate::algorithm::aes;
+use crate::algorithm::{aes, camellia, kuznyechik, serpent, twofish};
 use crate::cascade::Cascade;
 use crate::cpu::Tier;
 use crate::error::CipherError;
@@ -19,6 +19,10 @@ struct Algorithm {
 
 static AES_128: Algorithm = Algorithm { key_bytes: 16, xts: aes::xts };
 static AES_256: Algorithm = Algorithm { key_bytes: 32, xts: aes::xts };
+static CAMELLIA_256: Algorithm = Algorithm { key_bytes: 32, xts: camellia::xts };
+static KUZNYECHIK: Algorithm = Algorithm { key_bytes: 32, xts: kuznyechik::xts };
+static SERPENT_256: Algorithm = Algorithm { key_bytes: 32, xts: serpent::xts };
+static TWOFISH_256: Algorithm = Algorithm { key_bytes: 32, xts: twofish::xts };
 
 /// A cipher of the registry: algorithms in a mode.
 pub struct CipherInfo {
@@ -36,6 +40,46 @@ pub struct CipherInfo {
 static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("aes-128-xts", "AES-128-XTS", &[&AES_128]),
     CipherInfo::xts("aes-256-xts", "AES-256-XTS", &[&AES_256]),
+    CipherInfo::xts("camellia-256-xts", "Camellia-256-XTS", &[&CAMELLIA_256]),
+    CipherInfo::xts("kuznyechik-xts", "Kuznyechik-XTS", &[&KUZNYECHIK]),
+    CipherInfo::xts("serpent-256-xts", "Serpent-256-XTS", &[&SERPENT_256]),
+    CipherInfo::xts("twofish-256-xts", "Twofish-256-XTS", &[&TWOFISH_256]),
+    // VeraCrypt's cascades. It names the cipher that is applied last first: AES(Twofish) enciphers
+    // with Twofish, then with AES; the stages here stand in the order of encryption.
+    CipherInfo::xts("aes-twofish-xts", "AES(Twofish)-XTS", &[&TWOFISH_256, &AES_256]),
+    CipherInfo::xts(
+        "aes-twofish-serpent-xts",
+        "AES(Twofish(Serpent))-XTS",
+        &[&SERPENT_256, &TWOFISH_256, &AES_256],
+    ),
+    CipherInfo::xts(
+        "camellia-kuznyechik-xts",
+        "Camellia(Kuznyechik)-XTS",
+        &[&KUZNYECHIK, &CAMELLIA_256],
+    ),
+    CipherInfo::xts(
+        "camellia-serpent-xts",
+        "Camellia(Serpent)-XTS",
+        &[&SERPENT_256, &CAMELLIA_256],
+    ),
+    CipherInfo::xts("kuznyechik-aes-xts", "Kuznyechik(AES)-XTS", &[&AES_256, &KUZNYECHIK]),
+    CipherInfo::xts(
+        "kuznyechik-serpent-camellia-xts",
+        "Kuznyechik(Serpent(Camellia))-XTS",
+        &[&CAMELLIA_256, &SERPENT_256, &KUZNYECHIK],
+    ),
+    CipherInfo::xts(
+        "kuznyechik-twofish-xts",
+        "Kuznyechik(Twofish)-XTS",
+        &[&TWOFISH_256, &KUZNYECHIK],
+    ),
+    CipherInfo::xts("serpent-aes-xts", "Serpent(AES)-XTS", &[&AES_256, &SERPENT_256]),
+    CipherInfo::xts(
+        "serpent-twofish-aes-xts",
+        "Serpent(Twofish(AES))-XTS",
+        &[&AES_256, &TWOFISH_256, &SERPENT_256],
+    ),
+    CipherInfo::xts("twofish-serpent-xts", "Twofish(Serpent)-XTS", &[&SERPENT_256, &TWOFISH_256]),
 ];
 
 /// Every cipher and cascade, in the order in which lists should show them.

@@ -1,3 +1,7 @@
 //! The algorithms, each with its kernels by instruction set.
 
 pub(crate) mod aes;
+pub(crate) mod camellia;
+pub(crate) mod kuznyechik;
+pub(crate) mod serpent;
+pub(crate) mod twofish;

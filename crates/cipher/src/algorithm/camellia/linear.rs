@@ -1,0 +1,93 @@
+//! Linear maps on bytes over GF(2), evaluated at compile time and, without branches, on keys.
+
+/// A linear map: the image of each bit, lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Linear(pub(super) [u8; 8]);
+
+impl Linear {
+    pub(super) const IDENTITY: Self = Self([1, 2, 4, 8, 16, 32, 64, 128]);
+
+    /// Rotation left by one bit.
+    pub(super) const ROTATE_LEFT: Self = Self([2, 4, 8, 16, 32, 64, 128, 1]);
+
+    /// Rotation right by one bit.
+    pub(super) const ROTATE_RIGHT: Self = Self([128, 1, 2, 4, 8, 16, 32, 64]);
+
+    /// The image of `x`.
+    pub(super) const fn of(self, x: u8) -> u8 {
+        let mut image = 0;
+        let mut bit = 0;
+        while bit < 8 {
+            // All ones if the bit is set: keys come through here too.
+            image ^= self.0[bit] & (x >> bit & 1).wrapping_neg();
+            bit += 1;
+        }
+        image
+    }
+
+    /// The image of each byte of `x`.
+    pub(super) const fn of_each(self, x: u64) -> u64 {
+        let mut image = 0;
+        let mut bit = 0;
+        while bit < 8 {
+            image ^= (x >> bit & 0x0101_0101_0101_0101) * self.0[bit] as u64;
+            bit += 1;
+        }
+        image
+    }
+
+    /// First `inner`, then this map.
+    pub(super) const fn after(self, inner: Self) -> Self {
+        let mut columns = [0; 8];
+        let mut bit = 0;
+        while bit < 8 {
+            columns[bit] = self.of(inner.0[bit]);
+            bit += 1;
+        }
+        Self(columns)
+    }
+
+    /// The inverse; compilation fails if there is none.
+    pub(super) const fn inverse(self) -> Self {
+        let mut columns = [0; 8];
+        let mut bit = 0;
+        while bit < 8 {
+            let mut x = 1u8;
+            while self.of(x) != 1 << bit {
+                x += 1;
+            }
+            columns[bit] = x;
+            bit += 1;
+        }
+        Self(columns)
+    }
+
+    /// The images of the low nibble's values and of the high nibble's, of which `x`'s is the sum.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const fn nibbles(self) -> [[u8; 16]; 2] {
+        let mut tables = [[0; 16]; 2];
+        let mut value = 0;
+        while value < 16 {
+            tables[0][value] = self.of(value as u8);
+            tables[1][value] = self.of((value as u8) << 4);
+            value += 1;
+        }
+        tables
+    }
+
+    /// The operand of `GF2P8AFFINEQB`: byte `7 - i` selects the bits that make up bit `i`.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const fn matrix(self) -> u64 {
+        let mut matrix = 0;
+        let mut column = 0;
+        while column < 8 {
+            let mut row = 0;
+            while row < 8 {
+                matrix |= ((self.0[column] >> row & 1) as u64) << (8 * (7 - row) + column);
+                row += 1;
+            }
+            column += 1;
+        }
+        matrix
+    }
+}

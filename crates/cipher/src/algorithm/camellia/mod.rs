@@ -1,0 +1,105 @@
+//! Camellia (RFC 3713) with keys of 128, 192 and 256 bits: tables, AVX2 with AES instructions or GFNI,
+//! AVX-512 with GFNI.
+
+mod function;
+mod linear;
+mod schedule;
+mod soft;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::cpu::Tier;
+use crate::kernel::UnitKernel;
+use crate::mode::xts::Xts;
+
+use soft::Soft;
+
+/// Keys Camellia in mode XTS with the best kernel that the CPU has and `tier` allows.
+///
+/// Both keys must be of 16, 24 or 32 bytes, which the registry sees to.
+pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
+        return kernel;
+    }
+    let _ = tier;
+    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Block, BlockCipher};
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits = text.as_bytes().as_chunks::<2>().0;
+        let byte =
+            |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+        digits.iter().map(byte).collect()
+    }
+
+    fn block(text: &str) -> Block {
+        hex(text).try_into().unwrap()
+    }
+
+    /// Checks counts on both sides of the widths of all kernels.
+    fn check(key: &[u8], plain: Block, cipher: Block, counts: &[usize]) {
+        let mut kernels: Vec<Box<dyn Blocks>> = vec![Box::new(Soft::new(key))];
+        #[cfg(target_arch = "x86_64")]
+        kernels.extend(x86::tests::kernels(key));
+        for kernel in kernels {
+            for &count in counts {
+                let mut blocks = vec![plain; count];
+                kernel.encrypt(&mut blocks);
+                assert!(blocks.iter().all(|b| *b == cipher), "{}", kernel.label());
+                kernel.decrypt(&mut blocks);
+                assert!(blocks.iter().all(|b| *b == plain), "{}", kernel.label());
+            }
+        }
+    }
+
+    /// [`BlockCipher`] without the constant, so that kernels fit in one list.
+    pub(super) trait Blocks {
+        fn encrypt(&self, blocks: &mut [Block]);
+        fn decrypt(&self, blocks: &mut [Block]);
+        fn label(&self) -> &'static str;
+    }
+
+    impl<C: BlockCipher> Blocks for C {
+        fn encrypt(&self, blocks: &mut [Block]) {
+            self.encrypt_blocks(blocks);
+        }
+
+        fn decrypt(&self, blocks: &mut [Block]) {
+            self.decrypt_blocks(blocks);
+        }
+
+        fn label(&self) -> &'static str {
+            self.name()
+        }
+    }
+
+    #[test]
+    fn rfc_3713_appendix_a() {
+        let key = hex("0123456789abcdeffedcba987654321000112233445566778899aabbccddeeff");
+        let plain = block("0123456789abcdeffedcba9876543210");
+        let counts: Vec<usize> = (1..=3 * 64 + 1).collect();
+        check(&key[..16], plain, block("67673138549669730857065648eabe43"), &counts);
+        check(&key[..24], plain, block("b4993401b3e996f84ee5cee7d79b09b9"), &counts);
+        check(&key, plain, block("9acc237dff16d76c20ef7c919e3a7509"), &counts);
+    }
+
+    #[test]
+    fn ntt_vectors() {
+        let text = include_str!("../../../tests/vectors/camellia.txt");
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(lines.len(), 3 * 10 * 16);
+        for line in lines {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [key, plain, cipher] = fields[..] else {
+                panic!("not three fields: {line}");
+            };
+            check(&hex(key), block(plain), block(cipher), &[1]);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the key goes when state bytes are kept in another basis and some constant away.
+//!
+//! The kernels keep each half of the state not as it is but as `B(half + offset)`: B is a linear map of
+//! bytes, in which the inversion of the S-boxes needs no map before it, and the offset is chosen so that
+//! the half already holds the round key when it goes through S. So no step adds a round key by itself:
+//! what moves the offset on from round to round is added where a constant is added anyway, or for free
+//! (a third operand, an entry of a table). FL and its inverse act on the offset as on the half.
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::super::function::{TURNED_INPUT, TURNS, diffuse, each_byte, fl_inverse};
+use super::super::linear::Linear;
+use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
+
+/// The constants of a kernel's S-boxes in one half's rounds, in the plain basis.
+#[derive(Clone, Copy)]
+pub(super) struct Constants {
+    /// What the S-boxes s1 to s3 add to their input; s4 adds it after its rotation.
+    pub(super) input: u8,
+    /// What s1 adds to its result; the others rotate it.
+    pub(super) output: u8,
+}
+
+impl Constants {
+    fn inputs(self) -> u64 {
+        let turns = TURNED_INPUT.map(|turned| match turned {
+            true => Linear::ROTATE_RIGHT,
+            false => Linear::IDENTITY,
+        });
+        each_byte(u64::from_ne_bytes([self.input; 8]), turns)
+    }
+
+    fn outputs(self) -> u64 {
+        each_byte(u64::from_ne_bytes([self.output; 8]), TURNS)
+    }
+}
+
+/// What to add where, in the plain basis.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Offsets {
+    /// To the left half of a block, before the first round.
+    pub(super) first: u64,
+    /// To the half that a round changes, along with P(S(other half)), where S adds no constants.
+    pub(super) rounds: [u64; MAX_ROUNDS],
+    /// To the left half of the result, after the last round.
+    pub(super) last: u64,
+}
+
+impl Offsets {
+    /// `constants` are those of the rounds through which the left half goes, and the right half.
+    pub(super) fn new(schedule: &Schedule, constants: [Constants; 2]) -> Self {
+        let count = schedule.rounds;
+        // The offset with which a half goes into a round.
+        let needed = |round: usize| schedule.k[round] ^ constants[round % 2].inputs();
+        let [mut left, mut right] = [needed(0), schedule.kw[1]];
+        let first = schedule.kw[0] ^ left;
+        let mut rounds = [0; MAX_ROUNDS];
+        for round in 0..count {
+            let layer = (round + 1) / SEGMENT;
+            let at_layer = (round + 1) % SEGMENT == 0 && round + 1 < count;
+            let next = match round + 1 {
+                end if end == count => schedule.kw[3],
+                // So that FL makes of it what is needed.
+                next if at_layer => fl_inverse(needed(next), schedule.ke[2 * layer - 2]),
+                next => needed(next),
+            };
+            let changed = if round % 2 == 0 { &mut right } else { &mut left };
+            rounds[round] = *changed ^ next ^ diffuse(constants[round % 2].outputs());
+            *changed = next;
+            if at_layer {
+                left = needed(round + 1);
+                right = fl_inverse(right, schedule.ke[2 * layer - 1]);
+            }
+        }
+        Self { first, rounds, last: right ^ schedule.kw[2] }
+    }
+}

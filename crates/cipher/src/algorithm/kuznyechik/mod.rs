@@ -1,0 +1,25 @@
+//! Kuznyechik (GOST R 34.12-2015, RFC 7801): look-up tables, and slices of bytes in AVX2 and AVX-512.
+
+mod algebra;
+mod schedule;
+mod soft;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::cpu::Tier;
+use crate::kernel::UnitKernel;
+use crate::mode::xts::Xts;
+
+use soft::Soft;
+
+/// Keys Kuznyechik in mode XTS with the best kernel that the CPU has and `tier` allows.
+///
+/// Both keys must be of 32 bytes, which the registry sees to.
+pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
+        return kernel;
+    }
+    let _ = tier;
+    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
+}

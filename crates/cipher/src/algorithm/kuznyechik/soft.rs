@@ -1,0 +1,171 @@
+//! The portable kernel: one table look-up for each byte of a round, S and L merged.
+//!
+//! The indices are secret, so it is **not** constant time: its 64 KiB of tables a direction leak
+//! through the caches. It is what other portable implementations do too; the vector kernels look up
+//! in registers only.
+
+use std::sync::LazyLock;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::algebra::{PI, PI_INVERSE, l, l_inverse};
+use super::schedule::{ROUND_KEYS, Schedule};
+use crate::kernel::{BLOCK, Block, BlockCipher};
+
+/// Blocks whose look-ups overlap.
+const TOGETHER: usize = 2;
+
+/// A block as the machine xors it.
+type Words = [u64; 2];
+
+/// For each place in a block and each byte there, the block that the merged step makes of it.
+type Table = [[Words; 256]; BLOCK];
+
+/// S, then L.
+static ENCRYPT: LazyLock<Box<Table>> = LazyLock::new(|| table(&PI, l));
+
+/// Inverse S, then inverse L: the merged step of decryption in its equivalent form.
+static DECRYPT: LazyLock<Box<Table>> = LazyLock::new(|| table(&PI_INVERSE, l_inverse));
+
+fn table(substitution: &[u8; 256], linear: fn(&Block) -> Block) -> Box<Table> {
+    let mut table = Box::new([[[0; 2]; 256]; BLOCK]);
+    for (place, column) in table.iter_mut().enumerate() {
+        for (byte, words) in column.iter_mut().enumerate() {
+            let mut block = [0; BLOCK];
+            block[place] = substitution[byte];
+            *words = to_words(&linear(&block));
+        }
+    }
+    table
+}
+
+/// Kuznyechik on any CPU.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Soft {
+    encrypt: [Words; ROUND_KEYS],
+    /// In the order of decryption, all but the last through inverse L.
+    decrypt: [Words; ROUND_KEYS],
+}
+
+impl Soft {
+    /// Expands a key of 32 bytes.
+    pub(super) fn new(key: &[u8]) -> Self {
+        let schedule = Schedule::new(key);
+        let mut keys = Self { encrypt: [[0; 2]; ROUND_KEYS], decrypt: [[0; 2]; ROUND_KEYS] };
+        for (i, key) in schedule.keys.iter().enumerate() {
+            keys.encrypt[i] = to_words(key);
+            let key = if i == 0 { *key } else { l_inverse(key) };
+            keys.decrypt[ROUND_KEYS - 1 - i] = to_words(&key);
+        }
+        keys
+    }
+}
+
+impl BlockCipher for Soft {
+    const PARALLEL: usize = TOGETHER;
+
+    fn encrypt_blocks(&self, blocks: &mut [Block]) {
+        let table = &**ENCRYPT;
+        let (pairs, rest) = blocks.as_chunks_mut::<TOGETHER>();
+        pairs.iter_mut().for_each(|pair| encrypt(table, &self.encrypt, pair));
+        for block in rest.as_chunks_mut::<1>().0 {
+            encrypt(table, &self.encrypt, block);
+        }
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+        let table = &**DECRYPT;
+        let (pairs, rest) = blocks.as_chunks_mut::<TOGETHER>();
+        pairs.iter_mut().for_each(|pair| decrypt(table, &self.decrypt, pair));
+        for block in rest.as_chunks_mut::<1>().0 {
+            decrypt(table, &self.decrypt, block);
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "soft"
+    }
+}
+
+#[inline(always)]
+fn encrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &mut [Block; N]) {
+    let mut state: [Words; N] = std::array::from_fn(|i| xor(to_words(&blocks[i]), keys[0]));
+    for key in &keys[1..] {
+        for words in &mut state {
+            *words = xor(look_up(table, *words), *key);
+        }
+    }
+    *blocks = state.map(to_block);
+}
+
+/// With u for the state before a substitution, u' = L^-1(S^-1(u)) + L^-1(K): one look-up a round as in
+/// encryption, between an inverse L at the start and an inverse S at the end.
+#[inline(always)]
+fn decrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &mut [Block; N]) {
+    let mut state: [Words; N] = std::array::from_fn(|i| {
+        let block = blocks[i].map(|byte| PI[usize::from(byte)]);
+        xor(look_up(table, to_words(&block)), keys[0])
+    });
+    for key in &keys[1..ROUND_KEYS - 1] {
+        for words in &mut state {
+            *words = xor(look_up(table, *words), *key);
+        }
+    }
+    *blocks = state.map(|words| {
+        let block = to_block(words).map(|byte| PI_INVERSE[usize::from(byte)]);
+        to_block(xor(to_words(&block), keys[ROUND_KEYS - 1]))
+    });
+}
+
+/// S and L, or their inverses, on a block.
+#[inline(always)]
+fn look_up(table: &Table, [low, high]: Words) -> Words {
+    let mut sum = [0; 2];
+    for place in 0..8 {
+        sum = xor(sum, table[place][usize::from((low >> (8 * place)) as u8)]);
+        sum = xor(sum, table[8 + place][usize::from((high >> (8 * place)) as u8)]);
+    }
+    sum
+}
+
+#[inline(always)]
+fn xor(a: Words, b: Words) -> Words {
+    [a[0] ^ b[0], a[1] ^ b[1]]
+}
+
+/// The block's halves, the first byte lowest.
+#[inline(always)]
+fn to_words(block: &Block) -> Words {
+    let whole = u128::from_le_bytes(*block);
+    [whole as u64, (whole >> 64) as u64]
+}
+
+#[inline(always)]
+fn to_block([low, high]: Words) -> Block {
+    (u128::from(low) | u128::from(high) << 64).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 7801, 5.5 and 5.6.
+    #[test]
+    fn enciphers_the_example_of_rfc_7801() {
+        let key = [
+            0x8899aabb_ccddeeff_00112233_44556677_u128.to_be_bytes(),
+            0xfedcba98_76543210_01234567_89abcdef_u128.to_be_bytes(),
+        ]
+        .concat();
+        let plain = 0x11223344_55667700_ffeeddcc_bbaa9988_u128.to_be_bytes();
+        let cipher = 0x7f679d90_bebc2430_5a468d42_b9d4edcd_u128.to_be_bytes();
+        let soft = Soft::new(&key);
+        for count in 1..=2 * TOGETHER + 1 {
+            let mut blocks = vec![plain; count];
+            soft.encrypt_blocks(&mut blocks);
+            assert_eq!(blocks, vec![cipher; count]);
+            soft.decrypt_blocks(&mut blocks);
+            assert_eq!(blocks, vec![plain; count]);
+        }
+    }
+}

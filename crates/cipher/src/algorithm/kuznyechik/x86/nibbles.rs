@@ -1,0 +1,252 @@
+//! Pi by 4-bit look-ups: the decomposition of Biryukov, Perrin and Udovenko, in logarithms.
+//!
+//! "Reverse-Engineering the S-Box of Streebog, Kuznyechik and STRIBOBr1" (EUROCRYPT 2016) finds linear
+//! maps alpha and omega and 4-bit functions such that, with (l, r) the nibbles of alpha(x) and products
+//! in GF(2^4) mod x^4 + x^3 + 1,
+//!
+//! ```text
+//! m = nu_1(l / r), or nu_0(l) if r = 0
+//! Pi(x) = omega(m, sigma(r phi(m)))
+//! ```
+//!
+//! Products become sums of logarithms modulo 15. A state byte is represented by alpha(x) all along, in
+//! decryption by the inverse of omega, so that both linear maps vanish into the tables. Indices with
+//! the top bit set make a byte shuffle return zero: that encodes the cases of zero.
+
+use super::super::algebra::{inverse, mul};
+use super::keys::Linear;
+
+/// A table of 16 entries in both halves of a vector.
+#[derive(Clone, Copy)]
+#[repr(C, align(32))]
+pub(super) struct Table(pub(super) [u8; 32]);
+
+/// Rows of alpha, for the top bit of the result first.
+const ALPHA: [u8; 8] = [0x08, 0x41, 0x43, 0xef, 0x8a, 0x44, 0x1a, 0x20];
+/// Rows of omega, likewise.
+const OMEGA: [u8; 8] = [0x0a, 0x04, 0x20, 0x9a, 0x08, 0x44, 0x82, 0x01];
+const NU_0: [u8; 16] = [2, 5, 3, 11, 6, 9, 14, 10, 0, 4, 15, 1, 8, 13, 12, 7];
+const NU_1: [u8; 16] = [7, 6, 12, 9, 0, 15, 8, 1, 4, 5, 11, 14, 13, 2, 3, 10];
+const PHI: [u8; 16] = [11, 2, 11, 8, 12, 4, 1, 12, 6, 3, 5, 8, 14, 3, 6, 11];
+const SIGMA: [u8; 16] = [12, 13, 0, 4, 8, 11, 10, 14, 3, 9, 5, 2, 15, 1, 6, 7];
+
+/// Powers of a generator of GF(2^4).
+const POWER: [u8; 15] = powers();
+/// Logarithms; that of zero is none.
+const LOG: [u8; 16] = logarithms();
+
+const ALPHA_MAP: [u8; 256] = tabulate(&ALPHA);
+const OMEGA_MAP: [u8; 256] = tabulate(&OMEGA);
+const ALPHA_INVERSE: [u8; 256] = inverse(&ALPHA_MAP);
+const OMEGA_INVERSE: [u8; 256] = inverse(&OMEGA_MAP);
+const IDENTITY_MAP: [u8; 256] = tabulate(&[128, 64, 32, 16, 8, 4, 2, 1]);
+
+/// A change of representation, from and to: nibble tables, low nibble first.
+pub(super) struct Change(pub(super) [Table; 2]);
+
+/// How encryption represents a state byte.
+pub(super) const ENCRYPT_LINEAR: Linear = images(&ALPHA_MAP);
+/// How decryption represents a state byte.
+pub(super) const DECRYPT_LINEAR: Linear = images(&OMEGA_INVERSE);
+
+/// Into the representation of encryption.
+pub(super) static ENCRYPT_IN: Change = Change(halves(&ALPHA_MAP));
+/// Out of the representation of encryption.
+pub(super) static ENCRYPT_OUT: Change = Change(halves(&ALPHA_INVERSE));
+/// Into the representation of decryption; nothing is left to do after it.
+pub(super) static DECRYPT_IN: Change = Change(halves(&OMEGA_INVERSE));
+
+/// The factors of a step of the recurrence, in the order in which kernels use them.
+pub(super) const FACTORS: [u8; 6] = [133, 16, 32, 194, 192, 251];
+
+/// Multiplication by the factors as encryption represents bytes.
+pub(super) static ENCRYPT_PRODUCTS: [[Table; 2]; 6] = products(&ALPHA_MAP, &ALPHA_INVERSE);
+/// Multiplication by the factors as decryption represents bytes.
+pub(super) static DECRYPT_PRODUCTS: [[Table; 2]; 6] = products(&OMEGA_INVERSE, &OMEGA_MAP);
+
+/// Tables of Pi on alpha(x), to alpha(Pi(x)).
+pub(super) struct Forward {
+    /// log l; saturates sums if l is zero.
+    pub(super) left: Table,
+    /// -log r in 1..16; lifts sums above 0x80 if r is zero.
+    pub(super) right_inverse: Table,
+    /// By t = log l - log r: the part of the result that stems from m, relative to that of l = 0.
+    pub(super) left_part: Table,
+    /// By t: log phi(m), relative to that of l = 0.
+    pub(super) left_log: Table,
+    /// log r plus the log phi(m) of l = 0; reduces to 15 if r is zero.
+    pub(super) right: Table,
+    /// By the log of r phi(m): the rest of the result for l = 0; at 15, Pi's for l = r = 0.
+    pub(super) right_part: Table,
+    /// By log l + 1: the part of the result that stems from m if r is zero, relative to that of l = 0.
+    pub(super) left_alone: Table,
+}
+
+/// [`Forward`] for encryption.
+pub(super) static FORWARD: Forward = {
+    let log_0 = LOG[PHI[NU_1[0] as usize] as usize];
+    let mut f = Forward {
+        left: EMPTY,
+        right_inverse: EMPTY,
+        left_part: EMPTY,
+        left_log: EMPTY,
+        right: EMPTY,
+        right_part: EMPTY,
+        left_alone: EMPTY,
+    };
+    f.left = set(f.left, 0, 0xff);
+    f.right_inverse = set(f.right_inverse, 0, 0xa0);
+    f.right = set(f.right, 0, 30);
+    let mut log = 0;
+    while log < 15 {
+        let x = POWER[log] as usize;
+        let m = NU_1[x];
+        f.left = set(f.left, x, log as u8);
+        f.right_inverse = set(f.right_inverse, x, 15 - log as u8);
+        f.left_part = set(f.left_part, log, forward(m ^ NU_1[0], 0));
+        f.left_log = set(f.left_log, log, (LOG[PHI[m as usize] as usize] + 15 - log_0) % 15);
+        f.right = set(f.right, x, (log as u8 + log_0) % 15);
+        f.right_part = set(f.right_part, log, forward(NU_1[0], SIGMA[x]));
+        f.left_alone = set(f.left_alone, log + 1, forward(NU_0[x] ^ NU_0[0], 0));
+        log += 1;
+    }
+    f.right_part = set(f.right_part, 15, forward(NU_0[0], SIGMA[0]));
+    f
+};
+
+/// Tables of inverse Pi on the inverse of omega (y); (m, s) are the nibbles.
+pub(super) struct Backward {
+    /// log of r phi(m) plus 0x40, from s; zero if r is.
+    pub(super) right: Table,
+    /// -log phi(m) minus 0x40, modulo 15 and 256.
+    pub(super) left_inverse: Table,
+    /// By log r: the part of the result that stems from r.
+    pub(super) right_part: Table,
+    /// log (l / r) if r is not zero; saturates sums if l is zero.
+    pub(super) left: Table,
+    /// By log l: the part of the result that stems from l.
+    pub(super) left_part: Table,
+    /// By m: the result if r is zero.
+    pub(super) left_alone: Table,
+}
+
+/// [`Backward`] for all rounds but the last, to the inverse of omega.
+pub(super) static BACKWARD: Backward = backward(&OMEGA_INVERSE);
+/// [`Backward`] for the last round, to bytes as they are.
+pub(super) static BACKWARD_LAST: Backward = backward(&IDENTITY_MAP);
+
+const EMPTY: Table = Table([0; 32]);
+
+const fn backward(representation: &[u8; 256]) -> Backward {
+    let mut b = Backward {
+        right: EMPTY,
+        left_inverse: EMPTY,
+        right_part: EMPTY,
+        left: EMPTY,
+        left_part: EMPTY,
+        left_alone: EMPTY,
+    };
+    let mut x = 0;
+    while x < 16 {
+        let (m, s) = (NU_1[x] as usize, SIGMA[x] as usize);
+        b.right = set(b.right, s, if x == 0 { 0 } else { 0x40 + LOG[x] });
+        b.left = set(b.left, m, if x == 0 { 0xff } else { LOG[x] });
+        b.left_inverse = set(b.left_inverse, m, 0xc0 + (15 - LOG[PHI[m] as usize]) % 15);
+        let alone = ALPHA_INVERSE[x << 4];
+        b.left_alone = set(b.left_alone, NU_0[x] as usize, representation[alone as usize]);
+        if x < 15 {
+            let right = ALPHA_INVERSE[POWER[x] as usize];
+            b.right_part = set(b.right_part, x, representation[right as usize]);
+            let left = ALPHA_INVERSE[(POWER[x] as usize) << 4];
+            b.left_part = set(b.left_part, x, representation[left as usize]);
+        }
+        x += 1;
+    }
+    b
+}
+
+/// alpha(omega(m, s)): what encryption makes of the nibbles that the decomposition ends with.
+const fn forward(m: u8, s: u8) -> u8 {
+    ALPHA_MAP[OMEGA_MAP[(m << 4 | s) as usize] as usize]
+}
+
+const fn set(mut table: Table, index: usize, value: u8) -> Table {
+    table.0[index] = value;
+    table.0[16 + index] = value;
+    table
+}
+
+const fn powers() -> [u8; 15] {
+    let mut powers = [1; 15];
+    let mut i = 1;
+    while i < 15 {
+        let double = powers[i - 1] << 1;
+        powers[i] = if double > 15 { double ^ 0x19 } else { double };
+        i += 1;
+    }
+    powers
+}
+
+const fn logarithms() -> [u8; 16] {
+    let mut logarithms = [0; 16];
+    let mut i = 0;
+    while i < 15 {
+        logarithms[POWER[i] as usize] = i as u8;
+        i += 1;
+    }
+    logarithms
+}
+
+/// A matrix, given by rows, on every byte.
+const fn tabulate(rows: &[u8; 8]) -> [u8; 256] {
+    let mut map = [0; 256];
+    let mut x = 0;
+    while x < 256 {
+        let mut row = 0;
+        while row < 8 {
+            let bit = (rows[row] & x as u8).count_ones() as u8 & 1;
+            map[x] |= bit << (7 - row);
+            row += 1;
+        }
+        x += 1;
+    }
+    map
+}
+
+const fn images(map: &[u8; 256]) -> Linear {
+    let mut images = [0; 8];
+    let mut bit = 0;
+    while bit < 8 {
+        images[bit] = map[1 << bit];
+        bit += 1;
+    }
+    images
+}
+
+/// A linear map as the sum of two look-ups, by the low and the high nibble.
+const fn halves(map: &[u8; 256]) -> [Table; 2] {
+    let mut halves = [EMPTY; 2];
+    let mut nibble = 0;
+    while nibble < 16 {
+        halves[0] = set(halves[0], nibble, map[nibble]);
+        halves[1] = set(halves[1], nibble, map[nibble << 4]);
+        nibble += 1;
+    }
+    halves
+}
+
+const fn products(into: &[u8; 256], out: &[u8; 256]) -> [[Table; 2]; 6] {
+    let mut tables = [[EMPTY; 2]; 6];
+    let mut factor = 0;
+    while factor < 6 {
+        let mut map = [0; 256];
+        let mut x = 0;
+        while x < 256 {
+            map[x] = into[mul(FACTORS[factor], out[x]) as usize];
+            x += 1;
+        }
+        tables[factor] = halves(&map);
+        factor += 1;
+    }
+    tables
+}

@@ -1,0 +1,83 @@
+//! Serpent (Anderson, Biham, Knudsen 1998) with 256-bit keys: bitsliced, portable and on x86 vectors.
+//!
+//! Blocks and keys are little-endian words in the order of the final submission's bitslice code, as in
+//! NESSIE's vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt; not the reversed order that the
+//! submission's own test vectors are printed in.
+
+mod boxes;
+mod rounds;
+mod schedule;
+mod soft;
+mod word;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::cpu::Tier;
+use crate::kernel::UnitKernel;
+use crate::mode::xts::Xts;
+
+use soft::Soft;
+
+/// Keys Serpent in mode XTS with the best kernel that the CPU has and `tier` allows.
+///
+/// Both keys must be of 32 bytes, which the registry sees to.
+pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
+        return kernel;
+    }
+    let _ = tier;
+    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{BlockCipher, Buffer, Run};
+    use crate::sector::Layout;
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits = text.as_bytes().as_chunks::<2>().0;
+        let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
+        digits.iter().map(|pair| byte(pair).unwrap()).collect()
+    }
+
+    fn vectors<const FIELDS: usize>(text: &str) -> Vec<[Vec<u8>; FIELDS]> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let fields = lines.map(|line| line.split(' ').map(hex).collect::<Vec<_>>());
+        fields.map(|fields| fields.try_into().unwrap()).collect()
+    }
+
+    #[test]
+    fn blocks_of_botan_and_nessie() {
+        let vectors = vectors(include_str!("../../../tests/vectors/serpent-blocks.txt"));
+        assert!(vectors.len() >= 450);
+        for [key, plain, cipher] in vectors {
+            let soft = Soft::new(&key);
+            let mut blocks = [plain.as_slice().try_into().unwrap(); 5];
+            soft.encrypt_blocks(&mut blocks);
+            assert!(blocks.iter().all(|block| *block == *cipher));
+            soft.decrypt_blocks(&mut blocks);
+            assert!(blocks.iter().all(|block| *block == *plain));
+        }
+    }
+
+    /// Here rather than at the public interface, since the vectors' tweaks have 128 bits.
+    #[test]
+    fn xts_of_botan_on_every_tier() {
+        let vectors = vectors(include_str!("../../../tests/vectors/serpent-xts.txt"));
+        assert!(vectors.len() >= 15);
+        for [key, tweak, plain, cipher] in vectors {
+            let layout = Layout { data_unit: plain.len(), tweak_step: 1 };
+            let first = u128::from_le_bytes(tweak.try_into().unwrap());
+            for tier in Tier::available() {
+                let kernel = xts(&key[..32], &key[32..], tier);
+                let mut data = plain.clone();
+                kernel.encrypt_units(Run { first, layout }, Buffer::in_place(&mut data));
+                assert_eq!(data, cipher, "{}", kernel.name());
+                kernel.decrypt_units(Run { first, layout }, Buffer::in_place(&mut data));
+                assert_eq!(data, plain, "{}", kernel.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The key schedule (submission, section 4), in constant time, and the constants moved into it.
+//!
+//! The kernels compute the S-boxes without their constants, that is `S(x) + S(0)`: a complemented
+//! input or output then costs no operation. The constant of a round passes through the linear
+//! transformation, where it is one more summand of the next round key. In decryption the same sums
+//! are what the inverse S-boxes need at their inputs, so one set of keys serves both directions.
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::rounds::{ROUND_KEYS, mix};
+use super::word::Word;
+
+/// Bytes of a key; shorter ones, which the cipher would pad, are not supported.
+pub(super) const KEY_BYTES: usize = 32;
+
+/// The fractional part of the golden ratio.
+const PHI: u32 = 0x9e37_79b9;
+
+/// `S(0)` of each S-box: bit `i` is the complement of word `i`.
+const CONSTANTS: [u32; 8] = [3, 15, 8, 0, 1, 15, 7, 1];
+
+/// Round keys with the constants of the rounds before them.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct Schedule(pub(super) [[u32; 4]; ROUND_KEYS]);
+
+/// The constant of an S-box as the four words that it complements.
+fn constant(number: usize) -> [u32; 4] {
+    std::array::from_fn(|i| (CONSTANTS[number] >> i & 1).wrapping_neg())
+}
+
+fn add(a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
+    std::array::from_fn(|i| a[i] ^ b[i])
+}
+
+/// S-box `number % 8` on every bit of the words.
+fn substitute(number: usize, x: [u32; 4]) -> [u32; 4] {
+    let y = match number % 8 {
+        0 => u32::substitute::<0>(x),
+        1 => u32::substitute::<1>(x),
+        2 => u32::substitute::<2>(x),
+        3 => u32::substitute::<3>(x),
+        4 => u32::substitute::<4>(x),
+        5 => u32::substitute::<5>(x),
+        6 => u32::substitute::<6>(x),
+        _ => u32::substitute::<7>(x),
+    };
+    add(y, constant(number % 8))
+}
+
+impl Schedule {
+    /// Expands a key of [`KEY_BYTES`]; panics on other lengths.
+    pub(super) fn new(key: &[u8]) -> Self {
+        assert_eq!(key.len(), KEY_BYTES, "Serpent key length");
+        let mut words = [0; 8 + 4 * ROUND_KEYS];
+        for (word, bytes) in words.iter_mut().zip(key.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        for i in 8..words.len() {
+            let sum = words[i - 8] ^ words[i - 5] ^ words[i - 3] ^ words[i - 1];
+            words[i] = (sum ^ PHI ^ (i as u32 - 8)).rotate_left(11);
+        }
+        let mut keys = [[0; 4]; ROUND_KEYS];
+        for (round, (key, words)) in keys.iter_mut().zip(words[8..].as_chunks().0).enumerate() {
+            // The S-boxes go backwards from 3.
+            *key = substitute(3 + 7 * round, *words);
+        }
+        words.zeroize();
+        for round in 0..ROUND_KEYS - 2 {
+            keys[round + 1] = add(keys[round + 1], mix(constant(round % 8)));
+        }
+        // The last round has no linear transformation.
+        keys[ROUND_KEYS - 1] = add(keys[ROUND_KEYS - 1], constant(7));
+        Self(keys)
+    }
+}

@@ -1,0 +1,86 @@
+//! Published vectors on every kernel, through XTS where there is no other way in.
+
+use super::soft::Soft;
+use super::*;
+use crate::kernel::{Block, BlockCipher, Buffer, Run};
+use crate::sector::Layout;
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().as_chunks::<2>().0;
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.iter().map(byte).collect()
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split(' ').collect())
+}
+
+/// The kernels of this CPU, keyed.
+fn kernels(data_key: &[u8], tweak_key: &[u8]) -> Vec<Box<dyn UnitKernel>> {
+    Tier::available().into_iter().map(|tier| xts(data_key, tweak_key, tier)).collect()
+}
+
+/// `plain` with its block alone in a unit whose mask is taken off again: the block cipher itself.
+fn through_xts(kernel: &dyn UnitKernel, mask: u128, plain: Block, encrypt: bool) -> Block {
+    let masked = |block: Block| (u128::from_le_bytes(block) ^ mask).to_le_bytes();
+    let mut block = masked(plain);
+    let run = Run { first: 5, layout: Layout { data_unit: 16, tweak_step: 1 } };
+    if encrypt {
+        kernel.encrypt_units(run, Buffer::in_place(&mut block));
+    } else {
+        kernel.decrypt_units(run, Buffer::in_place(&mut block));
+    }
+    masked(block)
+}
+
+#[test]
+fn the_submission_s_tables_of_256_bit_keys() {
+    let text = include_str!("../../../tests/vectors/twofish-ecb.txt");
+    let expected: Vec<(usize, Vec<u8>)> =
+        lines(text).map(|line| (line[0].parse().unwrap(), hex(line[1]))).collect();
+    assert_eq!(expected.len(), 12);
+    let tweak_key = [9; KEY];
+    let mut mask = [5u128.to_le_bytes()];
+    Soft::new(&tweak_key).encrypt_blocks(&mut mask);
+    let mask = u128::from_le_bytes(mask[0]);
+    let (mut key, mut plain) = ([0; KEY], [0; 16]);
+    for i in 1..=49 {
+        let soft = Soft::new(&key);
+        let mut block = [plain];
+        soft.encrypt_blocks(&mut block);
+        let [cipher] = block;
+        if let Some((_, expected)) = expected.iter().find(|(number, _)| *number == i) {
+            assert_eq!(cipher, expected[..], "I={i}");
+        }
+        soft.decrypt_blocks(&mut block);
+        assert_eq!(block, [plain], "I={i}");
+        for kernel in kernels(&key, &tweak_key) {
+            let kernel = kernel.as_ref();
+            assert_eq!(through_xts(kernel, mask, plain, true), cipher, "I={i} {}", kernel.name());
+            assert_eq!(through_xts(kernel, mask, cipher, false), plain, "I={i} {}", kernel.name());
+        }
+        key.copy_within(..16, 16);
+        key[..16].copy_from_slice(&plain);
+        plain = cipher;
+    }
+}
+
+#[test]
+fn xts_vectors() {
+    let mut count = 0;
+    for line in lines(include_str!("../../../tests/vectors/twofish-xts.txt")) {
+        let (key, tweak, plain, cipher) = (hex(line[0]), hex(line[1]), hex(line[2]), hex(line[3]));
+        let first = u128::from_le_bytes(tweak.try_into().unwrap());
+        let run = Run { first, layout: Layout { data_unit: plain.len(), tweak_step: 1 } };
+        for kernel in kernels(&key[..KEY], &key[KEY..]) {
+            let mut data = plain.clone();
+            kernel.encrypt_units(run, Buffer::in_place(&mut data));
+            assert_eq!(data, cipher, "{}", kernel.name());
+            kernel.decrypt_units(run, Buffer::in_place(&mut data));
+            assert_eq!(data, plain, "{}", kernel.name());
+        }
+        count += 1;
+    }
+    assert!(count >= 10, "{count} vectors");
+}

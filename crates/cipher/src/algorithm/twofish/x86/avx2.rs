@@ -1,0 +1,297 @@
+//! AVX2: planes of 32 blocks, S-boxes as sixteen rows for `vpshufb`.
+
+use std::arch::asm;
+use std::arch::x86_64::*;
+
+use super::super::spec::multiply_mds;
+use super::keys::{Keys, XtsKeys};
+use super::rounds::{State, rounds};
+use super::rows::{Rows, look_up};
+use super::vector::{Vector, split};
+use super::{Isa, xts};
+use crate::cpu::Tier;
+use crate::kernel::{Block, Buffer, Run};
+
+/// Proof of AVX2.
+#[derive(Clone, Copy)]
+pub(super) struct Avx2(());
+
+#[derive(Clone, Copy)]
+pub(super) struct V256(__m256i);
+
+/// For the low and the high nibble, the products with a constant of the MDS matrix.
+#[repr(C, align(16))]
+struct Products([[u8; 16]; 2]);
+
+impl Products {
+    const fn new(factor: u8) -> Self {
+        let mut products = [[0; 16]; 2];
+        let mut n = 0;
+        while n < 16 {
+            products[0][n] = multiply_mds(factor, n as u8);
+            products[1][n] = multiply_mds(factor, (n as u8) << 4);
+            n += 1;
+        }
+        Self(products)
+    }
+}
+
+static PRODUCTS_5B: Products = Products::new(0x5B);
+static PRODUCTS_EF: Products = Products::new(0xEF);
+
+/// Reads 16 bytes, which must be valid for reads, into both lanes.
+#[inline(always)]
+unsafe fn both_lanes(from: *const u8) -> __m256i {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(from.cast())) }
+}
+
+/// The vector itself, computed here and by these instructions: the compiler knows rearrangements that
+/// take more instructions or more registers than there are.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn pin(mut v: __m256i) -> __m256i {
+    // SAFETY: no instruction; the register comes back as it went in.
+    unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nomem, nostack, preserves_flags)) };
+    v
+}
+
+impl Vector for V256 {
+    const LANES: usize = 8;
+
+    type Table = Rows;
+
+    fn arrange(sbox: &[u8; 256], table: &mut Rows) {
+        table.arrange(sbox);
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_loadu_si256(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u8) {
+        // SAFETY: the trait's contract.
+        unsafe { _mm256_storeu_si256(to.cast(), self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_set1_epi32(word.cast_signed()) })
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { self.xor(b.xor(c)) }
+    }
+
+    #[inline(always)]
+    unsafe fn rotate_left(self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe {
+            _mm256_or_si256(_mm256_add_epi32(self.0, self.0), _mm256_srli_epi32::<31>(self.0))
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn rotate_right(self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe {
+            _mm256_or_si256(_mm256_srli_epi32::<1>(self.0), _mm256_slli_epi32::<31>(self.0))
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn transpose([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let (ab, cd) = (_mm256_unpacklo_epi32(a.0, b.0), _mm256_unpacklo_epi32(c.0, d.0));
+            let (low, next) = (_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+            let (ab, cd) = (_mm256_unpackhi_epi32(a.0, b.0), _mm256_unpackhi_epi32(c.0, d.0));
+            let (third, last) = (_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+            [Self(low), Self(next), Self(third), Self(last)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn to_planes(words: [Self; 4]) -> [Self; 4] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            // The bytes of a lane's four words, grouped; then each group is a word to transpose.
+            let group = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
+            ));
+            let mut groups = words;
+            for word in &mut groups {
+                word.0 = pin(_mm256_shuffle_epi8(word.0, group));
+            }
+            Self::transpose(groups)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn to_words([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let (ab, cd) = (_mm256_unpacklo_epi8(a.0, b.0), _mm256_unpacklo_epi8(c.0, d.0));
+            let (low, next) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
+            let (ab, cd) = (_mm256_unpackhi_epi8(a.0, b.0), _mm256_unpackhi_epi8(c.0, d.0));
+            let (third, last) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
+            [Self(low), Self(next), Self(third), Self(last)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn substitute(table: &Self::Table, x: [Self; 2]) -> [Self; 2] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let [x, y] = look_up(table, [x[0].0, x[1].0]);
+            [Self(x), Self(y)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn mds([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        // SAFETY: the trait's contract; the products have 16 bytes for each nibble.
+        unsafe {
+            let ([a5, ae], [b5, be]) = (products(a), products(b));
+            let ([c5, ce], [d5, de]) = (products(c), products(d));
+            [
+                a.xor(be).xor(c5.xor(d5)),
+                a5.xor(be).xor(ce.xor(d)),
+                ae.xor(b5).xor(c.xor(de)),
+                ae.xor(b).xor(ce.xor(d5)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn first_masks(tweak: &Block) -> [Self; 4] {
+        let [a, b, c, d] = split(tweak);
+        // SAFETY: the trait's contract.
+        unsafe {
+            let tweak = [Self::splat(a), Self::splat(b), Self::splat(c), Self::splat(d)];
+            times_power(tweak, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn next_masks(masks: [Self; 4]) -> [Self; 4] {
+        // SAFETY: the trait's contract.
+        unsafe { times_power(masks, _mm256_set1_epi32(8)) }
+    }
+}
+
+/// Each block times x to its power in `up`, at most 16.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn times_power([a, b, c, d]: [V256; 4], up: __m256i) -> [V256; 4] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let down = _mm256_sub_epi32(_mm256_set1_epi32(32), up);
+        let (a_out, b_out) = (_mm256_srlv_epi32(a.0, down), _mm256_srlv_epi32(b.0, down));
+        let (c_out, d_out) = (_mm256_srlv_epi32(c.0, down), _mm256_srlv_epi32(d.0, down));
+        let (a, b) = (_mm256_sllv_epi32(a.0, up), _mm256_sllv_epi32(b.0, up));
+        let (c, d) = (_mm256_sllv_epi32(c.0, up), _mm256_sllv_epi32(d.0, up));
+        // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits a word.
+        let low = _mm256_xor_si256(d_out, _mm256_slli_epi32::<1>(d_out));
+        let high = _mm256_xor_si256(_mm256_slli_epi32::<2>(d_out), _mm256_slli_epi32::<7>(d_out));
+        [
+            V256(_mm256_xor_si256(a, _mm256_xor_si256(low, high))),
+            V256(_mm256_or_si256(b, a_out)),
+            V256(_mm256_or_si256(c, b_out)),
+            V256(_mm256_or_si256(d, c_out)),
+        ]
+    }
+}
+
+/// 5B y and EF y of each byte y of a plane.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn products(y: V256) -> [V256; 2] {
+    // SAFETY: the caller's promise; products have 16 bytes for each nibble.
+    unsafe {
+        let nibble = _mm256_set1_epi8(15);
+        let low = _mm256_and_si256(y.0, nibble);
+        let high = _mm256_and_si256(_mm256_srli_epi16::<4>(y.0), nibble);
+        let mut out = [y; 2];
+        for (out, products) in out.iter_mut().zip([&PRODUCTS_5B, &PRODUCTS_EF]) {
+            let low = _mm256_shuffle_epi8(both_lanes(products.0[0].as_ptr()), low);
+            let high = _mm256_shuffle_epi8(both_lanes(products.0[1].as_ptr()), high);
+            out.0 = _mm256_xor_si256(low, high);
+        }
+        out
+    }
+}
+
+impl Isa for Avx2 {
+    const NAME: &'static str = "avx2";
+    type Vector = V256;
+
+    fn new(tier: Tier) -> Option<Self> {
+        (tier >= Tier::Avx2 && is_x86_feature_detected!("avx2")).then_some(Self(()))
+    }
+
+    fn rounds<const N: usize, const ENCRYPT: bool>(
+        self,
+        keys: &Keys<V256>,
+        states: &mut [State<V256>; N],
+    ) {
+        #[target_feature(enable = "avx2")]
+        #[inline(never)]
+        fn enabled<const N: usize, const ENCRYPT: bool>(
+            keys: &Keys<V256>,
+            states: &mut [State<V256>; N],
+        ) {
+            // SAFETY: this function enables the vector's instruction set.
+            unsafe { rounds::<V256, N, ENCRYPT>(keys, states) }
+        }
+        // SAFETY: `self` proves AVX2.
+        unsafe { enabled::<N, ENCRYPT>(keys, states) }
+    }
+
+    fn blocks<const ENCRYPT: bool>(self, keys: &Keys<V256>, blocks: &mut [Block]) {
+        #[target_feature(enable = "avx2")]
+        fn enabled<const ENCRYPT: bool>(isa: Avx2, keys: &Keys<V256>, blocks: &mut [Block]) {
+            // SAFETY: this function enables the vector's instruction set.
+            unsafe { xts::blocks::<Avx2, ENCRYPT>(isa, keys, blocks) }
+        }
+        // SAFETY: `self` proves AVX2.
+        unsafe { enabled::<ENCRYPT>(self, keys, blocks) }
+    }
+
+    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<V256>, run: Run, buffer: Buffer<'_>) {
+        #[target_feature(enable = "avx2")]
+        fn enabled<const ENCRYPT: bool>(
+            isa: Avx2,
+            keys: &XtsKeys<V256>,
+            run: Run,
+            buffer: Buffer<'_>,
+        ) {
+            // SAFETY: this function enables the vector's instruction set.
+            unsafe { xts::units::<Avx2, ENCRYPT>(isa, keys, run, buffer) }
+        }
+        // SAFETY: `self` proves AVX2.
+        unsafe { enabled::<ENCRYPT>(self, keys, run, buffer) }
+    }
+}

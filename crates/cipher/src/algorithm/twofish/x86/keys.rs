@@ -1,0 +1,49 @@
+//! The key of a vector kernel: four S-boxes for look-ups, and the expanded key words.
+
+use std::sync::Arc;
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::super::{KEY, spec};
+use super::vector::Vector;
+
+/// Twofish keyed for one instruction set.
+pub(super) struct Keys<V: Vector> {
+    /// The key-dependent S-boxes of g, without the MDS matrix.
+    pub(super) tables: [V::Table; 4],
+    /// K0 .. K39: whitening of the input, of the output, then two words a round.
+    pub(super) words: [u32; 40],
+}
+
+impl<V: Vector> Keys<V> {
+    /// Expands a key.
+    pub(super) fn new(key: &[u8; KEY]) -> Arc<Self> {
+        let mut shared = Arc::new(Self { tables: Default::default(), words: [0; 40] });
+        // Filled where it stays, so that no copy is left on the stack; nobody shares it yet.
+        if let Some(keys) = Arc::get_mut(&mut shared) {
+            let words = Zeroizing::new(spec::sbox_words(key));
+            let mut sbox = Zeroizing::new([0; 256]);
+            for (lane, table) in keys.tables.iter_mut().enumerate() {
+                for (x, entry) in (0..=255).zip(sbox.iter_mut()) {
+                    *entry = spec::substitute(lane, x, &words);
+                }
+                V::arrange(&sbox, table);
+            }
+            keys.words = spec::round_keys(key);
+        }
+        shared
+    }
+}
+
+impl<V: Vector> Drop for Keys<V> {
+    fn drop(&mut self) {
+        self.tables.iter_mut().for_each(Zeroize::zeroize);
+        self.words.zeroize();
+    }
+}
+
+/// The keys of Twofish-XTS.
+pub(super) struct XtsKeys<V: Vector> {
+    pub(super) data: Arc<Keys<V>>,
+    pub(super) tweak: Arc<Keys<V>>,
+}

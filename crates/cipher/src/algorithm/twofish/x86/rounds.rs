@@ -1,0 +1,106 @@
+//! The sixteen rounds on four vectors of each word, written once over a [`Vector`].
+//!
+//! Words stay words for the additions and rotations of the cipher. For the S-boxes and the MDS matrix,
+//! the two words that enter a round go to planes of their bytes: there one look-up serves a vector full
+//! of bytes that all meet the same S-box, and the matrix is a few sums of planes.
+
+use std::arch::asm;
+use std::mem::MaybeUninit;
+
+use super::keys::Keys;
+use super::vector::Vector;
+
+/// The words a, b, c, d of four vectors of blocks each.
+pub(super) type State<V> = [[V; 4]; 4];
+
+/// All rounds on `N` states; each is left as it is, without the last swap of halves.
+///
+/// All of a round waits for all of the round before. With two states, one fills the gaps of the other.
+///
+/// # Safety
+/// The caller must have `V`'s instruction set enabled (see [`Vector`]).
+#[inline(always)]
+pub(super) unsafe fn rounds<V: Vector, const N: usize, const ENCRYPT: bool>(
+    keys: &Keys<V>,
+    states: &mut [State<V>; N],
+) {
+    // Only in a function with such a variable does the compiler align the vectors that it spills.
+    let aligned = MaybeUninit::<V>::uninit();
+    let _ = unknown(&aligned);
+    let pairs = keys.words[8..].as_chunks::<4>().0;
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe {
+        if ENCRYPT {
+            for pair in pairs {
+                for [a, b, c, d] in states.iter_mut() {
+                    round::<V, ENCRYPT>(keys, a, b, c, d, [pair[0], pair[1]]);
+                }
+                for [a, b, c, d] in states.iter_mut() {
+                    round::<V, ENCRYPT>(keys, c, d, a, b, [pair[2], pair[3]]);
+                }
+            }
+        } else {
+            for pair in pairs.iter().rev() {
+                for [a, b, c, d] in states.iter_mut() {
+                    round::<V, ENCRYPT>(keys, c, d, a, b, [pair[2], pair[3]]);
+                }
+                for [a, b, c, d] in states.iter_mut() {
+                    round::<V, ENCRYPT>(keys, a, b, c, d, [pair[0], pair[1]]);
+                }
+            }
+        }
+    }
+}
+
+/// One round: `a` and `b` through F into `c` and `d`.
+///
+/// # Safety
+/// As for [`rounds`].
+#[inline(always)]
+unsafe fn round<V: Vector, const ENCRYPT: bool>(
+    keys: &Keys<V>,
+    a: &[V; 4],
+    b: &[V; 4],
+    c: &mut [V; 4],
+    d: &mut [V; 4],
+    k: [u32; 2],
+) {
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe {
+        let [a0, a1, a2, a3] = V::to_planes(*a);
+        let [b0, b1, b2, b3] = V::to_planes(*b);
+        let [s0, s1, s2, s3] = unknown(&keys.tables);
+        // The second g takes its word rotated left by a byte.
+        let [a0, b3] = V::substitute(s0, [a0, b3]);
+        let [a1, b0] = V::substitute(s1, [a1, b0]);
+        let [a2, b1] = V::substitute(s2, [a2, b1]);
+        let [a3, b2] = V::substitute(s3, [a3, b2]);
+        let a = V::to_words(V::mds([a0, a1, a2, a3]));
+        let b = V::to_words(V::mds([b3, b0, b1, b2]));
+        let [k0, k1] = [V::splat(k[0]), V::splat(k[1])];
+        for i in 0..4 {
+            let sum = a[i].add(b[i]);
+            let (f, g) = (sum.add(k0), sum.add(b[i].add(k1)));
+            if ENCRYPT {
+                c[i] = c[i].xor(f).rotate_right();
+                d[i] = d[i].rotate_left().xor(g);
+            } else {
+                c[i] = c[i].rotate_left().xor(f);
+                d[i] = d[i].xor(g).rotate_right();
+            }
+        }
+    }
+}
+
+/// The same reference, but the compiler does not know that: else it reads the tables ahead of all rounds
+/// and spills them.
+#[inline(always)]
+#[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read through the pointer")]
+fn unknown<T>(reference: &T) -> &T {
+    let mut pointer: *const T = reference;
+    // SAFETY: no instruction; the pointer comes back as it went in, and so does what it points to.
+    unsafe {
+        asm!("/* {0} */", inout(reg) pointer, options(nomem, nostack, preserves_flags));
+        &*pointer
+    }
+}

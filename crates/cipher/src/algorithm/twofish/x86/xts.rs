@@ -1,0 +1,224 @@
+//! The fused XTS kernel over any [`Vector`]: text in, masks on, words out, once for each group.
+//!
+//! A group is the four vectors of each word that the rounds take. Masks are made where they are needed,
+//! in words like the text, so that they cost no transposition. They go on from one unit to the next
+//! inside a group: 512-byte units run like long ones.
+
+use super::Isa;
+use super::keys::{Keys, XtsKeys};
+use super::rounds::State;
+use super::vector::Vector;
+use crate::kernel::{BLOCK, Block, Buffer, Run};
+
+/// Masks of a group: for each of its four parts, the four words.
+type GroupMasks<V> = [[V; 4]; 4];
+
+/// Most blocks in a group, and tweaks that are enciphered together.
+const MOST: usize = 64;
+
+/// Blocks in a group.
+pub(super) const fn group_blocks<V: Vector>() -> usize {
+    const { assert!(4 * V::LANES <= MOST) };
+    4 * V::LANES
+}
+
+/// Bytes of the parts of a group that have their own mask: data units must be a multiple of it.
+pub(super) const fn part_bytes<V: Vector>() -> usize {
+    V::LANES * BLOCK
+}
+
+/// Transforms the units of `buffer`, which are of whole parts.
+///
+/// # Safety
+/// The caller must have the instruction set of `I` enabled (see [`Vector`]).
+#[inline(always)]
+pub(super) unsafe fn units<I: Isa, const ENCRYPT: bool>(
+    isa: I,
+    keys: &XtsKeys<I::Vector>,
+    run: Run,
+    mut buffer: Buffer<'_>,
+) {
+    let group = group_blocks::<I::Vector>() * BLOCK;
+    let mut left = buffer.len();
+    let (mut src, mut dst) = buffer.pointers();
+    // SAFETY: the instruction set is the caller's promise. `src` and `dst` are valid for `left` bytes;
+    // the last, partial group goes through memory that is valid for a whole one.
+    unsafe {
+        let mut masks = Masks::new(isa, &keys.tweak, run, left / run.layout.data_unit);
+        while left >= 2 * group {
+            let masks = [masks.next_group(), masks.next_group()];
+            groups::<I, 2, ENCRYPT>(isa, &keys.data, &masks, src, dst);
+            src = src.add(2 * group);
+            dst = dst.add(2 * group);
+            left -= 2 * group;
+        }
+        if left >= group {
+            groups::<I, 1, ENCRYPT>(isa, &keys.data, &[masks.next_group()], src, dst);
+            src = src.add(group);
+            dst = dst.add(group);
+            left -= group;
+        }
+        if left > 0 {
+            let mut text = [[0; BLOCK]; MOST];
+            let text = text.as_mut_ptr().cast::<u8>();
+            src.copy_to_nonoverlapping(text, left);
+            groups::<I, 1, ENCRYPT>(isa, &keys.data, &[masks.next_group()], text, text);
+            text.copy_to_nonoverlapping(dst, left);
+        }
+    }
+}
+
+/// Transforms blocks without masks.
+///
+/// # Safety
+/// As for [`units`].
+#[inline(always)]
+pub(super) unsafe fn blocks<I: Isa, const ENCRYPT: bool>(
+    isa: I,
+    keys: &Keys<I::Vector>,
+    blocks: &mut [Block],
+) {
+    // SAFETY: the instruction set is the caller's promise. A chunk of a whole group is valid for it, and
+    // so is the memory through which the last, partial one goes.
+    unsafe {
+        let none = [[[I::Vector::splat(0); 4]; 4]];
+        for chunk in blocks.chunks_mut(group_blocks::<I::Vector>()) {
+            if chunk.len() == group_blocks::<I::Vector>() {
+                let text = chunk.as_mut_ptr().cast::<u8>();
+                groups::<I, 1, ENCRYPT>(isa, keys, &none, text, text);
+            } else {
+                let mut whole = [[0; BLOCK]; MOST];
+                whole[..chunk.len()].copy_from_slice(chunk);
+                let text = whole.as_mut_ptr().cast::<u8>();
+                groups::<I, 1, ENCRYPT>(isa, keys, &none, text, text);
+                chunk.copy_from_slice(&whole[..chunk.len()]);
+            }
+        }
+    }
+}
+
+/// Transforms `N` groups under their masks.
+///
+/// # Safety
+/// As for [`units`]; `src` and `dst` must be valid for the groups, and equal or apart.
+#[inline(always)]
+unsafe fn groups<I: Isa, const N: usize, const ENCRYPT: bool>(
+    isa: I,
+    keys: &Keys<I::Vector>,
+    masks: &[GroupMasks<I::Vector>; N],
+    src: *const u8,
+    dst: *mut u8,
+) {
+    let part = part_bytes::<I::Vector>();
+    let k = &keys.words;
+    // Rounds work on words a, b, c, d; the swaps of halves leave the output as c, d, a, b.
+    let (input, output) = if ENCRYPT { (0, 2) } else { (2, 0) };
+    // SAFETY: the instruction set is the caller's promise, and so is the memory: parts and their
+    // quarters lie inside the groups.
+    unsafe {
+        let mut states: [State<I::Vector>; N] = [[[I::Vector::splat(0); 4]; 4]; N];
+        for (j, masks) in masks.as_flattened().iter().enumerate() {
+            let from = src.add(j * part);
+            let mut text = *masks;
+            for (q, text) in text.iter_mut().enumerate() {
+                *text = I::Vector::load(from.add(q * part / 4));
+            }
+            let words = I::Vector::transpose(text);
+            for i in 0..4 {
+                let key = I::Vector::splat(k[if ENCRYPT { i } else { 4 + i }]);
+                states[j / 4][(input + i) % 4][j % 4] = words[i].xor3(masks[i], key);
+            }
+        }
+        isa.rounds::<N, ENCRYPT>(keys, &mut states);
+        for (j, masks) in masks.as_flattened().iter().enumerate() {
+            let mut words = *masks;
+            for (i, word) in words.iter_mut().enumerate() {
+                let key = I::Vector::splat(k[if ENCRYPT { 4 + i } else { i }]);
+                *word = word.xor3(states[j / 4][(output + i) % 4][j % 4], key);
+            }
+            let to = dst.add(j * part);
+            for (q, text) in I::Vector::transpose(words).into_iter().enumerate() {
+                text.store(to.add(q * part / 4));
+            }
+        }
+    }
+}
+
+/// The masks of a run of units, part by part.
+struct Masks<'a, I: Isa> {
+    isa: I,
+    keys: &'a Keys<I::Vector>,
+    run: Run,
+    /// Units whose tweak is not enciphered yet.
+    units_left: usize,
+    /// Enciphered tweaks of units ahead.
+    tweaks: [Block; MOST],
+    next_tweak: usize,
+    tweak_count: usize,
+    /// Masks of the part before, and the parts left in its unit.
+    masks: [I::Vector; 4],
+    parts_left: usize,
+}
+
+impl<'a, I: Isa> Masks<'a, I> {
+    /// # Safety
+    /// As for [`units`].
+    #[inline(always)]
+    unsafe fn new(isa: I, keys: &'a Keys<I::Vector>, run: Run, units: usize) -> Self {
+        Self {
+            isa,
+            keys,
+            run,
+            units_left: units,
+            tweaks: [[0; BLOCK]; MOST],
+            next_tweak: 0,
+            tweak_count: 0,
+            // SAFETY: the instruction set is the caller's promise.
+            masks: unsafe { [I::Vector::splat(0); 4] },
+            parts_left: 0,
+        }
+    }
+
+    /// Masks of the next group; those after the end of the run mean nothing.
+    ///
+    /// # Safety
+    /// As for [`units`].
+    #[inline(always)]
+    unsafe fn next_group(&mut self) -> GroupMasks<I::Vector> {
+        // SAFETY: the instruction set is the caller's promise.
+        unsafe {
+            let mut group = [self.masks; 4];
+            for masks in &mut group {
+                if self.parts_left == 0 {
+                    self.next_unit();
+                } else {
+                    self.masks = I::Vector::next_masks(self.masks);
+                }
+                self.parts_left -= 1;
+                *masks = self.masks;
+            }
+            group
+        }
+    }
+
+    /// # Safety
+    /// As for [`units`].
+    #[inline(always)]
+    unsafe fn next_unit(&mut self) {
+        if self.next_tweak == self.tweak_count {
+            self.next_tweak = 0;
+            self.tweak_count = self.units_left.clamp(1, group_blocks::<I::Vector>());
+            self.units_left = self.units_left.saturating_sub(self.tweak_count);
+            let tweaks = &mut self.tweaks[..self.tweak_count];
+            for (unit, tweak) in tweaks.iter_mut().enumerate() {
+                *tweak = self.run.after(unit).first.to_le_bytes();
+            }
+            self.run = self.run.after(self.tweak_count);
+            self.isa.blocks::<true>(self.keys, tweaks);
+        }
+        // SAFETY: the instruction set is the caller's promise.
+        self.masks = unsafe { I::Vector::first_masks(&self.tweaks[self.next_tweak]) };
+        self.next_tweak += 1;
+        self.parts_left = self.run.layout.data_unit / part_bytes::<I::Vector>();
+    }
+}
