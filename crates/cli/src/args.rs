@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use cryptbench_runner::EngineChoice;
 
 use crate::exit;
-use crate::units::{bytes, duration, percent};
+use crate::units::{bytes, duration, percent, threads};
 
 /// What does disk encryption cost, on my hardware, and which system and cipher should I take?
 #[derive(Debug, Parser)]
@@ -25,7 +25,7 @@ pub enum Command {
     Report(ReportArgs),
     /// List the encryption systems, and why one is not available here
     Systems,
-    /// List the ciphers and the CPU features that they use
+    /// Measure how fast the ciphers are in RAM, and say which disks that suffices for
     Ciphers(CiphersArgs),
     /// List the workload profiles, or print one
     Profiles(ProfilesArgs),
@@ -119,9 +119,33 @@ pub struct ReportArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct CiphersArgs {
-    /// List them (the only thing that this command does so far)
-    #[arg(long)]
+    /// Measure this cipher (repeatable; see --list) [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub cipher: Vec<String>,
+    /// Measure this data unit, in bytes (repeatable) [default: 512 and 4096]
+    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    pub data_unit: Vec<u32>,
+    /// Measure with so many threads at once, or `all` (repeatable) [default: 1 and all]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = threads)]
+    pub threads: Vec<usize>,
+    /// Time for the whole table; every combination takes 0.1 s at least
+    #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
+    pub seconds: Duration,
+    /// Bytes that each thread encrypts and decrypts in RAM
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes)]
+    pub buffer: u64,
+    /// Only list what is registered, measure nothing
+    #[arg(long, group = "form")]
     pub list: bool,
+    /// Print a list of objects instead of the table
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// Print comma-separated values instead of the table
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// Print a self-contained page with charts instead of the table
+    #[arg(long, group = "form")]
+    pub html: bool,
 }
 
 #[derive(Debug, ClapArgs)]

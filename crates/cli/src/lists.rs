@@ -1,4 +1,4 @@
-//! `cryptbench systems`, `ciphers`, `profiles` and `cleanup`.
+//! `cryptbench systems`, `profiles` and `cleanup`.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use cryptbench_load::Profile;
 use cryptbench_system::Availability;
 use cryptbench_system::provision::{Cleaned, cleanup as clean};
 
-use crate::args::{CiphersArgs, ProfilesArgs};
+use crate::args::ProfilesArgs;
 use crate::exit;
 use crate::report::terminal_style;
 
@@ -23,16 +23,6 @@ pub fn systems() -> anyhow::Result<ExitCode> {
         table.add_row([system.name().to_owned(), here, system.about().to_owned()]);
     }
     print(&table.to_string());
-    Ok(ExitCode::SUCCESS)
-}
-
-pub fn ciphers(_args: &CiphersArgs) -> anyhow::Result<ExitCode> {
-    let tier = cryptbench_cipher::tier()?;
-    let mut table = table(["cipher", "name", "key bits"]);
-    for cipher in cryptbench_cipher::ciphers() {
-        table.add_row([cipher.name, cipher.label, &(cipher.key_bytes * 8).to_string()]);
-    }
-    print(&format!("{table}\n\nkernel tier in use: {tier} (CRYPTBENCH_CPU limits it)"));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! `cryptbench`: arguments become a plan, results become text and exit codes; nothing else.
 
 mod args;
+mod ciphers;
 mod exit;
 mod lists;
 mod progress;
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
         Command::Systems => lists::systems(),
-        Command::Ciphers(args) => lists::ciphers(&args),
+        Command::Ciphers(args) => ciphers::ciphers(&args),
         Command::Profiles(args) => lists::profiles(&args),
         Command::Cleanup => lists::cleanup(),
     };

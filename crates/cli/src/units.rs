@@ -50,6 +50,15 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number of threads; `all` is 0.
+pub fn threads(text: &str) -> Result<usize, String> {
+    match text.trim().parse() {
+        Ok(n @ 1..=1024) => Ok(n),
+        Err(_) if text.trim() == "all" => Ok(0),
+        _ => Err("a number of threads lies within 1 and 1024, or is `all`".to_owned()),
+    }
+}
+
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -79,6 +88,14 @@ mod tests {
         assert_eq!(bytes("4 KB"), Ok(4096));
         for bad in ["", "0", "1.5G", "-1", "1Q", "99999999999T", "MiB"] {
             assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_threads() {
+        assert_eq!((threads("8"), threads(" all ")), (Ok(8), Ok(0)));
+        for bad in ["", "0", "-1", "1025", "1.5", "many"] {
+            assert!(threads(bad).is_err(), "{bad}");
         }
     }
 

@@ -48,7 +48,7 @@ fn a_wrong_cpu_tier_is_named() {
 fn the_target() {
     let s = Sandbox::new();
     let out = s.out().display().to_string();
-    let mut with = |target: &str, words: &[&str]| {
+    let with = |target: &str, words: &[&str]| {
         refused(&s, &["run", target, "--output", &out], 3, words);
     };
     with("no/such/directory", &["no such directory"]);

@@ -8,6 +8,7 @@ mod measure;
 mod plan;
 mod run;
 mod schedule;
+pub mod speed;
 mod target;
 
 pub use cryptbench_load::EngineChoice;

@@ -93,7 +93,7 @@ pub fn run(
         stop,
         generation: 0,
     };
-    let course = drive(&resolved.plan, &mut storage, observer);
+    let mut course = drive(&resolved.plan, &mut storage, observer);
     drop(storage);
     let interrupted = stop.load(Ordering::Relaxed);
     if let Some(error) = &course.error {
@@ -104,8 +104,11 @@ pub fn run(
             "The scratch file could not be removed ({error}); cryptbench cleanup will try again."
         ));
     }
-    if course.error.is_some() && course.trials.is_empty() {
-        return Err(course.error.expect("just seen"));
+    let error = course.error.take();
+    if course.trials.is_empty()
+        && let Some(error) = error
+    {
+        return Err(error);
     }
     let record = Record {
         schema: record::SCHEMA.to_owned(),
@@ -113,7 +116,7 @@ pub fn run(
         run_id,
         started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         elapsed_s: started.elapsed().as_secs_f64(),
-        partial: interrupted || course.error.is_some(),
+        partial: interrupted || error.is_some(),
         plan: resolved.plan,
         machine,
         target,
@@ -122,7 +125,7 @@ pub fn run(
         notes,
         results: None,
     };
-    Ok((record, course.error))
+    Ok((record, error))
 }
 
 /// `20261121-203000-1a2b3c`: sorts by time, and two runs of one second differ.

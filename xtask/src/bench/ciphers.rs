@@ -47,7 +47,7 @@ const LIBRARIES: &[Need] = &[
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
     packages::ensure(LIBRARIES);
-    let mut arguments = vec!["--manifest-path", "bench-peers/Cargo.toml", "--locked"];
+    let mut arguments = vec!["--manifest-path", "bench-peers/Cargo.toml"];
     if options.no_aws_lc {
         arguments.push("--no-default-features");
     }

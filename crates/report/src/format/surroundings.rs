@@ -49,8 +49,7 @@ fn ciphers(record: &Record) -> String {
 
 fn system(record: &Record) -> String {
     let m = &record.machine;
-    let virtualisation =
-        m.virtualisation.as_ref().map_or_else(String::new, |v| format!(", {v}"));
+    let virtualisation = m.virtualisation.as_ref().map_or_else(String::new, |v| format!(", {v}"));
     format!("{}, {}{virtualisation}", m.os, m.kernel)
 }
 

@@ -59,7 +59,7 @@ impl Session {
         debug_assert_eq!(self.in_flight, 0);
         let keeps = |a: &Arena| match self.unregistered {
             None => a.len() >= len,
-            Some(_) => a.len() == Arena::len_for(len),
+            Some(_) => a.len() == len,
         };
         if !self.arena.as_ref().is_some_and(keeps) {
             if self.arena.is_some() && self.unregistered.is_none() {

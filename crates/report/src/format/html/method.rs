@@ -70,9 +70,7 @@ fn noise_floor(view: &View<'_>) -> &'static str {
              difference between the two; over n pairs it averages down by the root of n, and that is \
              the noise that tables and charts show."
         }
-        false => {
-            "Plain storage ran once per block, so the noise is not known and counts as none."
-        }
+        false => "Plain storage ran once per block, so the noise is not known and counts as none.",
     }
 }
 

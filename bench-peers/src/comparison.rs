@@ -1,0 +1,266 @@
+//! One cipher, data unit and direction: who takes part, whose output is right, how fast they are.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, bail, ensure};
+use cryptbench_cipher::{CipherInfo, Layout, Tier, ciphers, find};
+use cryptbench_stats::median;
+use serde::Serialize;
+
+use crate::contender::{Contender, Direction, Ours};
+use crate::peers::Peer;
+use crate::rounds::{Schedule, measure};
+
+/// A contender's speeds, MB/s, one for each round.
+#[derive(Serialize)]
+pub struct Speeds {
+    /// The kernel (ours) or the library.
+    pub name: String,
+    /// In the order of the rounds.
+    pub mb_s: Vec<f64>,
+}
+
+impl Speeds {
+    /// The middle round.
+    pub fn median(&self) -> f64 {
+        median(&self.mb_s).unwrap_or(f64::NAN)
+    }
+}
+
+/// The result for one cipher, data unit and direction.
+#[derive(Serialize)]
+pub struct Comparison {
+    /// The registry's name.
+    pub cipher: &'static str,
+    /// Bytes under one tweak.
+    pub data_unit: usize,
+    /// Which way.
+    pub direction: Direction,
+    /// Our kernels, that of the highest tier first.
+    pub ours: Vec<Speeds>,
+    /// What others reach, fastest first. For a cascade, which none of them has: the fastest peer of
+    /// each stage, measured beside us, and before them [`SERIAL_BOUND`].
+    pub peers: Vec<Speeds>,
+    /// Contenders that were left out, and why.
+    pub faults: Vec<String>,
+}
+
+/// Name of 1 / sum(1 / speed of the fastest peer of each stage), computed round by round: a chain of
+/// their single ciphers that passes data on for nothing.
+pub const SERIAL_BOUND: &str = "serial bound (computed)";
+
+/// The name of the fastest peer, by what was compared.
+pub type Fastest = HashMap<(&'static str, usize, Direction), &'static str>;
+
+/// A contender and its name in tables.
+type Named = (String, Box<dyn Contender>);
+
+/// What all comparisons share.
+pub struct Bench<'a> {
+    /// The libraries.
+    pub peers: &'a [Box<dyn Peer>],
+    /// Our highest tier.
+    pub tier: Tier,
+    /// How long to measure.
+    pub schedule: Schedule,
+    /// Random bytes to transform.
+    pub data: Vec<u8>,
+    /// Random bytes to take keys from.
+    pub key: Vec<u8>,
+}
+
+/// The registry's ciphers whose name contains `part`, single ones first, with the stages of the
+/// cascades among them.
+pub fn selection(part: &str) -> Vec<&'static CipherInfo> {
+    let named: Vec<_> = ciphers().iter().filter(|info| info.name.contains(part)).collect();
+    let needed: Vec<_> = named.iter().flat_map(|info| stages(info)).map(|s| s.name).collect();
+    let (single, cascades): (Vec<_>, Vec<_>) = ciphers()
+        .iter()
+        .filter(|info| info.name.contains(part) || needed.contains(&info.name))
+        .partition(|info| stages(info).len() < 2);
+    single.into_iter().chain(cascades).collect()
+}
+
+/// The single ciphers that a name such as `aes-twofish-xts` consists of. Empty if any is unknown.
+fn stages(info: &CipherInfo) -> Vec<&'static CipherInfo> {
+    let words = info.name.split('-').filter(|w| *w != "xts" && w.parse::<u32>().is_err());
+    let found: Option<Vec<_>> = words
+        .map(|word| find(&format!("{word}-256-xts")).or_else(|_| find(&format!("{word}-xts"))).ok())
+        .collect();
+    found.unwrap_or_default()
+}
+
+impl Bench<'_> {
+    /// Compares `info` with its peers. `fastest` learns of single ciphers what cascades need.
+    ///
+    /// # Errors
+    /// The cipher has no peer, or our kernels disagree.
+    pub fn compare(
+        &mut self,
+        info: &'static CipherInfo,
+        data_unit: usize,
+        direction: Direction,
+        fastest: &mut Fastest,
+    ) -> anyhow::Result<Comparison> {
+        let stages = stages(info);
+        let cascade = stages.len() > 1;
+        let mut expected = self.data.clone();
+        let ours = self.ours(info, &stages, data_unit, direction, &mut expected)?;
+        let our_count = ours.len();
+        let mut faults = Vec::new();
+        let peers = if cascade {
+            self.cascade(info, &stages, data_unit, direction, &expected, fastest)?
+        } else {
+            self.singles(info, data_unit, direction, &expected, &mut faults)
+        };
+        ensure!(!peers.is_empty(), "no peer has it; {}", faults.join("; "));
+
+        let (names, mut contenders): (Vec<_>, Vec<_>) = ours.into_iter().chain(peers).unzip();
+        let speeds = measure(&mut contenders, data_unit, &mut self.data, self.schedule)?;
+        let mut ours: Vec<_> =
+            names.into_iter().zip(speeds).map(|(name, mb_s)| Speeds { name, mb_s }).collect();
+        let mut peers = ours.split_off(our_count);
+        if cascade {
+            let bound = (0..self.schedule.rounds)
+                .map(|round| 1.0 / peers.iter().map(|p| 1.0 / p.mb_s[round]).sum::<f64>())
+                .collect();
+            peers.insert(0, Speeds { name: SERIAL_BOUND.to_owned(), mb_s: bound });
+        } else {
+            peers.sort_by(|a, b| b.median().total_cmp(&a.median()));
+            let best = self.peers.iter().find(|p| p.name() == peers[0].name);
+            let best = best.context("a peer lost its name")?;
+            fastest.insert((info.name, data_unit, direction), best.name());
+        }
+        Ok(Comparison { cipher: info.name, data_unit, direction, ours, peers, faults })
+    }
+
+    /// Our kernels, the highest tier first, each once; `expected` becomes their common output.
+    fn ours(
+        &self,
+        info: &CipherInfo,
+        stages: &[&CipherInfo],
+        data_unit: usize,
+        direction: Direction,
+        expected: &mut [u8],
+    ) -> anyhow::Result<Vec<Named>> {
+        let layout = Layout { data_unit, tweak_step: 1 };
+        let mut all: Vec<Named> = Vec::new();
+        for tier in Tier::available().into_iter().rev().filter(|tier| *tier <= self.tier) {
+            let cipher = info.with_key(&self.key[..info.key_bytes], layout, tier)?;
+            // A cascade may call itself after its first stage; the others have kernels, too.
+            let mut kernels = vec![cipher.tier()];
+            for stage in stages {
+                let stage = stage.with_key(&self.key[..stage.key_bytes], layout, tier)?;
+                if !kernels.contains(&stage.tier()) {
+                    kernels.push(stage.tier());
+                }
+            }
+            let name = kernels.join(" + ");
+            if all.iter().any(|(known, _)| *known == name) {
+                continue;
+            }
+            let mut ours = Ours(cipher, direction);
+            let mut output = self.data.clone();
+            ours.pass(data_unit, &mut output)?;
+            if let Some((first, _)) = all.first() {
+                ensure!(output == expected, "WRONG: our kernels {first} and {name} disagree");
+            }
+            expected.copy_from_slice(&output);
+            all.push((name, Box::new(ours)));
+        }
+        Ok(all)
+    }
+
+    /// The peers whose output is ours.
+    fn singles(
+        &self,
+        info: &CipherInfo,
+        data_unit: usize,
+        direction: Direction,
+        expected: &[u8],
+        faults: &mut Vec<String>,
+    ) -> Vec<Named> {
+        let mut right = Vec::new();
+        for peer in self.peers {
+            let key = &self.key[..info.key_bytes];
+            let tried = peer.keyed(info.name, key, direction).and_then(|keyed| {
+                let Some(mut keyed) = keyed else { return Ok(None) };
+                let mut output = self.data.clone();
+                keyed.pass(data_unit, &mut output)?;
+                ensure!(output == expected, "its output is not ours");
+                Ok(Some(keyed))
+            });
+            match tried {
+                Ok(Some(keyed)) => right.push((peer.name().to_owned(), keyed)),
+                Ok(None) => {}
+                Err(error) => faults.push(format!("WRONG: {}: {error:#}", peer.name())),
+            }
+        }
+        right
+    }
+
+    /// The fastest peer of each stage, after their chain has been seen to yield our output.
+    fn cascade(
+        &self,
+        info: &CipherInfo,
+        stages: &[&'static CipherInfo],
+        data_unit: usize,
+        direction: Direction,
+        expected: &[u8],
+        fastest: &Fastest,
+    ) -> anyhow::Result<Vec<Named>> {
+        // Names give the stages from the outermost or from the innermost; the data tells which.
+        let mut order = stages.to_vec();
+        for _ in 0..2 {
+            let mut chain = self.chain(info, &order, data_unit, direction, fastest)?;
+            let mut output = self.data.clone();
+            match direction {
+                Direction::Encrypt => pass_all(chain.iter_mut(), data_unit, &mut output)?,
+                Direction::Decrypt => pass_all(chain.iter_mut().rev(), data_unit, &mut output)?,
+            }
+            if output == expected {
+                return Ok(chain);
+            }
+            order.reverse();
+        }
+        bail!("WRONG: our output is not that of its stages one after another")
+    }
+
+    /// The fastest peer of each of `stages`, in encryption order, keyed with that stage's part of
+    /// the key.
+    fn chain(
+        &self,
+        info: &CipherInfo,
+        stages: &[&'static CipherInfo],
+        data_unit: usize,
+        direction: Direction,
+        fastest: &Fastest,
+    ) -> anyhow::Result<Vec<Named>> {
+        ensure!(stages.iter().all(|s| s.key_bytes == 64), "stages of other key lengths");
+        ensure!(info.key_bytes == 64 * stages.len(), "its name does not tell its stages");
+        let (data_keys, tweak_keys) = self.key[..info.key_bytes].split_at(info.key_bytes / 2);
+        let keys = data_keys.chunks(32).zip(tweak_keys.chunks(32));
+        let mut chain = Vec::new();
+        for (stage, (data_key, tweak_key)) in stages.iter().zip(keys) {
+            let name = fastest
+                .get(&(stage.name, data_unit, direction))
+                .with_context(|| format!("no peer has {}", stage.name))?;
+            let peer = self.peers.iter().find(|p| p.name() == *name).context("a lost peer")?;
+            let key = [data_key, tweak_key].concat();
+            let keyed = peer.keyed(stage.name, &key, direction)?.context("a lost cipher")?;
+            chain.push((format!("{name} {}", stage.name), keyed));
+        }
+        Ok(chain)
+    }
+}
+
+fn pass_all<'a>(
+    chain: impl Iterator<Item = &'a mut Named>,
+    data_unit: usize,
+    data: &mut [u8],
+) -> anyhow::Result<()> {
+    for (_, contender) in chain {
+        contender.pass(data_unit, data)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! The tables: a line for each of our kernels, with the ratio to the fastest peer.
+
+use std::fmt::Write as _;
+
+use cryptbench_stats::{estimate, median};
+
+use crate::comparison::{Comparison, Speeds};
+
+/// Ours / theirs over the rounds.
+pub struct Ratio {
+    /// The median of the rounds' ratios.
+    pub median: f64,
+    /// Ends of the 95 % interval, where there are enough rounds.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Compares round with round. The interval is that of the signed ranks of the logarithms, which goes
+/// with a median; below six rounds, where it does not exist, that of Student's t.
+pub fn ratio(ours: &Speeds, theirs: &Speeds) -> Option<Ratio> {
+    let d: Vec<f64> =
+        ours.mb_s.iter().zip(&theirs.mb_s).map(|(ours, theirs)| (ours / theirs).ln()).collect();
+    let interval = estimate(&d, 0.95).map(|e| e.signed_rank.unwrap_or((e.low, e.high)));
+    Some(Ratio {
+        median: median(&d)?.exp(),
+        interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+    })
+}
+
+/// The table of one size of data unit.
+pub fn markdown(data_unit: usize, comparisons: &[Comparison]) -> String {
+    let mut table = format!(
+        "**{data_unit}-byte data units**\n\n\
+         | cipher | direction | ours, MB/s (kernel) | best peer, MB/s | ratio [95 %] | all peers, MB/s |\n\
+         |---|---|---|---|---|---|\n"
+    );
+    let mut faults = String::new();
+    for comparison in comparisons.iter().filter(|c| c.data_unit == data_unit) {
+        let Some(best) = comparison.peers.first() else { continue };
+        for ours in &comparison.ours {
+            let all: Vec<_> = comparison
+                .peers
+                .iter()
+                .map(|peer| format!("{} {:.0}", peer.name, peer.median()))
+                .collect();
+            let _ = writeln!(
+                table,
+                "| {} | {} | {:.0} ({}) | {:.0} {} | {} | {} |",
+                comparison.cipher,
+                comparison.direction,
+                ours.median(),
+                ours.name,
+                best.median(),
+                best.name,
+                show(ratio(ours, best).as_ref()),
+                all.join(", "),
+            );
+        }
+        for fault in &comparison.faults {
+            let _ = writeln!(faults, "- {} {}: {fault}", comparison.cipher, comparison.direction);
+        }
+    }
+    if !faults.is_empty() {
+        let _ = write!(table, "\n{faults}");
+    }
+    table
+}
+
+fn show(ratio: Option<&Ratio>) -> String {
+    match ratio {
+        None => "-".to_owned(),
+        Some(Ratio { median, interval: None }) => format!("{median:.2}"),
+        Some(Ratio { median, interval: Some((low, high)) }) => {
+            format!("{median:.2} [{low:.2}, {high:.2}]")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speeds(mb_s: &[f64]) -> Speeds {
+        Speeds { name: "x".to_owned(), mb_s: mb_s.to_vec() }
+    }
+
+    #[test]
+    fn ratios_are_taken_within_rounds() {
+        // The machine halves its speed for two rounds; the ratio stays 2, and one wild round moves
+        // neither it nor the interval.
+        let theirs = speeds(&[100.0, 100.0, 50.0, 50.0, 100.0, 100.0, 100.0, 100.0, 100.0]);
+        let ours = speeds(&[200.0, 200.0, 100.0, 100.0, 200.0, 20.0, 200.0, 200.0, 200.0]);
+        let ratio = ratio(&ours, &theirs).unwrap();
+        assert!((ratio.median - 2.0).abs() < 1e-12);
+        let (low, high) = ratio.interval.unwrap();
+        assert!(low > 0.5 && low <= 2.0 + 1e-12 && (high - 2.0).abs() < 1e-12, "{low} {high}");
+    }
+}

@@ -1,0 +1,223 @@
+//! `cryptbench ciphers`: how fast the ciphers are in RAM, and what that suffices for.
+
+mod data;
+mod page;
+mod table;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use cryptbench_runner::speed::{
+    Direction, DiskRates, INTERFACES, Interface, Meaning, SpeedRequest, Speeds, disk_rates,
+    meaning, plan,
+};
+use cryptbench_system::provision::data_directory;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::CiphersArgs;
+use crate::report::terminal_style;
+
+pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
+    let width = terminal_style(false).width;
+    let text = if args.list {
+        table::list(&args.cipher, width)?
+    } else {
+        let speeds = measure(args)?;
+        if args.json {
+            data::json(&speeds)
+        } else if args.csv {
+            data::csv(&speeds)
+        } else {
+            let meanings = meanings(&speeds, disk().as_ref());
+            match args.html {
+                true => page::page(&speeds, &meanings),
+                false => table::render(&speeds, &meanings, width),
+            }
+        }
+    };
+    // A closed pipe is the reader's choice, not an error.
+    let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
+    let plan = plan(&SpeedRequest {
+        ciphers: args.cipher.clone(),
+        data_units: args.data_unit.clone(),
+        threads: args.threads.clone(),
+        buffer: args.buffer,
+        time: args.seconds,
+        seed: None,
+    })?;
+    let longer = plan.time().saturating_sub(args.seconds);
+    if longer > Duration::from_secs(1) {
+        eprintln!(
+            "cryptbench: so many combinations take {:.0} s at least; --cipher, --data-unit and \
+             --threads make it fewer",
+            plan.time().as_secs_f64()
+        );
+    }
+    let bar = progress(plan.visits(), plan.time());
+    let speeds = plan.run(|| bar.inc(1));
+    bar.finish_and_clear();
+    Ok(speeds?)
+}
+
+/// A moving line on a terminal, nothing elsewhere.
+fn progress(visits: u32, time: Duration) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let target = ProgressDrawTarget::stderr_with_hz(8);
+    let bar = ProgressBar::with_draw_target(Some(visits.into()), target);
+    let style = ProgressStyle::with_template("{bar:16} {msg}, {elapsed} gone")
+        .expect("the template is well-formed")
+        .progress_chars("█▌░");
+    bar.set_style(style);
+    bar.set_message(format!("measuring in RAM, about {:.0} s in all", time.as_secs_f64().ceil()));
+    bar
+}
+
+/// What the newest record tells about the disk under the current directory.
+fn disk() -> Option<DiskRates> {
+    disk_rates(&std::env::current_dir().ok()?, &data_directory()?.join("runs"))
+}
+
+/// The interfaces by rising rate, then the disk in both directions.
+fn meanings(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Meaning> {
+    let mut interfaces: Vec<_> = INTERFACES
+        .iter()
+        .map(|(name, mb_s)| Interface {
+            name: (*name).to_owned(),
+            mb_s: *mb_s,
+            direction: Direction::Both,
+        })
+        .collect();
+    if let Some(disk) = disk {
+        let of = |verb: &str, rate: Option<f64>, direction| {
+            let name = format!("{verb} the disk under this directory ({})", disk.device);
+            rate.map(|mb_s| Interface { name, mb_s, direction })
+        };
+        interfaces.extend(of("reading", disk.read_mb_s, Direction::Reading));
+        interfaces.extend(of("writing", disk.write_mb_s, Direction::Writing));
+    }
+    interfaces.into_iter().map(|interface| meaning(&speeds.rows, interface)).collect()
+}
+
+/// `1 thread`, `8 threads`.
+fn threads(count: usize) -> String {
+    format!("{count} thread{}", if count == 1 { "" } else { "s" })
+}
+
+/// MB/s for people: three figures, and thousands apart from four digits up.
+fn rate(mb_s: f64) -> String {
+    match mb_s {
+        _ if mb_s < 9.995 => format!("{mb_s:.2}"),
+        _ if mb_s < 99.95 => format!("{mb_s:.1}"),
+        _ => {
+            let digits = format!("{mb_s:.0}");
+            let head = digits.len() % 3;
+            let mut out = digits[..head].to_owned();
+            for group in digits.as_bytes()[head..].chunks(3) {
+                if !out.is_empty() {
+                    out.push(',');
+                }
+                out.extend(group.iter().map(|&digit| char::from(digit)));
+            }
+            out
+        }
+    }
+}
+
+/// The kernels that ran, each with its ciphers in registry order.
+fn kernels(speeds: &Speeds) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut kernels: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in &speeds.rows {
+        let known = kernels.iter().position(|(kernel, _)| *kernel == row.kernel);
+        let index = known.unwrap_or_else(|| {
+            kernels.push((row.kernel, Vec::new()));
+            kernels.len() - 1
+        });
+        if !kernels[index].1.contains(&row.label) {
+            kernels[index].1.push(row.label);
+        }
+    }
+    kernels
+}
+
+/// The numbers of threads that were measured, ascending.
+fn thread_counts(speeds: &Speeds) -> Vec<usize> {
+    let mut counts: Vec<_> = speeds.rows.iter().map(|row| row.threads).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// How it was measured, in a sentence.
+fn method(speeds: &Speeds) -> String {
+    let buffer = match speeds.buffer {
+        b if b.is_multiple_of(1 << 20) => format!("{} MiB", b >> 20),
+        b if b.is_multiple_of(1 << 10) => format!("{} KiB", b >> 10),
+        b => format!("{b} bytes"),
+    };
+    format!(
+        "MB/s (10^6 bytes per second) in RAM, {buffer} per thread; medians of {} rounds in turn \
+         over all rows, {:.0} s in all; IQR: interquartile range in % of the median",
+        speeds.rounds,
+        speeds.elapsed.as_secs_f64()
+    )
+}
+
+/// One line per class of ciphers: how many threads, and which.
+fn classes(meaning: &Meaning) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for (index, (count, names)) in meaning.keep_up.iter().enumerate() {
+        if !names.is_empty() {
+            let only = if index == 0 { "" } else { "only " };
+            lines.push((format!("{only}with {}", threads(*count)), names.join(", ")));
+        }
+    }
+    if !meaning.too_slow.is_empty() {
+        lines.push(("too slow".to_owned(), meaning.too_slow.join(", ")));
+    }
+    if let [(_, names)] = lines.as_mut_slice() {
+        "every cipher of the table".clone_into(names);
+    }
+    lines
+}
+
+/// What the classes do and do not say.
+const CAVEAT: &str = "Rates of interfaces are typical payload rates; the slower of encrypting and \
+                      decrypting counts, and the CPU does nothing else meanwhile. What encryption \
+                      costs on a disk is what `cryptbench run` measures.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_three_figures_and_grouped_thousands() {
+        let written: Vec<_> =
+            [0.5, 9.996, 45.25, 99.96, 999.4, 1234.5, 1_234_567.0].map(rate).into();
+        assert_eq!(written, ["0.50", "10.0", "45.2", "100", "999", "1,234", "1,234,567"]);
+    }
+
+    #[test]
+    fn one_class_for_all_is_the_whole_table() {
+        let interface = Interface { name: "a".to_owned(), mb_s: 1.0, direction: Direction::Both };
+        let names = |n: &[&str]| n.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut m = Meaning {
+            interface,
+            keep_up: vec![(1, vec![]), (2, names(&["x", "y"]))],
+            too_slow: vec![],
+        };
+        let of = |m: &Meaning| {
+            classes(m).into_iter().map(|(a, b)| format!("{a}: {b}")).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&m), ["only with 2 threads: every cipher of the table"]);
+        m.keep_up[0].1 = names(&["z"]);
+        m.too_slow = names(&["w"]);
+        assert_eq!(of(&m), ["with 1 thread: z", "only with 2 threads: x, y", "too slow: w"]);
+    }
+}

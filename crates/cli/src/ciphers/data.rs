@@ -1,0 +1,68 @@
+//! The speeds for programs: JSON and CSV with the same fields.
+
+use std::fmt::Write as _;
+
+use cryptbench_runner::speed::{Speed, Speeds, by_mean};
+use serde_json::{Value, json};
+
+/// Names of the fields, in the order of [`fields`].
+const NAMES: [&str; 11] = [
+    "cipher",
+    "mode",
+    "data_unit",
+    "threads",
+    "tier",
+    "encrypt_mb_s",
+    "decrypt_mb_s",
+    "mean_mb_s",
+    "encrypt_spread_percent",
+    "decrypt_spread_percent",
+    "mean_spread_percent",
+];
+
+fn fields(row: &Speed) -> [Value; 11] {
+    // Digits beyond these are noise.
+    let rounded = |x: f64| json!((x * 1000.0).round() / 1000.0);
+    [
+        json!(row.cipher),
+        json!(row.mode()),
+        json!(row.data_unit),
+        json!(row.threads),
+        json!(row.kernel),
+        rounded(row.encrypt.mb_s),
+        rounded(row.decrypt.mb_s),
+        rounded(row.mean.mb_s),
+        rounded(row.encrypt.spread_percent),
+        rounded(row.decrypt.spread_percent),
+        rounded(row.mean.spread_percent),
+    ]
+}
+
+/// Fewest threads first, then fastest mean first.
+fn sorted(speeds: &Speeds) -> impl Iterator<Item = &Speed> {
+    let counts = super::thread_counts(speeds);
+    counts.into_iter().flat_map(|count| by_mean(&speeds.rows, count))
+}
+
+/// A list of objects.
+pub fn json(speeds: &Speeds) -> String {
+    let object = |row| NAMES.iter().map(|n| (*n).to_owned()).zip(fields(row)).collect();
+    let list = Value::Array(sorted(speeds).map(object).map(Value::Object).collect());
+    format!("{list:#}")
+}
+
+/// A line of names, then one per row; no value needs quotes.
+pub fn csv(speeds: &Speeds) -> String {
+    let mut out = NAMES.join(",");
+    for row in sorted(speeds) {
+        out.push('\n');
+        for (index, value) in fields(row).iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            let _ = match value {
+                Value::String(text) => write!(out, "{comma}{text}"),
+                number => write!(out, "{comma}{number}"),
+            };
+        }
+    }
+    out
+}

@@ -1,0 +1,186 @@
+//! The speeds for people at a terminal.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use cryptbench_cipher::{CipherError, CipherInfo, find};
+use cryptbench_runner::speed::{Meaning, Rate, Speeds, by_mean};
+
+use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
+
+/// What is registered, without measuring; `names` narrows it.
+pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
+    let tier = cryptbench_cipher::tier()?;
+    let chosen: Vec<&CipherInfo> = match names {
+        [] => cryptbench_cipher::ciphers().iter().collect(),
+        names => names.iter().map(|n| find(n)).collect::<Result<_, CipherError>>()?,
+    };
+    let mut table = table(width);
+    table.set_header(["cipher", "name", "key bits"]);
+    for cipher in chosen {
+        table.add_row([cipher.name, cipher.label, &(cipher.key_bytes * 8).to_string()]);
+    }
+    Ok(format!("{table}\n\nkernel tier in use: {tier} (CRYPTBENCH_CPU limits it)"))
+}
+
+/// The whole answer: where, the table, what it means.
+pub fn render(speeds: &Speeds, meanings: &[Meaning], width: usize) -> String {
+    let parts = [
+        header(speeds, width),
+        wrap(&method(speeds), "", "", width),
+        rates(speeds, width),
+        "What it means".to_owned() + &meanings.iter().map(|m| meant(m, width)).collect::<String>(),
+        wrap(CAVEAT, "", "", width),
+    ];
+    parts.join("\n\n")
+}
+
+fn header(speeds: &Speeds, width: usize) -> String {
+    let cpus = match speeds.cpus {
+        1 => "1 processor".to_owned(),
+        n => format!("{n} processors"),
+    };
+    let tier = speeds.tier;
+    let mut lines = vec![
+        wrap(&format!("{}, {cpus}", speeds.cpu_model), "CPU       ", "          ", width),
+        wrap(&speeds.cpu_features.join(" "), "features  ", "          ", width),
+        wrap(&format!("tier {tier} (CRYPTBENCH_CPU limits it)"), "kernels   ", "", width),
+    ];
+    lines.extend(kernels(speeds).into_iter().map(|(kernel, ciphers)| {
+        wrap(&format!("{kernel}: {}", ciphers.join(", ")), "          ", "            ", width)
+    }));
+    lines.join("\n")
+}
+
+fn rates(speeds: &Speeds, width: usize) -> String {
+    let counts = thread_counts(speeds);
+    let Some((&first, others)) = counts.split_first() else { return String::new() };
+    let mut heading: Vec<String> =
+        ["cipher", "unit", "encrypt", "decrypt", "mean", "IQR"].map(str::to_owned).into();
+    for count in others {
+        heading.extend([format!("mean,\n{}", threads(*count)), "IQR".to_owned()]);
+    }
+    heading[4] = format!("mean,\n{}", threads(first));
+    let mut table = table(width);
+    table.set_header(aligned(heading));
+    for row in by_mean(&speeds.rows, first) {
+        let mut cells = vec![
+            row.label.to_owned(),
+            row.data_unit.to_string(),
+            rate(row.encrypt.mb_s),
+            rate(row.decrypt.mb_s),
+        ];
+        let mut mean = |r: Rate| cells.extend([rate(r.mb_s), spread(r.spread_percent)]);
+        mean(row.mean);
+        for count in others {
+            let same = |s: &&cryptbench_runner::speed::Speed| {
+                (s.cipher, s.data_unit, s.threads) == (row.cipher, row.data_unit, *count)
+            };
+            if let Some(other) = speeds.rows.iter().find(same) {
+                mean(other.mean);
+            }
+        }
+        table.add_row(aligned(cells));
+    }
+    table.trim_fmt()
+}
+
+fn spread(percent: f64) -> String {
+    if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
+
+fn meant(meaning: &Meaning, width: usize) -> String {
+    let interface = &meaning.interface;
+    let mut out = format!("\n  {}, {} MB/s", interface.name, rate(interface.mb_s));
+    for (class, ciphers) in classes(meaning) {
+        out.push('\n');
+        out.push_str(&wrap(&format!("{class}: {ciphers}"), "    ", "      ", width));
+    }
+    out
+}
+
+fn table(width: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(width as u16);
+    table
+}
+
+/// Names to the left, numbers to the right.
+fn aligned(row: Vec<String>) -> Vec<Cell> {
+    let side = |i| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
+    row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(side(i))).collect()
+}
+
+fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
+    // What the kernel calls a CPU could hold control characters, which must not steer a terminal.
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(next)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .word_separator(textwrap::WordSeparator::AsciiSpace);
+    textwrap::fill(&clean, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    use cryptbench_cipher::Tier;
+    use cryptbench_runner::speed::{Direction, Interface, Speed, meaning};
+
+    fn speeds(threads: &[usize]) -> Speeds {
+        let rate = |mb_s| Rate { mb_s, spread_percent: 12.3 };
+        let mut rows = Vec::new();
+        for (cipher, speed) in [("Slow-XTS", 40.0), ("Kuznyechik-Serpent-Camellia-XTS", 12345.0)] {
+            for &threads in threads {
+                let r = rate(speed * threads as f64);
+                rows.push(Speed {
+                    cipher,
+                    label: cipher,
+                    data_unit: 4096,
+                    threads,
+                    kernel: "soft",
+                    encrypt: r,
+                    decrypt: r,
+                    mean: r,
+                });
+            }
+        }
+        Speeds {
+            cpu_model: "A CPU\x1b[31m of the newest and longest kind, at 5.0 GHz, with a tail "
+                .repeat(3),
+            cpus: 64,
+            cpu_features: vec!["avx512vbmi".to_owned(); 20],
+            tier: Tier::Soft,
+            buffer: 1 << 20,
+            rounds: 5,
+            elapsed: Duration::from_secs(20),
+            rows,
+        }
+    }
+
+    #[test]
+    fn long_names_and_fast_machines_fit_eighty_columns() {
+        for threads in [&[1, 64][..], &[1], &[1, 8, 64]] {
+            let speeds = speeds(threads);
+            let interface =
+                Interface { name: "SATA 3".to_owned(), mb_s: 560.0, direction: Direction::Both };
+            let meanings = [meaning(&speeds.rows, interface)];
+            let text = render(&speeds, &meanings, 80);
+            assert!(!text.contains('\x1b'));
+            for line in text.lines() {
+                assert!(textwrap::core::display_width(line) <= 80, "{line}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_fastest_row_comes_first() {
+        let text = rates(&speeds(&[1, 2]), 200);
+        let at = |needle| text.find(needle).unwrap();
+        assert!(at("Kuznyechik") < at("Slow"), "{text}");
+        assert!(text.contains("24,690") && text.contains("40.0"), "{text}");
+    }
+}

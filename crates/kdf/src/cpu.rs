@@ -1,0 +1,145 @@
+//! Instruction-set tiers: what this CPU has, and the `CRYPTBENCH_CPU` mask over it.
+//!
+//! The levels and the mask are those of the cipher crate, which this crate may not depend on. A tier is a
+//! ceiling, not a promise: each kernel asks for the tier *and* the exact features that it needs, and says
+//! its own name (such as `avx512vl-x4`), which is what a record should carry.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::OnceLock;
+
+use thiserror::Error;
+
+/// Environment variable that lowers the tier: "at most this one".
+const VARIABLE: &str = "CRYPTBENCH_CPU";
+
+/// A level of instruction sets, in rising order. Kernels of higher tiers are never used below them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Portable Rust; what the compiler's baseline target allows.
+    Soft,
+    /// 128-bit vectors with crypto instructions: here the SHA extensions, where the CPU has them.
+    Aesni,
+    /// 256-bit integer vectors.
+    Avx2,
+    /// 512-bit vectors (F, BW, DQ, VL), with GFNI and VBMI where the CPU has them.
+    Avx512,
+}
+
+/// The value of `CRYPTBENCH_CPU` names no tier.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{VARIABLE}=`{value}` names no CPU tier (known: soft, aesni, avx2, avx512)")]
+pub struct CpuError {
+    /// The value as found, lossily decoded.
+    pub value: String,
+}
+
+impl Tier {
+    /// Every tier that this crate knows, lowest first.
+    pub const ALL: [Self; 4] = [Self::Soft, Self::Aesni, Self::Avx2, Self::Avx512];
+
+    /// The name, as `CRYPTBENCH_CPU` and the command line spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Soft => "soft",
+            Self::Aesni => "aesni",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// The tiers that this CPU has, lowest first, whatever the environment says.
+    #[must_use]
+    pub fn available() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|tier| tier.is_available()).collect()
+    }
+
+    /// The highest tier that this CPU has and `mask` allows; no mask allows all.
+    ///
+    /// # Errors
+    /// [`CpuError`] if the mask names no tier. A mask above what the CPU has is no error.
+    pub fn at_most(mask: Option<&OsStr>) -> Result<Self, CpuError> {
+        let ceiling = match mask {
+            None => Self::Avx512,
+            Some(value) => value.to_string_lossy().parse()?,
+        };
+        let best = Self::available().into_iter().rfind(|&tier| tier <= ceiling);
+        Ok(best.unwrap_or(Self::Soft))
+    }
+
+    /// Whether a kernel of the tier `needed` may run under this one, on this CPU.
+    pub(crate) fn allows(self, needed: Self) -> bool {
+        self >= needed && needed.is_available()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn is_available(self) -> bool {
+        use std::arch::is_x86_feature_detected as has;
+        match self {
+            Self::Soft => true,
+            Self::Aesni => has!("aes") && has!("pclmulqdq") && has!("sse4.1"),
+            Self::Avx2 => has!("avx2"),
+            Self::Avx512 => {
+                has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl")
+            }
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_available(self) -> bool {
+        self == Self::Soft
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Tier {
+    type Err = CpuError;
+
+    fn from_str(value: &str) -> Result<Self, CpuError> {
+        Self::ALL
+            .into_iter()
+            .find(|tier| tier.as_str() == value)
+            .ok_or_else(|| CpuError { value: value.to_owned() })
+    }
+}
+
+/// The tier of this process: the best that the CPU has and `CRYPTBENCH_CPU` allows, chosen once.
+///
+/// # Errors
+/// [`CpuError`] if the variable is set to something that names no tier.
+pub fn tier() -> Result<Tier, CpuError> {
+    static CHOICE: OnceLock<Result<Tier, CpuError>> = OnceLock::new();
+    CHOICE.get_or_init(|| Tier::at_most(std::env::var_os(VARIABLE).as_deref())).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_is_a_ceiling() {
+        for tier in Tier::available() {
+            assert_eq!(Tier::at_most(Some(tier.as_str().as_ref())), Ok(tier));
+        }
+        for tier in Tier::ALL {
+            assert!(Tier::at_most(Some(tier.as_str().as_ref())).unwrap() <= tier);
+        }
+        assert_eq!(Tier::at_most(None).ok(), Tier::available().pop());
+    }
+
+    #[test]
+    fn an_unknown_mask_is_an_error_that_lists_the_tiers() {
+        for value in ["", "AVX2", "sse2", "avx512 "] {
+            let error = Tier::at_most(Some(value.as_ref())).unwrap_err();
+            assert_eq!(error.value, value);
+            assert!(error.to_string().contains("soft, aesni, avx2, avx512"));
+        }
+    }
+}

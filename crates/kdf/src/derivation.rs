@@ -1,0 +1,91 @@
+//! A function together with its cost: all that is needed to make a header key from a password and a salt.
+
+use crate::argon2::{Argon2Kind, Argon2Params, argon2};
+use crate::effort::Effort;
+use crate::error::KdfError;
+use crate::registry::Prf;
+
+/// A function that derives header keys, as the creator of a volume chooses it.
+#[derive(Debug, Clone, Copy)]
+pub enum Function {
+    /// PBKDF2 with a PRF of the registry.
+    Pbkdf2(&'static Prf),
+    /// Argon2id.
+    Argon2id,
+}
+
+impl Function {
+    /// Name in lists and records: the PRF's, or `argon2id`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pbkdf2(prf) => prf.name,
+            Self::Argon2id => Argon2Kind::Id.as_str(),
+        }
+    }
+}
+
+/// A function with its cost.
+#[derive(Debug, Clone, Copy)]
+pub enum Derivation {
+    /// PBKDF2.
+    Pbkdf2 {
+        /// Its PRF.
+        prf: &'static Prf,
+        /// Iterations, at least 1.
+        iterations: u32,
+    },
+    /// Argon2.
+    Argon2 {
+        /// Its kind.
+        kind: Argon2Kind,
+        /// Its cost.
+        params: Argon2Params,
+    },
+}
+
+impl Derivation {
+    /// Name in lists and records: the PRF's, or Argon2's kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pbkdf2 { prf, .. } => prf.name,
+            Self::Argon2 { kind, .. } => kind.as_str(),
+        }
+    }
+
+    /// Memory that it takes, in KiB; PBKDF2 takes next to none.
+    #[must_use]
+    pub fn memory_kib(&self) -> u32 {
+        match self {
+            Self::Pbkdf2 { .. } => 0,
+            Self::Argon2 { params, .. } => params.memory_kib,
+        }
+    }
+
+    /// What its time is proportional to: iterations of PBKDF2, or KiB times passes of Argon2.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        match self {
+            Self::Pbkdf2 { iterations, .. } => u64::from(*iterations),
+            Self::Argon2 { params, .. } => u64::from(params.memory_kib) * u64::from(params.passes),
+        }
+    }
+
+    /// Fills `out` with the key.
+    ///
+    /// # Errors
+    /// As for [`Prf::pbkdf2`] and [`argon2()`].
+    pub fn derive(
+        &self,
+        password: &[u8],
+        salt: &[u8],
+        out: &mut [u8],
+        effort: Effort<'_>,
+    ) -> Result<(), KdfError> {
+        match *self {
+            Self::Pbkdf2 { prf, iterations } => prf.pbkdf2(password, salt, iterations, out, effort),
+            Self::Argon2 { kind, params } => argon2(kind, password, salt, params, out, effort),
+        }
+    }
+}

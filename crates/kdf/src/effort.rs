@@ -1,0 +1,59 @@
+//! What a key derivation may use of the machine, and when it has to give up.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::cpu::Tier;
+use crate::error::KdfError;
+
+/// Instruction sets, threads and stop flags of a key derivation.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort<'a> {
+    tier: Tier,
+    threads: usize,
+    /// The caller's flag, and one of this crate's own around several derivations.
+    stops: [Option<&'a AtomicBool>; 2],
+}
+
+impl<'a> Effort<'a> {
+    /// At most the instruction sets of `tier` and so many threads; 0 counts as 1.
+    #[must_use]
+    pub fn new(tier: Tier, threads: usize) -> Self {
+        Self { tier, threads: threads.max(1), stops: [None; 2] }
+    }
+
+    /// Once `stop` is true, the derivation ends soon with [`KdfError::Stopped`]: PBKDF2 after about a
+    /// millisecond, Argon2 and scrypt only before they start, which can be seconds.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: &'a AtomicBool) -> Self {
+        self.stops[0] = Some(stop);
+        self
+    }
+
+    /// The highest instruction sets to use.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    /// The most threads to use, at least 1.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The same for one thread of several, which `stop` ends together.
+    pub(crate) fn share(mut self, stop: &'a AtomicBool) -> Self {
+        self.threads = 1;
+        self.stops[1] = Some(stop);
+        self
+    }
+
+    /// # Errors
+    /// [`KdfError::Stopped`] if a flag is set.
+    pub(crate) fn check(&self) -> Result<(), KdfError> {
+        if self.stops.iter().flatten().any(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(KdfError::Stopped);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! Key derivation for volume headers: multi-lane PBKDF2, Argon2, scrypt, and the PIM rules.
+//!
+//! A header key is longer than most hashes' output, so PBKDF2 makes it of several independent blocks: here
+//! they are lanes of one vector. The way in is the registry: [`find`] a [`Prf`] by name; or, for a volume
+//! that does not say what its key costs, [`pim::derivations`] and [`first_fit`].
+//!
+//! ```
+//! use cryptbench_kdf::{Effort, find, tier};
+//!
+//! let mut key = [0; 192];
+//! find("sha-512")?.pbkdf2(b"password", &[7; 64], 1000, &mut key, Effort::new(tier()?, 1))?;
+//! assert_eq!(key[..4], [0xb9, 0x09, 0x18, 0xcd]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod argon2;
+mod cpu;
+mod derivation;
+mod effort;
+mod error;
+mod pbkdf2;
+pub mod pim;
+mod registry;
+mod scrypt;
+mod trial;
+
+pub use crate::argon2::{Argon2Kind, Argon2Params, argon2};
+pub use crate::scrypt::{ScryptParams, scrypt};
+pub use cpu::{CpuError, Tier, tier};
+pub use derivation::{Derivation, Function};
+pub use effort::Effort;
+pub use error::KdfError;
+pub use pbkdf2::Target;
+pub use registry::{Prf, find, prfs};
+pub use trial::first_fit;

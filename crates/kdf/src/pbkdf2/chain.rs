@@ -1,0 +1,250 @@
+//! Hashes whose digest is their chaining value: SHA-1, SHA-2, RIPEMD-160, BLAKE2s, written once over [`Lanes`].
+
+use digest::Digest;
+use zeroize::Zeroize;
+
+use super::lanes::{Lanes, MOST};
+use super::{Blocks, Hash, Kernel, Keys};
+use crate::cpu::Tier;
+
+/// A hash of `N` words of state, whose whole state is the digest.
+pub(crate) trait Chain<const N: usize>: 'static {
+    /// The whole hash, from a crate.
+    type Digest: Digest;
+    /// Its words.
+    type Word: Word;
+    /// Bytes of a message block.
+    const BLOCK: usize;
+
+    /// The state after absorbing one block, given as words.
+    fn absorb(block: &[Self::Word; 16]) -> [Self::Word; N];
+
+    /// The digest of one absorbed block and a message as long as a digest.
+    ///
+    /// # Safety
+    /// As for the methods of `V`.
+    unsafe fn finish<V: Lanes<Word = Self::Word>>(mid: &[V; N], digest: &[V; N]) -> [V; N];
+
+    /// What this CPU has at this tier; see [`Hash::kernels`].
+    fn kernels(tier: Tier) -> Vec<Kernel<Self>>
+    where
+        Self: Hash;
+}
+
+/// A word of a chaining hash, in its byte order.
+pub(crate) trait Word: Copy + Default + Zeroize + Send + Sync + 'static {
+    /// From the bytes of a word, least significant last or first.
+    fn read(bytes: &[u8], big_endian: bool) -> Self;
+    /// To the bytes of a word.
+    fn write(self, bytes: &mut [u8], big_endian: bool);
+}
+
+macro_rules! word {
+    ($word:ty) => {
+        impl Word for $word {
+            fn read(bytes: &[u8], big_endian: bool) -> Self {
+                let mut word = [0; size_of::<$word>()];
+                word.copy_from_slice(bytes);
+                if big_endian { Self::from_be_bytes(word) } else { Self::from_le_bytes(word) }
+            }
+
+            fn write(self, bytes: &mut [u8], big_endian: bool) {
+                let word = if big_endian { self.to_be_bytes() } else { self.to_le_bytes() };
+                bytes.copy_from_slice(&word);
+            }
+        }
+    };
+}
+
+word!(u32);
+word!(u64);
+
+/// Implements [`Hash`] for a [`Chain`].
+macro_rules! hash_of_chain {
+    ($hash:ty, $words:literal, $big_endian:literal) => {
+        impl $crate::pbkdf2::Hash for $hash {
+            type Digest = <Self as Chain<$words>>::Digest;
+            type State = [<Self as Chain<$words>>::Word; $words];
+            type Mid = Self::State;
+            const BLOCK: usize = <Self as Chain<$words>>::BLOCK;
+            const DIGEST: usize = size_of::<Self::State>();
+
+            fn midstate(block: &[u8]) -> Self::Mid {
+                let bytes = size_of::<<Self as Chain<$words>>::Word>();
+                let mut words =
+                    zeroize::Zeroizing::new([<Self as Chain<$words>>::Word::default(); 16]);
+                for (word, bytes) in words.iter_mut().zip(block.chunks_exact(bytes)) {
+                    *word = $crate::pbkdf2::chain::Word::read(bytes, $big_endian);
+                }
+                Self::absorb(&words)
+            }
+
+            fn decode(digest: &[u8]) -> Self::State {
+                let bytes = digest.len() / $words;
+                std::array::from_fn(|i| {
+                    $crate::pbkdf2::chain::Word::read(&digest[i * bytes..][..bytes], $big_endian)
+                })
+            }
+
+            fn encode(state: &Self::State, digest: &mut [u8]) {
+                let bytes = digest.len() / $words;
+                for (word, bytes) in state.iter().zip(digest.chunks_exact_mut(bytes)) {
+                    $crate::pbkdf2::chain::Word::write(*word, bytes, $big_endian);
+                }
+            }
+
+            fn kernels(tier: $crate::cpu::Tier) -> Vec<$crate::pbkdf2::Kernel<Self>> {
+                <Self as Chain<$words>>::kernels(tier)
+            }
+        }
+    };
+}
+pub(super) use hash_of_chain;
+
+/// The iterations, over any vector. Lanes without a block repeat the first.
+///
+/// # Safety
+/// As for the methods of `V`; it must be inlined into a function that enables the instruction set.
+#[inline(always)]
+unsafe fn iterate<H, V, const N: usize>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32)
+where
+    H: Chain<N, Word = V::Word> + Hash<State = [V::Word; N], Mid = [V::Word; N]>,
+    V: Lanes,
+{
+    let Blocks { last: lasts, sum: sums } = blocks;
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        // Inner and outer hash take turns in one loop body: written out twice, the larger hashes would
+        // outgrow the caches for instructions.
+        let mids = [broadcast::<V, N>(&keys.inner), broadcast::<V, N>(&keys.outer)];
+        let mut last = gather::<V, N>(lasts);
+        let mut sum = gather::<V, N>(sums);
+        for turn in 0..2 * u64::from(iterations) {
+            let is_outer = turn % 2 == 1;
+            last = H::finish::<V>(&mids[usize::from(is_outer)], &last);
+            if is_outer {
+                for i in 0..N {
+                    sum[i] = sum[i].xor(last[i]);
+                }
+            }
+        }
+        scatter(&last, lasts);
+        scatter(&sum, sums);
+    }
+}
+
+#[inline(always)]
+unsafe fn broadcast<V: Lanes, const N: usize>(state: &[V::Word; N]) -> [V; N] {
+    // SAFETY: as for `iterate`.
+    state.map(|word| unsafe { V::splat(word) })
+}
+
+#[inline(always)]
+unsafe fn gather<V: Lanes, const N: usize>(states: &[[V::Word; N]]) -> [V; N] {
+    debug_assert!(states.len() <= V::LANES);
+    let mut lanes = [V::Word::default(); MOST];
+    std::array::from_fn(|word| {
+        for (lane, state) in states.iter().enumerate() {
+            lanes[lane] = state[word];
+        }
+        // SAFETY: as for `iterate`.
+        unsafe { V::load(&lanes) }
+    })
+}
+
+#[inline(always)]
+unsafe fn scatter<V: Lanes, const N: usize>(vectors: &[V; N], states: &mut [[V::Word; N]]) {
+    let mut lanes = [V::Word::default(); MOST];
+    for (word, vector) in vectors.iter().enumerate() {
+        // SAFETY: as for `iterate`.
+        unsafe { vector.store(&mut lanes) };
+        for (lane, state) in states.iter_mut().enumerate() {
+            state[word] = lanes[lane];
+        }
+    }
+}
+
+/// A function of the type of [`Kernel`]'s `run`, for one vector under its instruction set.
+macro_rules! kernel {
+    ($name:ident, $vector:ty $(, $features:literal)?) => {
+        /// # Safety
+        /// The CPU must have the instruction set of the vector.
+        $(#[target_feature(enable = $features)])?
+        pub(super) unsafe fn $name<H, const N: usize>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32)
+        where
+            H: Chain<N, Word = <$vector as Lanes>::Word>
+                + Hash<State = [<$vector as Lanes>::Word; N], Mid = [<$vector as Lanes>::Word; N]>,
+        {
+            // SAFETY: this function enables the vector's instruction set; the CPU has it, says the caller.
+            unsafe { iterate::<H, $vector, N>(keys, blocks, iterations) }
+        }
+    };
+}
+
+kernel!(one_32, u32);
+kernel!(one_64, u64);
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86 {
+    //! The vectors of x86 under their instruction sets.
+
+    use super::super::lanes::x86::{Avx2x4, Avx2x8, Avx512Wide, Avx512x4, Avx512x8, Avx512x16};
+    use super::*;
+
+    kernel!(avx2_x8, Avx2x8, "avx2");
+    kernel!(avx2_x4, Avx2x4, "avx2");
+    kernel!(avx512_x8, Avx512x8, "avx512f,avx512bw,avx512dq,avx512vl");
+    kernel!(avx512_x4, Avx512x4, "avx512f,avx512bw,avx512dq,avx512vl");
+    kernel!(avx512_x16, Avx512x16, "avx512f,avx512bw,avx512dq,avx512vl");
+    kernel!(avx512_wide, Avx512Wide, "avx512f,avx512bw,avx512dq,avx512vl");
+}
+
+/// Cost of an iteration on each vector of a hash; see [`Kernel::cost`].
+pub(super) struct Costs {
+    pub(super) one: u32,
+    pub(super) avx2: u32,
+    pub(super) avx512vl: u32,
+    pub(super) avx512: u32,
+}
+
+/// The kernels over [`Lanes`] for a hash of 32-bit words.
+pub(super) fn kernels_32<H, const N: usize>(tier: Tier, costs: &Costs) -> Vec<Kernel<H>>
+where
+    H: Chain<N, Word = u32> + Hash<State = [u32; N], Mid = [u32; N]>,
+{
+    let mut kernels = vec![Kernel { name: "soft", lanes: 1, cost: costs.one, run: one_32::<H, N> }];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if tier.allows(Tier::Avx512) {
+            let run = x86::avx512_x8::<H, N>;
+            kernels.push(Kernel { name: "avx512vl-x8", lanes: 8, cost: costs.avx512vl, run });
+            let run = x86::avx512_x16::<H, N>;
+            kernels.push(Kernel { name: "avx512-x16", lanes: 16, cost: costs.avx512, run });
+        } else if tier.allows(Tier::Avx2) {
+            let run = x86::avx2_x8::<H, N>;
+            kernels.push(Kernel { name: "avx2-x8", lanes: 8, cost: costs.avx2, run });
+        }
+    }
+    kernels
+}
+
+/// The kernels over [`Lanes`] for a hash of 64-bit words.
+pub(super) fn kernels_64<H, const N: usize>(tier: Tier, costs: &Costs) -> Vec<Kernel<H>>
+where
+    H: Chain<N, Word = u64> + Hash<State = [u64; N], Mid = [u64; N]>,
+{
+    let mut kernels = vec![Kernel { name: "soft", lanes: 1, cost: costs.one, run: one_64::<H, N> }];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if tier.allows(Tier::Avx512) {
+            let run = x86::avx512_x4::<H, N>;
+            kernels.push(Kernel { name: "avx512vl-x4", lanes: 4, cost: costs.avx512vl, run });
+            let run = x86::avx512_wide::<H, N>;
+            kernels.push(Kernel { name: "avx512-x8", lanes: 8, cost: costs.avx512, run });
+        } else if tier.allows(Tier::Avx2) {
+            let run = x86::avx2_x4::<H, N>;
+            kernels.push(Kernel { name: "avx2-x4", lanes: 4, cost: costs.avx2, run });
+        }
+    }
+    kernels
+}

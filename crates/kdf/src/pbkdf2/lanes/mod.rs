@@ -1,0 +1,113 @@
+//! Words side by side: what a hash's compression function asks of an instruction set, and one word alone.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86;
+
+/// The most words that any vector holds.
+pub(super) const MOST: usize = 16;
+
+/// Equal words of as many independent hashes as the vector has lanes.
+///
+/// Rotation and shift counts are ordinary arguments, but every caller passes a constant that is folded
+/// into the instruction once all is inlined.
+///
+/// # Safety
+/// Every method may use the whole instruction set of the implementing type. It must be called only
+/// inside a function that enables that set by `target_feature`, after the CPU was found to have it.
+pub(crate) trait Lanes: Copy {
+    /// What a lane holds.
+    type Word: Copy + Default;
+    /// Lanes in the vector, at most [`MOST`].
+    const LANES: usize;
+
+    /// `word` in every lane.
+    unsafe fn splat(word: Self::Word) -> Self;
+    /// Lane `i` from `words[i]`.
+    unsafe fn load(words: &[Self::Word; MOST]) -> Self;
+    /// Lane `i` to `words[i]`.
+    unsafe fn store(self, words: &mut [Self::Word; MOST]);
+
+    /// x + y, without carry out of the lane.
+    unsafe fn add(self, y: Self) -> Self;
+    /// x ^ y.
+    unsafe fn xor(self, y: Self) -> Self;
+    /// x ^ y ^ z.
+    unsafe fn xor3(self, y: Self, z: Self) -> Self;
+    /// Rotation to the right by `count` bits.
+    unsafe fn ror(self, count: u32) -> Self;
+    /// Logical shift to the right by `count` bits.
+    unsafe fn shr(self, count: u32) -> Self;
+    /// y where self has ones, else z.
+    unsafe fn choose(self, y: Self, z: Self) -> Self;
+    /// What at least two of three say.
+    unsafe fn majority(self, y: Self, z: Self) -> Self;
+    /// (x | !y) ^ z.
+    unsafe fn or_not_xor(self, y: Self, z: Self) -> Self;
+
+    /// The vector itself, as a value of which the compiler knows nothing: it reorders sums, and would add
+    /// what comes late first, though the whole round waits for it.
+    unsafe fn pin(self) -> Self;
+}
+
+/// One word alone, in portable Rust.
+macro_rules! scalar {
+    ($word:ty) => {
+        impl Lanes for $word {
+            type Word = $word;
+            const LANES: usize = 1;
+
+            #[inline(always)]
+            unsafe fn splat(word: $word) -> Self {
+                word
+            }
+            #[inline(always)]
+            unsafe fn load(words: &[$word; MOST]) -> Self {
+                words[0]
+            }
+            #[inline(always)]
+            unsafe fn store(self, words: &mut [$word; MOST]) {
+                words[0] = self;
+            }
+            #[inline(always)]
+            unsafe fn add(self, y: Self) -> Self {
+                self.wrapping_add(y)
+            }
+            #[inline(always)]
+            unsafe fn xor(self, y: Self) -> Self {
+                self ^ y
+            }
+            #[inline(always)]
+            unsafe fn xor3(self, y: Self, z: Self) -> Self {
+                self ^ y ^ z
+            }
+            #[inline(always)]
+            unsafe fn ror(self, count: u32) -> Self {
+                self.rotate_right(count)
+            }
+            #[inline(always)]
+            unsafe fn shr(self, count: u32) -> Self {
+                self >> count
+            }
+            #[inline(always)]
+            unsafe fn choose(self, y: Self, z: Self) -> Self {
+                z ^ (self & (y ^ z))
+            }
+            #[inline(always)]
+            unsafe fn majority(self, y: Self, z: Self) -> Self {
+                // y ^ z is the next round's x ^ y, which the compiler then has already.
+                ((self ^ y) & (y ^ z)) ^ y
+            }
+            #[inline(always)]
+            unsafe fn or_not_xor(self, y: Self, z: Self) -> Self {
+                (self | !y) ^ z
+            }
+            #[inline(always)]
+            unsafe fn pin(self) -> Self {
+                self
+            }
+        }
+    };
+}
+
+scalar!(u32);
+scalar!(u64);

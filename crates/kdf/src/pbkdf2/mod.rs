@@ -1,0 +1,315 @@
+//! PBKDF2 with HMAC (RFC 8018, section 5.2): all output blocks of all salts as lanes of one job.
+//!
+//! HMAC's inner and outer key blocks are absorbed once; from the second iteration on the message is the
+//! previous output, so an iteration is two short hashes from known midstates and nothing else. The first
+//! iteration, whose message is the salt, uses the hash crate as it is.
+
+pub(crate) mod blake2s;
+mod chain;
+mod lanes;
+mod plan;
+pub(crate) mod ripemd160;
+pub(crate) mod sha1;
+pub(crate) mod sha256;
+pub(crate) mod sha512;
+pub(crate) mod streebog;
+pub(crate) mod whirlpool;
+mod wide;
+
+use std::thread;
+
+use digest::Digest;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::cpu::Tier;
+use crate::effort::Effort;
+use crate::error::KdfError;
+use plan::Group;
+
+/// A stop flag is looked at after so many iterations: about a millisecond with most kernels.
+const CHUNK: u32 = 1024;
+
+/// One key to derive: its salt, and where it goes.
+#[derive(Debug)]
+pub struct Target<'a> {
+    /// The salt, of any length.
+    pub salt: &'a [u8],
+    /// The derived key.
+    pub out: &'a mut [u8],
+}
+
+/// A hash under HMAC, as PBKDF2 needs it.
+pub(crate) trait Hash: Sized + 'static {
+    /// The whole hash, from a crate.
+    type Digest: Digest;
+    /// A digest, in the form in which the kernels hold it.
+    type State: Copy + Default + Zeroize + Send + Sync;
+    /// The state after one absorbed block.
+    type Mid: Copy + Zeroize + Send + Sync;
+    /// Bytes of a message block, at most [`MOST_BLOCK`].
+    const BLOCK: usize;
+    /// Bytes of a digest, at most [`MOST_DIGEST`].
+    const DIGEST: usize;
+
+    /// The state after absorbing one block of [`Hash::BLOCK`] bytes.
+    fn midstate(block: &[u8]) -> Self::Mid;
+    /// A digest of [`Hash::DIGEST`] bytes as a state.
+    fn decode(digest: &[u8]) -> Self::State;
+    /// A state as a digest of [`Hash::DIGEST`] bytes.
+    fn encode(state: &Self::State, digest: &mut [u8]);
+    /// What this CPU has at this tier. The first takes any number of blocks from 1.
+    fn kernels(tier: Tier) -> Vec<Kernel<Self>>;
+}
+
+/// Longest message block among the hashes, bytes.
+const MOST_BLOCK: usize = 128;
+/// Longest digest among the hashes, bytes.
+const MOST_DIGEST: usize = 64;
+
+/// HMAC's key, absorbed.
+pub(crate) struct Keys<H: Hash> {
+    inner: H::Mid,
+    outer: H::Mid,
+}
+
+impl<H: Hash> Drop for Keys<H> {
+    fn drop(&mut self) {
+        self.inner.zeroize();
+        self.outer.zeroize();
+    }
+}
+
+impl<H: Hash> ZeroizeOnDrop for Keys<H> {}
+
+/// Output blocks in the making: the last HMAC output of each, and the XOR of all of them.
+pub(crate) struct Blocks<'a, H: Hash> {
+    last: &'a mut [H::State],
+    sum: &'a mut [H::State],
+}
+
+/// A way to iterate some blocks at once.
+pub(crate) struct Kernel<H: Hash> {
+    /// Name for records, such as `avx512vl-x4`.
+    pub(crate) name: &'static str,
+    /// Blocks that it takes at most.
+    pub(crate) lanes: usize,
+    /// Time of an iteration however many lanes are used: nanoseconds on a Sapphire Rapids Xeon at 2.7 GHz.
+    /// Only the ratios between the kernels of one hash matter.
+    pub(crate) cost: u32,
+    /// Does so many iterations on 1 to `lanes` blocks. It may be called only if the CPU has the
+    /// instruction set, which [`Hash::kernels`] has asked for.
+    run: unsafe fn(&Keys<H>, Blocks<'_, H>, u32),
+}
+
+/// Derives every target's key from one password.
+///
+/// # Errors
+/// [`KdfError::NoIterations`], [`KdfError::TooLong`], [`KdfError::Stopped`]. The targets are then
+/// unchanged.
+pub(crate) fn derive<H: Hash>(
+    password: &[u8],
+    iterations: u32,
+    targets: &mut [Target<'_>],
+    effort: Effort<'_>,
+) -> Result<(), KdfError> {
+    if iterations == 0 {
+        return Err(KdfError::NoIterations);
+    }
+    if let Some(target) =
+        targets.iter().find(|target| target.out.len().div_ceil(H::DIGEST) > u32::MAX as usize)
+    {
+        return Err(KdfError::TooLong { bytes: target.out.len() });
+    }
+    effort.check()?;
+    let pads = Pads::new::<H>(password);
+    let keys = Keys::<H> {
+        inner: H::midstate(&pads.inner[..H::BLOCK]),
+        outer: H::midstate(&pads.outer[..H::BLOCK]),
+    };
+
+    let mut last = Zeroizing::new(Vec::new());
+    for target in targets.iter() {
+        for block in 1..=target.out.len().div_ceil(H::DIGEST) {
+            last.push(pads.first::<H>(target.salt, block as u32));
+        }
+    }
+    let mut sum = Zeroizing::new(last.to_vec());
+    iterate(&keys, &mut last, &mut sum, iterations - 1, effort)?;
+
+    let mut sums = sum.iter();
+    let mut digest = Zeroizing::new([0; MOST_DIGEST]);
+    for target in targets {
+        for (part, state) in target.out.chunks_mut(H::DIGEST).zip(&mut sums) {
+            H::encode(state, &mut digest[..H::DIGEST]);
+            part.copy_from_slice(&digest[..part.len()]);
+        }
+    }
+    Ok(())
+}
+
+/// The kernels that [`derive`] uses for so many blocks, as `name` or `name+name`, for records.
+pub(crate) fn kernel_names<H: Hash>(blocks: usize, effort: Effort<'_>) -> String {
+    let kernels = H::kernels(effort.tier());
+    let mut names: Vec<&str> = plan::groups(&kernels, blocks, effort.threads())
+        .iter()
+        .flatten()
+        .map(|group| kernels[group.kernel].name)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join("+")
+}
+
+fn iterate<H: Hash>(
+    keys: &Keys<H>,
+    mut last: &mut [H::State],
+    mut sum: &mut [H::State],
+    iterations: u32,
+    effort: Effort<'_>,
+) -> Result<(), KdfError> {
+    let kernels = H::kernels(effort.tier());
+    let shares = plan::groups(&kernels, last.len(), effort.threads());
+    thread::scope(|scope| {
+        let mut running = Vec::new();
+        let mut first = Ok(());
+        for (index, share) in shares.iter().enumerate() {
+            let blocks: usize = share.iter().map(|group| group.blocks).sum();
+            let (share_last, share_sum);
+            (share_last, last) = std::mem::take(&mut last).split_at_mut(blocks);
+            (share_sum, sum) = std::mem::take(&mut sum).split_at_mut(blocks);
+            let kernels = &kernels;
+            let mut work = move || {
+                iterate_share(keys, kernels, share, share_last, share_sum, iterations, effort)
+            };
+            // The last share is this thread's own; if no thread can be had, the others are too.
+            if index + 1 == shares.len() {
+                first = work();
+            } else {
+                running.push(scope.spawn(work));
+            }
+        }
+        for thread in running {
+            match thread.join() {
+                Ok(result) => result?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        first
+    })
+}
+
+fn iterate_share<H: Hash>(
+    keys: &Keys<H>,
+    kernels: &[Kernel<H>],
+    share: &[Group],
+    mut last: &mut [H::State],
+    mut sum: &mut [H::State],
+    iterations: u32,
+    effort: Effort<'_>,
+) -> Result<(), KdfError> {
+    for group in share {
+        let (group_last, group_sum);
+        (group_last, last) = std::mem::take(&mut last).split_at_mut(group.blocks);
+        (group_sum, sum) = std::mem::take(&mut sum).split_at_mut(group.blocks);
+        let mut left = iterations;
+        while left > 0 {
+            effort.check()?;
+            let now = left.min(CHUNK);
+            let blocks = Blocks { last: &mut *group_last, sum: &mut *group_sum };
+            // SAFETY: the kernel comes from `Hash::kernels`, which lists those that this CPU can run.
+            unsafe { (kernels[group.kernel].run)(keys, blocks, now) };
+            left -= now;
+        }
+    }
+    Ok(())
+}
+
+/// HMAC's key blocks (RFC 2104, section 2), the first [`Hash::BLOCK`] bytes of each.
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Pads {
+    inner: [u8; MOST_BLOCK],
+    outer: [u8; MOST_BLOCK],
+}
+
+impl Pads {
+    fn new<H: Hash>(password: &[u8]) -> Self {
+        let mut key = Zeroizing::new([0; MOST_BLOCK]);
+        if password.len() <= H::BLOCK {
+            key[..password.len()].copy_from_slice(password);
+        } else {
+            let mut digest = H::Digest::digest(password);
+            key[..H::DIGEST].copy_from_slice(&digest);
+            digest.as_mut_slice().zeroize();
+        }
+        Self { inner: key.map(|byte| byte ^ 0x36), outer: key.map(|byte| byte ^ 0x5c) }
+    }
+
+    /// The first HMAC output of a block of the derived key.
+    fn first<H: Hash>(&self, salt: &[u8], block: u32) -> H::State {
+        let mut inner = H::Digest::new()
+            .chain_update(&self.inner[..H::BLOCK])
+            .chain_update(salt)
+            .chain_update(block.to_be_bytes())
+            .finalize();
+        let mut outer =
+            H::Digest::new().chain_update(&self.outer[..H::BLOCK]).chain_update(&inner).finalize();
+        let state = H::decode(&outer);
+        inner.as_mut_slice().zeroize();
+        outer.as_mut_slice().zeroize();
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Prints what [`Kernel::cost`] should be, times a constant; nothing is asserted of it.
+    #[test]
+    #[ignore = "a measurement: run it alone, in release mode, on an idle machine"]
+    fn costs_of_the_kernels() {
+        fn each<H: Hash>(name: &str) {
+            let keys = Keys::<H> {
+                inner: H::midstate(&[1; MOST_BLOCK][..H::BLOCK]),
+                outer: H::midstate(&[2; MOST_BLOCK][..H::BLOCK]),
+            };
+            let mut kernels = Vec::new();
+            for tier in Tier::available() {
+                for kernel in H::kernels(tier) {
+                    if kernels.iter().all(|(known, _): &(Kernel<H>, f64)| known.name != kernel.name)
+                    {
+                        kernels.push((kernel, f64::INFINITY));
+                    }
+                }
+            }
+            // In turns, so that what else the machine does strikes all of them.
+            for _ in 0..300 {
+                for (kernel, least) in &mut kernels {
+                    let mut last = vec![H::State::default(); kernel.lanes];
+                    let mut sum = last.clone();
+                    let start = Instant::now();
+                    let blocks = Blocks { last: &mut last, sum: &mut sum };
+                    // SAFETY: `Hash::kernels` lists what this CPU can run.
+                    unsafe { (kernel.run)(&keys, blocks, 250) };
+                    *least = least.min(start.elapsed().as_secs_f64() * 4e6);
+                }
+            }
+            for (kernel, least) in kernels {
+                let each = least / kernel.lanes as f64;
+                eprintln!(
+                    "{name} {} {least:.0} ns, {each:.0} a block (cost {})",
+                    kernel.name, kernel.cost
+                );
+            }
+        }
+        each::<sha512::Sha512>("sha-512");
+        each::<sha256::Sha256>("sha-256");
+        each::<blake2s::Blake2s>("blake2s-256");
+        each::<whirlpool::Whirlpool>("whirlpool");
+        each::<streebog::Streebog>("streebog-512");
+        each::<ripemd160::Ripemd160>("ripemd-160");
+        each::<sha1::Sha1>("sha-1");
+    }
+}

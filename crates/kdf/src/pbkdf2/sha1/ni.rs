@@ -1,0 +1,113 @@
+//! SHA-1 with the SHA extensions, some independent streams; see the SHA-256 kernel for the encodings.
+
+use std::arch::is_x86_feature_detected as has;
+use std::arch::x86_64::*;
+
+use super::{LENGTH, Sha1};
+use crate::cpu::Tier;
+use crate::pbkdf2::{Blocks, Kernel, Keys};
+
+/// Kernels for 1 to 4 streams.
+pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha1>> {
+    if !(tier.allows(Tier::Aesni) && has!("sha") && has!("sse4.1") && has!("ssse3")) {
+        return Vec::new();
+    }
+    vec![
+        Kernel { name: "sha-ni-x1", lanes: 1, cost: 107, run: iterate::<1> },
+        Kernel { name: "sha-ni-x2", lanes: 2, cost: 164, run: iterate::<2> },
+        Kernel { name: "sha-ni-x3", lanes: 3, cost: 259, run: iterate::<3> },
+        Kernel { name: "sha-ni-x4", lanes: 4, cost: 362, run: iterate::<4> },
+    ]
+}
+
+/// A state or digest: words a to d with a in the highest place, and e in the highest place of the second.
+#[derive(Clone, Copy)]
+struct State {
+    abcd: __m128i,
+    e: __m128i,
+}
+
+/// # Safety
+/// The CPU must have SSE4.1, SSSE3 and the SHA extensions.
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+unsafe fn iterate<const L: usize>(keys: &Keys<Sha1>, blocks: Blocks<'_, Sha1>, iterations: u32) {
+    let inner = load(&keys.inner);
+    let outer = load(&keys.outer);
+    // Streams without a block repeat the first.
+    let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
+    let mut last: [State; L] = std::array::from_fn(|i| load(&blocks.last[stream(i)]));
+    let mut sum: [State; L] = std::array::from_fn(|i| load(&blocks.sum[stream(i)]));
+    for _ in 0..iterations {
+        last = finish(outer, finish(inner, last));
+        for i in 0..L {
+            sum[i].abcd = _mm_xor_si128(sum[i].abcd, last[i].abcd);
+            sum[i].e = _mm_xor_si128(sum[i].e, last[i].e);
+        }
+    }
+    for (i, (to_last, to_sum)) in blocks.last.iter_mut().zip(blocks.sum).enumerate() {
+        store(last[i], to_last);
+        store(sum[i], to_sum);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn load(&[a, b, c, d, e]: &[u32; 5]) -> State {
+    State {
+        abcd: _mm_set_epi32(a as i32, b as i32, c as i32, d as i32),
+        e: _mm_set_epi32(e as i32, 0, 0, 0),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn store(state: State, words: &mut [u32; 5]) {
+    let word = |word: i32| word as u32;
+    *words = [
+        word(_mm_extract_epi32::<3>(state.abcd)),
+        word(_mm_extract_epi32::<2>(state.abcd)),
+        word(_mm_extract_epi32::<1>(state.abcd)),
+        word(_mm_extract_epi32::<0>(state.abcd)),
+        word(_mm_extract_epi32::<3>(state.e)),
+    ];
+}
+
+/// The digests of one absorbed block and a message as long as a digest.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
+    let zero = _mm_setzero_si128();
+    let one = _mm_set_epi32(0, i32::MIN, 0, 0);
+    let length = _mm_set_epi32(0, 0, 0, LENGTH as i32);
+    let mut abcd = [mid.abcd; L];
+    // What e becomes comes from the a of four steps before: all of it is kept.
+    let mut before = [mid.e; L];
+    let mut w: [[__m128i; 4]; L] =
+        message.map(|digest| [digest.abcd, _mm_or_si128(digest.e, one), zero, length]);
+    macro_rules! rounds {
+        ($($group:literal)+) => { $(
+            for i in 0..L {
+                if $group >= 4 {
+                    let [w0, w1, w2, w3] = [0, 1, 2, 3].map(|back| w[i][($group + back) % 4]);
+                    let sum = _mm_xor_si128(_mm_sha1msg1_epu32(w0, w1), w2);
+                    w[i][$group % 4] = _mm_sha1msg2_epu32(sum, w3);
+                }
+                let word = w[i][$group % 4];
+                let e = if $group == 0 {
+                    _mm_add_epi32(before[i], word)
+                } else {
+                    _mm_sha1nexte_epu32(before[i], word)
+                };
+                before[i] = abcd[i];
+                abcd[i] = _mm_sha1rnds4_epu32::<{ $group / 5 }>(abcd[i], e);
+            }
+        )+ };
+    }
+    rounds!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);
+    let top = _mm_set_epi32(-1, 0, 0, 0);
+    std::array::from_fn(|i| State {
+        abcd: _mm_add_epi32(abcd[i], mid.abcd),
+        // Only the highest word is e: the others would disturb the message.
+        e: _mm_and_si128(_mm_sha1nexte_epu32(before[i], mid.e), top),
+    })
+}

@@ -1,0 +1,129 @@
+//! SHA-256 with the SHA extensions: some independent streams, since one alone waits for its own rounds.
+//!
+//! No vector here is wider than 128 bits: the extensions have only legacy SSE encodings, which are slow
+//! while upper halves of wider registers are in use. The compiler clears those before it calls this.
+
+use std::arch::is_x86_feature_detected as has;
+use std::arch::x86_64::*;
+
+use super::{ROUNDS, Sha256};
+use crate::cpu::Tier;
+use crate::pbkdf2::{Blocks, Kernel, Keys};
+
+/// Kernels for 1 to 4 streams.
+pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
+    if !(tier.allows(Tier::Aesni) && has!("sha") && has!("sse4.1") && has!("ssse3")) {
+        return Vec::new();
+    }
+    vec![
+        Kernel { name: "sha-ni-x1", lanes: 1, cost: 106, run: iterate::<1> },
+        Kernel { name: "sha-ni-x2", lanes: 2, cost: 166, run: iterate::<2> },
+        Kernel { name: "sha-ni-x3", lanes: 3, cost: 241, run: iterate::<3> },
+        Kernel { name: "sha-ni-x4", lanes: 4, cost: 321, run: iterate::<4> },
+    ]
+}
+
+/// A state of the instructions: words a, b, e, f and c, d, g, h, the first in the highest place.
+#[derive(Clone, Copy)]
+struct State {
+    abef: __m128i,
+    cdgh: __m128i,
+}
+
+/// # Safety
+/// The CPU must have SSE4.1, SSSE3 and the SHA extensions.
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+unsafe fn iterate<const L: usize>(
+    keys: &Keys<Sha256>,
+    blocks: Blocks<'_, Sha256>,
+    iterations: u32,
+) {
+    let inner = pack(split(&keys.inner));
+    let outer = pack(split(&keys.outer));
+    // Streams without a block repeat the first.
+    let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
+    let mut last: [[__m128i; 2]; L] = std::array::from_fn(|i| split(&blocks.last[stream(i)]));
+    let mut sum: [[__m128i; 2]; L] = std::array::from_fn(|i| split(&blocks.sum[stream(i)]));
+    for _ in 0..iterations {
+        last = finish(outer, finish(inner, last));
+        for i in 0..L {
+            sum[i] = [_mm_xor_si128(sum[i][0], last[i][0]), _mm_xor_si128(sum[i][1], last[i][1])];
+        }
+    }
+    for (i, (to_last, to_sum)) in blocks.last.iter_mut().zip(blocks.sum).enumerate() {
+        join(last[i], to_last);
+        join(sum[i], to_sum);
+    }
+}
+
+/// Two vectors of a digest, word a lowest.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn split(words: &[u32; 8]) -> [__m128i; 2] {
+    // SAFETY: eight words are two unaligned vectors.
+    unsafe {
+        [_mm_loadu_si128(words.as_ptr().cast()), _mm_loadu_si128(words.as_ptr().add(4).cast())]
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn join(vectors: [__m128i; 2], words: &mut [u32; 8]) {
+    // SAFETY: eight words are two unaligned vectors.
+    unsafe {
+        _mm_storeu_si128(words.as_mut_ptr().cast(), vectors[0]);
+        _mm_storeu_si128(words.as_mut_ptr().add(4).cast(), vectors[1]);
+    }
+}
+
+/// From a digest's order to the instructions'.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn pack([abcd, efgh]: [__m128i; 2]) -> State {
+    let cdab = _mm_shuffle_epi32::<0xb1>(abcd);
+    let hgfe = _mm_shuffle_epi32::<0x1b>(efgh);
+    State { abef: _mm_alignr_epi8::<8>(cdab, hgfe), cdgh: _mm_blend_epi16::<0xf0>(hgfe, cdab) }
+}
+
+/// From the instructions' order to a digest's.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn unpack(state: State) -> [__m128i; 2] {
+    let feba = _mm_shuffle_epi32::<0x1b>(state.abef);
+    let dchg = _mm_shuffle_epi32::<0xb1>(state.cdgh);
+    [_mm_blend_epi16::<0xf0>(feba, dchg), _mm_alignr_epi8::<8>(dchg, feba)]
+}
+
+/// The digests of one absorbed block and a message as long as a digest.
+#[inline]
+#[target_feature(enable = "sha,sse4.1,ssse3")]
+fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 2]; L] {
+    let one = _mm_setr_epi32(i32::MIN, 0, 0, 0);
+    let length = _mm_setr_epi32(0, 0, 0, (64 + 32) * 8);
+    let mut state = [mid; L];
+    let mut w: [[__m128i; 4]; L] = message.map(|[low, high]| [low, high, one, length]);
+    macro_rules! rounds {
+        ($($group:literal)+) => { $(
+            // SAFETY: there are 16 groups of four constants.
+            let constants = unsafe { _mm_loadu_si128(ROUNDS.as_ptr().add(4 * $group).cast()) };
+            for i in 0..L {
+                if $group >= 4 {
+                    let [w0, w1, w2, w3] = [0, 1, 2, 3].map(|back| w[i][($group + back) % 4]);
+                    // Where both are padding, w0 with the sigma of the next word is w0 itself.
+                    let start = if $group == 6 { one } else { _mm_sha256msg1_epu32(w0, w1) };
+                    let sum = _mm_add_epi32(start, _mm_alignr_epi8::<4>(w3, w2));
+                    w[i][$group % 4] = _mm_sha256msg2_epu32(sum, w3);
+                }
+                let sum = _mm_add_epi32(w[i][$group % 4], constants);
+                let State { abef, cdgh } = state[i];
+                let cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+                let abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32::<0x0e>(sum));
+                state[i] = State { abef, cdgh };
+            }
+        )+ };
+    }
+    rounds!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    state.map(|State { abef, cdgh }| {
+        unpack(State { abef: _mm_add_epi32(abef, mid.abef), cdgh: _mm_add_epi32(cdgh, mid.cdgh) })
+    })
+}

@@ -1,0 +1,130 @@
+//! Streebog-512 (GOST R 34.11-2012, RFC 6986).
+
+mod constants;
+#[cfg(target_arch = "x86_64")]
+mod gfni;
+
+use zeroize::Zeroize;
+
+use super::wide::{self, State, Wide};
+use super::{Hash, Kernel};
+use crate::cpu::Tier;
+use constants::{PI, ROUNDS, ROWS};
+
+/// Streebog-512 as a PRF's hash.
+pub(crate) enum Streebog {}
+
+/// The state after one absorbed block.
+#[derive(Clone, Copy, Zeroize)]
+pub(crate) struct Mid {
+    /// The chaining value.
+    h: State,
+    /// The sum of the message blocks, modulo 2^512.
+    sigma: State,
+}
+
+/// Substitution and linear transformation of a byte in each place of its word.
+static TABLES: [[u64; 256]; 8] = {
+    let mut tables = [[0; 256]; 8];
+    let mut place = 0;
+    while place < 8 {
+        let mut x = 0;
+        while x < 256 {
+            let mut bit = 0;
+            while bit < 8 {
+                if PI[x] >> bit & 1 != 0 {
+                    tables[place][x] ^= ROWS[8 * place + bit];
+                }
+                bit += 1;
+            }
+            x += 1;
+        }
+        place += 1;
+    }
+    tables
+};
+
+/// Bits hashed after HMAC's key block, and after the digest too, as a 512-bit number.
+const LENGTHS: [State; 2] = [[512, 0, 0, 0, 0, 0, 0, 0], [1024, 0, 0, 0, 0, 0, 0, 0]];
+/// The padding of an empty last block.
+const PADDING: State = [1, 0, 0, 0, 0, 0, 0, 0];
+const ZERO: State = [0; 8];
+
+impl Hash for Streebog {
+    type Digest = streebog::Streebog512;
+    type State = State;
+    type Mid = Mid;
+    const BLOCK: usize = 64;
+    const DIGEST: usize = 64;
+
+    fn midstate(block: &[u8]) -> Mid {
+        let block = wide::decode(block);
+        Mid { h: compress(&ZERO, &ZERO, &block), sigma: block }
+    }
+
+    fn decode(digest: &[u8]) -> State {
+        wide::decode(digest)
+    }
+
+    fn encode(state: &State, digest: &mut [u8]) {
+        wide::encode(state, digest);
+    }
+
+    fn kernels(tier: Tier) -> Vec<Kernel<Self>> {
+        let soft = Kernel { name: "soft", lanes: 1, cost: 3552, run: wide::iterate::<Self> };
+        #[cfg(target_arch = "x86_64")]
+        if wide::gfni::is_there(tier) {
+            return gfni::kernels();
+        }
+        let _ = tier;
+        vec![soft]
+    }
+}
+
+impl Wide for Streebog {
+    fn finish(mid: &Mid, digest: &State) -> State {
+        let mut h = compress(&mid.h, &LENGTHS[0], digest);
+        h = compress(&h, &LENGTHS[1], &PADDING);
+        h = compress(&h, &ZERO, &LENGTHS[1]);
+        compress(&h, &ZERO, &sigma(mid, digest))
+    }
+}
+
+/// The sum of all blocks: the absorbed one, the digest, the padding.
+#[inline(always)]
+fn sigma(mid: &Mid, digest: &State) -> State {
+    let mut sum = [0; 8];
+    let (mut carry, mut padding) = (0, 1);
+    for i in 0..8 {
+        let word = u128::from(mid.sigma[i]) + u128::from(digest[i]) + carry + padding;
+        padding = 0;
+        sum[i] = word as u64;
+        carry = word >> 64;
+    }
+    sum
+}
+
+/// The compression function g_N(h, m).
+fn compress(h: &State, n: &State, m: &State) -> State {
+    let mut key = lps(h, n);
+    let mut block = *m;
+    for constant in &ROUNDS {
+        block = lps(&block, &key);
+        key = lps(&key, constant);
+    }
+    std::array::from_fn(|i| h[i] ^ m[i] ^ block[i] ^ key[i])
+}
+
+/// X, S, P and L: word `i` of the result comes from byte `i` of every word.
+#[inline(always)]
+fn lps(x: &State, y: &State) -> State {
+    let mixed: State = std::array::from_fn(|j| x[j] ^ y[j]);
+    let bytes = wide::in_memory(&mixed);
+    std::array::from_fn(|i| {
+        let mut word = 0;
+        for j in 0..8 {
+            word ^= TABLES[j][usize::from(bytes[j][i])];
+        }
+        word
+    })
+}

@@ -1,0 +1,170 @@
+//! What a volume's kind, its key derivation function and its PIM say about the cost.
+//!
+//! The personal iterations multiplier is VeraCrypt's. Its rule for PBKDF2 depends on the kind of volume
+//! before it depends on the PRF. Numbers: VeraCrypt's documentation ("Header Key Derivation", "PIM") of
+//! 1.26.29 and TrueCrypt 7.1a's. LUKS and gocryptfs store their costs in the header: no rule here.
+
+use std::time::Duration;
+
+use crate::argon2::{Argon2Kind, Argon2Params};
+use crate::derivation::{Derivation, Function};
+use crate::error::KdfError;
+use crate::registry::prfs;
+
+/// A kind of volume whose header does not say what its key costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum VolumeKind {
+    /// VeraCrypt, any version.
+    VeraCrypt {
+        /// A system partition, which a boot loader has to open.
+        system: bool,
+    },
+    /// TrueCrypt.
+    TrueCrypt {
+        /// A system partition.
+        system: bool,
+    },
+}
+
+/// The highest PIM of a volume that no boot loader opens: 15,000 + 1000 x PIM is still below 2^31.
+const HIGHEST: u32 = 2_147_468;
+/// The highest PIM of a system volume.
+const HIGHEST_SYSTEM: u32 = 65_535;
+
+impl VolumeKind {
+    /// Name in messages.
+    fn name(self) -> &'static str {
+        match self {
+            Self::VeraCrypt { system: false } => "a VeraCrypt volume",
+            Self::VeraCrypt { system: true } => "a VeraCrypt system volume",
+            Self::TrueCrypt { system: false } => "a TrueCrypt volume",
+            Self::TrueCrypt { system: true } => "a TrueCrypt system volume",
+        }
+    }
+
+    /// The highest PIM that it takes; 0 if it has none.
+    fn highest_pim(self) -> u32 {
+        match self {
+            Self::VeraCrypt { system: false } => HIGHEST,
+            Self::VeraCrypt { system: true } => HIGHEST_SYSTEM,
+            Self::TrueCrypt { .. } => 0,
+        }
+    }
+}
+
+/// The cost of a function on a kind of volume. No PIM, like a PIM of 0, is the default cost.
+///
+/// # Errors
+/// [`KdfError::NotThere`] if this kind of volume never had the function; [`KdfError::Pim`].
+pub fn derivation(
+    volume: VolumeKind,
+    function: Function,
+    pim: Option<u32>,
+) -> Result<Derivation, KdfError> {
+    let pim = pim.filter(|&pim| pim != 0);
+    let not_there =
+        || KdfError::NotThere { volume: volume.name(), function: function.name().to_owned() };
+    let highest = volume.highest_pim();
+    let derivation = match (volume, function) {
+        (VolumeKind::VeraCrypt { .. }, Function::Argon2id) => {
+            Derivation::Argon2 { kind: Argon2Kind::Id, params: argon2id(pim) }
+        }
+        (VolumeKind::VeraCrypt { system }, Function::Pbkdf2(prf)) => {
+            let iterations = veracrypt(prf.name, system, pim).ok_or_else(not_there)?;
+            Derivation::Pbkdf2 { prf, iterations }
+        }
+        (VolumeKind::TrueCrypt { system }, Function::Pbkdf2(prf)) => {
+            let iterations = truecrypt(prf.name, system).ok_or_else(not_there)?;
+            Derivation::Pbkdf2 { prf, iterations }
+        }
+        (VolumeKind::TrueCrypt { .. }, Function::Argon2id) => return Err(not_there()),
+    };
+    match pim {
+        Some(pim) if pim > highest => Err(KdfError::Pim { volume: volume.name(), pim, highest }),
+        _ => Ok(derivation),
+    }
+}
+
+/// Every function that this kind of volume ever had, with its cost, the likeliest first.
+///
+/// # Errors
+/// [`KdfError::Pim`].
+pub fn derivations(volume: VolumeKind, pim: Option<u32>) -> Result<Vec<Derivation>, KdfError> {
+    let functions = prfs().iter().map(Function::Pbkdf2).chain([Function::Argon2id]);
+    functions
+        .map(|function| derivation(volume, function, pim))
+        .filter(|derivation| !matches!(derivation, Err(KdfError::NotThere { .. })))
+        .collect()
+}
+
+/// The largest PIM whose derivation takes no longer than `limit`, where a unit of [`Derivation::work`]
+/// takes `seconds`. `None` if even a PIM of 1 takes longer, or the volume has no PIM.
+///
+/// A user who tries an unknown function with an unknown PIM needs such a bound: 15 million iterations
+/// are ordinary for a PIM of 15,000.
+///
+/// # Errors
+/// [`KdfError::NotThere`].
+pub fn largest_pim_within(
+    volume: VolumeKind,
+    function: Function,
+    seconds: f64,
+    limit: Duration,
+) -> Result<Option<u32>, KdfError> {
+    derivation(volume, function, None)?;
+    let fits = |pim: u32| -> bool {
+        derivation(volume, function, Some(pim))
+            .is_ok_and(|derivation| derivation.work() as f64 * seconds <= limit.as_secs_f64())
+    };
+    // Work rises with the PIM: `low` fits (or is 0), `high` does not.
+    let (mut low, mut high) = (0, volume.highest_pim() + 1);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok((low > 0).then_some(low))
+}
+
+/// VeraCrypt's iterations; `None` for a PRF that it never had.
+fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
+    // Only these two have one rule for all volumes.
+    let boots_cheaper = system && !matches!(prf, "sha-512" | "whirlpool");
+    match (prf, pim) {
+        ("sha-1", _) => None,
+        (_, Some(pim)) if boots_cheaper => Some(pim.saturating_mul(2048)),
+        (_, Some(pim)) => Some(pim.saturating_mul(1000).saturating_add(15_000)),
+        // Only in volumes of versions before 1.26.
+        ("ripemd-160", None) => Some(if system { 327_661 } else { 655_331 }),
+        (_, None) if boots_cheaper => Some(200_000),
+        (_, None) => Some(500_000),
+    }
+}
+
+/// TrueCrypt's iterations; `None` for a PRF that it never had there.
+fn truecrypt(prf: &str, system: bool) -> Option<u32> {
+    match (prf, system) {
+        ("ripemd-160", true) | ("sha-512" | "whirlpool", false) => Some(1000),
+        // SHA-1 up to version 4.3.
+        ("ripemd-160" | "sha-1", false) => Some(2000),
+        _ => None,
+    }
+}
+
+/// VeraCrypt's cost of Argon2id, the same for all volumes.
+fn argon2id(pim: Option<u32>) -> Argon2Params {
+    // The default is what a PIM of 12 gives.
+    let pim = pim.unwrap_or(12);
+    let (memory_mib, passes) = match pim {
+        0..=31 => (64 + 32 * pim.saturating_sub(1), 3 + pim.saturating_sub(1) / 3),
+        _ => (1024, pim - 18),
+    };
+    Argon2Params { memory_kib: memory_mib * 1024, passes, lanes: 1 }
+}
+
+#[cfg(test)]
+#[path = "pim_tests.rs"]
+mod tests;

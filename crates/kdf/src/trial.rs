@@ -1,0 +1,78 @@
+//! A password whose key derivation function is unknown: all functions on all cores, in bounded memory.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use zeroize::Zeroizing;
+
+use crate::derivation::Derivation;
+use crate::effort::Effort;
+use crate::error::KdfError;
+
+/// Tries each derivation until `check` takes a key of `key_bytes` bytes, and gives what it made of it.
+///
+/// Each runs on one thread, as many at once as `effort` allows, in the given order; but those that need
+/// memory run one at a time, beside the others, or last on a single thread. What still runs when a key
+/// is found is stopped. `check` gets the place in `derivations` and the key.
+///
+/// # Errors
+/// If no key fits: the first error of any derivation, such as [`KdfError::Memory`]; then the others have
+/// been tried all the same. [`KdfError::Stopped`] if the caller's flag stopped it.
+pub fn first_fit<T: Send>(
+    password: &[u8],
+    salt: &[u8],
+    key_bytes: usize,
+    derivations: &[Derivation],
+    effort: Effort<'_>,
+    check: impl Fn(usize, &[u8]) -> Option<T> + Sync,
+) -> Result<Option<T>, KdfError> {
+    let (large, small): (Vec<usize>, Vec<usize>) =
+        (0..derivations.len()).partition(|&index| derivations[index].memory_kib() > 0);
+    let found = AtomicBool::new(false);
+    let outcome = Mutex::new(Ok(None));
+    let attempt = |index: usize| {
+        let mut key = Zeroizing::new(vec![0; key_bytes]);
+        let derived = derivations[index].derive(password, salt, &mut key, effort.share(&found));
+        let fit = derived.map(|()| check(index, &key));
+        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        match fit {
+            Ok(None) => {}
+            Ok(Some(fit)) => {
+                found.store(true, Ordering::Relaxed);
+                *outcome = Ok(Some(fit));
+            }
+            Err(error) => {
+                if matches!(*outcome, Ok(None)) {
+                    *outcome = Err(error);
+                }
+            }
+        }
+    };
+    let next = AtomicUsize::new(0);
+    let run_small = || {
+        while let Some(&index) = small.get(next.fetch_add(1, Ordering::Relaxed)) {
+            attempt(index);
+        }
+    };
+    let run_large = || large.iter().copied().for_each(attempt);
+    thread::scope(|scope| {
+        let mut others = effort.threads() - 1;
+        let large_apart = others > 0 && !large.is_empty();
+        if large_apart {
+            scope.spawn(|| {
+                run_large();
+                run_small();
+            });
+            others -= 1;
+        }
+        for _ in 0..others.min(small.len()) {
+            scope.spawn(run_small);
+        }
+        run_small();
+        if !large_apart {
+            run_large();
+        }
+    });
+    outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

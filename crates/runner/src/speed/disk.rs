@@ -1,0 +1,65 @@
+//! What an earlier run measured of the disk under a directory.
+
+use std::fs;
+use std::path::Path;
+
+use cryptbench_record::{ArmRole, Record};
+use cryptbench_stats::median;
+
+use crate::target::Site;
+
+/// Newest records that are looked at before giving up: reading all of them could take long.
+const LOOK_BACK: usize = 20;
+
+/// Plain sequential rates of a disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskRates {
+    /// Kernel name of the device.
+    pub device: String,
+    /// Identifier of the run that measured it.
+    pub run_id: String,
+    /// Fastest sequential reading, median over the plain trials of one workload, in MB/s.
+    pub read_mb_s: Option<f64>,
+    /// The same for writing.
+    pub write_mb_s: Option<f64>,
+}
+
+/// The rates in the newest record below `runs` that was made of the device under `directory` without
+/// the page cache; `None` where there is none, or where it cannot be read.
+pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
+    let device = Site::inspect(directory, "none").ok()?.device?;
+    let mut names: Vec<_> = fs::read_dir(runs).ok()?.flatten().map(|e| e.file_name()).collect();
+    // The name of a run starts with its date.
+    names.sort_unstable_by(|a, b| b.cmp(a));
+    names.iter().take(LOOK_BACK).find_map(|name| {
+        let record = cryptbench_record::read(&runs.join(name)).ok()?;
+        let of = record.target.device.as_ref()?;
+        let same = of.name == device.name
+            && of.size_bytes == device.size_bytes
+            && of.model == device.model;
+        (same && record.target.engine.direct).then(|| rates(&record)).flatten()
+    })
+}
+
+/// The plain sequential rates of a record that has any.
+fn rates(record: &Record) -> Option<DiskRates> {
+    let plain = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)?;
+    let fastest = |operation: &str| {
+        let workloads = record.plan.workloads.iter();
+        workloads
+            .filter(|w| w.pattern == "sequential" && w.operation == operation)
+            .filter_map(|w| {
+                let trials = record.trials_of(&w.id, &plain.id);
+                median(&trials.iter().map(|(_, t)| t.bandwidth() / 1e6).collect::<Vec<_>>())
+            })
+            .filter(|rate| rate.is_finite() && *rate > 0.0)
+            .reduce(f64::max)
+    };
+    let found = DiskRates {
+        device: record.target.device.as_ref()?.name.clone(),
+        run_id: record.run_id.clone(),
+        read_mb_s: fastest("read"),
+        write_mb_s: fastest("write"),
+    };
+    (found.read_mb_s.is_some() || found.write_mb_s.is_some()).then_some(found)
+}

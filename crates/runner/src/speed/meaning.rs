@@ -1,0 +1,135 @@
+//! What the speeds mean: which cipher keeps up with which disk, on one thread or only on all.
+
+use super::Speed;
+
+/// The direction of the data that a rate is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Either: the slower of encrypting and decrypting must keep up.
+    Both,
+    /// Reading, which decrypts.
+    Reading,
+    /// Writing, which encrypts.
+    Writing,
+}
+
+/// Something that carries data at a rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interface {
+    /// Name, such as `SATA 3`.
+    pub name: String,
+    /// Payload rate in MB/s (10^6 bytes per second).
+    pub mb_s: f64,
+    /// What the rate was stated or measured for.
+    pub direction: Direction,
+}
+
+/// Typical payload rates in MB/s, slowest first: what good disks behind these interfaces reach in
+/// sequential transfers, after line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2,
+/// 128b/130b for PCIe) and protocol.
+pub const INTERFACES: [(&str, f64); 5] = [
+    ("USB 3.1 Gen 1", 450.0),
+    ("SATA 3", 560.0),
+    ("USB 3.1 Gen 2", 1060.0),
+    ("PCIe 3.0 x4", 3500.0),
+    ("PCIe 4.0 x4", 7000.0),
+];
+
+/// Which ciphers keep up with one interface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Meaning {
+    /// With what.
+    pub interface: Interface,
+    /// For each measured number of threads, ascending, the ciphers that keep up with so many but not
+    /// with fewer; fastest first. A cipher is named with its data unit where the units differ.
+    pub keep_up: Vec<(usize, Vec<String>)>,
+    /// Those that do not keep up with any measured number of threads.
+    pub too_slow: Vec<String>,
+}
+
+/// One meaning per interface. A cipher that is measured on other threads only is left out.
+pub fn meaning(rows: &[Speed], interface: Interface) -> Meaning {
+    let rate = |row: &Speed| match interface.direction {
+        Direction::Both => row.encrypt.mb_s.min(row.decrypt.mb_s),
+        Direction::Reading => row.decrypt.mb_s,
+        Direction::Writing => row.encrypt.mb_s,
+    };
+    let mut threads: Vec<_> = rows.iter().map(|r| r.threads).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    // The fewest threads that suffice; `None` where none do.
+    let needed = |cipher: &str, unit: u32| {
+        let own = || rows.iter().filter(|r| r.cipher == cipher && r.data_unit == unit);
+        own().filter(|r| rate(r) >= interface.mb_s).map(|r| r.threads).min()
+    };
+    let mut found: Vec<(Option<usize>, String)> = Vec::new();
+    let fewest = threads.first().copied().unwrap_or(1);
+    for row in super::by_mean(rows, fewest) {
+        let need = needed(row.cipher, row.data_unit);
+        let mut units = rows.iter().filter(|r| r.cipher == row.cipher).map(|r| r.data_unit);
+        let name = match units.all(|unit| needed(row.cipher, unit) == need) {
+            true => row.label.to_owned(),
+            false => format!("{} ({} B)", row.label, row.data_unit),
+        };
+        if !found.contains(&(need, name.clone())) {
+            found.push((need, name));
+        }
+    }
+    let with = |need: Option<usize>| -> Vec<String> {
+        found.iter().filter(|(n, _)| *n == need).map(|(_, name)| name.clone()).collect()
+    };
+    Meaning {
+        keep_up: threads.iter().map(|&n| (n, with(Some(n)))).collect(),
+        too_slow: with(None),
+        interface,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rate::tests::row;
+    use super::*;
+
+    fn at(mb_s: f64, direction: Direction) -> Interface {
+        Interface { name: "a disk".to_owned(), mb_s, direction }
+    }
+
+    fn rows() -> Vec<Speed> {
+        vec![
+            row("slow", 512, 1, (90.0, 110.0)),
+            row("slow", 512, 4, (360.0, 440.0)),
+            row("slow", 4096, 1, (95.0, 115.0)),
+            row("slow", 4096, 4, (410.0, 460.0)),
+            row("fast", 512, 1, (900.0, 500.0)),
+            row("fast", 512, 4, (3600.0, 2000.0)),
+        ]
+    }
+
+    #[test]
+    fn the_slower_direction_decides() {
+        let m = meaning(&rows(), at(100.0, Direction::Both));
+        let names = |n: &[&str]| n.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(m.keep_up, [(1, names(&["fast"])), (4, names(&["slow"]))]);
+        assert!(m.too_slow.is_empty());
+        // Reading decrypts, writing encrypts.
+        let m = meaning(&rows(), at(800.0, Direction::Reading));
+        assert_eq!(m.keep_up, [(1, vec![]), (4, names(&["fast"]))]);
+        assert_eq!(m.too_slow, ["slow"]);
+        let m = meaning(&rows(), at(800.0, Direction::Writing));
+        assert_eq!(m.keep_up[0].1, ["fast"]);
+    }
+
+    #[test]
+    fn data_units_are_named_where_they_differ() {
+        let m = meaning(&rows(), at(400.0, Direction::Both));
+        assert_eq!(m.keep_up[1].1, ["slow (4096 B)"]);
+        assert_eq!(m.too_slow, ["slow (512 B)"]);
+    }
+
+    #[test]
+    fn a_rate_that_is_just_reached_is_reached() {
+        let m = meaning(&rows(), at(500.0, Direction::Both));
+        assert_eq!(m.keep_up[0].1, ["fast"]);
+        assert_eq!(meaning(&[], at(1.0, Direction::Both)).too_slow, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,143 @@
+//! Rates over several rounds: medians with their spread, and the order of a table.
+
+use cryptbench_stats::{median, quantile};
+
+/// A rate seen in several rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Median in MB/s (10^6 bytes per second).
+    pub mb_s: f64,
+    /// Interquartile range in percent of the median.
+    pub spread_percent: f64,
+}
+
+impl Rate {
+    /// From one value in MB/s per round; no rounds give a rate of zero.
+    pub(super) fn of(rounds: &[f64]) -> Self {
+        let mb_s = median(rounds).unwrap_or(0.0);
+        let spread = match (quantile(rounds, 0.25), quantile(rounds, 0.75)) {
+            (Some(low), Some(high)) if mb_s > 0.0 => (high - low) / mb_s * 100.0,
+            _ => 0.0,
+        };
+        Self { mb_s, spread_percent: spread }
+    }
+}
+
+/// The speed of one cipher with one data unit on one number of threads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Speed {
+    /// Name in the registry, such as `aes-256-xts`.
+    pub cipher: &'static str,
+    /// Name for people, such as `AES-256-XTS`.
+    pub label: &'static str,
+    /// Bytes under one tweak.
+    pub data_unit: u32,
+    /// Threads that worked at once, each with its own buffer.
+    pub threads: usize,
+    /// The kernel that really ran, such as `vaes-avx512`.
+    pub kernel: &'static str,
+    /// All threads together, encrypting.
+    pub encrypt: Rate,
+    /// All threads together, decrypting.
+    pub decrypt: Rate,
+    /// The arithmetic mean of both, as disk encryption programs show it in their benchmarks; its
+    /// spread is that of the means of each round.
+    pub mean: Rate,
+}
+
+impl Speed {
+    /// The mode within the cipher's name: `xts` in `aes-256-xts`; empty where the name has none.
+    pub fn mode(&self) -> &'static str {
+        const MODES: &[&str] = &["xts", "cbc", "ctr", "lrw", "ecb", "gcm"];
+        let mut start = 0;
+        for part in self.cipher.split('-') {
+            if MODES.contains(&part) {
+                return &self.cipher[start..];
+            }
+            start += part.len() + 1;
+        }
+        ""
+    }
+
+    pub(super) fn new(contender: &super::plan::Contender, rounds: &[super::visit::Visit]) -> Self {
+        let rate = |pick: fn(&super::visit::Visit) -> f64| {
+            Rate::of(&rounds.iter().map(pick).collect::<Vec<_>>())
+        };
+        let (encrypt, decrypt) = (rate(|v| v.encrypt_mb_s), rate(|v| v.decrypt_mb_s));
+        let means = rate(|v| f64::midpoint(v.encrypt_mb_s, v.decrypt_mb_s));
+        Self {
+            cipher: contender.info.name,
+            label: contender.info.label,
+            data_unit: contender.data_unit,
+            threads: contender.threads,
+            kernel: contender.kernel,
+            encrypt,
+            decrypt,
+            // The mean of the two figures beside it, so that a table adds up.
+            mean: Rate { mb_s: f64::midpoint(encrypt.mb_s, decrypt.mb_s), ..means },
+        }
+    }
+}
+
+/// The rows for one number of threads, fastest mean first; equal ones keep their order.
+pub fn by_mean(rows: &[Speed], threads: usize) -> Vec<&Speed> {
+    let mut chosen: Vec<_> = rows.iter().filter(|r| r.threads == threads).collect();
+    chosen.sort_by(|a, b| b.mean.mb_s.total_cmp(&a.mean.mb_s));
+    chosen
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A row of made-up numbers.
+    pub(in crate::speed) fn row(
+        label: &'static str,
+        data_unit: u32,
+        threads: usize,
+        (encrypt, decrypt): (f64, f64),
+    ) -> Speed {
+        let rate = |mb_s| Rate { mb_s, spread_percent: 1.0 };
+        Speed {
+            cipher: label,
+            label,
+            data_unit,
+            threads,
+            kernel: "soft",
+            encrypt: rate(encrypt),
+            decrypt: rate(decrypt),
+            mean: rate(f64::midpoint(encrypt, decrypt)),
+        }
+    }
+
+    #[test]
+    fn median_and_interquartile_range_ignore_one_bad_round() {
+        let rate = Rate::of(&[100.0, 102.0, 98.0, 101.0, 3.0]);
+        assert_eq!(rate, Rate { mb_s: 100.0, spread_percent: 3.0 });
+        assert_eq!(Rate::of(&[]), Rate { mb_s: 0.0, spread_percent: 0.0 });
+        assert_eq!(Rate::of(&[0.0; 5]).spread_percent, 0.0);
+    }
+
+    #[test]
+    fn rows_are_sorted_by_the_mean_of_the_threads_asked_for() {
+        let rows = [
+            row("a", 512, 1, (100.0, 300.0)),
+            row("a", 512, 2, (900.0, 900.0)),
+            row("b", 512, 1, (260.0, 120.0)),
+            row("c", 512, 1, (200.0, 202.0)),
+        ];
+        let order: Vec<_> = by_mean(&rows, 1).iter().map(|r| r.label).collect();
+        assert_eq!(order, ["c", "a", "b"]);
+        assert_eq!(by_mean(&rows, 2).len(), 1);
+        assert!(by_mean(&rows, 3).is_empty());
+    }
+
+    #[test]
+    fn the_mode_is_the_end_of_the_name() {
+        let mode = |name| row(name, 512, 1, (1.0, 1.0)).mode();
+        assert_eq!(mode("aes-256-xts"), "xts");
+        assert_eq!(mode("aes-twofish-serpent-xts"), "xts");
+        assert_eq!(mode("aes-256-cbc-essiv"), "cbc-essiv");
+        assert_eq!(mode("adiantum"), "");
+    }
+}

@@ -1,0 +1,186 @@
+//! One visit: a keyed cipher encrypts and then decrypts for a slice of time, on threads that start
+//! together.
+
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cryptbench_cipher::SectorCipher;
+
+use crate::RunError;
+
+/// Bytes that each thread transforms before the clock runs: fetches code, tables and round keys.
+const WARM_UP: usize = 64 << 10;
+
+/// Rates of one visit, all threads together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit {
+    pub(super) encrypt_mb_s: f64,
+    pub(super) decrypt_mb_s: f64,
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+/// One thread's own cipher and buffer.
+pub(super) struct Worker<'a> {
+    cipher: Box<dyn SectorCipher>,
+    buffer: &'a mut [u8],
+    tweak_step: u64,
+    next_tweak: u64,
+}
+
+/// What one thread did between two readings of the clock.
+struct Span {
+    start: Instant,
+    end: Instant,
+    bytes: u64,
+}
+
+/// Lets the workers encrypt for `slice`, then decrypt for `slice`; at least one buffer each.
+///
+/// # Errors
+/// [`RunError::Request`] if the system does not start so many threads.
+pub(super) fn visit(workers: &mut [Worker<'_>], slice: Duration) -> Result<Visit, RunError> {
+    Ok(Visit {
+        encrypt_mb_s: mb_s(&together(workers, Direction::Encrypt, slice)?),
+        decrypt_mb_s: mb_s(&together(workers, Direction::Decrypt, slice)?),
+    })
+}
+
+/// All bytes over the time from the first start to the last end, in MB/s.
+fn mb_s(spans: &[Span]) -> f64 {
+    let (Some(start), Some(end)) =
+        (spans.iter().map(|s| s.start).min(), spans.iter().map(|s| s.end).max())
+    else {
+        return 0.0;
+    };
+    let bytes: u64 = spans.iter().map(|s| s.bytes).sum();
+    // A clock too coarse to see the work would divide by zero.
+    bytes as f64 / (end - start).as_secs_f64().max(1e-9) / 1e6
+}
+
+fn together(
+    workers: &mut [Worker<'_>],
+    direction: Direction,
+    slice: Duration,
+) -> Result<Vec<Span>, RunError> {
+    let asked = workers.len();
+    let barrier = &Barrier::new(asked);
+    thread::scope(|scope| {
+        let mut started = Vec::with_capacity(asked);
+        for worker in workers {
+            let (go, may_go) = mpsc::channel::<()>();
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || {
+                worker.warm_up(direction);
+                // Fails when another thread could not be started: the barrier would never open.
+                may_go.recv().ok()?;
+                barrier.wait();
+                Some(worker.work(direction, slice))
+            });
+            let handle = spawned.map_err(|e| {
+                RunError::Request(format!("cannot start {asked} threads ({e}): ask for fewer"))
+            })?;
+            started.push((go, handle));
+        }
+        for (go, _) in &started {
+            // Only a thread that is gone does not receive, and joining it tells why.
+            let _ = go.send(());
+        }
+        let spans = started.into_iter().filter_map(|(_, handle)| match handle.join() {
+            Ok(span) => span,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        Ok(spans.collect())
+    })
+}
+
+impl<'a> Worker<'a> {
+    /// `first_tweak` keeps the tweaks of threads and rounds apart.
+    pub(super) fn new(
+        cipher: Box<dyn SectorCipher>,
+        buffer: &'a mut [u8],
+        tweak_step: u64,
+        first_tweak: u64,
+    ) -> Self {
+        Self { cipher, buffer, tweak_step, next_tweak: first_tweak }
+    }
+
+    fn warm_up(&mut self, direction: Direction) {
+        let unit = self.cipher.data_unit();
+        let length = WARM_UP.max(unit).min(self.buffer.len()) / unit * unit;
+        self.transform(direction, length);
+    }
+
+    fn work(&mut self, direction: Direction, slice: Duration) -> Span {
+        let length = self.buffer.len();
+        let start = Instant::now();
+        let mut bytes = 0;
+        loop {
+            self.transform(direction, length);
+            bytes += length as u64;
+            let end = Instant::now();
+            if end - start >= slice {
+                return Span { start, end, bytes };
+            }
+        }
+    }
+
+    /// Transforms the first `length` bytes in place under the next tweaks.
+    fn transform(&mut self, direction: Direction, length: usize) {
+        let data = &mut self.buffer[..length];
+        match direction {
+            Direction::Encrypt => self.cipher.encrypt_in_place(self.next_tweak, data),
+            Direction::Decrypt => self.cipher.decrypt_in_place(self.next_tweak, data),
+        }
+        let units = (length / self.cipher.data_unit()) as u64;
+        self.next_tweak = self.next_tweak.wrapping_add(units * self.tweak_step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cryptbench_cipher::{Layout, Tier, find};
+
+    fn worker(buffer: &mut [u8], layout: Layout) -> Worker<'_> {
+        let cipher = find("aes-128-xts").unwrap().with_key(&[7; 32], layout, Tier::Soft).unwrap();
+        Worker::new(cipher, buffer, layout.tweak_step, 100)
+    }
+
+    #[test]
+    fn bytes_of_all_threads_count_over_the_common_time() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let spans = [
+            Span { start: at(0), end: at(400), bytes: 30_000_000 },
+            Span { start: at(100), end: at(500), bytes: 20_000_000 },
+        ];
+        assert_eq!(mb_s(&spans), 100.0);
+        assert_eq!(mb_s(&[]), 0.0);
+    }
+
+    #[test]
+    fn tweaks_advance_from_call_to_call() {
+        let mut buffer = [0; 3 * 4096];
+        let mut w = worker(&mut buffer, Layout::LUKS2_4096);
+        let span = w.work(Direction::Encrypt, Duration::ZERO);
+        assert_eq!((span.bytes, w.next_tweak), (3 * 4096, 100 + 3 * 8));
+        w.warm_up(Direction::Decrypt);
+        assert_eq!(w.next_tweak, 100 + 6 * 8, "a warm-up never exceeds the buffer");
+    }
+
+    #[test]
+    fn every_worker_takes_part_in_both_directions() {
+        let mut buffers = vec![vec![0; 4096]; 3];
+        let mut workers: Vec<_> =
+            buffers.iter_mut().map(|b| worker(b, Layout::SECTOR_512)).collect();
+        let visit = visit(&mut workers, Duration::ZERO).unwrap();
+        assert!(visit.encrypt_mb_s > 0.0 && visit.decrypt_mb_s > 0.0);
+        // Two warm-ups and two buffers of eight units each.
+        assert!(workers.iter().all(|w| w.next_tweak == 100 + 4 * 8));
+    }
+}
