@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use cryptbench_stats::{estimate, median};
@@ -19,9 +20,13 @@ pub struct Options {
     /// Measured seconds of each trial
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
-    /// Size of the file, MiB
-    #[arg(long, default_value_t = 1024)]
+    /// Size of the file, MiB: small enough that both engines go around it in a trial, since parts of
+    /// a disk differ in speed and the two start at different places
+    #[arg(long, default_value_t = 128)]
     size: u64,
+    /// Seconds of rest before each trial, so that a disk with a budget of bursts meets both alike
+    #[arg(long, default_value_t = 0.3)]
+    rest: f64,
     /// Directory on the disk to measure
     #[arg(long, default_value = "target")]
     target: PathBuf,
@@ -41,6 +46,9 @@ const JOBS: &[(&str, &str, u64, u32)] = &[
     ("write", "random", 4096, 1),
     ("write", "random", 4096, 32),
 ];
+
+/// How long fio takes from its start to its first request.
+const FIO_START: Duration = Duration::from_millis(250);
 
 #[derive(Clone, Copy)]
 struct Observed {
@@ -136,6 +144,7 @@ fn run_fio(
 ) -> anyhow::Result<Observed> {
     let (operation, pattern, block, depth) = job;
     let mode = if pattern == "random" { format!("rand{operation}") } else { operation.to_owned() };
+    std::thread::sleep(Duration::from_secs_f64(options.rest));
     let out = Command::new("fio")
         .args(["--name=job", "--ioengine=io_uring", "--fixedbufs", "--registerfiles", "--direct=1"])
         .args(["--time_based", "--randrepeat=0", "--norandommap", "--output-format=json"])
@@ -166,6 +175,8 @@ fn run_ours(
     options: &Options,
 ) -> anyhow::Result<Observed> {
     let (operation, pattern, block, depth) = job;
+    // fio needs about this long to start; ours starts at once.
+    std::thread::sleep(Duration::from_secs_f64(options.rest) + FIO_START);
     let out = Command::new(binary)
         .arg(file)
         .args(["--op", operation, "--pattern", pattern])
