@@ -1,10 +1,17 @@
-//! What a load is driven against: a [`Surface`], the memory that direct I/O needs, and the
-//! [`SectorTransform`] through which an inline encryption layer is reached.
+//! Block devices and what a load is driven against: the [`BlockDevice`] that volumes lie on and present,
+//! a [`Surface`], the memory that direct I/O needs, and the [`SectorTransform`] through which an inline
+//! encryption layer is reached.
 
 mod aligned;
+mod device;
+mod file;
+mod memory;
 mod surface;
 mod transform;
 
 pub use aligned::AlignedBuf;
+pub use device::{BlockDevice, check_request, read_bytes, write_bytes};
+pub use file::FileDevice;
+pub use memory::MemoryDevice;
 pub use surface::{Extent, IoMode, Surface};
 pub use transform::SectorTransform;

@@ -14,6 +14,12 @@ pub trait SectorTransform: Send + Sync {
     /// Both slices have the same length.
     fn seal(&self, offset: u64, plain: &[u8], stored: &mut [u8]);
 
+    /// As [`seal`](SectorTransform::seal), where the data lies.
+    fn seal_in_place(&self, offset: u64, data: &mut [u8]) {
+        let plain = data.to_vec();
+        self.seal(offset, &plain, data);
+    }
+
     /// Turns what was read from the device at `offset` into plaintext, in place.
     fn open(&self, offset: u64, data: &mut [u8]);
 }

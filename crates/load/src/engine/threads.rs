@@ -157,6 +157,12 @@ impl Shared {
     }
 }
 
+/// Memory of one request. One page is in one piece wherever it lies, and many threads with a huge page
+/// each would take memory for nothing.
+fn buffer(len: usize) -> AlignedBuf {
+    if len > AlignedBuf::ALIGN { AlignedBuf::on_huge_pages(len) } else { AlignedBuf::zeroed(len) }
+}
+
 struct Worker<P> {
     transfer: Transfer,
     places: P,
@@ -169,8 +175,8 @@ impl<P: Places> Worker<P> {
     }
 
     fn work<S: Sink>(self, slot: u32, block: u32, mut sink: S, tell: &Sender<Message<S>>) {
-        let mut source = AlignedBuf::zeroed(block as usize);
-        let mut bounce = self.transfer.needs_bounce().then(|| AlignedBuf::zeroed(block as usize));
+        let mut source = buffer(block as usize);
+        let mut bounce = self.transfer.needs_bounce().then(|| buffer(block as usize));
         self.transfer.fill_source(&mut source, slot);
         if tell.send(Message::Ready).is_err() || !self.shared.wait() {
             return;

@@ -1,8 +1,7 @@
-//! The memory of all requests, on ordinary pages as the buffers of applications are.
+//! The memory of all requests, on huge pages where the kernel grants them.
 //!
-//! Huge pages would describe a large request to the block layer in fewer segments, and so measure a
-//! disk that applications do not see: where a queue takes 254 segments (virtio), a request of 1 MiB
-//! on 4 KiB pages is split in two, and one on a huge page is not.
+//! On small pages it is luck how many segments a request has, it differs between runs and between the
+//! buffers of one run, and it moves a disk's bandwidth by half: see [`AlignedBuf::on_huge_pages`].
 
 use cryptbench_blockdev::AlignedBuf;
 use io_uring::IoUring;
@@ -13,21 +12,25 @@ const MAX_REGISTERED: usize = 1 << 30;
 /// Memory that requests in flight point into.
 pub(super) struct Arena {
     memory: AlignedBuf,
+    pages: &'static str,
 }
 
 impl Arena {
     /// `len` zeroed bytes.
     pub(super) fn new(len: usize) -> Self {
-        let mut memory = AlignedBuf::zeroed(len);
-        // SAFETY: the range is this buffer's own memory, and the advice changes no content. Where it
-        // is refused, pages may be huge, which costs comparability and no correctness.
-        unsafe { libc::madvise(memory.as_mut_ptr().cast(), len, libc::MADV_NOHUGEPAGE) };
-        Self { memory }
+        let memory = AlignedBuf::on_huge_pages(len);
+        let pages = if memory.bytes_on_huge_pages() == len { "huge pages" } else { "small pages" };
+        Self { memory, pages }
     }
 
     /// Bytes.
     pub(super) fn len(&self) -> usize {
         self.memory.len()
+    }
+
+    /// What the memory lies on, for people.
+    pub(super) fn pages(&self) -> &'static str {
+        self.pages
     }
 
     /// The first byte.

@@ -82,9 +82,10 @@ fn describe(session: &Session, file: &Result<(), String>) -> String {
         Some(why) => format!("unregistered {what} ({why})"),
     };
     format!(
-        "{}, {}, {}",
+        "{}, {} on {}, {}",
         registered("file", file.as_ref().err()),
         registered("buffers", session.unregistered.as_ref()),
+        session.pages(),
         session.flags
     )
 }

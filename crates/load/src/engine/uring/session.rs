@@ -77,6 +77,13 @@ impl Session {
     }
 }
 
+impl Session {
+    /// What the arena lies on, for people.
+    pub(super) fn pages(&self) -> &'static str {
+        self.arena.as_ref().map_or("no buffers", Arena::pages)
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         if self.in_flight > 0 {

@@ -1,0 +1,173 @@
+//! A file or a disk as a block device, with or without the page cache.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::AlignedBuf;
+use crate::device::{BlockDevice, check_request};
+use crate::surface::{Extent, IoMode, Surface};
+
+/// A regular file or a block special file.
+pub struct FileDevice {
+    file: Arc<File>,
+    size: u64,
+    sector: usize,
+    mode: IoMode,
+    read_only: bool,
+}
+
+impl FileDevice {
+    /// Opens `path`. In [`IoMode::Direct`] requests bypass the page cache; their memory need not be
+    /// aligned, but what is not, is copied.
+    ///
+    /// # Errors
+    /// What the system says; [`io::ErrorKind::InvalidInput`] if `path` is neither file nor block device,
+    /// or if its file system has no direct I/O.
+    pub fn open(path: &Path, mode: IoMode, read_only: bool) -> io::Result<Self> {
+        let mut options = File::options();
+        options.read(true).write(!read_only);
+        if mode == IoMode::Direct {
+            options.custom_flags(rustix::fs::OFlags::DIRECT.bits() as i32);
+        }
+        let mut file = options.open(path)?;
+        let kind = file.metadata()?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            let reason = "neither a regular file nor a block device";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        let sector = match mode {
+            IoMode::Buffered => 512,
+            IoMode::Direct => direct_sector(&file)?,
+        };
+        let size = file.seek(SeekFrom::End(0))?;
+        // A trailing part of a sector belongs to no format.
+        let size = size - size % sector as u64;
+        Ok(Self { file: Arc::new(file), size, sector, mode, read_only })
+    }
+
+    fn must_copy(&self, memory: *const u8) -> bool {
+        self.mode == IoMode::Direct && memory.align_offset(self.sector) != 0
+    }
+}
+
+/// The unit of direct I/O: the file system's, or 4096 where the kernel does not tell.
+fn direct_sector(file: &File) -> io::Result<usize> {
+    let flags = rustix::fs::AtFlags::EMPTY_PATH;
+    let stat = rustix::fs::statx(file, "", flags, rustix::fs::StatxFlags::DIOALIGN)?;
+    if stat.stx_mask & rustix::fs::StatxFlags::DIOALIGN.bits() == 0 {
+        return Ok(AlignedBuf::ALIGN);
+    }
+    Ok((stat.stx_dio_offset_align.max(stat.stx_dio_mem_align) as usize).max(512))
+}
+
+impl BlockDevice for FileDevice {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn sector(&self) -> usize {
+        self.sector
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        check_request(self, offset, buf.len())?;
+        if buf.is_empty() {
+            return Ok(());
+        }
+        if self.must_copy(buf.as_ptr()) {
+            let mut aligned = AlignedBuf::zeroed(buf.len());
+            self.file.read_exact_at(&mut aligned, offset)?;
+            buf.copy_from_slice(&aligned);
+            return Ok(());
+        }
+        self.file.read_exact_at(buf, offset)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        check_request(self, offset, data.len())?;
+        if self.read_only {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        if data.is_empty() {
+            return Ok(());
+        }
+        if self.must_copy(data.as_ptr()) {
+            let mut aligned = AlignedBuf::zeroed(data.len());
+            aligned.copy_from_slice(data);
+            return self.file.write_all_at(&aligned, offset);
+        }
+        self.file.write_all_at(data, offset)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
+        check_request(self, offset, usize::try_from(len).map_err(io::Error::other)?)?;
+        if self.read_only {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        use rustix::fs::FallocateFlags as Flags;
+        // On a block device the kernel turns this into a discard (block/fops.c, blkdev_fallocate).
+        rustix::fs::fallocate(&self.file, Flags::PUNCH_HOLE | Flags::KEEP_SIZE, offset, len)?;
+        Ok(())
+    }
+
+    fn discard_zeroes(&self) -> bool {
+        // fallocate(2): a hole reads as zeros, on a block device too.
+        true
+    }
+
+    fn surface(&self) -> Option<Surface> {
+        Some(Surface {
+            file: Arc::clone(&self.file),
+            extent: Extent { offset: 0, len: self.size },
+            mode: self.mode,
+            transform: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_back_what_it_wrote_directly_and_through_the_cache() {
+        let dir = tempfile::tempdir_in(".").unwrap();
+        let path = dir.path().join("device");
+        std::fs::write(&path, vec![5; 3 * 4096 + 100]).unwrap();
+        for mode in [IoMode::Buffered, IoMode::Direct] {
+            let device = match FileDevice::open(&path, mode, false) {
+                Err(error) if mode == IoMode::Direct => {
+                    eprintln!("SKIPPED: no direct I/O here: {error}");
+                    continue;
+                }
+                other => other.unwrap(),
+            };
+            assert!(device.size() == 3 * 4096 || device.sector() == 512);
+            // Memory off every alignment, and on it.
+            let mut memory = vec![0; 2 * 4096 + 1];
+            memory[1..].iter_mut().enumerate().for_each(|(i, b)| *b = (i / 3) as u8);
+            device.write_at(4096, &memory[1..]).unwrap();
+            device.flush().unwrap();
+            let mut aligned = AlignedBuf::zeroed(2 * 4096);
+            device.read_at(4096, &mut aligned).unwrap();
+            assert!(aligned[..] == memory[1..]);
+            assert!(device.read_at(4096 * 3, &mut aligned).is_err());
+            device.discard(4096, 4096).unwrap();
+        }
+        let device = FileDevice::open(&path, IoMode::Buffered, true).unwrap();
+        let refused = device.write_at(0, &[0; 512]).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        assert!(FileDevice::open(dir.path(), IoMode::Buffered, true).is_err());
+    }
+}
