@@ -1,19 +1,23 @@
-//! Cascades: several keyed kernels one after another, each with its own keys and tweaks.
+//! Cascades: several keyed kernels one after another, each with its own keys.
 
-use crate::kernel::{Buffer, Run, UnitKernel};
+use std::sync::{Mutex, PoisonError};
+
+use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel};
 
 /// Bytes that pass through all stages before the next ones: source and result stay in the L1 cache.
 const PIECE: usize = 8 * 1024;
 
-/// Stages in encryption order.
+/// Stages in encryption order, each with its own mode and tweaks.
 pub(crate) struct Cascade {
     stages: Vec<Box<dyn UnitKernel>>,
+    name: &'static str,
 }
 
 impl Cascade {
     /// `stages` in encryption order, at least one.
     pub(crate) fn new(stages: Vec<Box<dyn UnitKernel>>) -> Self {
-        Self { stages }
+        let name = joined(stages.iter().map(|stage| stage.name()));
+        Self { stages, name }
     }
 
     /// Calls `each` on pieces of whole units, with the run of each.
@@ -55,8 +59,77 @@ impl UnitKernel for Cascade {
         });
     }
 
-    /// The first stage's kernel; all stages were built for one tier.
+    /// The distinct kernels of the stages in encryption order, such as `avx2+vaes-avx2`.
     fn name(&self) -> &'static str {
-        self.stages.first().map_or("none", |stage| stage.name())
+        self.name
+    }
+}
+
+/// Block ciphers in encryption order, inside one mode.
+pub(crate) struct Chain<const N: usize> {
+    stages: Vec<Box<dyn BlockKernel<N>>>,
+    name: &'static str,
+}
+
+impl<const N: usize> Chain<N> {
+    /// `stages` in encryption order, at least one.
+    pub(crate) fn new(stages: Vec<Box<dyn BlockKernel<N>>>) -> Self {
+        let name = joined(stages.iter().map(|stage| stage.name()));
+        Self { stages, name }
+    }
+}
+
+impl<const N: usize> BlockKernel<N> for Chain<N> {
+    fn parallel(&self) -> usize {
+        self.stages.iter().map(|stage| stage.parallel()).max().unwrap_or(1)
+    }
+
+    fn encrypt(&self, blocks: &mut [[u8; N]]) {
+        self.stages.iter().for_each(|stage| stage.encrypt(blocks));
+    }
+
+    fn decrypt(&self, blocks: &mut [[u8; N]]) {
+        self.stages.iter().rev().for_each(|stage| stage.decrypt(blocks));
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// Distinct names in their order, joined by `+`. What is made anew stays for the life of the process:
+/// there are only so many combinations of kernels.
+fn joined(names: impl Iterator<Item = &'static str>) -> &'static str {
+    static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut distinct: Vec<&str> = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    if let [only] = distinct[..] {
+        return only;
+    }
+    let name = distinct.join("+");
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.iter().find(|known| **known == name) {
+        return known;
+    }
+    let name: &'static str = Box::leak(name.into_boxed_str());
+    known.push(name);
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_names_are_distinct_and_kept_once() {
+        assert_eq!(joined(["a", "a"].into_iter()), "a");
+        let first = joined(["a", "b", "a", "c"].into_iter());
+        assert_eq!(first, "a+b+c");
+        assert!(std::ptr::eq(first, joined(["a", "b", "c"].into_iter())));
+        assert_eq!(joined(["b", "a"].into_iter()), "b+a");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::mode::cbc;
 use crate::sector::Layout;
 
 /// Bytes of a cipher block; every algorithm here has 128-bit blocks.
@@ -23,8 +24,57 @@ pub(crate) trait BlockCipher: Send + Sync {
     /// Decrypts each block where it lies; any number of them.
     fn decrypt_blocks(&self, blocks: &mut [Block]);
 
+    /// Encrypts data units in CBC; as [`BlockKernel::encrypt_chains`].
+    fn encrypt_chains(&self, chain: &mut [Block], buffer: Buffer<'_>) {
+        cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt_blocks(blocks));
+    }
+
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
     fn name(&self) -> &'static str;
+}
+
+/// A keyed block cipher behind a pointer, with blocks of `N` bytes: what modes are written over that
+/// gain little from being compiled with the cipher.
+pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
+    /// Blocks per call that keep the kernel busy.
+    fn parallel(&self) -> usize;
+
+    /// Encrypts each block where it lies; any number of them.
+    fn encrypt(&self, blocks: &mut [[u8; N]]);
+
+    /// Decrypts each block where it lies; any number of them.
+    fn decrypt(&self, blocks: &mut [[u8; N]]);
+
+    /// Encrypts data units in CBC side by side. `chain` has their IVs and so says how many units
+    /// `buffer` has; it is used up.
+    fn encrypt_chains(&self, chain: &mut [[u8; N]], buffer: Buffer<'_>) {
+        cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt(blocks));
+    }
+
+    /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
+    fn name(&self) -> &'static str;
+}
+
+impl<C: BlockCipher> BlockKernel<BLOCK> for C {
+    fn parallel(&self) -> usize {
+        C::PARALLEL
+    }
+
+    fn encrypt(&self, blocks: &mut [Block]) {
+        self.encrypt_blocks(blocks);
+    }
+
+    fn decrypt(&self, blocks: &mut [Block]) {
+        self.decrypt_blocks(blocks);
+    }
+
+    fn encrypt_chains(&self, chain: &mut [Block], buffer: Buffer<'_>) {
+        BlockCipher::encrypt_chains(self, chain, buffer);
+    }
+
+    fn name(&self) -> &'static str {
+        BlockCipher::name(self)
+    }
 }
 
 /// A keyed mode over a keyed algorithm: transforms runs of whole data units.
@@ -97,6 +147,17 @@ impl<'a> Buffer<'a> {
         match &mut self.0 {
             Memory::InPlace(data) => data,
             Memory::Apart { dst, .. } => dst,
+        }
+    }
+
+    /// The output, to which the input was copied, for what works in place only.
+    pub(crate) fn copied(self) -> &'a mut [u8] {
+        match self.0 {
+            Memory::InPlace(data) => data,
+            Memory::Apart { src, dst } => {
+                dst.copy_from_slice(src);
+                dst
+            }
         }
     }
 

@@ -15,6 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Two more ways in, for volumes of other programs: [`dm_crypt`] takes a specification as LUKS headers
+//! carry it, and [`legacy_ciphers`] lists what TrueCrypt used before XTS.
+//!
 //! Inside, a new algorithm supplies a `kernel::BlockCipher` ("so many blocks at once, in my preferred
 //! width") and gets XTS from `mode::xts`; an algorithm that can do better supplies its own
 //! `kernel::UnitKernel` with the mode fused in, as AES does on x86. Either way it gets a line in
@@ -22,14 +25,20 @@
 
 mod algorithm;
 mod cascade;
-mod cpu;
+mod dm_crypt;
 mod error;
+mod essiv;
 mod kernel;
+mod legacy;
 mod mode;
 mod registry;
 mod sector;
 
-pub use cpu::{CpuError, Tier, tier};
+use cryptbench_cpu as cpu;
+
+pub use cryptbench_cpu::{CpuError, Tier, tier};
+pub use dm_crypt::{dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes};
 pub use error::CipherError;
+pub use legacy::{LegacyCipher, LegacyMode, legacy_ciphers};
 pub use registry::{CipherInfo, ciphers, find};
 pub use sector::{Layout, SectorCipher};

@@ -8,7 +8,7 @@ use crate::kernel::UnitKernel;
 use crate::sector::{Layout, SectorCipher, Sectors};
 
 /// Keys an algorithm for XTS: data key, tweak key, highest tier to use.
-type KeyXts = fn(&[u8], &[u8], Tier) -> Box<dyn UnitKernel>;
+pub(crate) type KeyXts = fn(&[u8], &[u8], Tier) -> Box<dyn UnitKernel>;
 
 /// An algorithm with a key length, and how to key it in each mode.
 struct Algorithm {

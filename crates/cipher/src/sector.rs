@@ -33,9 +33,9 @@ impl Layout {
 
 /// A keyed cipher over runs of whole data units.
 ///
-/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, taken as a little-endian
-/// 16-byte number. `first_unit` is thus a tweak number: with [`Layout::LUKS2_4096`] it counts
-/// 512-byte sectors.
+/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, which XTS takes as a
+/// little-endian 16-byte number; in other modes IV generators start from it. `first_unit` is thus a
+/// tweak number: with [`Layout::LUKS2_4096`] it counts 512-byte sectors.
 ///
 /// # Panics
 /// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst` differ
@@ -51,7 +51,8 @@ pub trait SectorCipher: Send + Sync {
     fn decrypt(&self, first_unit: u64, src: &[u8], dst: &mut [u8]);
     /// Decrypts `data` where it lies.
     fn decrypt_in_place(&self, first_unit: u64, data: &mut [u8]);
-    /// The kernel that really runs, such as `vaes-avx512`, `aes-ni` or `soft`.
+    /// The kernel that really runs, such as `vaes-avx512`, `aes-ni` or `soft`; of a cascade the
+    /// distinct kernels of its stages in the order of encryption, such as `avx2+vaes-avx2`.
     fn tier(&self) -> &'static str;
 }
 

@@ -36,13 +36,18 @@ fn each_is_its_single_ciphers_one_after_another() {
             for layout in [Layout::SECTOR_512, Layout::LUKS2_4096] {
                 let plain: Vec<u8> = (0..5 * 4096).map(|i| (i * i / 7) as u8).collect();
                 let mut expected = plain.clone();
+                let mut kernels = Vec::new();
                 for (i, stage) in stages.iter().enumerate() {
                     let part = 32 * i..32 * (i + 1);
                     let single = [&data[part.clone()], &tweak[part]].concat();
                     let cipher = find(stage).unwrap().with_key(&single, layout, tier).unwrap();
                     cipher.encrypt_in_place(256, &mut expected);
+                    if !kernels.contains(&cipher.tier()) {
+                        kernels.push(cipher.tier());
+                    }
                 }
                 let cascade = info.with_key(&key, layout, tier).unwrap();
+                assert_eq!(cascade.tier(), kernels.join("+"), "{} at {tier}", info.name);
                 let mut data = plain.clone();
                 cascade.encrypt_in_place(256, &mut data);
                 assert!(data == expected, "{} at {tier}", info.name);

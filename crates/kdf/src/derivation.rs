@@ -3,7 +3,7 @@
 use crate::argon2::{Argon2Kind, Argon2Params, argon2};
 use crate::effort::Effort;
 use crate::error::KdfError;
-use crate::registry::Prf;
+use crate::registry::{Prf, prfs};
 
 /// A function that derives header keys, as the creator of a volume chooses it.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,41 @@ pub enum Function {
 }
 
 impl Function {
+    /// Every function, in the order in which lists should show them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        prfs().iter().map(Self::Pbkdf2).chain([Self::Argon2id])
+    }
+
+    /// The function called `name`: as in the registry, in any case and with or without hyphens (`SHA512`),
+    /// or a beginning that no other name has (`whirl`).
+    ///
+    /// # Errors
+    /// [`KdfError::Unknown`], which lists the known names.
+    pub fn find(name: &str) -> Result<Self, KdfError> {
+        let bare = |text: &str| text.replace(['-', '_'], "").to_ascii_lowercase();
+        let wanted = bare(name);
+        let mut beginnings =
+            Self::all().filter(|function| bare(function.name()).starts_with(&wanted));
+        let exact = Self::all().find(|function| bare(function.name()) == wanted);
+        let only = || match (beginnings.next(), beginnings.next()) {
+            (Some(function), None) => Some(function),
+            _ => None,
+        };
+        exact.or_else(only).ok_or_else(|| KdfError::Unknown {
+            name: name.to_owned(),
+            known: Self::all().map(Self::name).collect(),
+        })
+    }
+
+    /// Name for people, such as `HMAC-SHA-512` or `Argon2id`.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Pbkdf2(prf) => prf.label,
+            Self::Argon2id => "Argon2id",
+        }
+    }
+
     /// Name in lists and records: the PRF's, or `argon2id`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -86,6 +121,30 @@ impl Derivation {
         match *self {
             Self::Pbkdf2 { prf, iterations } => prf.pbkdf2(password, salt, iterations, out, effort),
             Self::Argon2 { kind, params } => argon2(kind, password, salt, params, out, effort),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_as_people_write_them() {
+        let found = |name| Function::find(name).map(Function::name);
+        for function in Function::all() {
+            assert_eq!(found(function.name()), Ok(function.name()));
+        }
+        assert_eq!(found("SHA512"), Ok("sha-512"));
+        assert_eq!(found("streebog"), Ok("streebog-512"));
+        assert_eq!(found("Argon2"), Ok("argon2id"));
+        // Exact although longer names begin so, too.
+        assert_eq!(found("sha1"), Ok("sha-1"));
+        for name in ["", "sha", "s", "md5", "argon2i d"] {
+            assert!(
+                matches!(found(name), Err(KdfError::Unknown { known, .. }) if known.contains(&"argon2id")),
+                "{name}"
+            );
         }
     }
 }

@@ -14,7 +14,6 @@
 //! ```
 
 mod argon2;
-mod cpu;
 mod derivation;
 mod effort;
 mod error;
@@ -24,9 +23,11 @@ mod registry;
 mod scrypt;
 mod trial;
 
+use cryptbench_cpu as cpu;
+
 pub use crate::argon2::{Argon2Kind, Argon2Params, argon2};
 pub use crate::scrypt::{ScryptParams, scrypt};
-pub use cpu::{CpuError, Tier, tier};
+pub use cryptbench_cpu::{CpuError, Tier, tier};
 pub use derivation::{Derivation, Function};
 pub use effort::Effort;
 pub use error::KdfError;

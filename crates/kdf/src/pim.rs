@@ -1,15 +1,18 @@
 //! What a volume's kind, its key derivation function and its PIM say about the cost.
 //!
 //! The personal iterations multiplier is VeraCrypt's. Its rule for PBKDF2 depends on the kind of volume
-//! before it depends on the PRF. Numbers: VeraCrypt's documentation ("Header Key Derivation", "PIM") of
-//! 1.26.29 and TrueCrypt 7.1a's. LUKS and gocryptfs store their costs in the header: no rule here.
+//! before it depends on the PRF. LUKS and gocryptfs store their costs in the header: no rule here.
+//!
+//! Numbers: VeraCrypt 1.26.29's documentation ("Header Key Derivation, Salt, and Iteration Count", "Personal
+//! Iterations Multiplier (PIM)", "Argon2id"), `get_pkcs5_iteration_count` and `get_argon2_params` in its
+//! `src/Common/Pkcs5.c`, the ceilings `MAX_PIM_VALUE` and `MAX_BOOT_PIM_VALUE` in its `src/Main/Main.h`; the
+//! volume format of TrueCrypt 7.1a's user's guide.
 
 use std::time::Duration;
 
 use crate::argon2::{Argon2Kind, Argon2Params};
 use crate::derivation::{Derivation, Function};
 use crate::error::KdfError;
-use crate::registry::prfs;
 
 /// A kind of volume whose header does not say what its key costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,14 +29,15 @@ pub enum VolumeKind {
     },
 }
 
-/// The highest PIM of a volume that no boot loader opens: 15,000 + 1000 x PIM is still below 2^31.
+/// VeraCrypt's `MAX_PIM_VALUE`: 15,000 + 1000 x PIM is still below 2^31.
 const HIGHEST: u32 = 2_147_468;
-/// The highest PIM of a system volume.
+/// VeraCrypt's `MAX_BOOT_PIM_VALUE`: 16 bits.
 const HIGHEST_SYSTEM: u32 = 65_535;
 
 impl VolumeKind {
-    /// Name in messages.
-    fn name(self) -> &'static str {
+    /// Name in messages, with its article.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::VeraCrypt { system: false } => "a VeraCrypt volume",
             Self::VeraCrypt { system: true } => "a VeraCrypt system volume",
@@ -43,11 +47,41 @@ impl VolumeKind {
     }
 
     /// The highest PIM that it takes; 0 if it has none.
-    fn highest_pim(self) -> u32 {
+    #[must_use]
+    pub fn highest_pim(self) -> u32 {
         match self {
             Self::VeraCrypt { system: false } => HIGHEST,
             Self::VeraCrypt { system: true } => HIGHEST_SYSTEM,
             Self::TrueCrypt { .. } => 0,
+        }
+    }
+
+    /// Whether volumes made today can have `function`; older ones can have more.
+    #[must_use]
+    pub fn makes_new(self, function: Function) -> bool {
+        // Dropped by VeraCrypt 1.26 ("Release Notes"), and with TrueCrypt 5.0.
+        let dropped = match self {
+            Self::VeraCrypt { .. } => "ripemd-160",
+            Self::TrueCrypt { .. } => "sha-1",
+        };
+        function.name() != dropped && derivation(self, function, None).is_ok()
+    }
+
+    /// The PIM that costs what no PIM does, or a little more. For PBKDF2 it is also the least that VeraCrypt
+    /// allows with a passphrase of less than 20 characters ("PIM Usage" in its documentation). `None` where
+    /// there is no such PIM.
+    #[must_use]
+    pub fn default_pim(self, function: Function) -> Option<u32> {
+        match (self, function) {
+            (Self::TrueCrypt { .. }, _) => None,
+            (Self::VeraCrypt { system }, Function::Pbkdf2(prf)) => {
+                match boots_cheaper(prf.name, system) {
+                    true => Some(98),
+                    false => Some(485),
+                }
+            }
+            (Self::VeraCrypt { system: false }, Function::Argon2id) => Some(ARGON2ID_PIM),
+            (Self::VeraCrypt { system: true }, Function::Argon2id) => None,
         }
     }
 }
@@ -66,7 +100,7 @@ pub fn derivation(
         || KdfError::NotThere { volume: volume.name(), function: function.name().to_owned() };
     let highest = volume.highest_pim();
     let derivation = match (volume, function) {
-        (VolumeKind::VeraCrypt { .. }, Function::Argon2id) => {
+        (VolumeKind::VeraCrypt { system: false }, Function::Argon2id) => {
             Derivation::Argon2 { kind: Argon2Kind::Id, params: argon2id(pim) }
         }
         (VolumeKind::VeraCrypt { system }, Function::Pbkdf2(prf)) => {
@@ -77,7 +111,13 @@ pub fn derivation(
             let iterations = truecrypt(prf.name, system).ok_or_else(not_there)?;
             Derivation::Pbkdf2 { prf, iterations }
         }
-        (VolumeKind::TrueCrypt { .. }, Function::Argon2id) => return Err(not_there()),
+        // "For system encryption, VeraCrypt uses PBKDF2-HMAC" ("Header Key Derivation").
+        (
+            VolumeKind::VeraCrypt { system: true } | VolumeKind::TrueCrypt { .. },
+            Function::Argon2id,
+        ) => {
+            return Err(not_there());
+        }
     };
     match pim {
         Some(pim) if pim > highest => Err(KdfError::Pim { volume: volume.name(), pim, highest }),
@@ -90,8 +130,7 @@ pub fn derivation(
 /// # Errors
 /// [`KdfError::Pim`].
 pub fn derivations(volume: VolumeKind, pim: Option<u32>) -> Result<Vec<Derivation>, KdfError> {
-    let functions = prfs().iter().map(Function::Pbkdf2).chain([Function::Argon2id]);
-    functions
+    Function::all()
         .map(|function| derivation(volume, function, pim))
         .filter(|derivation| !matches!(derivation, Err(KdfError::NotThere { .. })))
         .collect()
@@ -129,10 +168,42 @@ pub fn largest_pim_within(
     Ok((low > 0).then_some(low))
 }
 
+/// The work, on average, of finding passphrase and PIM for each passphrase that is possible, if the PIM is
+/// any of 1 to `highest` with the same chance. A passphrase with a known PIM takes half of its
+/// [`Derivation::work`], since the right one comes half-way.
+///
+/// The seeker is taken to be clever: all passphrases with a PIM of 1, then all with a PIM of 2 and so on,
+/// the cheapest first. If PIM p is right, that is the work of all below p and half of that of p; the mean
+/// over p is `sum of work(p) * (highest - p + 1/2) / highest`.
+///
+/// # Errors
+/// [`KdfError::NotThere`]; [`KdfError::Pim`] if the volume does not take the highest, or `highest` is 0.
+pub fn mean_work_of_unknown(
+    volume: VolumeKind,
+    function: Function,
+    highest: u32,
+) -> Result<f64, KdfError> {
+    derivation(volume, function, Some(highest))?;
+    if highest == 0 {
+        return Err(KdfError::Pim { volume: volume.name(), pim: 0, highest: volume.highest_pim() });
+    }
+    let mut sum = 0.0;
+    for pim in 1..=highest {
+        let work = derivation(volume, function, Some(pim))?.work();
+        sum += work as f64 * (f64::from(highest - pim) + 0.5);
+    }
+    Ok(sum / f64::from(highest))
+}
+
+/// Whether VeraCrypt has a rule of its own for this PRF on a system volume.
+fn boots_cheaper(prf: &str, system: bool) -> bool {
+    // Only these two have one rule for all volumes.
+    system && !matches!(prf, "sha-512" | "whirlpool")
+}
+
 /// VeraCrypt's iterations; `None` for a PRF that it never had.
 fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
-    // Only these two have one rule for all volumes.
-    let boots_cheaper = system && !matches!(prf, "sha-512" | "whirlpool");
+    let boots_cheaper = boots_cheaper(prf, system);
     match (prf, pim) {
         ("sha-1", _) => None,
         (_, Some(pim)) if boots_cheaper => Some(pim.saturating_mul(2048)),
@@ -154,10 +225,12 @@ fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     }
 }
 
-/// VeraCrypt's cost of Argon2id, the same for all volumes.
+/// The PIM of Argon2id that no PIM stands for.
+const ARGON2ID_PIM: u32 = 12;
+
+/// VeraCrypt's cost of Argon2id.
 fn argon2id(pim: Option<u32>) -> Argon2Params {
-    // The default is what a PIM of 12 gives.
-    let pim = pim.unwrap_or(12);
+    let pim = pim.unwrap_or(ARGON2ID_PIM);
     let (memory_mib, passes) = match pim {
         0..=31 => (64 + 32 * pim.saturating_sub(1), 3 + pim.saturating_sub(1) / 3),
         _ => (1024, pim - 18),

@@ -83,14 +83,87 @@ fn argon2id_follows_the_table() {
 
 #[test]
 fn a_pim_that_is_too_high_is_an_error_for_every_function() {
-    for (volume, highest) in [(VERACRYPT, HIGHEST), (VERACRYPT_SYSTEM, HIGHEST_SYSTEM)] {
-        assert_eq!(derivations(volume, Some(highest)).unwrap().len(), 7);
+    // Six PRFs each; Argon2id is not for system volumes.
+    for (volume, highest, count) in [(VERACRYPT, HIGHEST, 7), (VERACRYPT_SYSTEM, HIGHEST_SYSTEM, 6)]
+    {
+        assert_eq!(derivations(volume, Some(highest)).unwrap().len(), count);
         let error = derivations(volume, Some(highest + 1)).unwrap_err();
         assert!(matches!(error, KdfError::Pim { .. }), "{error}");
     }
     let names: Vec<&str> =
         derivations(TRUECRYPT, None).unwrap().iter().map(Derivation::name).collect();
     assert_eq!(names, ["sha-512", "whirlpool", "ripemd-160", "sha-1"]);
+}
+
+#[test]
+fn system_volumes_have_no_argon2id() {
+    for volume in [VERACRYPT_SYSTEM, TRUECRYPT, TRUECRYPT_SYSTEM] {
+        let refused = derivation(volume, Function::Argon2id, None);
+        assert!(matches!(refused, Err(KdfError::NotThere { .. })), "{volume:?}");
+    }
+}
+
+#[test]
+fn the_default_pim_costs_what_none_does_or_a_little_more() {
+    for volume in [VERACRYPT, VERACRYPT_SYSTEM] {
+        for function in Function::all() {
+            let Some(pim) = volume.default_pim(function) else { continue };
+            let Ok(without) = derivation(volume, function, None) else { continue };
+            let with = derivation(volume, function, Some(pim)).unwrap();
+            match function.name() {
+                // Its default is older than the PIM, and higher.
+                "ripemd-160" => assert!(with.work() < without.work()),
+                // 98 x 2048 is 200,704.
+                _ => assert!((0..=704).contains(&(with.work() - without.work())), "{function:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_new_volumes_can_have() {
+    let new = |volume: VolumeKind| -> Vec<&str> {
+        Function::all().filter(|&f| volume.makes_new(f)).map(Function::name).collect()
+    };
+    let five = ["sha-512", "sha-256", "blake2s-256", "whirlpool", "streebog-512"];
+    assert_eq!(new(VERACRYPT_SYSTEM), five);
+    assert_eq!(new(VERACRYPT), [&five[..], &["argon2id"]].concat());
+    assert_eq!(new(TRUECRYPT), ["sha-512", "whirlpool", "ripemd-160"]);
+}
+
+/// The formula against the sum over every case, with three passphrases.
+#[test]
+fn unknown_pims_take_the_work_of_a_search_from_the_cheapest_on() {
+    const PASSPHRASES: u32 = 3;
+    for volume in [VERACRYPT, VERACRYPT_SYSTEM] {
+        for known in derivations(volume, None).unwrap() {
+            let function = Function::find(known.name()).unwrap();
+            for highest in [1, 2, 40] {
+                let mut total = 0.0;
+                let mut spent = 0.0;
+                for pim in 1..=highest {
+                    let work = derivation(volume, function, Some(pim)).unwrap().work() as f64;
+                    for _ in 0..PASSPHRASES {
+                        // Found half-way through its own derivation: what the mean over a large number
+                        // of passphrases comes to.
+                        total += spent + work / 2.0;
+                        spent += work;
+                    }
+                }
+                let mean = total / f64::from(PASSPHRASES * highest) / f64::from(PASSPHRASES);
+                let found = mean_work_of_unknown(volume, function, highest).unwrap();
+                assert!((found / mean - 1.0).abs() < 1e-12, "{found} {mean}");
+            }
+            let one = mean_work_of_unknown(volume, function, 1).unwrap();
+            let work = derivation(volume, function, Some(1)).unwrap().work();
+            assert_eq!(one, work as f64 / 2.0, "one PIM is a known PIM");
+        }
+    }
+    let sha512 = Function::find("sha-512").unwrap();
+    for (volume, highest) in [(VERACRYPT, 0), (VERACRYPT, HIGHEST + 1), (TRUECRYPT, 1)] {
+        let refused = mean_work_of_unknown(volume, sha512, highest);
+        assert!(matches!(refused, Err(KdfError::Pim { .. })), "{refused:?}");
+    }
 }
 
 #[test]

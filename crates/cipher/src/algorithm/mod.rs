@@ -3,5 +3,6 @@
 pub(crate) mod aes;
 pub(crate) mod camellia;
 pub(crate) mod kuznyechik;
+pub(crate) mod narrow;
 pub(crate) mod serpent;
 pub(crate) mod twofish;

@@ -1,3 +1,9 @@
-//! Modes of operation over any [`crate::kernel::BlockCipher`].
+//! Modes of operation over any [`crate::kernel::BlockCipher`] or [`crate::kernel::BlockKernel`].
 
+pub(crate) mod cbc;
+pub(crate) mod ecb;
+pub(crate) mod iv;
+pub(crate) mod lrw;
+pub(crate) mod whitening;
 pub(crate) mod xts;
+pub(crate) mod xts_iv;

@@ -9,7 +9,7 @@ mod soft;
 mod x86;
 
 use crate::cpu::Tier;
-use crate::kernel::UnitKernel;
+use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 use crate::mode::xts::Xts;
 
 use soft::Soft;
@@ -24,6 +24,16 @@ pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn Unit
     }
     let _ = tier;
     Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
+}
+
+/// Keys Camellia for modes in general, as [`xts`] does.
+pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::blocks(key, tier) {
+        return kernel;
+    }
+    let _ = tier;
+    Box::new(Soft::new(key))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Serpent (Anderson, Biham, Knudsen 1998) with 256-bit keys: bitsliced, portable and on x86 vectors.
+//! Serpent (Anderson, Biham, Knudsen 1998) with keys of up to 256 bits: bitsliced, portable and on x86 vectors.
 //!
 //! Blocks and keys are little-endian words in the order of the final submission's bitslice code, as in
 //! NESSIE's vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt; not the reversed order that the
@@ -13,14 +13,14 @@ mod word;
 mod x86;
 
 use crate::cpu::Tier;
-use crate::kernel::UnitKernel;
+use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 use crate::mode::xts::Xts;
 
 use soft::Soft;
 
 /// Keys Serpent in mode XTS with the best kernel that the CPU has and `tier` allows.
 ///
-/// Both keys must be of 32 bytes, which the registry sees to.
+/// Both keys must be of at most 32 bytes, which the registry sees to.
 pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
@@ -28,6 +28,16 @@ pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn Unit
     }
     let _ = tier;
     Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
+}
+
+/// Keys Serpent for modes in general, as [`xts`] does.
+pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::blocks(key, tier) {
+        return kernel;
+    }
+    let _ = tier;
+    Box::new(Soft::new(key))
 }
 
 #[cfg(test)]
@@ -59,6 +69,31 @@ mod tests {
             assert!(blocks.iter().all(|block| *block == *cipher));
             soft.decrypt_blocks(&mut blocks);
             assert!(blocks.iter().all(|block| *block == *plain));
+        }
+    }
+
+    /// Key, plain and cipher text from Botan (block/serpent.vec), whose shorter keys are NESSIE's.
+    #[test]
+    fn shorter_keys_on_every_tier() {
+        let vectors = vectors(
+            "00000000000000000000000000000000 d29d576fcea3a3a7ed9099f29273d78e \
+             b2288b968ae8b08648d1ce9606fd992d\n\
+             00000000000000000000000000000080 00000000000000000000000000000000 \
+             ddd26b98a5ffd82c05345a9dadbfaf49\n\
+             000000000000000000000000000000000000000000000000 d29d576fceaba3a7ed9899f2927bd78e \
+             130e353e1037c22405e8faefb2c3c3e9\n\
+             000000000000000000000000000000000000000000000080 00000000000000000000000000000000 \
+             660cf6a3f77836ac685519c702548ee7",
+        );
+        for [key, plain, cipher] in vectors {
+            for tier in Tier::available() {
+                let kernel = blocks(&key, tier);
+                let mut data = [plain.as_slice().try_into().unwrap(); 5];
+                kernel.encrypt(&mut data);
+                assert!(data.iter().all(|block| *block == *cipher), "{}", kernel.name());
+                kernel.decrypt(&mut data);
+                assert!(data.iter().all(|block| *block == *plain), "{}", kernel.name());
+            }
         }
     }
 

@@ -5,12 +5,12 @@
 //! transformation, where it is one more summand of the next round key. In decryption the same sums
 //! are what the inverse S-boxes need at their inputs, so one set of keys serves both directions.
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::rounds::{ROUND_KEYS, mix};
 use super::word::Word;
 
-/// Bytes of a key; shorter ones, which the cipher would pad, are not supported.
+/// Bytes of the longest key.
 pub(super) const KEY_BYTES: usize = 32;
 
 /// The fractional part of the golden ratio.
@@ -48,11 +48,16 @@ fn substitute(number: usize, x: [u32; 4]) -> [u32; 4] {
 }
 
 impl Schedule {
-    /// Expands a key of [`KEY_BYTES`]; panics on other lengths.
+    /// Expands a key of at most [`KEY_BYTES`]; panics on longer ones. Shorter ones are filled up with a
+    /// one bit and zeros, as the submission says.
     pub(super) fn new(key: &[u8]) -> Self {
-        assert_eq!(key.len(), KEY_BYTES, "Serpent key length");
+        let mut whole = Zeroizing::new([0; KEY_BYTES]);
+        whole[..key.len()].copy_from_slice(key);
+        if let Some(next) = whole.get_mut(key.len()) {
+            *next = 1;
+        }
         let mut words = [0; 8 + 4 * ROUND_KEYS];
-        for (word, bytes) in words.iter_mut().zip(key.as_chunks::<4>().0) {
+        for (word, bytes) in words.iter_mut().zip(whole.as_chunks::<4>().0) {
             *word = u32::from_le_bytes(*bytes);
         }
         for i in 8..words.len() {

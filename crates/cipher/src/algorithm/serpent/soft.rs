@@ -12,7 +12,7 @@ use lanes::{LANES, Lanes};
 pub(super) struct Soft(Box<Schedule>);
 
 impl Soft {
-    /// `key` must be of 32 bytes.
+    /// `key` must be of at most 32 bytes.
     pub(super) fn new(key: &[u8]) -> Self {
         Self(Box::new(Schedule::new(key)))
     }

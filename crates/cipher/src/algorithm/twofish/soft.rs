@@ -23,8 +23,8 @@ pub(super) struct Soft {
 }
 
 impl Soft {
-    /// Expands a key.
-    pub(super) fn new(key: &[u8; 32]) -> Box<Self> {
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(super) fn new(key: &[u8]) -> Box<Self> {
         // Filled where it stays, so that no copy of the tables is left on the stack.
         let mut soft = Box::new(Self { tables: [[0; 256]; 4], keys: [0; 40] });
         let mut words = spec::sbox_words(key);

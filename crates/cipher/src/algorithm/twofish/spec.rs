@@ -3,6 +3,8 @@
 //! Schneier, Kelsey, Whiting, Wagner, Hall, Ferguson, "Twofish: A 128-Bit Block Cipher", 1998, section 4.
 //! Everything here is arithmetic without tables in memory: key set-up takes the same time for all keys.
 
+use zeroize::{Zeroize, Zeroizing};
+
 /// The nibble permutations t0 .. t3 of q0 and q1 (4.3.5), entry n in bits `4 n`.
 const NIBBLES: [[u64; 4]; 2] = [
     [0x4ACE_95B0_23F6_D718, 0xD907_6A4F_5321_8BCE, 0x1742_3F8C_09D6_E5AB, 0xAC58_03B9_E621_4F7D],
@@ -31,11 +33,16 @@ const RS: [[u8; 8]; 4] = [
     [0xA4, 0x55, 0x87, 0x5A, 0x58, 0xDB, 0x9E, 0x03],
 ];
 
-/// Which q each byte passes through, first to last, in h with four key words (4.3.2, figure 2).
+/// Which q each byte passes through, first to last, in h with four key words (4.3.2, figure 2). With
+/// fewer of them h begins later.
 const CHAIN: [[usize; 5]; 4] = [[1, 1, 0, 0, 1], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1], [1, 0, 1, 1, 0]];
 
-/// A list of four key words for h, as bytes.
-pub(super) type KeyWords = [[u8; 4]; 4];
+/// A list of two to four key words for h, as bytes; h uses the last first.
+#[derive(Clone, Copy, Default, Zeroize)]
+pub(super) struct KeyWords {
+    words: [[u8; 4]; 4],
+    count: usize,
+}
 
 /// The fixed permutation q0 or q1 of a byte (4.3.5).
 const fn q(which: usize, x: u8) -> u8 {
@@ -71,11 +78,9 @@ pub(super) const fn multiply_mds(a: u8, b: u8) -> u8 {
 
 /// Byte `lane` of h on its way to the MDS matrix: the chain of q under the key words.
 pub(super) fn substitute(lane: usize, x: u8, words: &KeyWords) -> u8 {
-    let [first, second, third, fourth, last] = CHAIN[lane];
-    let y = q(first, x) ^ words[3][lane];
-    let y = q(second, y) ^ words[2][lane];
-    let y = q(third, y) ^ words[1][lane];
-    q(last, q(fourth, y) ^ words[0][lane])
+    let chain = &CHAIN[lane];
+    let keyed = (0..words.count).rev().fold(x, |y, i| q(chain[3 - i], y) ^ words.words[i][lane]);
+    q(chain[4], keyed)
 }
 
 /// Column `lane` of the MDS matrix times `y`, as a little-endian word.
@@ -88,10 +93,10 @@ fn h(x: u8, words: &KeyWords) -> u32 {
     (0..4).fold(0, |sum, lane| sum ^ mds_column(lane, substitute(lane, x, words)))
 }
 
-/// The 40 expanded key words K (4.3.3) of a 256-bit key.
-pub(super) fn round_keys(key: &[u8; 32]) -> [u32; 40] {
-    let even = from_words(|i| word(key, 2 * i));
-    let odd = from_words(|i| word(key, 2 * i + 1));
+/// The 40 expanded key words K (4.3.3) of a key of 16, 24 or 32 bytes.
+pub(super) fn round_keys(key: &[u8]) -> [u32; 40] {
+    let even = Zeroizing::new(from_words(key, |i| word(key, 2 * i)));
+    let odd = Zeroizing::new(from_words(key, |i| word(key, 2 * i + 1)));
     let mut keys = [0; 40];
     for (i, [first, second]) in keys.as_chunks_mut::<2>().0.iter_mut().enumerate() {
         let a = h(2 * i as u8, &even);
@@ -102,10 +107,11 @@ pub(super) fn round_keys(key: &[u8; 32]) -> [u32; 40] {
     keys
 }
 
-/// The key words S of g (4.3, 4.3.4) of a 256-bit key, in the order in which h takes them.
-pub(super) fn sbox_words(key: &[u8; 32]) -> KeyWords {
-    from_words(|i| {
-        let eight = &key[8 * (3 - i)..][..8];
+/// The key words S of g (4.3, 4.3.4) of a key of 16, 24 or 32 bytes, in the order in which h takes them.
+pub(super) fn sbox_words(key: &[u8]) -> KeyWords {
+    let last = key.len() / 8 - 1;
+    from_words(key, |i| {
+        let eight = &key[8 * (last - i)..][..8];
         let product = |m: &[u8; 8]| {
             let terms = m.iter().zip(eight).map(|(&m, &key)| multiply(key, m, RS_MODULUS));
             terms.fold(0, |sum, term| sum ^ term)
@@ -114,11 +120,14 @@ pub(super) fn sbox_words(key: &[u8; 32]) -> KeyWords {
     })
 }
 
-fn from_words(word: impl Fn(usize) -> [u8; 4]) -> KeyWords {
-    std::array::from_fn(word)
+/// As many words as the key has pairs of them.
+fn from_words(key: &[u8], word: impl Fn(usize) -> [u8; 4]) -> KeyWords {
+    assert!(matches!(key.len(), 16 | 24 | 32), "Twofish key length");
+    let count = key.len() / 8;
+    KeyWords { words: std::array::from_fn(|i| if i < count { word(i) } else { [0; 4] }), count }
 }
 
-fn word(key: &[u8; 32], index: usize) -> [u8; 4] {
+fn word(key: &[u8], index: usize) -> [u8; 4] {
     std::array::from_fn(|byte| key[4 * index + byte])
 }
 

@@ -5,6 +5,9 @@ use super::*;
 use crate::kernel::{Block, BlockCipher, Buffer, Run};
 use crate::sector::Layout;
 
+/// Bytes of the keys of the vectors.
+const KEY: usize = 32;
+
 fn hex(text: &str) -> Vec<u8> {
     let digits = text.as_bytes().as_chunks::<2>().0;
     let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -83,4 +86,40 @@ fn xts_vectors() {
         count += 1;
     }
     assert!(count >= 10, "{count} vectors");
+}
+
+/// Key, plain and cipher text from the submission's tables for shorter keys (ecb_tbl.txt).
+#[test]
+fn shorter_keys_on_every_tier() {
+    for [key, plain, cipher] in [
+        [
+            "00000000000000000000000000000000",
+            "00000000000000000000000000000000",
+            "9f589f5cf6122c32b6bfec2f2ae8c35a",
+        ],
+        [
+            "d491db16e7b1c39e86cb086b789f5419",
+            "019f9809de1711858faac3a3ba20fbc3",
+            "6363977de839486297e661c6c9d668eb",
+        ],
+        [
+            "000000000000000000000000000000000000000000000000",
+            "00000000000000000000000000000000",
+            "efa71f788965bd4453f860178fc19101",
+        ],
+        [
+            "efa71f788965bd4453f860178fc191010000000000000000",
+            "88b2b2706b105e36b446bb6d731a1e88",
+            "39da69d6ba4997d585b6dc073ca341b2",
+        ],
+    ] {
+        for tier in Tier::available() {
+            let kernel = blocks(&hex(key), tier);
+            let mut data = [hex(plain).try_into().unwrap(); 3];
+            kernel.encrypt(&mut data);
+            assert!(data.iter().all(|block| *block == *hex(cipher)), "{}", kernel.name());
+            kernel.decrypt(&mut data);
+            assert!(data.iter().all(|block| *block == *hex(plain)), "{}", kernel.name());
+        }
+    }
 }

@@ -82,13 +82,18 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let mut abcd = [mid.abcd; L];
     // What e becomes comes from the a of four steps before: all of it is kept.
     let mut before = [mid.e; L];
-    let mut w: [[__m128i; 4]; L] =
-        message.map(|digest| [digest.abcd, _mm_or_si128(digest.e, one), zero, length]);
+    // No closures over vectors here: without optimisation across crates, `map` is not always inlined, and
+    // each of its calls then goes through memory.
+    let mut w = [[zero; 4]; L];
+    for i in 0..L {
+        w[i] = [message[i].abcd, _mm_or_si128(message[i].e, one), zero, length];
+    }
     macro_rules! rounds {
         ($($group:literal)+) => { $(
             for i in 0..L {
                 if $group >= 4 {
-                    let [w0, w1, w2, w3] = [0, 1, 2, 3].map(|back| w[i][($group + back) % 4]);
+                    let (w0, w1) = (w[i][$group % 4], w[i][($group + 1) % 4]);
+                    let (w2, w3) = (w[i][($group + 2) % 4], w[i][($group + 3) % 4]);
                     let sum = _mm_xor_si128(_mm_sha1msg1_epu32(w0, w1), w2);
                     w[i][$group % 4] = _mm_sha1msg2_epu32(sum, w3);
                 }
@@ -105,9 +110,13 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     }
     rounds!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);
     let top = _mm_set_epi32(-1, 0, 0, 0);
-    std::array::from_fn(|i| State {
-        abcd: _mm_add_epi32(abcd[i], mid.abcd),
-        // Only the highest word is e: the others would disturb the message.
-        e: _mm_and_si128(_mm_sha1nexte_epu32(before[i], mid.e), top),
-    })
+    let mut digests = message;
+    for i in 0..L {
+        digests[i] = State {
+            abcd: _mm_add_epi32(abcd[i], mid.abcd),
+            // Only the highest word is e: the others would disturb the message.
+            e: _mm_and_si128(_mm_sha1nexte_epu32(before[i], mid.e), top),
+        };
+    }
+    digests
 }

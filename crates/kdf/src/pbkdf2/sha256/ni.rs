@@ -101,14 +101,20 @@ fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 
     let one = _mm_setr_epi32(i32::MIN, 0, 0, 0);
     let length = _mm_setr_epi32(0, 0, 0, (64 + 32) * 8);
     let mut state = [mid; L];
-    let mut w: [[__m128i; 4]; L] = message.map(|[low, high]| [low, high, one, length]);
+    // No closures over vectors here: without optimisation across crates, `map` is not always inlined, and
+    // each of its calls then goes through memory.
+    let mut w = [[one; 4]; L];
+    for i in 0..L {
+        w[i] = [message[i][0], message[i][1], one, length];
+    }
     macro_rules! rounds {
         ($($group:literal)+) => { $(
             // SAFETY: there are 16 groups of four constants.
             let constants = unsafe { _mm_loadu_si128(ROUNDS.as_ptr().add(4 * $group).cast()) };
             for i in 0..L {
                 if $group >= 4 {
-                    let [w0, w1, w2, w3] = [0, 1, 2, 3].map(|back| w[i][($group + back) % 4]);
+                    let (w0, w1) = (w[i][$group % 4], w[i][($group + 1) % 4]);
+                    let (w2, w3) = (w[i][($group + 2) % 4], w[i][($group + 3) % 4]);
                     // Where both are padding, w0 with the sigma of the next word is w0 itself.
                     let start = if $group == 6 { one } else { _mm_sha256msg1_epu32(w0, w1) };
                     let sum = _mm_add_epi32(start, _mm_alignr_epi8::<4>(w3, w2));
@@ -123,7 +129,10 @@ fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 
         )+ };
     }
     rounds!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-    state.map(|State { abef, cdgh }| {
-        unpack(State { abef: _mm_add_epi32(abef, mid.abef), cdgh: _mm_add_epi32(cdgh, mid.cdgh) })
-    })
+    let mut digests = message;
+    for i in 0..L {
+        let abef = _mm_add_epi32(state[i].abef, mid.abef);
+        digests[i] = unpack(State { abef, cdgh: _mm_add_epi32(state[i].cdgh, mid.cdgh) });
+    }
+    digests
 }

@@ -4,7 +4,9 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::Isa;
-use super::keys::{WideKey, XtsKeys};
+use super::blocks::blocks;
+use super::chains::chains;
+use super::keys::{BlockKeys, WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
 use super::xts::units;
 use crate::cpu::Tier;
@@ -33,18 +35,34 @@ impl Isa for AesNi {
     fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
         // SAFETY: `self` proves the features, and the rounds are matched.
         unsafe {
-            match (self.avx, keys.rounds) {
+            match (self.avx, keys.data.rounds) {
                 (true, 10) => kernel_avx::<10, ENCRYPT>(keys, run, buffer),
+                (true, 12) => kernel_avx::<12, ENCRYPT>(keys, run, buffer),
                 (true, _) => kernel_avx::<14, ENCRYPT>(keys, run, buffer),
                 (false, 10) => kernel_sse::<10, ENCRYPT>(keys, run, buffer),
+                (false, 12) => kernel_sse::<12, ENCRYPT>(keys, run, buffer),
                 (false, _) => kernel_sse::<14, ENCRYPT>(keys, run, buffer),
+            }
+        }
+    }
+
+    fn blocks<const ENCRYPT: bool>(self, keys: &BlockKeys, data: &mut [Block]) {
+        // SAFETY: `self` proves the features, and the rounds are matched.
+        unsafe {
+            match (self.avx, keys.rounds) {
+                (true, 10) => bare_avx::<10, ENCRYPT>(keys, data),
+                (true, 12) => bare_avx::<12, ENCRYPT>(keys, data),
+                (true, _) => bare_avx::<14, ENCRYPT>(keys, data),
+                (false, 10) => bare_sse::<10, ENCRYPT>(keys, data),
+                (false, 12) => bare_sse::<12, ENCRYPT>(keys, data),
+                (false, _) => bare_sse::<14, ENCRYPT>(keys, data),
             }
         }
     }
 }
 
 /// # Safety
-/// The CPU must have the features, and `R` must be `keys.rounds`.
+/// The CPU must have the features, and `R` must be the rounds of `keys`.
 #[target_feature(enable = "avx,aes,pclmulqdq")]
 unsafe fn kernel_avx<const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
@@ -56,7 +74,7 @@ unsafe fn kernel_avx<const R: usize, const ENCRYPT: bool>(
 }
 
 /// # Safety
-/// The CPU must have the features, and `R` must be `keys.rounds`.
+/// The CPU must have the features, and `R` must be the rounds of `keys`.
 #[target_feature(enable = "sse4.1,aes,pclmulqdq")]
 unsafe fn kernel_sse<const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
@@ -65,6 +83,55 @@ unsafe fn kernel_sse<const R: usize, const ENCRYPT: bool>(
 ) {
     // SAFETY: this function enables the vector's instruction set; the rest is passed on.
     unsafe { units::<V128, R, ENCRYPT>(keys, run, buffer) }
+}
+
+impl AesNi {
+    /// Encrypts data units in CBC side by side; `chain` has their IVs and is used up.
+    pub(super) fn chains(self, keys: &BlockKeys, chain: &mut [Block], buffer: Buffer<'_>) {
+        // SAFETY: `self` proves the features, and the rounds are matched.
+        unsafe {
+            match (self.avx, keys.rounds) {
+                (true, 10) => chains_avx::<10>(keys, chain, buffer),
+                (true, 12) => chains_avx::<12>(keys, chain, buffer),
+                (true, _) => chains_avx::<14>(keys, chain, buffer),
+                (false, 10) => chains_sse::<10>(keys, chain, buffer),
+                (false, 12) => chains_sse::<12>(keys, chain, buffer),
+                (false, _) => chains_sse::<14>(keys, chain, buffer),
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "avx,aes,pclmulqdq")]
+unsafe fn chains_avx<const R: usize>(keys: &BlockKeys, chain: &mut [Block], buffer: Buffer<'_>) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { chains::<V128, R>(keys, chain, buffer) }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "sse4.1,aes,pclmulqdq")]
+unsafe fn chains_sse<const R: usize>(keys: &BlockKeys, chain: &mut [Block], buffer: Buffer<'_>) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { chains::<V128, R>(keys, chain, buffer) }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "avx,aes,pclmulqdq")]
+unsafe fn bare_avx<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut [Block]) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { blocks::<V128, R, ENCRYPT>(keys, data) }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "sse4.1,aes,pclmulqdq")]
+unsafe fn bare_sse<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut [Block]) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { blocks::<V128, R, ENCRYPT>(keys, data) }
 }
 
 #[derive(Clone, Copy)]

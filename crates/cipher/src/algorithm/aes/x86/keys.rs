@@ -19,39 +19,54 @@ impl Zeroize for WideKey {
 /// Round keys in the order in which a kernel uses them.
 pub(super) type RoundKeys = [WideKey; MAX_ROUND_KEYS];
 
-/// The keys of AES-XTS. They are filled in where they stay: a move would leave a copy behind.
-#[derive(Zeroize, ZeroizeOnDrop)]
-pub(super) struct XtsKeys {
+/// The keys of AES in both directions. They are filled in where they stay: a move would leave a copy
+/// behind.
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
+pub(super) struct BlockKeys {
     pub(super) encrypt: RoundKeys,
     /// For the equivalent inverse cipher (FIPS 197, 5.3.5).
     pub(super) decrypt: RoundKeys,
-    pub(super) tweak: RoundKeys,
-    /// 10 or 14.
+    /// 10, 12 or 14.
     pub(super) rounds: usize,
 }
 
-impl XtsKeys {
-    /// Expands two keys of 16 or two of 32 bytes; none for other lengths.
-    pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Option<Box<Self>> {
-        if data_key.len() != tweak_key.len() || !matches!(data_key.len(), 16 | 32) {
-            return None;
-        }
-        let data = Schedule::new(data_key);
-        let tweak = Schedule::new(tweak_key);
-        let mut keys = Box::new(Self {
-            encrypt: RoundKeys::default(),
-            decrypt: RoundKeys::default(),
-            tweak: RoundKeys::default(),
-            rounds: data.rounds(),
-        });
-        let last = data.rounds();
-        for (round, key) in data.keys().iter().enumerate() {
-            keys.encrypt[round] = WideKey([*key; 4]);
+impl BlockKeys {
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(super) fn new(key: &[u8]) -> Box<Self> {
+        let mut keys = Box::new(Self::default());
+        keys.expand(key);
+        keys
+    }
+
+    fn expand(&mut self, key: &[u8]) {
+        let schedule = Schedule::new(key);
+        let last = schedule.rounds();
+        self.rounds = last;
+        for (round, key) in schedule.keys().iter().enumerate() {
+            self.encrypt[round] = WideKey([*key; 4]);
             let inner = round != 0 && round != last;
             let inverse = if inner { inv_mix_columns(key) } else { *key };
-            keys.decrypt[last - round] = WideKey([inverse; 4]);
+            self.decrypt[last - round] = WideKey([inverse; 4]);
         }
-        for (round, key) in tweak.keys().iter().enumerate() {
+    }
+}
+
+/// The keys of AES-XTS, filled in where they stay too.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(super) struct XtsKeys {
+    pub(super) data: BlockKeys,
+    pub(super) tweak: RoundKeys,
+}
+
+impl XtsKeys {
+    /// Expands two keys of 16, 24 or 32 bytes; none unless they are of one length.
+    pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Option<Box<Self>> {
+        if data_key.len() != tweak_key.len() {
+            return None;
+        }
+        let mut keys = Box::new(Self { data: BlockKeys::default(), tweak: RoundKeys::default() });
+        keys.data.expand(data_key);
+        for (round, key) in Schedule::new(tweak_key).keys().iter().enumerate() {
             keys.tweak[round] = WideKey([*key; 4]);
         }
         Some(keys)

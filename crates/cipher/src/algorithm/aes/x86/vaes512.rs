@@ -4,7 +4,8 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::Isa;
-use super::keys::{WideKey, XtsKeys};
+use super::blocks::blocks;
+use super::keys::{BlockKeys, WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
 use super::xts::units;
 use crate::cpu::Tier;
@@ -30,16 +31,28 @@ impl Isa for Vaes512 {
     fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
         // SAFETY: `self` proves the features, and the rounds are matched.
         unsafe {
-            match keys.rounds {
+            match keys.data.rounds {
                 10 => kernel::<10, ENCRYPT>(keys, run, buffer),
+                12 => kernel::<12, ENCRYPT>(keys, run, buffer),
                 _ => kernel::<14, ENCRYPT>(keys, run, buffer),
+            }
+        }
+    }
+
+    fn blocks<const ENCRYPT: bool>(self, keys: &BlockKeys, data: &mut [Block]) {
+        // SAFETY: `self` proves the features, and the rounds are matched.
+        unsafe {
+            match keys.rounds {
+                10 => bare::<10, ENCRYPT>(keys, data),
+                12 => bare::<12, ENCRYPT>(keys, data),
+                _ => bare::<14, ENCRYPT>(keys, data),
             }
         }
     }
 }
 
 /// # Safety
-/// The CPU must have the features, and `R` must be `keys.rounds`.
+/// The CPU must have the features, and `R` must be the rounds of `keys`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,vpclmulqdq")]
 unsafe fn kernel<const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
@@ -48,6 +61,14 @@ unsafe fn kernel<const R: usize, const ENCRYPT: bool>(
 ) {
     // SAFETY: this function enables the vector's instruction set; the rest is passed on.
     unsafe { units::<V512, R, ENCRYPT>(keys, run, buffer) }
+}
+
+/// # Safety
+/// The CPU must have the features, and `R` must be `keys.rounds`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,vpclmulqdq")]
+unsafe fn bare<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut [Block]) {
+    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
+    unsafe { blocks::<V512, R, ENCRYPT>(keys, data) }
 }
 
 #[derive(Clone, Copy)]

@@ -30,7 +30,7 @@ macro_rules! unrolled {
 /// Transforms the units of `buffer`.
 ///
 /// # Safety
-/// The caller must have `V`'s instruction set enabled (see [`Vector`]). `R` must be `keys.rounds`.
+/// The caller must have `V`'s instruction set enabled (see [`Vector`]). `R` must be the rounds of `keys`.
 #[inline(always)]
 pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
@@ -40,7 +40,7 @@ pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
     let unit = run.layout.data_unit;
     let mut left = buffer.len() / unit;
     let (mut src, mut dst) = buffer.pointers();
-    let data_keys = if ENCRYPT { &keys.encrypt } else { &keys.decrypt };
+    let data_keys = if ENCRYPT { &keys.data.encrypt } else { &keys.data.decrypt };
     // One more than a batch: the last unit prepares the masks of a next one too, which go unused.
     let mut tweaks: Tweaks = [[0; BLOCK]; UNITS + 1];
     let step = u128::from(run.layout.tweak_step);
@@ -246,7 +246,7 @@ unsafe fn one_vector<V: Vector, const R: usize, const ENCRYPT: bool>(
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-unsafe fn rounds<V: Vector, const R: usize, const N: usize, const ENCRYPT: bool>(
+pub(super) unsafe fn rounds<V: Vector, const R: usize, const N: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
     mut x: [V; N],
 ) -> [V; N] {
@@ -278,12 +278,12 @@ unsafe fn round_of<V: Vector, const N: usize, const ENCRYPT: bool>(
     x
 }
 
-/// The last round, whose key is the last round key plus the mask.
+/// The last round, whose key in XTS is the last round key plus the mask.
 ///
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-unsafe fn final_round<V: Vector, const ENCRYPT: bool>(x: V, key: V) -> V {
+pub(super) unsafe fn final_round<V: Vector, const ENCRYPT: bool>(x: V, key: V) -> V {
     // SAFETY: the instruction set is the caller's promise.
     unsafe { if ENCRYPT { x.enc_last(key) } else { x.dec_last(key) } }
 }

@@ -12,9 +12,9 @@ mod transpose;
 mod xts;
 
 use crate::cpu::Tier;
-use crate::kernel::UnitKernel;
+use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 
-use xts::WideXts;
+use xts::{WideBlocks, WideXts};
 
 /// Camellia-XTS with the best kernel that the CPU has and `tier` allows, if there is one.
 pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
@@ -26,6 +26,21 @@ pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<d
         Some(Box::new(WideXts::new(isa, data_key, tweak_key)))
     } else if let Some(isa) = nibble::AesAvx2::new(tier) {
         Some(Box::new(WideXts::new(isa, data_key, tweak_key)))
+    } else {
+        None
+    }
+}
+
+/// Camellia with the best kernel that the CPU has and `tier` allows, if there is one.
+pub(super) fn blocks(key: &[u8], tier: Tier) -> Option<Box<dyn BlockKernel<BLOCK>>> {
+    if let Some(isa) = gfni512::Gfni512::new(tier) {
+        Some(Box::new(WideBlocks::new(isa, key)))
+    } else if let Some(isa) = gfni256::Gfni256::new(tier) {
+        Some(Box::new(WideBlocks::new(isa, key)))
+    } else if let Some(isa) = nibble::VaesAvx2::new(tier) {
+        Some(Box::new(WideBlocks::new(isa, key)))
+    } else if let Some(isa) = nibble::AesAvx2::new(tier) {
+        Some(Box::new(WideBlocks::new(isa, key)))
     } else {
         None
     }

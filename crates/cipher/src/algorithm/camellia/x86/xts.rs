@@ -3,7 +3,7 @@
 use zeroize::ZeroizeOnDrop;
 
 use super::super::schedule::Schedule;
-use crate::kernel::{BLOCK, Block, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel};
 use crate::mode::xts::double;
 
 /// Masks that a kernel makes from one; 512 bytes, the usual data unit.
@@ -44,7 +44,6 @@ struct Blocks([Block; MAX_BLOCKS]);
 static NO_MASKS: Blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
 
 /// Transforms any number of blocks where they lie, without a mode.
-#[cfg(test)]
 pub(super) fn bare<W: Wide>(isa: W, keys: &W::Keys, blocks: &mut [Block]) {
     for part in blocks.chunks_mut(W::BLOCKS) {
         part_of_batch(isa, keys, Buffer::in_place(part.as_flattened_mut()), &NO_MASKS);
@@ -66,6 +65,43 @@ fn part_of_batch<W: Wide>(isa: W, keys: &W::Keys, mut buffer: Buffer<'_>, masks:
     // SAFETY: both arrays hold the most blocks that a kernel may want.
     unsafe { isa.transform(keys, memory, masks.0.as_ptr().cast(), memory) };
     buffer.dst().copy_from_slice(&blocks.0.as_flattened()[..len]);
+}
+
+/// Camellia keyed for one instruction set, for modes in general.
+pub(super) struct WideBlocks<W: Wide> {
+    isa: W,
+    keys: Box<BlockKeys<W>>,
+}
+
+/// Boxed, as they are large and must not leave copies behind.
+struct BlockKeys<W: Wide> {
+    encryption: W::Keys,
+    decryption: W::Keys,
+}
+
+impl<W: Wide> WideBlocks<W> {
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(super) fn new(isa: W, key: &[u8]) -> Self {
+        let encryption = W::keys(&Schedule::encryption(key));
+        let decryption = W::keys(&Schedule::decryption(key));
+        Self { isa, keys: Box::new(BlockKeys { encryption, decryption }) }
+    }
+}
+
+impl<W: Wide> BlockCipher for WideBlocks<W> {
+    const PARALLEL: usize = W::BLOCKS;
+
+    fn encrypt_blocks(&self, blocks: &mut [Block]) {
+        bare(self.isa, &self.keys.encryption, blocks);
+    }
+
+    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+        bare(self.isa, &self.keys.decryption, blocks);
+    }
+
+    fn name(&self) -> &'static str {
+        W::NAME
+    }
 }
 
 /// Camellia-XTS keyed for one instruction set.

@@ -6,13 +6,15 @@ mod boxes;
 mod vector;
 mod xts;
 
+use std::sync::Arc;
+
 use crate::cpu::Tier;
-use crate::kernel::UnitKernel;
+use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 
 use avx2::Avx2;
 use avx512::Avx512;
 use vector::Isa;
-use xts::SerpentXts;
+use xts::{Keyed, SerpentXts};
 
 /// Serpent-XTS with the best kernel that the CPU has and `tier` allows, if there is one.
 pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
@@ -22,6 +24,19 @@ pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<d
         Some(Box::new(SerpentXts::new(isa, data_key, tweak_key)))
     } else if let Some(isa) = Avx2::<false>::new(tier) {
         Some(Box::new(SerpentXts::new(isa, data_key, tweak_key)))
+    } else {
+        None
+    }
+}
+
+/// Serpent with the best kernel that the CPU has and `tier` allows, if there is one.
+pub(super) fn blocks(key: &[u8], tier: Tier) -> Option<Box<dyn BlockKernel<BLOCK>>> {
+    if let Some(isa) = Avx512::new(tier) {
+        Some(Box::new(Arc::new(Keyed::new(isa, key))))
+    } else if let Some(isa) = Avx2::<true>::new(tier) {
+        Some(Box::new(Arc::new(Keyed::new(isa, key))))
+    } else if let Some(isa) = Avx2::<false>::new(tier) {
+        Some(Box::new(Arc::new(Keyed::new(isa, key))))
     } else {
         None
     }

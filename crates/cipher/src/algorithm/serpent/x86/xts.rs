@@ -15,14 +15,15 @@ use crate::mode::xts::Xts;
 const TWEAKS: usize = 32;
 
 /// Serpent keyed for one instruction set.
-struct Keyed<I: Isa> {
+pub(super) struct Keyed<I: Isa> {
     isa: I,
     /// Boxed: they do not move, so no copies stay behind.
     keys: Box<RoundKeys<I::Vector>>,
 }
 
 impl<I: Isa> Keyed<I> {
-    fn new(isa: I, key: &[u8]) -> Self {
+    /// The key must be of at most 32 bytes.
+    pub(super) fn new(isa: I, key: &[u8]) -> Self {
         let schedule = Schedule::new(key);
         let mut keys = Box::new([[<I::Vector as Word>::Key::default(); 4]; ROUND_KEYS]);
         for (key, words) in keys.iter_mut().zip(&schedule.0) {
@@ -80,7 +81,7 @@ pub(super) struct SerpentXts<I: Isa> {
 }
 
 impl<I: Isa> SerpentXts<I> {
-    /// Both keys must be of 32 bytes.
+    /// Both keys must be of at most 32 bytes.
     pub(super) fn new(isa: I, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let data = Arc::new(Keyed::new(isa, data_key));
         let tweak = Arc::new(Keyed::new(isa, tweak_key));

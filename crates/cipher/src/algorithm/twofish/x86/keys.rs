@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::super::{KEY, spec};
+use super::super::spec;
 use super::vector::Vector;
 
 /// Twofish keyed for one instruction set.
@@ -16,8 +16,8 @@ pub(super) struct Keys<V: Vector> {
 }
 
 impl<V: Vector> Keys<V> {
-    /// Expands a key.
-    pub(super) fn new(key: &[u8; KEY]) -> Arc<Self> {
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(super) fn new(key: &[u8]) -> Arc<Self> {
         let mut shared = Arc::new(Self { tables: Default::default(), words: [0; 40] });
         // Filled where it stays, so that no copy is left on the stack; nobody shares it yet.
         if let Some(keys) = Arc::get_mut(&mut shared) {

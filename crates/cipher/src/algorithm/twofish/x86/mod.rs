@@ -10,9 +10,8 @@ mod xts;
 
 use std::sync::Arc;
 
-use super::KEY;
 use crate::cpu::Tier;
-use crate::kernel::{Block, BlockCipher, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Block, BlockCipher, BlockKernel, Buffer, Run, UnitKernel};
 use crate::mode::xts::Xts;
 
 use keys::{Keys, XtsKeys};
@@ -76,7 +75,7 @@ impl<I: Isa> BlockCipher for Blocks<I> {
 }
 
 impl<I: Isa> TwofishXts<I> {
-    fn new(isa: I, data_key: &[u8; KEY], tweak_key: &[u8; KEY]) -> Self {
+    fn new(isa: I, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let (data, tweak) = (Keys::new(data_key), Keys::new(tweak_key));
         let any_unit = Xts::new(
             Blocks { isa, keys: Arc::clone(&data) },
@@ -109,16 +108,23 @@ impl<I: Isa> UnitKernel for TwofishXts<I> {
 }
 
 /// Twofish-XTS with the best kernel that the CPU has and `tier` allows, if there is one.
-pub(super) fn xts(
-    data_key: &[u8; KEY],
-    tweak_key: &[u8; KEY],
-    tier: Tier,
-) -> Option<Box<dyn UnitKernel>> {
+pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
     if let Some(isa) = avx512::Avx512::new(tier) {
         return Some(Box::new(TwofishXts::new(isa, data_key, tweak_key)));
     }
     if let Some(isa) = avx2::Avx2::new(tier) {
         return Some(Box::new(TwofishXts::new(isa, data_key, tweak_key)));
+    }
+    None
+}
+
+/// Twofish with the best kernel that the CPU has and `tier` allows, if there is one.
+pub(super) fn blocks(key: &[u8], tier: Tier) -> Option<Box<dyn BlockKernel<BLOCK>>> {
+    if let Some(isa) = avx512::Avx512::new(tier) {
+        return Some(Box::new(Blocks { isa, keys: Keys::new(key) }));
+    }
+    if let Some(isa) = avx2::Avx2::new(tier) {
+        return Some(Box::new(Blocks { isa, keys: Keys::new(key) }));
     }
     None
 }

@@ -1,7 +1,8 @@
 //! Instruction-set tiers: what this CPU has, and the `CRYPTBENCH_CPU` mask over it.
 //!
 //! A tier is a ceiling, not a promise: each kernel asks for the tier *and* the exact features that it
-//! needs, and says its own name (such as `vaes-avx2`), which is what a record should carry.
+//! needs, and says its own name (such as `vaes-avx2` or `avx512vl-x4`), which is what a record should
+//! carry.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -19,11 +20,12 @@ pub enum Tier {
     /// Portable Rust; what the compiler's baseline target allows. Each algorithm's `soft` module says
     /// whether it is constant time.
     Soft,
-    /// AES round instructions on 128-bit vectors.
+    /// 128-bit vectors with crypto instructions: AES rounds, and the SHA extensions where the CPU has
+    /// them.
     Aesni,
     /// 256-bit integer vectors, with VAES where the CPU has it.
     Avx2,
-    /// 512-bit vectors (F, BW, DQ, VL), with VAES where the CPU has it.
+    /// 512-bit vectors (F, BW, DQ, VL), with VAES, GFNI and VBMI where the CPU has them.
     Avx512,
 }
 
@@ -67,6 +69,12 @@ impl Tier {
         };
         let best = Self::available().into_iter().rfind(|&tier| tier <= ceiling);
         Ok(best.unwrap_or(Self::Soft))
+    }
+
+    /// Whether a kernel of the tier `needed` may run under this one, on this CPU.
+    #[must_use]
+    pub fn allows(self, needed: Self) -> bool {
+        self >= needed && needed.is_available()
     }
 
     #[cfg(target_arch = "x86_64")]

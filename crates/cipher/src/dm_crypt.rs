@@ -1,0 +1,284 @@
+//! Ciphers as dm-crypt specifies them and LUKS headers carry them: `aes` with `xts-plain64`.
+//!
+//! The table has what Linux's dm-crypt can do and LUKS volumes are known to use. Not here: `cast6`,
+//! registered for LUKS1 but not seen in use, Adiantum, authenticated modes, `cipher_null`, the IV
+//! generators `null`, `lmk`, `tcw`, `eboiv`, `elephant`, `random`, and `capi:` specifications.
+
+use zeroize::Zeroizing;
+
+use crate::algorithm::{aes, camellia, narrow, serpent, twofish};
+use crate::cpu::Tier;
+use crate::error::CipherError;
+use crate::essiv::Hash;
+use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
+use crate::mode::cbc::Cbc;
+use crate::mode::ecb::Ecb;
+use crate::mode::iv::Ivs;
+use crate::mode::lrw::Lrw;
+use crate::mode::whitening::Whitening;
+use crate::mode::xts_iv::{XtsIv, XtsPlain};
+use crate::registry::KeyXts;
+use crate::sector::{Layout, SectorCipher, Sectors};
+
+/// Keys an algorithm for a mode that is not fused with it.
+type KeyBlocks<const N: usize> = fn(&[u8], Tier) -> Box<dyn BlockKernel<N>>;
+
+/// A cipher by its name in Linux's crypto API.
+struct Algorithm {
+    name: &'static str,
+    /// Lengths of volume keys, without those of tweaks.
+    key_bytes: &'static [usize],
+    /// Whether it takes a key of so many bytes at all: what ESSIV makes need not be in the list.
+    takes: fn(usize) -> bool,
+    keying: Keying,
+}
+
+#[derive(Clone, Copy)]
+enum Keying {
+    /// 128-bit blocks.
+    Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK> },
+    /// 64-bit blocks, for which there is neither XTS nor LRW.
+    Narrow(KeyBlocks<{ narrow::BLOCK }>),
+}
+
+static ALGORITHMS: [Algorithm; 7] = [
+    Algorithm {
+        name: "aes",
+        key_bytes: &[16, 24, 32],
+        takes: |bytes| matches!(bytes, 16 | 24 | 32),
+        keying: Keying::Wide { xts: aes::xts, blocks: aes::blocks },
+    },
+    Algorithm {
+        name: "serpent",
+        key_bytes: &[16, 24, 32],
+        takes: |bytes| bytes <= 32,
+        keying: Keying::Wide { xts: serpent::xts, blocks: serpent::blocks },
+    },
+    Algorithm {
+        name: "twofish",
+        key_bytes: &[16, 24, 32],
+        takes: |bytes| matches!(bytes, 16 | 24 | 32),
+        keying: Keying::Wide { xts: twofish::xts, blocks: twofish::blocks },
+    },
+    Algorithm {
+        name: "camellia",
+        key_bytes: &[16, 24, 32],
+        takes: |bytes| matches!(bytes, 16 | 24 | 32),
+        keying: Keying::Wide { xts: camellia::xts, blocks: camellia::blocks },
+    },
+    Algorithm {
+        name: "cast5",
+        key_bytes: &[16],
+        takes: |bytes| matches!(bytes, 5..=16),
+        keying: Keying::Narrow(narrow::cast5),
+    },
+    Algorithm {
+        name: "blowfish",
+        key_bytes: &[16, 24, 32, 40, 48, 56],
+        takes: |bytes| matches!(bytes, 4..=56),
+        keying: Keying::Narrow(narrow::blowfish),
+    },
+    Algorithm {
+        name: "des3_ede",
+        key_bytes: &[24],
+        takes: |bytes| bytes == 24,
+        keying: Keying::Narrow(narrow::triple_des),
+    },
+];
+
+/// Modes for 128-bit blocks, as errors list them.
+const WIDE_MODES: &[&str] = &[
+    "xts-plain64",
+    "xts-plain",
+    "xts-plain64be",
+    "xts-essiv:HASH",
+    "cbc-essiv:HASH",
+    "cbc-plain64",
+    "cbc-plain",
+    "cbc-plain64be",
+    "lrw-benbi",
+    "ecb",
+];
+
+/// Modes for 64-bit blocks, as errors list them.
+const NARROW_MODES: &[&str] =
+    &["cbc-essiv:HASH", "cbc-plain64", "cbc-plain", "cbc-plain64be", "ecb"];
+
+/// A specification that was understood.
+struct Spec {
+    algorithm: &'static Algorithm,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    Ecb,
+    Cbc(Iv),
+    Xts(Iv),
+    /// With `benbi`, which is how LRW counts.
+    Lrw,
+}
+
+#[derive(Clone, Copy)]
+enum Iv {
+    Plain,
+    Plain64,
+    Plain64Be,
+    Essiv(&'static Hash),
+}
+
+/// The ciphers that [`dm_crypt`] knows, by their names in Linux's crypto API.
+pub fn dm_crypt_ciphers() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().map(|algorithm| algorithm.name)
+}
+
+/// Every length in bytes that a volume key may have for `cipher` in `mode`, the tweak's part included;
+/// for checking a header before there is a key.
+///
+/// LUKS1 has both names apart; of LUKS2's `encryption`, such as `aes-xts-plain64`, the cipher is the
+/// part before the first `-`, and the mode the rest.
+///
+/// # Errors
+/// [`CipherError::DmCryptCipher`], [`CipherError::DmCryptMode`], [`CipherError::EssivHash`],
+/// [`CipherError::EssivKey`].
+pub fn dm_crypt_key_bytes(cipher: &str, mode: &str) -> Result<Vec<usize>, CipherError> {
+    Ok(Spec::parse(cipher, mode)?.key_bytes())
+}
+
+/// A cipher as dm-crypt specifies it, under `key`, with the best kernel that the CPU has and `tier`
+/// allows.
+///
+/// The numbers of data units count 512-byte sectors, as dm-crypt does without `iv_large_sectors`: for
+/// LUKS2 with larger sectors, pass a layout such as [`Layout::LUKS2_4096`]. Names are as for
+/// [`dm_crypt_key_bytes`].
+///
+/// # Errors
+/// As for [`dm_crypt_key_bytes`]; besides [`CipherError::DmCryptKeyLength`],
+/// [`CipherError::DataUnit`], [`CipherError::TweakStep`].
+pub fn dm_crypt(
+    cipher: &str,
+    mode: &str,
+    key: &[u8],
+    layout: Layout,
+    tier: Tier,
+) -> Result<Box<dyn SectorCipher>, CipherError> {
+    let layout = layout.checked()?;
+    let spec = Spec::parse(cipher, mode)?;
+    let expected = spec.key_bytes();
+    if !expected.contains(&key.len()) {
+        return Err(CipherError::DmCryptKeyLength {
+            cipher: spec.algorithm.name,
+            mode: mode.to_owned(),
+            expected,
+            actual: key.len(),
+        });
+    }
+    let kernel = match spec.algorithm.keying {
+        Keying::Wide { xts, blocks } => match spec.mode {
+            Mode::Xts(iv) => {
+                let (data_key, tweak_key) = key.split_at(key.len() / 2);
+                let kernel = xts(data_key, tweak_key, tier);
+                match iv {
+                    Iv::Plain64 => kernel,
+                    Iv::Plain => Box::new(XtsPlain(kernel)),
+                    _ => Box::new(XtsIv { kernel, ivs: iv.keyed(blocks, key, tier) }),
+                }
+            }
+            Mode::Lrw => {
+                let (data_key, tweak_key) = key.split_at(key.len() - BLOCK);
+                let mut block = Zeroizing::new([0; BLOCK]);
+                block.copy_from_slice(tweak_key);
+                Box::new(Lrw::new(blocks(data_key, tier), &block))
+            }
+            mode => unfused(mode, blocks, key, tier),
+        },
+        Keying::Narrow(blocks) => unfused(spec.mode, blocks, key, tier),
+    };
+    Ok(Box::new(Sectors::new(layout, kernel)))
+}
+
+/// A mode that blocks of any length have: CBC, or else ECB.
+fn unfused<const N: usize>(
+    mode: Mode,
+    blocks: KeyBlocks<N>,
+    key: &[u8],
+    tier: Tier,
+) -> Box<dyn UnitKernel> {
+    let cipher = blocks(key, tier);
+    match mode {
+        Mode::Cbc(iv) => {
+            let ivs = iv.keyed(blocks, key, tier);
+            Box::new(Cbc { cipher, ivs, whitening: Whitening::None })
+        }
+        _ => Box::new(Ecb(cipher)),
+    }
+}
+
+impl Spec {
+    fn parse(cipher: &str, mode: &str) -> Result<Self, CipherError> {
+        let algorithm = ALGORITHMS.iter().find(|algorithm| algorithm.name == cipher);
+        let algorithm = algorithm.ok_or_else(|| CipherError::DmCryptCipher {
+            name: cipher.to_owned(),
+            known: dm_crypt_ciphers().collect(),
+        })?;
+        let wide = matches!(algorithm.keying, Keying::Wide { .. });
+        let unknown = || CipherError::DmCryptMode {
+            cipher: algorithm.name,
+            mode: mode.to_owned(),
+            known: if wide { WIDE_MODES } else { NARROW_MODES },
+        };
+        let mode = match mode.split_once('-') {
+            None if mode == "ecb" => Mode::Ecb,
+            // What the specification was before there were others than CBC.
+            None if mode == "plain" => Mode::Cbc(Iv::Plain),
+            Some(("cbc", iv)) => Mode::Cbc(Iv::parse(iv, algorithm, unknown)?),
+            Some(("xts", iv)) if wide => Mode::Xts(Iv::parse(iv, algorithm, unknown)?),
+            Some(("lrw", "benbi")) if wide => Mode::Lrw,
+            _ => return Err(unknown()),
+        };
+        Ok(Self { algorithm, mode })
+    }
+
+    fn key_bytes(&self) -> Vec<usize> {
+        let lengths = self.algorithm.key_bytes.iter();
+        let whole = |&bytes: &usize| match self.mode {
+            Mode::Ecb | Mode::Cbc(_) => bytes,
+            Mode::Lrw => bytes + BLOCK,
+            Mode::Xts(_) => 2 * bytes,
+        };
+        lengths.map(whole).collect()
+    }
+}
+
+impl Iv {
+    fn parse(
+        name: &str,
+        algorithm: &Algorithm,
+        unknown: impl Fn() -> CipherError,
+    ) -> Result<Self, CipherError> {
+        match name.split_once(':') {
+            None if name == "plain" => Ok(Self::Plain),
+            None if name == "plain64" => Ok(Self::Plain64),
+            None if name == "plain64be" => Ok(Self::Plain64Be),
+            Some(("essiv", hash)) => {
+                let hash = Hash::find(hash)?;
+                if !(algorithm.takes)(hash.bytes) {
+                    let (cipher, hash, bytes) = (algorithm.name, hash.name, hash.bytes);
+                    return Err(CipherError::EssivKey { cipher, hash, bytes });
+                }
+                Ok(Self::Essiv(hash))
+            }
+            _ => Err(unknown()),
+        }
+    }
+
+    /// The generator, for a volume under `key`.
+    fn keyed<const N: usize>(self, blocks: KeyBlocks<N>, key: &[u8], tier: Tier) -> Ivs<N> {
+        match self {
+            Self::Plain => Ivs::Plain,
+            Self::Plain64 => Ivs::Plain64,
+            Self::Plain64Be => Ivs::Plain64Be,
+            Self::Essiv(hash) => Ivs::Essiv(blocks(&hash.key(key), tier)),
+        }
+    }
+}

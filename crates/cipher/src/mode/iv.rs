@@ -1,0 +1,94 @@
+//! IV generators: what a mode starts a data unit with, from the unit's number.
+//!
+//! Names and definitions are those of Linux's dm-crypt (Documentation/admin-guide/device-mapper/
+//! dm-crypt.rst). Numbers count 512-byte sectors, whatever the data unit.
+
+use zeroize::Zeroizing;
+
+use crate::kernel::{BlockKernel, Run};
+
+/// An IV generator for cipher blocks of `N` bytes, 8 or 16.
+pub(crate) enum Ivs<const N: usize> {
+    /// The low 32 bits of the number, little-endian: repeats after 2 TiB.
+    Plain,
+    /// The number, little-endian.
+    Plain64,
+    /// The number, big-endian at the end of the block.
+    Plain64Be,
+    /// The number, little-endian, enciphered under a hash of the key (Fruhwirth, "New Methods in Hard
+    /// Disk Encryption", 2005, 4.2).
+    Essiv(Box<dyn BlockKernel<N>>),
+    /// A secret seed, to each eight bytes of which the number is added (TrueCrypt up to 4.0).
+    Seeded(Zeroizing<[u8; N]>),
+}
+
+impl<const N: usize> Ivs<N> {
+    /// The IVs of the first units of `run`, as many as `ivs` has.
+    pub(crate) fn fill(&self, run: Run, ivs: &mut [[u8; N]]) {
+        for (unit, iv) in ivs.iter_mut().enumerate() {
+            let number = run.after(unit).first as u64;
+            *iv = match self {
+                Self::Plain => padded(u64::from(number as u32)),
+                Self::Plain64 | Self::Essiv(_) => padded(number),
+                Self::Plain64Be => {
+                    let mut iv = padded(number);
+                    iv.reverse();
+                    iv
+                }
+                Self::Seeded(seed) => {
+                    let mut iv = **seed;
+                    for eight in iv.as_chunks_mut::<8>().0 {
+                        *eight = (u64::from_le_bytes(*eight) ^ number).to_le_bytes();
+                    }
+                    iv
+                }
+            };
+        }
+        if let Self::Essiv(cipher) = self {
+            cipher.encrypt(ivs);
+        }
+    }
+}
+
+/// A little-endian number and zeros behind it.
+fn padded<const N: usize>(number: u64) -> [u8; N] {
+    let mut block = [0; N];
+    block[..8].copy_from_slice(&number.to_le_bytes());
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sector::Layout;
+
+    #[test]
+    fn generators_write_the_number_as_dm_crypt_does() {
+        let run = Run { first: 0xffff_fff8, layout: Layout::LUKS2_4096 };
+        let ivs = |generator: Ivs<16>| {
+            let mut ivs = [[0xaa; 16]; 2];
+            generator.fill(run, &mut ivs);
+            ivs.map(u128::from_le_bytes)
+        };
+        assert_eq!(ivs(Ivs::Plain), [0xffff_fff8, 0]);
+        assert_eq!(ivs(Ivs::Plain64), [0xffff_fff8, 0x1_0000_0000]);
+        let big = [0xffff_fff8_u128, 0x1_0000_0000].map(u128::swap_bytes);
+        assert_eq!(ivs(Ivs::Plain64Be), big);
+        let seed = 0x0f0e_0d0c_0b0a_0908_0706_0504_0302_0100_u128;
+        let seeded = ivs(Ivs::Seeded(Zeroizing::new(seed.to_le_bytes())));
+        assert_eq!(seeded[1], seed ^ (0x1_0000_0000 | 0x1_0000_0000 << 64));
+    }
+
+    #[test]
+    fn short_blocks_have_no_room_for_more_than_the_number() {
+        let run = Run { first: 0x0102_0304_0506_0708, layout: Layout::SECTOR_512 };
+        let iv = |generator: Ivs<8>| {
+            let mut iv = [[0; 8]];
+            generator.fill(run, &mut iv);
+            iv[0]
+        };
+        assert_eq!(iv(Ivs::Plain), [8, 7, 6, 5, 0, 0, 0, 0]);
+        assert_eq!(iv(Ivs::Plain64), [8, 7, 6, 5, 4, 3, 2, 1]);
+        assert_eq!(iv(Ivs::Plain64Be), [1, 2, 3, 4, 5, 6, 7, 8]);
+    }
+}
