@@ -1,0 +1,134 @@
+//! Headers saved, put back, and repaired from their second copy.
+
+use std::io::Write;
+use std::ops::Range;
+
+use cryptbench_blockdev::{BlockDevice, read_bytes, write_bytes};
+
+use super::Version;
+use super::store::{self, Which, io};
+use crate::VolumeError;
+use crate::detect::{Kind, detect};
+
+/// Bytes that are copied at once.
+const CHUNK: u64 = 1 << 20;
+
+/// Writes header and keyslots of `device` to `out`, byte by byte as cryptsetup's `luksHeaderBackup` does.
+/// Gives the number of bytes.
+///
+/// Whoever has the backup and a passphrase of that time opens the volume, even if the key was removed
+/// since.
+///
+/// # Errors
+/// As for [`info`](super::info); [`VolumeError::Io`] also for `out`.
+pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u64, VolumeError> {
+    let bytes = store::read(device, Which::Newest)?.metadata().header_bytes;
+    copy(device, 0..bytes, |_, data| out.write_all(data), "writing the backup")?;
+    out.flush().map_err(io("writing the backup"))?;
+    Ok(bytes)
+}
+
+/// Puts a header from a backup back onto `device`. `force` is needed where the device has a LUKS header
+/// whose data lies elsewhere or is encrypted otherwise, or no LUKS header but something else known.
+///
+/// The headers go last, the one that is read first at the very end; cut off before that, old headers
+/// stand over new keyslots, and restoring again mends it.
+///
+/// # Errors
+/// [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] if the backup is none;
+/// [`VolumeError::Invalid`] if it does not fit the device; [`VolumeError::Io`].
+pub fn restore_header(
+    device: &dyn BlockDevice,
+    backup: &dyn BlockDevice,
+    force: bool,
+) -> Result<(), VolumeError> {
+    let invalid = |reason: String| Err(VolumeError::Invalid(reason));
+    let saved = store::read(backup, Which::Newest)?;
+    let saved = saved.metadata();
+    let bytes = saved.header_bytes;
+    if backup.size() < bytes {
+        return invalid(format!("the backup has {} bytes, its header {bytes}", backup.size()));
+    }
+    // A detached header says 0 for the data.
+    let needed = saved.segments.iter().map(|segment| segment.offset).fold(bytes, u64::max);
+    if device.size() < needed {
+        return invalid(format!("the device ends at {}, before {needed}", device.size()));
+    }
+    match store::read(device, Which::Newest) {
+        _ if force => {}
+        Ok(there) => {
+            let outline = |metadata: &super::model::Metadata| {
+                let segments = metadata.segments.iter();
+                let parts = segments.map(|s| (s.offset, s.encryption.clone(), s.sector_size));
+                (metadata.version, metadata.uuid.clone(), parts.collect::<Vec<_>>())
+            };
+            if outline(there.metadata()) != outline(saved) {
+                return invalid("the device has the header of another volume".to_owned());
+            }
+        }
+        Err(_) => refuse_other_contents(device)?,
+    }
+    let heads = saved.heads_bytes.min(bytes);
+    let write = |offset, data: &[u8]| write_bytes(device, offset, data);
+    copy(backup, heads..bytes, write, "writing keyslots")?;
+    device.flush().map_err(io("writing keyslots"))?;
+    // Secondary, then primary: the halves of LUKS2's heads, the later one first.
+    for part in [heads / 2..heads, 0..heads / 2] {
+        let data = read_bytes(backup, part.clone()).map_err(io("reading the backup"))?;
+        write(part.start, &data).map_err(io("writing the header"))?;
+        device.flush().map_err(io("writing the header"))?;
+    }
+    Ok(())
+}
+
+/// Writes a damaged or outdated copy of a LUKS2 header anew from the valid one; gives whether there was
+/// something to do. `force` is needed where the damage looks like another file system.
+///
+/// # Errors
+/// As for [`info`](super::info); [`VolumeError::Invalid`] for LUKS1, which has one header only, and for
+/// something else in the primary's place.
+pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError> {
+    let mut header = store::read(device, Which::Newest)?;
+    if header.metadata().version == Version::Luks1 {
+        return Err(VolumeError::Invalid("LUKS1 has no second header to repair from".to_owned()));
+    }
+    let copies = header.copies();
+    if copies.iter().all(|copy| copy.seqid.is_some() && copy.seqid == copies[0].seqid) {
+        return Ok(false);
+    }
+    if !force {
+        refuse_other_contents(device)?;
+    }
+    header.write(device)?;
+    Ok(true)
+}
+
+/// # Errors
+/// [`VolumeError::Invalid`] if the device holds a file system, a partition table or the like.
+fn refuse_other_contents(device: &dyn BlockDevice) -> Result<(), VolumeError> {
+    match detect(device)?.kind {
+        kind @ (Kind::FileSystem { .. }
+        | Kind::PartitionTable { .. }
+        | Kind::BitLocker { .. }
+        | Kind::FileVault) => Err(VolumeError::Invalid(format!(
+            "the device holds something else: {kind}; what is there would be destroyed"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn copy(
+    from: &dyn BlockDevice,
+    range: Range<u64>,
+    mut to: impl FnMut(u64, &[u8]) -> std::io::Result<()>,
+    doing: &'static str,
+) -> Result<(), VolumeError> {
+    let mut offset = range.start;
+    while offset < range.end {
+        let end = (offset + CHUNK).min(range.end);
+        let data = read_bytes(from, offset..end).map_err(io("reading the header"))?;
+        to(offset, &data).map_err(io(doing))?;
+        offset = end;
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Keyslots added, removed and changed.
+
+use cryptbench_blockdev::BlockDevice;
+use cryptbench_kdf::Derivation;
+
+use super::limits::{Budget, Resources};
+use super::material;
+use super::model::{Keyslot, Metadata, Priority, Slot};
+use super::spec::Spec;
+use super::store::{self, Header, Which, random};
+use super::unlock::{Unlocked, matches, new_passphrase, passphrase, unlock};
+use super::{STRIPES, hash::Hash};
+use crate::{Credentials, VolumeError};
+
+/// How a new key is kept.
+#[derive(Clone, Debug)]
+pub struct KeyOptions<'a> {
+    /// The keyslot to use; `None` takes the first free one.
+    pub keyslot: Option<u32>,
+    /// What the passphrase costs. LUKS1 takes only PBKDF2 with the hash of its header.
+    pub derivation: Derivation,
+    /// What may be used of the machine.
+    pub resources: Resources<'a>,
+}
+
+/// Which key to remove.
+#[derive(Clone, Copy, Debug)]
+pub enum Removal<'a> {
+    /// That in this keyslot; nobody needs to know it.
+    Keyslot(u32),
+    /// That which these credentials open.
+    Credentials(&'a Credentials),
+}
+
+/// Adds a key: `new` opens the volume as well as `existing`, which must. Gives the keyslot.
+///
+/// The key material is stored before the header tells of it: cut off at any point, the volume opens as
+/// before.
+///
+/// # Errors
+/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if there is no free keyslot, or if
+/// this version does not have the derivation.
+pub fn add_key(
+    device: &dyn BlockDevice,
+    existing: &Credentials,
+    new: &Credentials,
+    options: &KeyOptions<'_>,
+) -> Result<u32, VolumeError> {
+    let new = new_passphrase(new)?;
+    let mut header = store::read(device, Which::Newest)?;
+    let key = unlock_any(device, header.metadata(), existing, &options.resources)?;
+    add(device, header.as_mut(), &key, new, options)
+}
+
+/// Replaces a key: afterwards `new` opens the volume and `old` does not. Gives the new keyslot.
+///
+/// A free keyslot is needed: the old one is wiped and removed only when the new one is stored, so cut
+/// off at any point, one of the two opens the volume.
+///
+/// # Errors
+/// As for [`add_key`].
+pub fn change_key(
+    device: &dyn BlockDevice,
+    old: &Credentials,
+    new: &Credentials,
+    options: &KeyOptions<'_>,
+) -> Result<u32, VolumeError> {
+    let new = new_passphrase(new)?;
+    let mut header = store::read(device, Which::Newest)?;
+    let key = unlock_any(device, header.metadata(), old, &options.resources)?;
+    let id = add(device, header.as_mut(), &key, new, options)?;
+    remove(device, header.as_mut(), key.keyslot)?;
+    Ok(id)
+}
+
+/// Removes a key: overwrites its area with random bytes, then takes it out of the header. Gives the
+/// keyslot. `force` is needed for the last one, after which no one ever opens the volume again.
+///
+/// A backup of the header still holds the key.
+///
+/// # Errors
+/// [`VolumeError::Invalid`] if there is no such keyslot, or if it is the last and `force` is not set; as
+/// for [`open_with`](super::open_with) where credentials are given.
+pub fn remove_key(
+    device: &dyn BlockDevice,
+    removal: Removal<'_>,
+    force: bool,
+    resources: &Resources<'_>,
+) -> Result<u32, VolumeError> {
+    let mut header = store::read(device, Which::Newest)?;
+    let metadata = header.metadata();
+    let id = match removal {
+        Removal::Keyslot(id) => id,
+        Removal::Credentials(known) => unlock_any(device, metadata, known, resources)?.keyslot,
+    };
+    if !metadata.keyslots.contains_key(&id) {
+        return Err(VolumeError::Invalid(format!("there is no keyslot {id}")));
+    }
+    // Changing a volume amid a re-encryption would break it.
+    let segment = metadata.segment()?.id;
+    let usable = |id: &u32| matches!(metadata.keyslots[id], Slot::Usable(_));
+    let others = metadata.keyslots_of(segment).into_iter().filter(|other| *other != id);
+    if others.filter(usable).count() == 0 && !force {
+        let reason = format!("keyslot {id} is the last one: without it the data is lost for ever");
+        return Err(VolumeError::Invalid(reason));
+    }
+    remove(device, header.as_mut(), id)?;
+    Ok(id)
+}
+
+fn unlock_any(
+    device: &dyn BlockDevice,
+    metadata: &Metadata,
+    credentials: &Credentials,
+    resources: &Resources<'_>,
+) -> Result<Unlocked, VolumeError> {
+    metadata.segment()?;
+    unlock(device, metadata, passphrase(credentials)?, None, resources)
+}
+
+fn add(
+    device: &dyn BlockDevice,
+    header: &mut dyn Header,
+    key: &Unlocked,
+    passphrase: &[u8],
+    options: &KeyOptions<'_>,
+) -> Result<u32, VolumeError> {
+    let key_bytes = key.key.len();
+    let material = Keyslot::material_bytes(key_bytes, STRIPES);
+    let (id, area) = header.room(options.keyslot, material)?;
+    let slot = new_slot(header.metadata(), key, id, area, options.derivation)?;
+    // Refuses what this version cannot express before anything is written.
+    header.insert(&slot)?;
+    material::write(device, &slot, passphrase, &key.key, &options.resources)?;
+    // A device that loses writes, or a limit below the new cost, must show before the header says so.
+    let budget = Budget::new(options.resources.limits);
+    let digest = header.metadata().digest_of(id);
+    let stored = material::read(device, &slot, passphrase, &options.resources, &budget)?;
+    if !digest.map_or(Ok(false), |d| matches(d, &stored, &options.resources, &budget))? {
+        let source = std::io::Error::other("the key material does not read back as it was written");
+        return Err(VolumeError::Io { doing: "checking the new keyslot", source });
+    }
+    header.write(device)?;
+    Ok(id)
+}
+
+fn new_slot(
+    metadata: &Metadata,
+    key: &Unlocked,
+    id: u32,
+    area: cryptbench_blockdev::Extent,
+    derivation: Derivation,
+) -> Result<Keyslot, VolumeError> {
+    let unsupported = |what: String| VolumeError::Unsupported { what, hint: None };
+    let segment = metadata.segment()?;
+    let encryption = Spec::parse(&segment.encryption)
+        .ok_or_else(|| unsupported(format!("the encryption {:?}", segment.encryption)))?;
+    let hash: &'static Hash = match &metadata.keyslots[&key.keyslot] {
+        Slot::Usable(slot) => slot.hash,
+        Slot::Unusable { reason, .. } => return Err(unsupported(reason.clone())),
+    };
+    let mut salt = vec![0; 32];
+    random(&mut salt)?;
+    Ok(Keyslot {
+        id,
+        key_bytes: key.key.len(),
+        derivation,
+        salt,
+        stripes: STRIPES,
+        hash,
+        area,
+        encryption,
+        area_key_bytes: key.key.len(),
+        priority: Priority::Normal,
+    })
+}
+
+/// The area first: once the header no longer tells of it, nobody would wipe it.
+fn remove(device: &dyn BlockDevice, header: &mut dyn Header, id: u32) -> Result<(), VolumeError> {
+    if let Some(area) = header.metadata().keyslots.get(&id).and_then(Slot::area) {
+        material::wipe(device, area)?;
+    }
+    header.remove(id)?;
+    header.write(device)
+}

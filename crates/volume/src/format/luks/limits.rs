@@ -1,0 +1,123 @@
+//! What a header from anywhere may make this machine do: limits of cost, and what may be used for it.
+
+use std::cell::Cell;
+
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::{Derivation, Effort};
+
+use crate::VolumeError;
+
+/// The highest costs of one opening, summed over the keyslots that are tried.
+///
+/// A header says itself what its keys cost, so one from a stranger can ask for days. The defaults are
+/// far above what cryptsetup writes (2 s, at most 4 GiB, at most 32 keyslots) and below what would look
+/// like a hang: about two minutes on a desktop of 2025.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Iterations of PBKDF2, keyslots and digests together.
+    pub pbkdf2_iterations: u64,
+    /// Memory of one Argon2, in KiB: by default 4 GiB, the most that cryptsetup writes, or all there is.
+    pub argon2_memory_kib: u32,
+    /// Memory of Argon2 in KiB times passes, over all keyslots.
+    pub argon2_work: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { pbkdf2_iterations: 400_000_000, argon2_memory_kib: 4 << 20, argon2_work: 256 << 20 }
+    }
+}
+
+/// What key derivations and ciphers may use of the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Resources<'a> {
+    /// Instruction sets of ciphers.
+    pub tier: Tier,
+    /// Instruction sets, threads and stop flag of key derivations.
+    pub effort: Effort<'a>,
+    /// The highest costs.
+    pub limits: Limits,
+}
+
+impl<'a> Resources<'a> {
+    /// With the default [`Limits`].
+    #[must_use]
+    pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
+        Self { tier, effort, limits: Limits::default() }
+    }
+}
+
+/// What is left of the limits.
+pub(super) struct Budget {
+    limits: Limits,
+    iterations: Cell<u64>,
+    work: Cell<u64>,
+}
+
+impl Budget {
+    pub(super) fn new(limits: Limits) -> Self {
+        let (iterations, work) = (limits.pbkdf2_iterations, limits.argon2_work);
+        Self { limits, iterations: Cell::new(iterations), work: Cell::new(work) }
+    }
+
+    /// Takes the cost of `derivation` off, before it runs.
+    ///
+    /// # Errors
+    /// [`VolumeError::Unsupported`] if it is more than what is left.
+    pub(super) fn spend(&self, derivation: &Derivation) -> Result<(), VolumeError> {
+        let refuse = |what: String| {
+            let hint = "nothing but a damaged or hostile header asks for that, or many keyslots \
+                        together: then name the keyslot";
+            Err(VolumeError::Unsupported { what, hint: Some(hint.to_owned()) })
+        };
+        let most = self.limits.argon2_memory_kib;
+        if derivation.memory_kib() > most {
+            let wanted = derivation.memory_kib();
+            return refuse(format!(
+                "{} with {wanted} KiB of memory (limit {most})",
+                derivation.name()
+            ));
+        }
+        let (left, limit) = match derivation {
+            Derivation::Pbkdf2 { .. } => (&self.iterations, self.limits.pbkdf2_iterations),
+            Derivation::Argon2 { .. } => (&self.work, self.limits.argon2_work),
+        };
+        match left.get().checked_sub(derivation.work()) {
+            Some(rest) => left.set(rest),
+            None => {
+                let cost = describe(derivation);
+                return refuse(format!(
+                    "a key derivation of {cost}, beyond the limit of {limit} in all,"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A derivation with its cost, for people: `pbkdf2-sha-256, 1000 iterations`.
+pub(super) fn describe(derivation: &Derivation) -> String {
+    match derivation {
+        Derivation::Pbkdf2 { prf, iterations } => {
+            format!("pbkdf2 {}, {iterations} iterations", prf.name)
+        }
+        Derivation::Argon2 { kind, params } => format!(
+            "{kind}, {} KiB, {} passes, {} lanes",
+            params.memory_kib, params.passes, params.lanes
+        ),
+    }
+}
+
+/// Memory of this machine in KiB, where the system tells.
+pub(super) fn memory_kib() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        let info = rustix::system::sysinfo();
+        // `totalram` counts units of `mem_unit` bytes (sysinfo(2)); both are `c_ulong`-like.
+        Some((info.totalram as u64).saturating_mul(u64::from(info.mem_unit)) / 1024)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        None
+    }
+}

@@ -1,0 +1,100 @@
+//! LUKS1 and LUKS2: created, opened, and their keyslots managed, after cryptsetup's format documents.
+//!
+//! The sources are "LUKS1 On-Disk Format Specification" 1.2.3 and "LUKS2 On-Disk Format Specification"
+//! 1.1.4. Both versions come down to one `Metadata`: keyslots, digests and segments;
+//! what differs, how these lie on the device, is behind the trait `Header`.
+
+mod af;
+mod backup;
+mod calibrate;
+mod create;
+mod hash;
+mod info;
+mod keys;
+mod limits;
+mod material;
+mod model;
+mod open;
+mod spec;
+mod store;
+mod unlock;
+mod v1;
+mod v2;
+
+use std::fmt;
+
+pub use backup::{backup_header, repair, restore_header};
+pub use calibrate::calibrate;
+pub use create::{CreateOptions, create};
+pub use info::{CopyInfo, DigestInfo, Info, KeyslotInfo, SegmentInfo, info};
+pub use keys::{KeyOptions, Removal, add_key, change_key, remove_key};
+pub use limits::{Limits, Resources};
+pub use open::{LuksOptions, open, open_detached, open_with};
+
+/// Version of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Version {
+    /// One header of 592 bytes, eight keyslots, PBKDF2 only.
+    Luks1,
+    /// Two copies of a header with JSON metadata, Argon2.
+    Luks2,
+}
+
+impl Version {
+    /// Name in lists and records: `luks1` or `luks2`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Luks1 => "luks1",
+            Self::Luks2 => "luks2",
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// First bytes of a LUKS1 header and of the primary header of LUKS2.
+pub(crate) const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
+
+/// Unit of LUKS1's offsets and of all tweak numbers, in bytes.
+const SECTOR: u64 = 512;
+
+/// Alignment of keyslot areas and of the header's parts, in bytes.
+const ALIGNMENT: u64 = 4096;
+
+/// Stripes of the anti-forensic splitter that every known implementation uses.
+const STRIPES: u32 = 4000;
+
+/// The text of a NUL-terminated field of a binary header.
+///
+/// # Errors
+/// What is wrong with it: no NUL, or bytes that are no text.
+fn text(field: &[u8], name: &str) -> Result<String, String> {
+    let end = field.iter().position(|&byte| byte == 0).ok_or(format!("{name} does not end"))?;
+    match std::str::from_utf8(&field[..end]) {
+        Ok(text) if !text.contains(char::is_control) => Ok(text.to_owned()),
+        _ => Err(format!("{name} is no text")),
+    }
+}
+
+/// Puts `text` into a NUL-terminated field, whose rest is zeroed.
+///
+/// # Errors
+/// [`VolumeError::Invalid`](crate::VolumeError::Invalid) if it is too long or no plain text.
+fn set_text(field: &mut [u8], name: &str, text: &str) -> Result<(), crate::VolumeError> {
+    let most = field.len() - 1;
+    if text.len() > most {
+        return Err(crate::VolumeError::Invalid(format!("the {name} is longer than {most} bytes")));
+    }
+    if text.contains(char::is_control) {
+        return Err(crate::VolumeError::Invalid(format!("the {name} has control characters")));
+    }
+    field.fill(0);
+    field[..text.len()].copy_from_slice(text.as_bytes());
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! What a LUKS header says, whichever version it is: keyslots, digests, segments.
+
+use std::collections::BTreeMap;
+
+use cryptbench_blockdev::Extent;
+use cryptbench_kdf::Derivation;
+
+use super::Version;
+use super::hash::Hash;
+use super::spec::Spec;
+use crate::VolumeError;
+
+/// Longest key of a volume or keyslot that is read, in bytes; the longest that is in use is 64, with
+/// integrity 128.
+pub(super) const MOST_KEY: usize = 512;
+
+/// Most stripes that are read; every known implementation writes 4000.
+pub(super) const MOST_STRIPES: u32 = 8192;
+
+/// The parsed and checked metadata.
+#[derive(Clone)]
+pub(super) struct Metadata {
+    pub version: Version,
+    pub uuid: String,
+    /// LUKS2 only.
+    pub label: String,
+    /// LUKS2 only.
+    pub subsystem: String,
+    pub keyslots: BTreeMap<u32, Slot>,
+    pub digests: Vec<Digest>,
+    pub segments: Vec<Segment>,
+    /// Types of tokens: LUKS2 only.
+    pub tokens: Vec<String>,
+    /// Mandatory requirements: LUKS2 only.
+    pub requirements: Vec<String>,
+    /// Bytes from the start of the device that hold the headers themselves.
+    pub heads_bytes: u64,
+    /// Bytes from the start of the device that belong to headers and keyslots.
+    pub header_bytes: u64,
+}
+
+/// A keyslot that this program can use, or why not.
+#[derive(Clone)]
+pub(super) enum Slot {
+    Usable(Keyslot),
+    Unusable {
+        /// Its area, where it has one.
+        area: Option<Extent>,
+        reason: String,
+    },
+}
+
+impl Slot {
+    pub(super) fn area(&self) -> Option<Extent> {
+        match self {
+            Self::Usable(slot) => Some(slot.area),
+            Self::Unusable { area, .. } => *area,
+        }
+    }
+}
+
+/// A volume key under a passphrase.
+#[derive(Clone)]
+pub(super) struct Keyslot {
+    pub id: u32,
+    /// Bytes of the volume key in it.
+    pub key_bytes: usize,
+    pub derivation: Derivation,
+    pub salt: Vec<u8>,
+    pub stripes: u32,
+    /// The splitter's.
+    pub hash: &'static Hash,
+    pub area: Extent,
+    /// How the area is encrypted.
+    pub encryption: Spec,
+    /// Bytes of the key of the area, which the passphrase gives.
+    pub area_key_bytes: usize,
+    pub priority: Priority,
+}
+
+impl Keyslot {
+    /// Bytes of key material in the area, in whole sectors.
+    pub(super) fn material_bytes(key_bytes: usize, stripes: u32) -> u64 {
+        (key_bytes as u64 * u64::from(stripes)).next_multiple_of(super::SECTOR)
+    }
+
+    /// # Errors
+    /// What is wrong with its numbers.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.key_bytes == 0 || self.key_bytes > MOST_KEY {
+            return Err(format!("a volume key of {} bytes", self.key_bytes));
+        }
+        if self.area_key_bytes == 0 || self.area_key_bytes > MOST_KEY {
+            return Err(format!("a key of {} bytes for the area", self.area_key_bytes));
+        }
+        if self.stripes == 0 || self.stripes > MOST_STRIPES {
+            return Err(format!("{} stripes", self.stripes));
+        }
+        let needed = Self::material_bytes(self.key_bytes, self.stripes);
+        if needed > self.area.len {
+            let len = self.area.len;
+            return Err(format!("{needed} bytes of key material in an area of {len}"));
+        }
+        Ok(())
+    }
+}
+
+/// Order in which keyslots are tried (LUKS2; all of LUKS1 are normal).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Priority {
+    Prefer,
+    Normal,
+    /// Only if it is named.
+    Ignore,
+}
+
+/// What tells that a volume key is the right one.
+#[derive(Clone)]
+pub(super) struct Digest {
+    pub keyslots: Vec<u32>,
+    pub segments: Vec<u32>,
+    /// PBKDF2, or why it cannot be computed.
+    pub derivation: Result<Derivation, String>,
+    pub salt: Vec<u8>,
+    pub value: Vec<u8>,
+}
+
+/// A part of the data area.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub id: u32,
+    /// `crypt`, `linear`, `hw-opal`, `hw-opal-crypt`.
+    pub kind: String,
+    /// From the start of the data device.
+    pub offset: u64,
+    /// `None`: to the end of the device.
+    pub size: Option<u64>,
+    /// Tweak number of its first sector.
+    pub iv_tweak: u64,
+    pub encryption: String,
+    pub sector_size: u32,
+    /// dm-integrity below, by name.
+    pub integrity: Option<String>,
+    pub flags: Vec<String>,
+}
+
+impl Metadata {
+    /// The one segment that can be opened.
+    ///
+    /// # Errors
+    /// [`VolumeError::Unsupported`], which names what stands against it.
+    pub(super) fn segment(&self) -> Result<&Segment, VolumeError> {
+        let refuse = |what: String, hint: Option<&str>| {
+            Err(VolumeError::Unsupported { what, hint: hint.map(str::to_owned) })
+        };
+        if let Some(name) = self.requirements.first() {
+            return match name.as_str() {
+                name if name.contains("reencrypt") => refuse(
+                    format!("LUKS2 amid a re-encryption ({name})"),
+                    Some("finish it with `cryptsetup reencrypt --resume-only`"),
+                ),
+                "opal" => refuse("a self-encrypting OPAL drive".to_owned(), None),
+                "inline-hw-tags" => {
+                    refuse("integrity tags in the drive's sectors".to_owned(), None)
+                }
+                name => refuse(format!("the mandatory LUKS2 requirement {name:?}"), None),
+            };
+        }
+        let segment = match self.segments.as_slice() {
+            [one] => one,
+            [] => return refuse("a LUKS2 header without a segment".to_owned(), None),
+            many => return refuse(format!("a volume of {} segments", many.len()), None),
+        };
+        if let Some(integrity) = &segment.integrity {
+            return refuse(format!("a volume with integrity protection ({integrity})"), None);
+        }
+        if let Some(flag) = segment.flags.first() {
+            return refuse(format!("a segment with the flag {flag:?}"), None);
+        }
+        match segment.kind.as_str() {
+            "crypt" => Ok(segment),
+            "linear" => refuse("a `linear` segment, which is not encrypted,".to_owned(), None),
+            kind if kind.contains("opal") => {
+                refuse(format!("a segment that the drive encrypts ({kind})"), None)
+            }
+            kind => refuse(format!("a segment of type {kind:?}"), None),
+        }
+    }
+
+    /// The digest of keys in keyslot `id`; of a keyslot for no segment (`unbound`), too.
+    pub(super) fn digest_of(&self, id: u32) -> Option<&Digest> {
+        self.digests.iter().find(|digest| digest.keyslots.contains(&id))
+    }
+
+    /// Keyslots that hold a key of `segment`, those that are tried first in front.
+    pub(super) fn keyslots_of(&self, segment: u32) -> Vec<u32> {
+        let bound = |id: &u32| self.digest_of(*id).is_some_and(|d| d.segments.contains(&segment));
+        let mut ids: Vec<u32> = self.keyslots.keys().copied().filter(bound).collect();
+        ids.sort_by_key(|id| match &self.keyslots[id] {
+            Slot::Usable(slot) => (slot.priority, *id),
+            Slot::Unusable { .. } => (Priority::Ignore, *id),
+        });
+        ids
+    }
+
+    /// # Errors
+    /// Two keyslots whose areas overlap.
+    pub(super) fn check_overlaps(&self) -> Result<(), String> {
+        let areas = self.keyslots.iter().filter_map(|(id, slot)| Some((slot.area()?, id)));
+        let mut areas: Vec<_> = areas.collect();
+        areas.sort_by_key(|(area, _)| area.offset);
+        for pair in areas.windows(2) {
+            let ((first, a), (second, b)) = (pair[0], pair[1]);
+            if first.offset.saturating_add(first.len) > second.offset {
+                return Err(format!("the areas of keyslots {a} and {b} overlap"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Opening: from a header and credentials to the plaintext.
+
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, Extent};
+
+use super::SECTOR;
+use super::limits::{Resources, describe};
+use super::model::Slot;
+use super::spec::Spec;
+use super::store::{self, Which};
+use super::unlock::{passphrase, unlock};
+use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
+
+/// How to open a LUKS volume.
+#[derive(Clone, Debug)]
+pub struct LuksOptions<'a> {
+    /// Reading only, or also writing.
+    pub access: Access,
+    /// Only this keyslot; `None` tries all.
+    pub keyslot: Option<u32>,
+    /// LUKS2: the secondary header, whatever the primary says.
+    pub secondary: bool,
+    /// What may be used of the machine.
+    pub resources: Resources<'a>,
+}
+
+/// Opens the LUKS volume on `device` as [`crate::open`] does for any format.
+///
+/// # Errors
+/// As for [`open_with`].
+pub fn open(
+    device: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &OpenOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    if options.hidden || options.protect_hidden.is_some() {
+        return Err(VolumeError::Invalid("LUKS has no hidden volumes".to_owned()));
+    }
+    if options.system || options.prf.is_some() {
+        let reason = "LUKS has no system volumes, and its headers name their PRF themselves";
+        return Err(VolumeError::Invalid(reason.to_owned()));
+    }
+    if let Some(name @ ("luks1" | "luks2")) = options.format {
+        let header = store::read(&*device, Which::Newest)?;
+        let found = header.metadata().version;
+        if found.as_str() != name {
+            let format = if name == "luks1" { "luks1" } else { "luks2" };
+            return Err(VolumeError::NotThisFormat { format, reason: format!("it is {found}") });
+        }
+    }
+    let options = LuksOptions {
+        access: options.access,
+        keyslot: None,
+        secondary: options.backup_header,
+        resources: Resources::new(options.tier, options.effort),
+    };
+    open_with(device, credentials, &options)
+}
+
+/// Opens the LUKS volume on `device`; nothing is written to it, not even to repair a damaged copy.
+///
+/// # Errors
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for the header;
+/// [`VolumeError::Unsupported`] for what is recognised but cannot be opened, and for costs beyond the
+/// limits; [`VolumeError::Invalid`] for credentials that LUKS does not have; [`VolumeError::Stopped`];
+/// [`VolumeError::Io`].
+pub fn open_with(
+    device: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &LuksOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    open_volume(None, device, credentials, options)
+}
+
+/// Opens a volume whose header lies elsewhere: on a device of its own, or in a backup file.
+///
+/// # Errors
+/// As for [`open_with`].
+pub fn open_detached(
+    header: &dyn BlockDevice,
+    data: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &LuksOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    open_volume(Some(header), data, credentials, options)
+}
+
+fn open_volume(
+    detached: Option<&dyn BlockDevice>,
+    data: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &LuksOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    let passphrase = passphrase(credentials)?;
+    let which = if options.secondary { Which::Secondary } else { Which::Newest };
+    let device = detached.unwrap_or(&*data);
+    let header = store::read(device, which)?;
+    let metadata = header.metadata();
+    let format = metadata.version.as_str();
+    let segment = metadata.segment()?;
+    if segment.offset == 0 && detached.is_none() {
+        return Err(VolumeError::Unsupported {
+            what: "a detached header by itself".to_owned(),
+            hint: Some("name the device that holds the data as well".to_owned()),
+        });
+    }
+    let sector = u64::from(segment.sector_size);
+    let len = match segment.size {
+        Some(len) => len,
+        None => {
+            let rest = data.size().saturating_sub(segment.offset);
+            rest - rest % sector
+        }
+    };
+    let spec = Spec::parse(&segment.encryption).ok_or_else(|| VolumeError::Unsupported {
+        what: format!("the encryption {:?}", segment.encryption),
+        hint: None,
+    })?;
+    // Before the key derivation, which can take seconds.
+    spec.check()?;
+    let resources = &options.resources;
+    let unlocked = unlock(device, metadata, passphrase, options.keyslot, resources)?;
+    let cipher = spec.with_key(&unlocked.key, segment.sector_size, resources.tier)?;
+    let derivation = match &metadata.keyslots[&unlocked.keyslot] {
+        Slot::Usable(slot) => describe(&slot.derivation),
+        Slot::Unusable { reason, .. } => reason.clone(),
+    };
+    let mut details = vec![("uuid", metadata.uuid.clone())];
+    if !metadata.label.is_empty() {
+        details.push(("label", metadata.label.clone()));
+    }
+    details.push(("keyslot", unlocked.keyslot.to_string()));
+    for copy in header.copies() {
+        if let Some(problem) = copy.problem {
+            details.push(("damaged copy", format!("{} header: {problem}", copy.role)));
+        }
+    }
+    let info = VolumeInfo {
+        format,
+        cipher: spec.to_string(),
+        kernel: cipher.tier(),
+        key_bytes: unlocked.key.len(),
+        derivation,
+        data_unit: segment.sector_size as usize,
+        size: len,
+        data_offset: segment.offset,
+        details,
+    };
+    let mapping = Mapping {
+        data: Extent { offset: segment.offset, len },
+        cipher,
+        // Tweaks count 512-byte sectors whatever the sector size: LUKS2 has no large-sector IVs.
+        first_tweak: segment.iv_tweak,
+        tweak_step: sector / SECTOR,
+        protected: None,
+    };
+    Volume::new(data, mapping, options.access, info)
+}

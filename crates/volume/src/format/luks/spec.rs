@@ -1,0 +1,55 @@
+//! A cipher specification of dm-crypt, such as `aes-xts-plain64`, and the cipher it names.
+
+use std::fmt;
+
+use cryptbench_cipher::{Layout, SectorCipher, Tier};
+
+use crate::VolumeError;
+
+/// A cipher, its chaining mode and IV generator, as LUKS headers name them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spec {
+    /// Such as `aes`.
+    pub cipher: String,
+    /// Such as `xts-plain64`.
+    pub mode: String,
+}
+
+impl Spec {
+    /// Takes `cipher-mode-iv` apart.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (cipher, mode) = text.split_once('-')?;
+        (!cipher.is_empty() && !mode.is_empty())
+            .then(|| Self { cipher: cipher.to_owned(), mode: mode.to_owned() })
+    }
+
+    /// Whether there is such a cipher, with a key of some length.
+    ///
+    /// # Errors
+    /// [`VolumeError::Cipher`].
+    pub(super) fn check(&self) -> Result<(), VolumeError> {
+        cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)?;
+        Ok(())
+    }
+
+    /// The cipher under `key`, sectors of `sector` bytes whose tweaks count 512-byte sectors.
+    ///
+    /// # Errors
+    /// [`VolumeError::Cipher`]: no such cipher, or not with so long a key.
+    pub(super) fn with_key(
+        &self,
+        key: &[u8],
+        sector: u32,
+        tier: Tier,
+    ) -> Result<Box<dyn SectorCipher>, VolumeError> {
+        let tweak_step = u64::from(sector) / super::SECTOR;
+        let layout = Layout { data_unit: sector as usize, tweak_step };
+        Ok(cryptbench_cipher::dm_crypt(&self.cipher, &self.mode, key, layout, tier)?)
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.cipher, self.mode)
+    }
+}

@@ -1,0 +1,141 @@
+//! From credentials to the volume key: keyslots in turn, until a digest agrees.
+
+use cryptbench_blockdev::BlockDevice;
+use zeroize::Zeroizing;
+
+use super::limits::{Budget, Resources};
+use super::material;
+use super::model::{Digest, Metadata, Slot};
+use crate::{Credentials, VolumeError};
+
+/// A volume key and the keyslot that it came from.
+pub(super) struct Unlocked {
+    pub keyslot: u32,
+    pub key: Zeroizing<Vec<u8>>,
+}
+
+/// The bytes that LUKS derives keys from: the passphrase, or the contents of the one key file.
+///
+/// # Errors
+/// [`VolumeError::Invalid`] for what LUKS does not have: several key files, both at once, a PIM.
+pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError> {
+    let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
+    if credentials.pim.is_some_and(|pim| pim != 0) {
+        return invalid("LUKS has no PIM");
+    }
+    match (credentials.passphrase.bytes(), credentials.keyfiles.as_slice()) {
+        (passphrase, []) => Ok(passphrase),
+        ([], [keyfile]) => Ok(keyfile.bytes()),
+        (_, [_]) => invalid("LUKS takes a passphrase or a key file, not both"),
+        _ => invalid("LUKS takes one key file"),
+    }
+}
+
+/// As [`passphrase`], for a key that is to be made: an empty one would protect nothing.
+///
+/// # Errors
+/// [`VolumeError::Invalid`].
+pub(super) fn new_passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError> {
+    match passphrase(credentials)? {
+        [] => {
+            Err(VolumeError::Invalid("an empty passphrase or key file protects nothing".to_owned()))
+        }
+        bytes => Ok(bytes),
+    }
+}
+
+/// The key of segment 0 of the volume: from keyslot `only`, or from any that is not to be ignored.
+///
+/// # Errors
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Unsupported`] if no keyslot could even be tried;
+/// [`VolumeError::Stopped`].
+pub(super) fn unlock(
+    device: &dyn BlockDevice,
+    metadata: &Metadata,
+    passphrase: &[u8],
+    only: Option<u32>,
+    resources: &Resources<'_>,
+) -> Result<Unlocked, VolumeError> {
+    let segment = metadata.segments.first().map_or(0, |segment| segment.id);
+    let budget = Budget::new(resources.limits);
+    let mut obstacle = None;
+    let mut tried = 0;
+    let ids = match only {
+        Some(id) if !metadata.keyslots.contains_key(&id) => {
+            return Err(VolumeError::Invalid(format!("there is no keyslot {id}")));
+        }
+        Some(id) => vec![id],
+        None => metadata.keyslots_of(segment),
+    };
+    for id in ids {
+        match attempt(device, metadata, id, only.is_some(), passphrase, resources, &budget) {
+            Ok(Some(key)) => return Ok(Unlocked { keyslot: id, key }),
+            Ok(None) => tried += 1,
+            Err(error @ VolumeError::Stopped) => return Err(error),
+            Err(error) => obstacle = obstacle.or(Some((id, error))),
+        }
+    }
+    let format = metadata.version.as_str();
+    match obstacle {
+        None if tried == 0 => Err(VolumeError::NoKeyFits(format!(
+            "this {format} volume has no keyslot with a key: it was erased"
+        ))),
+        None => {
+            Err(VolumeError::NoKeyFits("no keyslot opens with this passphrase or key file".into()))
+        }
+        Some((_, error)) if tried == 0 => Err(error),
+        Some((id, error)) => Err(VolumeError::NoKeyFits(format!(
+            "{tried} keyslots do not open with this passphrase or key file, and keyslot {id} could not \
+             be tried: {error}"
+        ))),
+    }
+}
+
+fn attempt(
+    device: &dyn BlockDevice,
+    metadata: &Metadata,
+    id: u32,
+    named: bool,
+    passphrase: &[u8],
+    resources: &Resources<'_>,
+    budget: &Budget,
+) -> Result<Option<Zeroizing<Vec<u8>>>, VolumeError> {
+    let unsupported = |reason: &str| VolumeError::Unsupported {
+        what: format!("keyslot {id}: {reason}"),
+        hint: None,
+    };
+    let slot = match &metadata.keyslots[&id] {
+        Slot::Usable(slot) => slot,
+        Slot::Unusable { reason, .. } => return Err(unsupported(reason)),
+    };
+    if slot.priority == super::model::Priority::Ignore && !named {
+        return Err(unsupported("it is to be used only if it is named"));
+    }
+    let digest = metadata.digest_of(id).ok_or_else(|| unsupported("it has no digest"))?;
+    if digest.segments.is_empty() {
+        return Err(unsupported("its key belongs to no segment"));
+    }
+    let key = material::read(device, slot, passphrase, resources, budget)?;
+    Ok(matches(digest, &key, resources, budget)?.then_some(key))
+}
+
+/// Whether `key` is the one that `digest` was made of.
+///
+/// # Errors
+/// [`VolumeError::Unsupported`], also for costs beyond the budget; [`VolumeError::Stopped`].
+pub(super) fn matches(
+    digest: &Digest,
+    key: &[u8],
+    resources: &Resources<'_>,
+    budget: &Budget,
+) -> Result<bool, VolumeError> {
+    let derivation = digest.derivation.as_ref().map_err(|reason| VolumeError::Unsupported {
+        what: format!("the digest of the volume key: {reason}"),
+        hint: None,
+    })?;
+    budget.spend(derivation)?;
+    let mut value = Zeroizing::new(vec![0; digest.value.len()]);
+    derivation.derive(key, &digest.salt, &mut value, resources.effort)?;
+    // The digest is no secret, but the comparison costs nothing in constant time.
+    Ok(value.iter().zip(&digest.value).fold(0, |all, (a, b)| all | (a ^ b)) == 0)
+}

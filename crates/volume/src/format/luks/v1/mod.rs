@@ -1,0 +1,7 @@
+//! LUKS1: one binary header with eight keyslots in fixed places.
+
+mod header;
+mod keyslots;
+
+pub(super) use header::{Header, NewHeader};
+pub(super) use keyslots::{SLOTS, first_area};

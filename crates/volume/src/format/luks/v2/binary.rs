@@ -1,0 +1,189 @@
+//! The binary part of a LUKS2 header and its checksum (LUKS2 specification, section 2.1).
+
+use cryptbench_blockdev::{BlockDevice, read_bytes};
+
+use crate::VolumeError;
+use crate::format::luks::hash::{Hash, MOST_DIGEST};
+use crate::format::luks::store::random;
+use crate::format::luks::{MAGIC, set_text, text};
+
+/// Bytes of the binary part.
+pub(super) const BINARY: usize = 4096;
+
+/// Sizes that a header, binary part and JSON area, may have; the secondary header follows the primary,
+/// so these are its possible places as well (LUKS2 specification, table 1).
+pub(in crate::format::luks) const HDR_SIZES: [u64; 9] =
+    [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20];
+
+const SECONDARY_MAGIC: [u8; 6] = *b"SKUL\xba\xbe";
+
+const LABEL: std::ops::Range<usize> = 24..72;
+const CHECKSUM_NAME: std::ops::Range<usize> = 72..104;
+const SALT: std::ops::Range<usize> = 104..168;
+const UUID: std::ops::Range<usize> = 168..208;
+const SUBSYSTEM: std::ops::Range<usize> = 208..256;
+const CHECKSUM: std::ops::Range<usize> = 448..512;
+
+/// Which of the two copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::format::luks) enum Role {
+    Primary,
+    Secondary,
+}
+
+impl Role {
+    pub(in crate::format::luks) fn as_str(self) -> &'static str {
+        match self {
+            Self::Primary => "primary",
+            Self::Secondary => "secondary",
+        }
+    }
+
+    fn magic(self) -> [u8; 6] {
+        match self {
+            Self::Primary => MAGIC,
+            Self::Secondary => SECONDARY_MAGIC,
+        }
+    }
+}
+
+/// What the binary part says, role and checksum aside: the same in both copies.
+#[derive(Clone)]
+pub(super) struct Binary {
+    /// Bytes of one copy, JSON area included.
+    pub hdr_size: u64,
+    /// Counts the writes: the higher is the newer.
+    pub seqid: u64,
+    pub label: String,
+    pub checksum: &'static Hash,
+    pub uuid: String,
+    pub subsystem: String,
+}
+
+/// Why a copy is no valid one.
+pub(super) enum Flaw {
+    /// There is nothing that looks like one.
+    Absent(String),
+    /// There is one, which must not be used.
+    Bad(String),
+}
+
+impl Flaw {
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Self::Absent(reason) | Self::Bad(reason) => reason,
+        }
+    }
+}
+
+impl From<String> for Flaw {
+    fn from(reason: String) -> Self {
+        Self::Bad(reason)
+    }
+}
+
+/// Reads the copy at `offset` and checks it up to its checksum: the binary part, and the JSON area.
+///
+/// # Errors
+/// Why there is no valid copy, for people.
+pub(super) fn read(
+    device: &dyn BlockDevice,
+    role: Role,
+    offset: u64,
+) -> Result<(Binary, Vec<u8>), Flaw> {
+    let end = offset + BINARY as u64;
+    if end > device.size() {
+        return Err(Flaw::Absent("beyond the end of the device".to_owned()));
+    }
+    let start = read_bytes(device, offset..end).map_err(|error| error.to_string())?;
+    if start[..6] != role.magic() {
+        return Err(Flaw::Absent("no LUKS2 magic".to_owned()));
+    }
+    let binary = parse(&start, role, offset)?;
+    if offset + binary.hdr_size > device.size() {
+        return Err(Flaw::Bad("cut off by the end of the device".to_owned()));
+    }
+    // At most 4 MiB: the size is one of the table.
+    let mut copy =
+        read_bytes(device, offset..offset + binary.hdr_size).map_err(|e| e.to_string())?;
+    let stored = copy[CHECKSUM].to_vec();
+    copy[CHECKSUM].fill(0);
+    let mut computed = vec![0; binary.checksum.bytes];
+    binary.checksum.digest(&[&copy], &mut computed);
+    if stored[..computed.len()] != computed {
+        return Err(Flaw::Bad("its checksum does not fit".to_owned()));
+    }
+    Ok((binary, copy.split_off(BINARY)))
+}
+
+fn parse(raw: &[u8], role: Role, offset: u64) -> Result<Binary, String> {
+    match u16::from_be_bytes([raw[6], raw[7]]) {
+        2 => {}
+        version => return Err(format!("version {version}")),
+    }
+    let number =
+        |at: usize| raw[at..at + 8].iter().fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
+    let (hdr_size, seqid, hdr_offset) = (number(8), number(16), number(256));
+    if !HDR_SIZES.contains(&hdr_size) {
+        return Err(format!("a header of {hdr_size} bytes, which LUKS2 does not have"));
+    }
+    if hdr_offset != offset {
+        return Err(format!("it belongs at {hdr_offset}, not at {offset}"));
+    }
+    if role == Role::Secondary && hdr_size != offset {
+        return Err(format!("a header of {hdr_size} bytes whose secondary lies at {offset}"));
+    }
+    Ok(Binary {
+        hdr_size,
+        seqid,
+        label: text(&raw[LABEL], "the label")?,
+        checksum: Hash::find(&text(&raw[CHECKSUM_NAME], "the checksum's name")?)?,
+        uuid: text(&raw[UUID], "the UUID")?,
+        subsystem: text(&raw[SUBSYSTEM], "the subsystem")?,
+    })
+}
+
+impl Binary {
+    /// Bytes of the JSON area.
+    pub(super) fn json_size(&self) -> u64 {
+        self.hdr_size - BINARY as u64
+    }
+
+    /// Where a copy belongs on the device.
+    pub(super) fn offset(&self, role: Role) -> u64 {
+        match role {
+            Role::Primary => 0,
+            Role::Secondary => self.hdr_size,
+        }
+    }
+
+    /// The whole copy for `role` with `json`, a fresh salt and the checksum.
+    ///
+    /// # Errors
+    /// [`VolumeError::Invalid`] if the JSON or a text does not fit.
+    pub(super) fn seal(&self, role: Role, json: &[u8]) -> Result<Vec<u8>, VolumeError> {
+        // One NUL has to follow.
+        if json.len() as u64 >= self.json_size() {
+            let most = self.json_size();
+            let reason = format!("the metadata, {} bytes, does not fit into {most}", json.len());
+            return Err(VolumeError::Invalid(reason));
+        }
+        let mut copy = vec![0; self.hdr_size as usize];
+        copy[..6].copy_from_slice(&role.magic());
+        copy[6..8].copy_from_slice(&2u16.to_be_bytes());
+        copy[8..16].copy_from_slice(&self.hdr_size.to_be_bytes());
+        copy[16..24].copy_from_slice(&self.seqid.to_be_bytes());
+        set_text(&mut copy[LABEL], "label", &self.label)?;
+        set_text(&mut copy[CHECKSUM_NAME], "checksum's name", self.checksum.name)?;
+        random(&mut copy[SALT])?;
+        set_text(&mut copy[UUID], "UUID", &self.uuid)?;
+        set_text(&mut copy[SUBSYSTEM], "subsystem", &self.subsystem)?;
+        copy[256..264].copy_from_slice(&self.offset(role).to_be_bytes());
+        copy[BINARY..BINARY + json.len()].copy_from_slice(json);
+        let mut digest = [0; MOST_DIGEST];
+        self.checksum.digest(&[&copy], &mut digest[..self.checksum.bytes]);
+        copy[CHECKSUM].copy_from_slice(&digest);
+        Ok(copy)
+    }
+}

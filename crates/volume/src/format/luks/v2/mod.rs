@@ -1,0 +1,10 @@
+//! LUKS2: two copies of a header with JSON metadata, and an area for keyslots.
+
+mod binary;
+mod header;
+mod json;
+mod raw;
+
+pub(super) use binary::HDR_SIZES;
+pub(super) use header::{Header, NewHeader};
+pub(super) use json::MOST_KEYSLOTS_BYTES;

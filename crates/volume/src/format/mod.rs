@@ -1,0 +1,3 @@
+//! One folder per volume format.
+pub mod luks;
+pub mod tcrypt;

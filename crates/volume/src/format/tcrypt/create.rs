@@ -1,0 +1,281 @@
+//! Creating volumes: VeraCrypt's format, and that of TrueCrypt 7.
+
+use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::{Derivation, Effort, pim};
+use zeroize::Zeroizing;
+
+use super::header::{Header, Plain, Product};
+use super::layout::{self, GROUP, Slot};
+use super::password::{self, password};
+use super::scheme::Scheme;
+use super::seal::{Filler, Progress, Seal};
+use super::unlock::{self, Request, unlock};
+use crate::{Credentials, VolumeError};
+
+/// What is left free behind a hidden volume, since file systems write to their last sectors; more from
+/// [`LARGE`] bytes on (VeraCrypt's `VolumeLayoutV2Hidden`).
+const RESERVED: u64 = 4096;
+const RESERVED_LARGE: u64 = GROUP;
+/// Hidden volumes from this size on leave [`RESERVED_LARGE`] free.
+const LARGE: u64 = 2 << 20;
+
+/// What happens to the data area of a new volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// It becomes random, so that nobody sees how much of it is used. A hidden volume needs this.
+    Random,
+    /// It stays as it is: VeraCrypt's quick format.
+    Quick,
+}
+
+/// How to create a volume. [`CreateOptions::new`] gives VeraCrypt's defaults.
+#[derive(Clone, Copy)]
+pub struct CreateOptions<'a> {
+    /// Whose format.
+    pub product: Product,
+    /// The cipher, by its name in the cipher crate's registry or VeraCrypt's name.
+    pub cipher: &'a str,
+    /// The PRF by name, or `argon2id`.
+    pub prf: &'a str,
+    /// What happens to the data area.
+    pub fill: Fill,
+    /// Sector size of the file system within, in bytes. VeraCrypt wants the disk's own on a whole disk
+    /// or partition, and 512 in a file.
+    pub sector_size: u32,
+    /// Instruction sets of the ciphers.
+    pub tier: Tier,
+    /// Instruction sets, threads and stop flag of the key derivation.
+    pub effort: Effort<'a>,
+    /// Told of the filling.
+    pub progress: Option<Progress<'a>>,
+}
+
+impl<'a> CreateOptions<'a> {
+    /// VeraCrypt, AES, SHA-512, filled with random data, sectors of 512 bytes.
+    #[must_use]
+    pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
+        Self {
+            product: Product::VeraCrypt,
+            cipher: "aes-256-xts",
+            prf: "sha-512",
+            fill: Fill::Random,
+            sector_size: 512,
+            tier,
+            effort,
+            progress: None,
+        }
+    }
+}
+
+/// Where a hidden volume goes, and how to get into the outer one.
+#[derive(Clone, Copy)]
+pub struct HiddenPlace<'a> {
+    /// Bytes at the end of the outer volume's data area that the hidden volume takes. Its plaintext is
+    /// 4 KiB smaller, from 2 MiB on 128 KiB.
+    pub size: u64,
+    /// What opens the outer volume.
+    pub outer: &'a Credentials,
+    /// The outer volume's PRF; `None` tries all.
+    pub outer_prf: Option<&'a str>,
+}
+
+/// Creates a volume over the whole of `device`; what was there is lost.
+///
+/// First everything but the headers becomes random (in a quick format: the two header groups), then the
+/// backup header is written and flushed, then the primary one. An interrupted creation thus leaves no
+/// primary header, neither a new one nor one of what lay there before.
+///
+/// # Errors
+/// [`VolumeError::Invalid`] before anything is written, if the options do not fit together or the device;
+/// [`VolumeError::Io`], [`VolumeError::Stopped`], after which the device holds no volume.
+pub fn create(
+    device: &dyn BlockDevice,
+    credentials: &Credentials,
+    options: &CreateOptions<'_>,
+) -> Result<(), VolumeError> {
+    let password = password(credentials)?;
+    let (scheme, derivation) = choice(credentials, &password, options)?;
+    let sector = u64::from(checked_sector(options.sector_size)?);
+    let size = device.size();
+    let len = size.saturating_sub(2 * GROUP);
+    let len = len - len % sector;
+    if len == 0 {
+        return Err(VolumeError::Invalid(format!(
+            "{size} bytes are too few for a volume: headers alone take {}",
+            2 * GROUP
+        )));
+    }
+    let data = Extent { offset: GROUP, len };
+    let header = header(options, scheme, data, 0, options.sector_size)?;
+    let seal = Seal {
+        scheme,
+        derivation,
+        password: &password,
+        tier: options.tier,
+        effort: options.effort,
+    };
+    let [primary, backup] = seal.copies(&header)?;
+    let filler = Filler::new(scheme, options.tier)?;
+    let extents = match options.fill {
+        Fill::Random => vec![Extent { offset: 0, len: size }],
+        Fill::Quick => {
+            let first = Extent { offset: 0, len: GROUP };
+            vec![first, Extent { offset: size - GROUP, len: GROUP }]
+        }
+    };
+    filler.fill(device, &extents, options.progress)?;
+    device.flush().map_err(VolumeError::io("flushing random data"))?;
+    write_header(device, Slot::Backup, &backup)?;
+    write_header(device, Slot::Primary, &primary)
+}
+
+/// Creates a hidden volume at the end of the outer volume on `device`, whose data there is lost. The
+/// outer volume stays as it is otherwise; nothing in it tells of the hidden one.
+///
+/// The sector size is the outer volume's, the product has to be. The backup header is written and flushed
+/// before the primary one.
+///
+/// # Errors
+/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Invalid`] if the
+/// credentials are those of the outer volume, which VeraCrypt would then always open.
+pub fn create_hidden(
+    device: &dyn BlockDevice,
+    credentials: &Credentials,
+    place: &HiddenPlace<'_>,
+    options: &CreateOptions<'_>,
+) -> Result<(), VolumeError> {
+    let password = password(credentials)?;
+    let (scheme, derivation) = choice(credentials, &password, options)?;
+    let pim = |credentials: &Credentials| credentials.pim.unwrap_or(0);
+    if *password == *self::password(place.outer)? && pim(credentials) == pim(place.outer) {
+        let reason = "the hidden volume needs credentials other than the outer volume's";
+        return Err(VolumeError::Invalid(reason.to_owned()));
+    }
+    let request = Request {
+        products: &[options.product],
+        slots: &[Slot::Primary],
+        prf: place.outer_prf,
+        tier: options.tier,
+        effort: options.effort,
+    };
+    let outer = unlock(device, place.outer, &request)?;
+    let around = layout::data(&outer.header, outer.slot, device.size())?;
+    let sector = outer.header.sector() as u64;
+    let unit = sector.max(device.sector() as u64);
+    let data = hidden_data(place.size, device.size(), around, unit)?;
+    let header = header(options, scheme, data, data.len, sector as u32)?;
+    let seal = Seal {
+        scheme,
+        derivation,
+        password: &password,
+        tier: options.tier,
+        effort: options.effort,
+    };
+    let [primary, backup] = seal.copies(&header)?;
+    if options.fill == Fill::Random {
+        let filler = Filler::new(scheme, options.tier)?;
+        filler.fill(device, &[data], options.progress)?;
+        device.flush().map_err(VolumeError::io("flushing random data"))?;
+    }
+    write_header(device, Slot::HiddenBackup, &backup)?;
+    write_header(device, Slot::Hidden, &primary)
+}
+
+/// The hidden volume's data area: `size` bytes before the backup headers, less what stays free.
+fn hidden_data(size: u64, host: u64, outer: Extent, sector: u64) -> Result<Extent, VolumeError> {
+    let reserved = if size < LARGE { RESERVED } else { RESERVED_LARGE };
+    let offset = host.checked_sub(GROUP).and_then(|end| end.checked_sub(size));
+    // At least a sector of the outer volume has to stay its own.
+    let offset = offset.filter(|&offset| offset >= outer.offset + sector);
+    let (Some(offset), true) = (offset, outer.offset >= GROUP) else {
+        return Err(VolumeError::Invalid(format!(
+            "a hidden volume of {size} bytes does not fit into an outer volume of {} bytes",
+            outer.len
+        )));
+    };
+    if !size.is_multiple_of(sector) || !offset.is_multiple_of(sector) || size <= reserved {
+        return Err(VolumeError::Invalid(format!(
+            "a hidden volume takes more than {reserved} bytes, in whole sectors of {sector} bytes"
+        )));
+    }
+    Ok(Extent { offset, len: size - reserved })
+}
+
+/// The cipher and the derivation that `options` name.
+fn choice(
+    credentials: &Credentials,
+    password: &[u8],
+    options: &CreateOptions<'_>,
+) -> Result<(Scheme, Derivation), VolumeError> {
+    let product = options.product;
+    let scheme = Scheme::find(product, options.cipher)?;
+    let gone = match product {
+        Product::TrueCrypt => options.prf == "sha-1",
+        Product::VeraCrypt => options.prf == "ripemd-160",
+    };
+    if gone {
+        return Err(VolumeError::Unsupported {
+            what: format!("a new {} volume with {}", product.name(), options.prf),
+            hint: Some("current versions only open old ones; choose sha-512".to_owned()),
+        });
+    }
+    if product == Product::TrueCrypt && password.len() > password::SHORT {
+        let reason = "TrueCrypt takes passphrases of at most 64 bytes";
+        return Err(VolumeError::Invalid(reason.to_owned()));
+    }
+    let function = unlock::function(options.prf)?;
+    let derivation = pim::derivation(unlock::kind(product, false), function, credentials.pim)?;
+    Ok((scheme, derivation))
+}
+
+fn checked_sector(bytes: u32) -> Result<u32, VolumeError> {
+    if (512..=4096).contains(&bytes) && bytes.is_power_of_two() {
+        return Ok(bytes);
+    }
+    Err(VolumeError::Invalid(format!("sectors are of 512, 1024, 2048 or 4096 bytes, not {bytes}")))
+}
+
+/// A header with fresh master keys.
+fn header(
+    options: &CreateOptions<'_>,
+    scheme: Scheme,
+    data: Extent,
+    hidden_size: u64,
+    sector_size: u32,
+) -> Result<Plain, VolumeError> {
+    let mut keys = Zeroizing::new([0; 256]);
+    getrandom::fill(&mut keys[..scheme.key_bytes()?])?;
+    let header = Header {
+        product: options.product,
+        version: 5,
+        // What VeraCrypt 1.0b and later, and TrueCrypt 7.1a, write.
+        required_version: match options.product {
+            Product::VeraCrypt => 0x010b,
+            Product::TrueCrypt => 0x0700,
+        },
+        times: [0; 2],
+        hidden_size,
+        volume_size: data.len,
+        data_offset: data.offset,
+        data_size: data.len,
+        flags: 0,
+        sector_size,
+        keys,
+    };
+    Ok(header.serialise())
+}
+
+/// Writes a header and waits until it lies on stable storage.
+pub(super) fn write_header(
+    device: &dyn BlockDevice,
+    slot: Slot,
+    header: &[u8],
+) -> Result<(), VolumeError> {
+    let offset = slot.offset(device.size()).ok_or_else(|| VolumeError::NotThisFormat {
+        format: Product::VeraCrypt.format(),
+        reason: format!("it is too small for the header ({})", slot.name()),
+    })?;
+    write_bytes(device, offset, header).map_err(VolumeError::io("writing a header"))?;
+    device.flush().map_err(VolumeError::io("flushing a header"))
+}

@@ -1,0 +1,213 @@
+//! The header of 512 bytes: a salt in the clear, then 448 encrypted bytes of sizes, checks and keys.
+//!
+//! All numbers are big-endian. Offsets here count from the start of the encrypted part, 64 less than in
+//! the "VeraCrypt Volume Format Specification".
+
+use std::ops::Range;
+
+use zeroize::Zeroizing;
+
+use super::crc32::crc32;
+use crate::VolumeError;
+
+/// Bytes of the salt, which comes first.
+pub const SALT_BYTES: usize = 64;
+/// Bytes of the encrypted part, which follows the salt.
+pub const ENCRYPTED_BYTES: usize = 448;
+/// Bytes of the whole header.
+pub(super) const HEADER_BYTES: usize = SALT_BYTES + ENCRYPTED_BYTES;
+/// Bytes under one tweak in the data area, whatever the sector size of the header says.
+pub(super) const DATA_UNIT: u64 = 512;
+
+/// The newest header version that this crate knows.
+const NEWEST: u16 = 5;
+/// The key area, of 256 bytes.
+const KEYS: Range<usize> = 192..448;
+/// Where the CRC of everything before it lies.
+const HEADER_CRC: usize = 188;
+
+/// The encrypted part of a header, decrypted.
+pub(super) type Plain = Zeroizing<[u8; ENCRYPTED_BYTES]>;
+
+/// Whose volume it is; the header's magic tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Product {
+    /// TrueCrypt: `TRUE`.
+    TrueCrypt,
+    /// VeraCrypt: `VERA`.
+    VeraCrypt,
+}
+
+impl Product {
+    /// Name of the format.
+    #[must_use]
+    pub fn format(self) -> &'static str {
+        match self {
+            Self::TrueCrypt => "truecrypt",
+            Self::VeraCrypt => "veracrypt",
+        }
+    }
+
+    /// Name for people.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TrueCrypt => "TrueCrypt",
+            Self::VeraCrypt => "VeraCrypt",
+        }
+    }
+
+    fn magic(self) -> [u8; 4] {
+        match self {
+            Self::TrueCrypt => *b"TRUE",
+            Self::VeraCrypt => *b"VERA",
+        }
+    }
+}
+
+/// What a header says. Sizes and offsets are in bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Whose volume it is.
+    pub product: Product,
+    /// Version of the header: 1 and 2 are TrueCrypt 1 to 4, 3 is TrueCrypt 5, 4 is TrueCrypt 6, 5 is
+    /// TrueCrypt 7 and VeraCrypt.
+    pub version: u16,
+    /// The oldest program version that can open it, as `0x010b`.
+    pub required_version: u16,
+    /// Two time stamps that old versions wrote, 0 in new ones.
+    pub times: [u64; 2],
+    /// Size of the hidden volume; 0 in the header of a normal one.
+    pub hidden_size: u64,
+    /// Size of the plaintext; unused before version 3.
+    pub volume_size: u64,
+    /// Start of the encrypted area on the host; unused before version 3.
+    pub data_offset: u64,
+    /// Size of the encrypted area; smaller than the volume while an encryption in place is unfinished.
+    pub data_size: u64,
+    /// Bit 0: system encryption. Bit 1: encrypted in place.
+    pub flags: u32,
+    /// Sector size of the file system within; 0 before version 5, which means 512.
+    pub sector_size: u32,
+    /// The master keys, as the cipher lays them out.
+    pub keys: Zeroizing<[u8; 256]>,
+}
+
+impl std::fmt::Debug for Header {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Header")
+            .field("product", &self.product)
+            .field("version", &self.version)
+            .field("hidden_size", &self.hidden_size)
+            .field("volume_size", &self.volume_size)
+            .field("data_offset", &self.data_offset)
+            .field("data_size", &self.data_size)
+            .field("flags", &self.flags)
+            .field("sector_size", &self.sector_size)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Header {
+    /// What a decrypted header says; `None` if its magic shows that the key was wrong.
+    ///
+    /// # Errors
+    /// [`VolumeError::Damaged`] if the key is right but a check fails; [`VolumeError::Unsupported`] for a
+    /// newer version.
+    pub fn parse(plain: &[u8; ENCRYPTED_BYTES]) -> Result<Option<Self>, VolumeError> {
+        let magic = array(plain, 0);
+        let known = [Product::TrueCrypt, Product::VeraCrypt];
+        let Some(product) = known.into_iter().find(|product| product.magic() == magic) else {
+            return Ok(None);
+        };
+        let version = u16_at(plain, 4);
+        let damaged = |reason: String| VolumeError::Damaged { format: product.format(), reason };
+        // Before version 4 the reserved bytes had no check (TrueCrypt 5.1a's and 6.0's specifications).
+        if version >= 4 && crc32(&plain[..HEADER_CRC]) != u32_at(plain, HEADER_CRC) {
+            return Err(damaged("the checksum of its fields is wrong".to_owned()));
+        }
+        if crc32(&plain[KEYS]) != u32_at(plain, 8) {
+            return Err(damaged("the checksum of its key area is wrong".to_owned()));
+        }
+        match version {
+            0 => return Err(damaged("it says version 0, which never was".to_owned())),
+            1..=NEWEST => {}
+            _ => {
+                return Err(VolumeError::Unsupported {
+                    what: format!("a {} header of version {version}", product.name()),
+                    hint: Some(format!("versions 1 to {NEWEST} are known")),
+                });
+            }
+        }
+        let sector_size = if version < 5 { 0 } else { u32_at(plain, 64) };
+        let sectors = sector_size == 0
+            || (512..=4096).contains(&sector_size) && sector_size.is_power_of_two();
+        if !sectors || version == 5 && sector_size == 0 {
+            return Err(damaged(format!("it says sectors of {sector_size} bytes")));
+        }
+        let mut keys = Zeroizing::new([0; 256]);
+        keys.copy_from_slice(&plain[KEYS]);
+        Ok(Some(Self {
+            product,
+            version,
+            required_version: u16_at(plain, 6),
+            times: [u64_at(plain, 12), u64_at(plain, 20)],
+            hidden_size: u64_at(plain, 28),
+            volume_size: u64_at(plain, 36),
+            data_offset: u64_at(plain, 44),
+            data_size: u64_at(plain, 52),
+            flags: u32_at(plain, 60),
+            sector_size,
+            keys,
+        }))
+    }
+
+    /// The bytes to encrypt, with their checksums.
+    #[must_use]
+    pub fn serialise(&self) -> Zeroizing<[u8; ENCRYPTED_BYTES]> {
+        let mut plain = Zeroizing::new([0; ENCRYPTED_BYTES]);
+        let mut put = |at: usize, bytes: &[u8]| plain[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, &self.product.magic());
+        put(4, &self.version.to_be_bytes());
+        put(6, &self.required_version.to_be_bytes());
+        put(8, &crc32(&*self.keys).to_be_bytes());
+        put(12, &self.times[0].to_be_bytes());
+        put(20, &self.times[1].to_be_bytes());
+        put(28, &self.hidden_size.to_be_bytes());
+        put(36, &self.volume_size.to_be_bytes());
+        put(44, &self.data_offset.to_be_bytes());
+        put(52, &self.data_size.to_be_bytes());
+        put(60, &self.flags.to_be_bytes());
+        put(64, &self.sector_size.to_be_bytes());
+        put(KEYS.start, &*self.keys);
+        let crc = crc32(&plain[..HEADER_CRC]);
+        plain[HEADER_CRC..KEYS.start].copy_from_slice(&crc.to_be_bytes());
+        plain
+    }
+
+    /// Sector size of the file system within.
+    pub(super) fn sector(&self) -> usize {
+        match self.sector_size {
+            0 => DATA_UNIT as usize,
+            bytes => bytes as usize,
+        }
+    }
+}
+
+fn array<const N: usize>(plain: &[u8; ENCRYPTED_BYTES], at: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&plain[at..at + N]);
+    bytes
+}
+
+fn u16_at(plain: &[u8; ENCRYPTED_BYTES], at: usize) -> u16 {
+    u16::from_be_bytes(array(plain, at))
+}
+
+fn u32_at(plain: &[u8; ENCRYPTED_BYTES], at: usize) -> u32 {
+    u32::from_be_bytes(array(plain, at))
+}
+
+fn u64_at(plain: &[u8; ENCRYPTED_BYTES], at: usize) -> u64 {
+    u64::from_be_bytes(array(plain, at))
+}

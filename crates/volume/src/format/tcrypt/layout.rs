@@ -1,0 +1,151 @@
+//! Where headers and data lie on the host.
+
+use cryptbench_blockdev::Extent;
+
+use super::header::{DATA_UNIT, HEADER_BYTES, Header};
+use crate::VolumeError;
+
+/// Bytes kept for one header; the header takes the first 512, the rest is random.
+pub(super) const AREA: u64 = 64 * 1024;
+/// Bytes of a header group: an area for the normal header, one for the hidden volume's. One group opens
+/// the host, one (the backup) closes it.
+pub(super) const GROUP: u64 = 2 * AREA;
+/// Where the hidden header of TrueCrypt before version 6 lies, counted from the end.
+const HIDDEN_LEGACY: u64 = 3 * 512;
+/// Where the header of an encrypted system lies: the last sector but one of the first track.
+const SYSTEM: u64 = 62 * 512;
+
+/// A place for a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// At the start of the host.
+    Primary,
+    /// Its backup, 128 KiB before the end.
+    Backup,
+    /// The hidden volume's, at 64 KiB.
+    Hidden,
+    /// Its backup, 64 KiB before the end.
+    HiddenBackup,
+    /// The hidden volume's before TrueCrypt 6, three sectors before the end.
+    HiddenLegacy,
+    /// An encrypted system's, in sector 62 of the disk.
+    System,
+}
+
+impl Slot {
+    /// The places to try.
+    pub(super) fn for_request(
+        hidden: bool,
+        backup: bool,
+        system: bool,
+    ) -> Result<&'static [Self], VolumeError> {
+        match (hidden, backup, system) {
+            (false, false, false) => Ok(&[Self::Primary]),
+            (false, true, false) => Ok(&[Self::Backup]),
+            (true, false, false) => Ok(&[Self::Hidden, Self::HiddenLegacy]),
+            (true, true, false) => Ok(&[Self::HiddenBackup]),
+            (false, false, true) => Ok(&[Self::System]),
+            (true, _, true) => Err(VolumeError::Unsupported {
+                what: "a hidden operating system".to_owned(),
+                hint: Some(
+                    "its partition opens as a hidden volume, without the system layout".to_owned(),
+                ),
+            }),
+            (false, true, true) => Err(VolumeError::Invalid(
+                "an encrypted system has no backup header on its disk; it is on the rescue disk"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// Offset of the header on a host of `size` bytes; `None` if the host is too small to have it.
+    pub(super) fn offset(self, size: u64) -> Option<u64> {
+        let offset = match self {
+            Self::Primary => 0,
+            Self::Hidden => AREA,
+            Self::Backup => size.checked_sub(GROUP)?,
+            Self::HiddenBackup => size.checked_sub(AREA)?,
+            Self::HiddenLegacy => size.checked_sub(HIDDEN_LEGACY)?,
+            Self::System => SYSTEM,
+        };
+        (offset + HEADER_BYTES as u64 <= size).then_some(offset)
+    }
+
+    /// Where the other copy of the same header lies.
+    pub(super) fn other_copy(self) -> Option<Self> {
+        match self {
+            Self::Primary => Some(Self::Backup),
+            Self::Backup => Some(Self::Primary),
+            Self::Hidden => Some(Self::HiddenBackup),
+            Self::HiddenBackup => Some(Self::Hidden),
+            Self::HiddenLegacy | Self::System => None,
+        }
+    }
+
+    /// Whether the header is a hidden volume's.
+    pub(super) fn is_hidden(self) -> bool {
+        matches!(self, Self::Hidden | Self::HiddenBackup | Self::HiddenLegacy)
+    }
+
+    /// Name in messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Primary => "primary",
+            Self::Backup => "backup",
+            Self::Hidden => "hidden",
+            Self::HiddenBackup => "hidden, backup",
+            Self::HiddenLegacy => "hidden, at the end",
+            Self::System => "system",
+        }
+    }
+}
+
+/// The encrypted area that a header in `slot` describes, on a host of `size` bytes.
+///
+/// # Errors
+/// [`VolumeError::Damaged`] if it is empty, not on the host or off its 512-byte units;
+/// [`VolumeError::Unsupported`] for an encryption in place that was not finished.
+pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
+    let damaged = |reason: String| VolumeError::Damaged { format: header.product.format(), reason };
+    let Extent { offset, len } = match (slot, header.version) {
+        // TrueCrypt 1 to 5: the sizes follow from the host's.
+        (Slot::HiddenLegacy, _) => {
+            let len = header.hidden_size;
+            let offset = size.checked_sub(HIDDEN_LEGACY).and_then(|end| end.checked_sub(len));
+            let fits = offset.filter(|&offset| offset >= HEADER_BYTES as u64);
+            let offset =
+                fits.ok_or_else(|| damaged(format!("a hidden volume of {len} bytes in {size}")))?;
+            Extent { offset, len }
+        }
+        (Slot::Primary | Slot::Backup, 0..=3) => {
+            let offset = HEADER_BYTES as u64;
+            Extent { offset, len: size.saturating_sub(offset) }
+        }
+        _ => Extent { offset: header.data_offset, len: header.volume_size },
+    };
+    if len == 0 || !len.is_multiple_of(DATA_UNIT) || !offset.is_multiple_of(DATA_UNIT) {
+        return Err(damaged(format!(
+            "{len} bytes of data at {offset} are no whole 512-byte units"
+        )));
+    }
+    if offset.checked_add(len).is_none_or(|end| end > size) {
+        return Err(damaged(format!(
+            "{len} bytes of data at {offset} do not fit into {size} bytes"
+        )));
+    }
+    // The header of an encrypted system lies before its data, within what the data's offset counts.
+    if offset < HEADER_BYTES as u64 {
+        return Err(damaged(format!("data at {offset} would lie over the header")));
+    }
+    // It may be larger: a header of an encrypted system partition can count the whole disk here.
+    if header.version >= 4 && header.data_size < header.volume_size {
+        return Err(VolumeError::Unsupported {
+            what: format!(
+                "a volume of which {} of {} bytes are encrypted",
+                header.data_size, header.volume_size
+            ),
+            hint: Some(format!("let {} finish the encryption first", header.product.name())),
+        });
+    }
+    Ok(Extent { offset, len })
+}

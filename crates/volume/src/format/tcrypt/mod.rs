@@ -1,0 +1,26 @@
+//! VeraCrypt and TrueCrypt volumes: opening, creating, hidden volumes, credentials, header backups.
+//!
+//! A volume has no signature: a header is 64 bytes of salt and 448 bytes that look random until the right
+//! key, derivation function and cipher are tried. Sources: VeraCrypt's documentation ("VeraCrypt Volume
+//! Format Specification", "Encryption Scheme", "Header Key Derivation", "Keyfiles"), TrueCrypt 4.3a's to
+//! 7.1a's user guides, and cryptsetup's tables for what the versions before TrueCrypt 5 did.
+
+mod backup;
+mod change;
+mod crc32;
+mod create;
+mod header;
+mod layout;
+mod open;
+mod password;
+mod scheme;
+mod seal;
+mod unlock;
+
+pub use backup::{HeaderSource, backup_headers, restore_headers};
+pub use change::{HeaderOptions, change_credentials};
+pub use create::{CreateOptions, Fill, HiddenPlace, create, create_hidden};
+pub use header::{ENCRYPTED_BYTES, Header, Product, SALT_BYTES};
+pub use open::open;
+pub use scheme::{XtsScheme, schemes};
+pub use seal::Progress;

@@ -1,0 +1,123 @@
+//! Opening: a header that fits, and from it the volume.
+
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, Extent};
+use cryptbench_kdf::Derivation;
+
+use super::header::{DATA_UNIT, Product};
+use super::layout::{self, Slot};
+use super::unlock::{Request, Unlocked, unlock};
+use crate::{Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
+
+/// Opens the VeraCrypt or TrueCrypt volume on `device`; `options.format` may name one of the two.
+///
+/// # Errors
+/// Any [`VolumeError`]; the device is unchanged.
+pub fn open(
+    device: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &OpenOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    let products: &[Product] = match options.format {
+        Some("truecrypt") => &[Product::TrueCrypt],
+        Some("veracrypt") => &[Product::VeraCrypt],
+        _ => &[Product::TrueCrypt, Product::VeraCrypt],
+    };
+    let (hidden, backup) = (options.hidden, options.backup_header);
+    if options.protect_hidden.is_some() && (hidden || options.system) {
+        let reason = "only an outer volume can protect the hidden volume within it";
+        return Err(VolumeError::Invalid(reason.to_owned()));
+    }
+    let request = Request {
+        products,
+        slots: Slot::for_request(hidden, backup, options.system)?,
+        prf: options.prf,
+        tier: options.tier,
+        effort: options.effort,
+    };
+    let unlocked = unlock(&*device, credentials, &request)?;
+    let data = layout::data(&unlocked.header, unlocked.slot, device.size())?;
+    let protected = match options.protect_hidden {
+        None => None,
+        Some(hidden) => {
+            let slots = Slot::for_request(true, backup, false)?;
+            let products = &[unlocked.header.product];
+            // The hidden volume may have another PRF than the outer one.
+            let request = Request { products, slots, prf: None, ..request };
+            Some(protected(&*device, hidden, &request, data)?)
+        }
+    };
+    let mapping = Mapping {
+        data,
+        cipher: unlocked.scheme.keyed(&unlocked.header.keys, options.tier)?,
+        first_tweak: unlocked.scheme.first_tweak(data.offset),
+        tweak_step: 1,
+        protected,
+    };
+    let info = info(&unlocked, &mapping)?;
+    let sector = unlocked.header.sector();
+    Volume::new(device, mapping, options.access, info)?.with_sector(sector)
+}
+
+/// The hidden volume within `outer`, as part of the plaintext of the outer one.
+fn protected(
+    device: &dyn BlockDevice,
+    credentials: &Credentials,
+    request: &Request<'_>,
+    outer: Extent,
+) -> Result<Extent, VolumeError> {
+    let hidden = unlock(device, credentials, request).map_err(|error| match error {
+        VolumeError::NoKeyFits(reason) => {
+            VolumeError::NoKeyFits(format!("{reason} (of the hidden volume to protect)"))
+        }
+        other => other,
+    })?;
+    let data = layout::data(&hidden.header, hidden.slot, device.size())?;
+    let inside = data.offset.checked_sub(outer.offset);
+    let inside = inside.filter(|&offset| offset + data.len <= outer.len);
+    let offset = inside.ok_or_else(|| VolumeError::Damaged {
+        format: hidden.header.product.format(),
+        reason: format!(
+            "the hidden volume ({} bytes at {}) is not within the outer one ({} bytes at {})",
+            data.len, data.offset, outer.len, outer.offset
+        ),
+    })?;
+    Ok(Extent { offset, len: data.len })
+}
+
+fn info(unlocked: &Unlocked, mapping: &Mapping) -> Result<VolumeInfo, VolumeError> {
+    let Unlocked { header, scheme, derivation, slot, .. } = unlocked;
+    let required = header.required_version;
+    let mut details = vec![
+        ("mode", scheme.mode()),
+        ("header", slot.name().to_owned()),
+        ("header version", header.version.to_string()),
+        ("required program version", format!("{:x}.{:x}", required >> 8, required & 0xff)),
+        ("sector size", header.sector().to_string()),
+    ];
+    if let Some(hidden) = mapping.protected {
+        details.push(("protected hidden volume", format!("{} bytes", hidden.len)));
+    }
+    Ok(VolumeInfo {
+        format: header.product.format(),
+        cipher: scheme.label().to_owned(),
+        kernel: mapping.cipher.tier(),
+        key_bytes: scheme.key_bytes()?,
+        derivation: describe(derivation),
+        data_unit: DATA_UNIT as usize,
+        size: mapping.data.len,
+        data_offset: mapping.data.offset,
+        details,
+    })
+}
+
+/// A derivation in words.
+fn describe(derivation: &Derivation) -> String {
+    match derivation {
+        Derivation::Pbkdf2 { prf, iterations } => format!("{}, {iterations} iterations", prf.name),
+        Derivation::Argon2 { kind, params } => {
+            format!("{kind}, {} MiB, {} passes", params.memory_kib / 1024, params.passes)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! From credentials to a decrypted header: every derivation that the volume may have, every cipher.
+
+use cryptbench_blockdev::{BlockDevice, read_bytes};
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::pim::{self, VolumeKind};
+use cryptbench_kdf::{Derivation, Effort, Function, KdfError, first_fit};
+use zeroize::Zeroizing;
+
+use super::header::{ENCRYPTED_BYTES, HEADER_BYTES, Header, Plain, Product, SALT_BYTES};
+use super::layout::Slot;
+use super::password::{self, password};
+use super::scheme::Scheme;
+use crate::{Credentials, VolumeError};
+
+/// The longest key that any cipher takes: a cascade of three in XTS.
+pub(super) const KEY_BYTES: usize = 192;
+
+/// A header that opened.
+pub(super) struct Unlocked {
+    pub(super) header: Header,
+    /// The header as it was, for re-encryption: what this crate does not know stays in it.
+    pub(super) plain: Plain,
+    pub(super) scheme: Scheme,
+    pub(super) derivation: Derivation,
+    pub(super) slot: Slot,
+}
+
+/// What is known of a header before it opens.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    /// Whose volume it may be.
+    pub(super) products: &'a [Product],
+    /// Where the header may lie.
+    pub(super) slots: &'a [Slot],
+    /// The PRF; `None` tries all.
+    pub(super) prf: Option<&'a str>,
+    pub(super) tier: Tier,
+    pub(super) effort: Effort<'a>,
+}
+
+/// The kind of volume in the words of the key derivations.
+pub(super) fn kind(product: Product, system: bool) -> VolumeKind {
+    match product {
+        Product::TrueCrypt => VolumeKind::TrueCrypt { system },
+        Product::VeraCrypt => VolumeKind::VeraCrypt { system },
+    }
+}
+
+/// The derivation function called `name`.
+pub(super) fn function(name: &str) -> Result<Function, KdfError> {
+    if name == Function::Argon2id.name() {
+        return Ok(Function::Argon2id);
+    }
+    cryptbench_kdf::find(name).map(Function::Pbkdf2)
+}
+
+/// A header of `device` that the credentials open.
+///
+/// TrueCrypt's derivations come first, since all of them together cost less than one of VeraCrypt's.
+///
+/// # Errors
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if a key fits a header whose checksums do not.
+pub(super) fn unlock(
+    device: &dyn BlockDevice,
+    credentials: &Credentials,
+    request: &Request<'_>,
+) -> Result<Unlocked, VolumeError> {
+    let mut sectors = Vec::new();
+    for &slot in request.slots {
+        if let Some(offset) = slot.offset(device.size()) {
+            let sector = read_bytes(device, offset..offset + HEADER_BYTES as u64)
+                .map_err(VolumeError::io("reading a header"))?;
+            sectors.push((slot, sector));
+        }
+    }
+    unlock_sectors(&sectors, credentials, request)
+}
+
+/// As [`unlock`], from headers that were read before.
+pub(super) fn unlock_sectors(
+    sectors: &[(Slot, Vec<u8>)],
+    credentials: &Credentials,
+    request: &Request<'_>,
+) -> Result<Unlocked, VolumeError> {
+    let password = password(credentials)?;
+    let mut tried = false;
+    for product in [Product::TrueCrypt, Product::VeraCrypt] {
+        if !request.products.contains(&product) {
+            continue;
+        }
+        for (slot, sector) in sectors {
+            // VeraCrypt never had the old layout.
+            if product == Product::VeraCrypt && *slot == Slot::HiddenLegacy {
+                continue;
+            }
+            let derivations = derivations(product, *slot, credentials, &password, request)?;
+            tried |= !derivations.is_empty();
+            let fit = fit(product, *slot, sector, &password, &derivations, request)?;
+            if let Some(fit) = fit {
+                return Ok(fit);
+            }
+        }
+    }
+    Err(no_key_fits(tried, sectors, request))
+}
+
+/// The derivations to try, none if the product cannot have been used with these credentials.
+fn derivations(
+    product: Product,
+    slot: Slot,
+    credentials: &Credentials,
+    password: &[u8],
+    request: &Request<'_>,
+) -> Result<Vec<Derivation>, VolumeError> {
+    let pim = credentials.pim.filter(|&pim| pim != 0);
+    let old = product == Product::TrueCrypt;
+    if old && request.products.len() > 1 && (pim.is_some() || password.len() > password::SHORT) {
+        return Ok(Vec::new());
+    }
+    let kind = kind(product, slot == Slot::System);
+    match request.prf {
+        None => Ok(pim::derivations(kind, pim)?),
+        Some(name) => match pim::derivation(kind, function(name)?, pim) {
+            Ok(derivation) => Ok(vec![derivation]),
+            Err(KdfError::NotThere { .. }) if request.products.len() > 1 => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        },
+    }
+}
+
+fn fit(
+    product: Product,
+    slot: Slot,
+    sector: &[u8],
+    password: &[u8],
+    derivations: &[Derivation],
+    request: &Request<'_>,
+) -> Result<Option<Unlocked>, VolumeError> {
+    let (salt, encrypted) = sector.split_at(SALT_BYTES);
+    let check = |index: usize, key: &[u8]| {
+        decrypt(product, slot, key, encrypted, request.tier)
+            .map(|fit| fit.map(|fit| (derivations[index], fit)))
+            .transpose()
+    };
+    let found = first_fit(password, salt, KEY_BYTES, derivations, request.effort, check)?;
+    let Some((derivation, (header, plain, scheme))) = found.transpose()? else {
+        return Ok(None);
+    };
+    Ok(Some(Unlocked { header, plain, scheme, derivation, slot }))
+}
+
+/// Tries every cipher with a header key. A cipher whose header passes its checks wins over one that only
+/// shows the magic, which one key in 2^28 does by chance.
+fn decrypt(
+    product: Product,
+    slot: Slot,
+    key: &[u8],
+    encrypted: &[u8],
+    tier: Tier,
+) -> Result<Option<(Header, Plain, Scheme)>, VolumeError> {
+    let mut damaged = None;
+    for scheme in Scheme::candidates(product, slot) {
+        let mut plain = Zeroizing::new([0; ENCRYPTED_BYTES]);
+        plain.copy_from_slice(encrypted);
+        scheme.decrypt_header(key, &mut plain, tier)?;
+        match Header::parse(&plain) {
+            Ok(Some(header)) if header.product == product => {
+                return Ok(Some((header, plain, scheme)));
+            }
+            Ok(_) => {}
+            Err(error) => damaged = damaged.or(Some(error)),
+        }
+    }
+    damaged.map_or(Ok(None), Err)
+}
+
+fn no_key_fits(tried: bool, sectors: &[(Slot, Vec<u8>)], request: &Request<'_>) -> VolumeError {
+    let names: Vec<_> = request.products.iter().map(|product| product.name()).collect();
+    let names = names.join(" or ");
+    if sectors.is_empty() {
+        return VolumeError::NotThisFormat {
+            format: request.products.last().map_or("veracrypt", |product| product.format()),
+            reason: "it is too small to hold this header".to_owned(),
+        };
+    }
+    if !tried {
+        return VolumeError::Invalid(format!(
+            "no {names} volume has this PRF with such a passphrase and PIM"
+        ));
+    }
+    let mut message = String::from("wrong passphrase, key files or PIM");
+    if let Some(prf) = request.prf {
+        message.push_str(&format!(", not {prf}"));
+    }
+    match request.slots {
+        [Slot::Primary] => message.push_str(&format!(
+            ", or not a {names} volume; a hidden volume, or the backup of a damaged header, has to be \
+             asked for"
+        )),
+        [Slot::System] => message.push_str(&format!(", or not a disk with a {names} system")),
+        _ if request.slots[0].is_hidden() => {
+            message.push_str(&format!(", or no {names} hidden volume is here"));
+        }
+        _ => message.push_str(&format!(", or not a {names} volume")),
+    }
+    VolumeError::NoKeyFits(message)
+}

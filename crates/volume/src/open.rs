@@ -1,0 +1,156 @@
+//! Opening a volume of any format.
+
+use std::sync::Arc;
+
+use cryptbench_blockdev::BlockDevice;
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::Effort;
+
+use crate::detect::{Kind, detect};
+use crate::{Access, Credentials, Volume, VolumeError, format};
+
+/// How to open a volume, where detection cannot decide or the user wants something else.
+#[derive(Clone, Copy)]
+pub struct OpenOptions<'a> {
+    /// The format, by name; `None` detects.
+    pub format: Option<&'a str>,
+    /// Reading only, or also writing.
+    pub access: Access,
+    /// VeraCrypt, TrueCrypt: the hidden volume.
+    pub hidden: bool,
+    /// VeraCrypt, TrueCrypt: the backup headers at the end. LUKS2: the secondary header.
+    pub backup_header: bool,
+    /// VeraCrypt, TrueCrypt: only this PRF (or `argon2id`); `None` tries all.
+    pub prf: Option<&'a str>,
+    /// VeraCrypt, TrueCrypt: the system-encryption layout.
+    pub system: bool,
+    /// VeraCrypt, TrueCrypt: credentials of the hidden volume that writes must not touch.
+    pub protect_hidden: Option<&'a Credentials>,
+    /// Instruction sets of the data cipher.
+    pub tier: Tier,
+    /// Instruction sets, threads and stop flag of key derivations.
+    pub effort: Effort<'a>,
+}
+
+impl<'a> OpenOptions<'a> {
+    /// Read-only, of whatever format it is, everything as it is by default.
+    #[must_use]
+    pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
+        Self {
+            format: None,
+            access: Access::ReadOnly,
+            hidden: false,
+            backup_header: false,
+            prf: None,
+            system: false,
+            protect_hidden: None,
+            tier,
+            effort,
+        }
+    }
+}
+
+/// Opens a volume of one format.
+type Open = fn(Arc<dyn BlockDevice>, &Credentials, &OpenOptions<'_>) -> Result<Volume, VolumeError>;
+
+/// The formats by name. `tcrypt` is TrueCrypt or VeraCrypt, `luks` is LUKS1 or LUKS2, whichever it is.
+static FORMATS: &[(&str, Open)] = &[
+    ("veracrypt", format::tcrypt::open),
+    ("truecrypt", format::tcrypt::open),
+    ("tcrypt", format::tcrypt::open),
+    ("luks1", format::luks::open),
+    ("luks2", format::luks::open),
+    ("luks", format::luks::open),
+];
+
+/// The names that [`OpenOptions::format`] takes.
+pub fn formats() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|(name, _)| *name)
+}
+
+/// Opens the volume on `device`.
+///
+/// Without a format it is detected. VeraCrypt and TrueCrypt volumes look random: whatever is nothing else
+/// is tried as one of them, and so is what looks like a file system, if an option asks for what only they
+/// have: a quick format leaves their backup headers.
+///
+/// # Errors
+/// Any [`VolumeError`]; the device is unchanged.
+pub fn open(
+    device: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &OpenOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    let name = match options.format {
+        Some(name) => name,
+        None => detected(&*device, options)?,
+    };
+    let Some((_, open)) = FORMATS.iter().find(|(known, _)| *known == name) else {
+        let known: Vec<_> = formats().collect();
+        return Err(VolumeError::Invalid(format!(
+            "unknown volume format `{name}` (known: {})",
+            known.join(", ")
+        )));
+    };
+    open(device, credentials, options)
+}
+
+/// The format to try.
+fn detected(
+    device: &dyn BlockDevice,
+    options: &OpenOptions<'_>,
+) -> Result<&'static str, VolumeError> {
+    let kind = detect(device)?.kind;
+    let only_tcrypt = options.hidden || options.system || options.backup_header;
+    match kind {
+        Kind::Luks { .. } => Ok("luks"),
+        Kind::BitLocker { .. } | Kind::FileVault => Err(VolumeError::Unsupported {
+            what: format!("{kind}"),
+            hint: Some("this program opens VeraCrypt, TrueCrypt and LUKS".to_owned()),
+        }),
+        kind if kind.is_plain() && !only_tcrypt => Err(VolumeError::NotThisFormat {
+            format: "known",
+            reason: format!("{kind}; name the format to try all the same"),
+        }),
+        _ => Ok("tcrypt"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_blockdev::MemoryDevice;
+
+    use super::*;
+
+    fn options() -> OpenOptions<'static> {
+        let effort = Effort::new(cryptbench_kdf::tier().unwrap(), 1);
+        OpenOptions::new(cryptbench_cipher::tier().unwrap(), effort)
+    }
+
+    fn refusal(options: &OpenOptions<'_>) -> VolumeError {
+        let passphrase = crate::Secret::new(b"p".to_vec());
+        let credentials = Credentials { passphrase, keyfiles: Vec::new(), pim: Some(1) };
+        let zeros = Arc::new(MemoryDevice::new(vec![0; 512 << 10]));
+        open(zeros, &credentials, options).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_not_encrypted_is_tried_only_on_request() {
+        let error = refusal(&options());
+        assert!(matches!(error, VolumeError::NotThisFormat { .. }), "{error}");
+        let sha512 = OpenOptions { prf: Some("sha-512"), ..options() };
+        for request in [
+            OpenOptions { format: Some("veracrypt"), ..sha512 },
+            OpenOptions { backup_header: true, ..sha512 },
+        ] {
+            let error = refusal(&request);
+            assert!(matches!(error, VolumeError::NoKeyFits(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_format_lists_the_known_ones() {
+        let error = refusal(&OpenOptions { format: Some("zip"), ..options() }).to_string();
+        assert!(formats().all(|name| error.contains(name)), "{error}");
+    }
+}

@@ -1,0 +1,261 @@
+//! An opened volume: the plaintext of its data area as a block device.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cryptbench_blockdev::{
+    AlignedBuf, BlockDevice, Extent, SectorTransform, Surface, check_request,
+};
+use cryptbench_cipher::SectorCipher;
+
+/// What may be done to a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only.
+    ReadOnly,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// Where the plaintext lies and under which cipher: what every format's header comes down to.
+pub struct Mapping {
+    /// The encrypted bytes on the device.
+    pub data: Extent,
+    /// The keyed cipher; its data unit is the sector of the volume.
+    pub cipher: Box<dyn SectorCipher>,
+    /// Tweak number of the first data unit of `data`.
+    pub first_tweak: u64,
+    /// Difference between the tweak numbers of neighbouring data units.
+    pub tweak_step: u64,
+    /// The part of the plaintext that must not be written: a hidden volume within. Counted from the
+    /// start of the plaintext.
+    pub protected: Option<Extent>,
+}
+
+/// What is known of an opened volume, for people and for records. Holds no secret.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct VolumeInfo {
+    /// Format, such as `veracrypt`, `luks2`.
+    pub format: &'static str,
+    /// Cipher as the format names it, such as `AES(Twofish)` or `aes-xts-plain64`.
+    pub cipher: String,
+    /// Kernel that runs, such as `vaes-avx2`.
+    pub kernel: &'static str,
+    /// Bytes of the volume key.
+    pub key_bytes: usize,
+    /// The derivation that unlocked it, such as `sha-512, 500000 iterations`.
+    pub derivation: String,
+    /// Bytes under one tweak.
+    pub data_unit: usize,
+    /// Bytes of plaintext.
+    pub size: u64,
+    /// First byte of the data on the device.
+    pub data_offset: u64,
+    /// What else is worth telling, in order: name and value.
+    pub details: Vec<(&'static str, String)>,
+}
+
+/// The plaintext of an opened volume.
+///
+/// Its sector is the data unit of its cipher, or the sector of the device below where that is larger: a
+/// volume of 512-byte data units on a disk of 4096-byte sectors is read and written 4096 bytes at a time.
+pub struct Volume {
+    device: Arc<dyn BlockDevice>,
+    mapping: Arc<Mapping>,
+    access: Access,
+    info: VolumeInfo,
+    sector: usize,
+    /// Set once a write to the protected part was refused: from then on every write is, since what the
+    /// file system believes and what lies there no longer agree (VeraCrypt does the same).
+    frozen: AtomicBool,
+}
+
+impl Volume {
+    /// The plaintext of `mapping` on `device`; a read-only device gives a read-only volume.
+    ///
+    /// # Errors
+    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) if the data area is empty, no whole number of
+    /// data units, or not on the device.
+    pub fn new(
+        device: Arc<dyn BlockDevice>,
+        mapping: Mapping,
+        access: Access,
+        info: VolumeInfo,
+    ) -> Result<Self, crate::VolumeError> {
+        let Extent { offset, len } = mapping.data;
+        let unit = mapping.cipher.data_unit() as u64;
+        let damaged = |reason| Err(crate::VolumeError::Damaged { format: info.format, reason });
+        if len == 0 || !len.is_multiple_of(unit) {
+            return damaged(format!(
+                "a data area of {len} bytes is no whole {unit}-byte data units"
+            ));
+        }
+        if offset.checked_add(len).is_none_or(|end| end > device.size()) {
+            let size = device.size();
+            return damaged(format!(
+                "{len} bytes of data at {offset} do not fit into {size} bytes"
+            ));
+        }
+        let volume = Self {
+            sector: mapping.cipher.data_unit(),
+            device,
+            mapping: Arc::new(mapping),
+            access,
+            info,
+            frozen: AtomicBool::new(false),
+        };
+        let below = volume.device.sector();
+        volume.with_sector(below)
+    }
+
+    /// The same volume with sectors of at least `bytes`: what the format says that its file system was
+    /// made for.
+    ///
+    /// # Errors
+    /// [`VolumeError::Unsupported`](crate::VolumeError::Unsupported) if the data area does not begin and
+    /// end on such sectors.
+    pub fn with_sector(mut self, bytes: usize) -> Result<Self, crate::VolumeError> {
+        let sector = self.sector.max(bytes);
+        let Extent { offset, len } = self.mapping.data;
+        let below = self.device.sector() as u64;
+        if !sector.is_multiple_of(self.mapping.cipher.data_unit())
+            || !(sector as u64).is_multiple_of(below)
+            || !offset.is_multiple_of(below)
+            || !len.is_multiple_of(sector as u64)
+        {
+            return Err(crate::VolumeError::Unsupported {
+                what: format!(
+                    "a data area of {len} bytes at {offset} in sectors of {sector} bytes on a device \
+                     of {below}-byte sectors"
+                ),
+                hint: Some("open it without direct I/O".to_owned()),
+            });
+        }
+        self.sector = sector;
+        Ok(self)
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn info(&self) -> &VolumeInfo {
+        &self.info
+    }
+
+    /// Whether a write into the protected hidden volume was refused.
+    #[must_use]
+    pub fn hit_protection(&self) -> bool {
+        self.frozen.load(Ordering::Acquire)
+    }
+
+    fn check_write(&self, offset: u64, len: u64) -> io::Result<()> {
+        if self.is_read_only() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        if let Some(hidden) = self.mapping.protected
+            && len > 0
+            && offset < hidden.offset.saturating_add(hidden.len)
+            && hidden.offset < offset.saturating_add(len)
+        {
+            self.frozen.store(true, Ordering::Release);
+            let reason = "the write would have damaged the hidden volume; no more is written";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+        Ok(())
+    }
+}
+
+impl Mapping {
+    /// Tweak number of the data unit that begins at `offset` of the plaintext.
+    fn tweak(&self, offset: u64) -> u64 {
+        let unit = self.cipher.data_unit() as u64;
+        self.first_tweak.wrapping_add((offset / unit).wrapping_mul(self.tweak_step))
+    }
+}
+
+impl SectorTransform for Mapping {
+    fn unit(&self) -> usize {
+        self.cipher.data_unit()
+    }
+
+    fn seal(&self, offset: u64, plain: &[u8], stored: &mut [u8]) {
+        self.cipher.encrypt(self.tweak(offset), plain, stored);
+    }
+
+    fn seal_in_place(&self, offset: u64, data: &mut [u8]) {
+        self.cipher.encrypt_in_place(self.tweak(offset), data);
+    }
+
+    fn open(&self, offset: u64, data: &mut [u8]) {
+        self.cipher.decrypt_in_place(self.tweak(offset), data);
+    }
+}
+
+impl std::fmt::Debug for Volume {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Volume").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+impl BlockDevice for Volume {
+    fn size(&self) -> u64 {
+        self.mapping.data.len
+    }
+
+    fn sector(&self) -> usize {
+        self.sector
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.access == Access::ReadOnly || self.device.is_read_only() || self.hit_protection()
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        check_request(self, offset, buf.len())?;
+        self.device.read_at(self.mapping.data.offset + offset, buf)?;
+        self.mapping.open(offset, buf);
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        check_request(self, offset, data.len())?;
+        self.check_write(offset, data.len() as u64)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        let mut stored = AlignedBuf::zeroed(data.len());
+        self.mapping.seal(offset, data, &mut stored);
+        self.device.write_scratch(self.mapping.data.offset + offset, &mut stored)
+    }
+
+    fn write_scratch(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
+        check_request(self, offset, data.len())?;
+        self.check_write(offset, data.len() as u64)?;
+        self.mapping.seal_in_place(offset, data);
+        self.device.write_scratch(self.mapping.data.offset + offset, data)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.device.flush()
+    }
+
+    fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
+        check_request(self, offset, usize::try_from(len).map_err(io::Error::other)?)?;
+        self.check_write(offset, len)?;
+        self.device.discard(self.mapping.data.offset + offset, len)
+    }
+
+    fn surface(&self) -> Option<Surface> {
+        // A protected hidden volume needs a look at each write; a cipher over a cipher has its own path.
+        let below = self.device.surface()?;
+        if self.mapping.protected.is_some() || below.transform.is_some() {
+            return None;
+        }
+        let Extent { offset, len } = self.mapping.data;
+        Some(Surface {
+            extent: Extent { offset: below.extent.offset + offset, len },
+            transform: Some(Arc::clone(&self.mapping) as Arc<dyn SectorTransform>),
+            ..below
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! VeraCrypt and TrueCrypt volumes against volumes that other programs wrote, and against ourselves.
+
+mod create;
+mod fixtures;
+mod images;
+mod malformed;
+mod oracle;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode, MemoryDevice};
+use cryptbench_kdf::Effort;
+use cryptbench_volume::{Credentials, OpenOptions, Secret, Volume, VolumeError};
+use sha2::{Digest, Sha256};
+
+/// Threads of a key derivation; the tests themselves run beside each other.
+const THREADS: usize = 1;
+
+fn effort() -> Effort<'static> {
+    Effort::new(cryptbench_kdf::tier().unwrap(), THREADS)
+}
+
+/// Read-only, nothing known.
+fn options() -> OpenOptions<'static> {
+    OpenOptions::new(cryptbench_cipher::tier().unwrap(), effort())
+}
+
+fn credentials(passphrase: &str, pim: Option<u32>) -> Credentials {
+    let passphrase = Secret::new(passphrase.as_bytes().to_vec());
+    Credentials { passphrase, keyfiles: Vec::new(), pim }
+}
+
+fn secret_file(path: &Path) -> Secret {
+    Secret::new(std::fs::read(path).unwrap())
+}
+
+fn file(path: &Path) -> Arc<dyn BlockDevice> {
+    Arc::new(FileDevice::open(path, IoMode::Buffered, true).unwrap())
+}
+
+fn open(
+    device: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &OpenOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    cryptbench_volume::open(device, credentials, options)
+}
+
+/// The whole plaintext.
+fn plaintext(volume: &Volume) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(volume.size()).unwrap()];
+    volume.read_at(0, &mut bytes).unwrap();
+    bytes
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Test data that lies beside the repository and not in it.
+fn shared_volumes() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes");
+    path.is_dir().then_some(path)
+}
+
+/// The rows of a comma-separated table without quoting, less its heading.
+fn rows(path: &Path) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().skip(1).filter(|line| !line.is_empty());
+    rows.map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+/// The rows `part` of `parts`, so that several tests share a table and cargo runs them side by side.
+fn share<T>(rows: Vec<T>, part: usize, parts: usize) -> impl Iterator<Item = T> {
+    rows.into_iter().skip(part).step_by(parts)
+}
+
+fn memory(size: usize) -> Arc<MemoryDevice> {
+    Arc::new(MemoryDevice::new(vec![0; size]))
+}
