@@ -105,7 +105,7 @@ impl Bench<'_> {
         let stages = stages(info);
         let cascade = stages.len() > 1;
         let mut expected = self.data.clone();
-        let ours = self.ours(info, &stages, data_unit, direction, &mut expected)?;
+        let ours = self.ours(info, data_unit, direction, &mut expected)?;
         let our_count = ours.len();
         let mut faults = Vec::new();
         let peers = if cascade {
@@ -138,7 +138,6 @@ impl Bench<'_> {
     fn ours(
         &self,
         info: &CipherInfo,
-        stages: &[&CipherInfo],
         data_unit: usize,
         direction: Direction,
         expected: &mut [u8],
@@ -147,15 +146,7 @@ impl Bench<'_> {
         let mut all: Vec<Named> = Vec::new();
         for tier in Tier::available().into_iter().rev().filter(|tier| *tier <= self.tier) {
             let cipher = info.with_key(&self.key[..info.key_bytes], layout, tier)?;
-            // A cascade may call itself after its first stage; the others have kernels, too.
-            let mut kernels = vec![cipher.tier()];
-            for stage in stages {
-                let stage = stage.with_key(&self.key[..stage.key_bytes], layout, tier)?;
-                if !kernels.contains(&stage.tier()) {
-                    kernels.push(stage.tier());
-                }
-            }
-            let name = kernels.join(" + ");
+            let name = cipher.tier().to_owned();
             if all.iter().any(|(known, _)| *known == name) {
                 continue;
             }

@@ -7,6 +7,7 @@ mod contender;
 mod peers;
 mod rounds;
 mod table;
+mod veracrypt;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -112,6 +113,7 @@ fn as_markdown(
         text += &table::markdown(data_unit, done);
         text.push('\n');
     }
+    text += &veracrypt::markdown(done);
     text += &format!(
         "The {} of a cascade is 1 / sum(1 / best peer of each stage), round by round: none of the \
          libraries has cascades. \"RustCrypto batched\" is our XTS over their block ciphers, since \

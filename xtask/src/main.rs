@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "what these commands print is their result")]
 
 mod bench;
+mod fuzz;
 mod packages;
 mod test;
 mod tidy;
@@ -22,6 +23,8 @@ struct Args {
 enum Command {
     /// Run every test; installs the Debian packages that tests need when it may
     Test(test::Options),
+    /// Feed every parser of strangers' bytes with mutated input for a while
+    Fuzz(fuzz::Options),
     /// Check that the tree is where ARCHITECTURE.md says things live
     Tidy,
     /// Compare with other programs, side by side in one run
@@ -41,6 +44,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     std::env::set_current_dir(root())?;
     match command {
         Command::Test(options) => test::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
         Command::Tidy => tidy::run(),
         Command::Bench(bench) => bench::run(bench),
     }

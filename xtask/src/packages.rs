@@ -20,6 +20,18 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/fio", package: "fio", reason: "agreement of the load engine with fio" },
     Need { file: "/usr/sbin/mkfs.ext4", package: "e2fsprogs", reason: "failing disks" },
     Need { file: "/usr/sbin/losetup", package: "mount", reason: "failing disks" },
+    Need { file: "/usr/sbin/cryptsetup", package: "cryptsetup-bin", reason: "LUKS both ways" },
+    Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "LUKS1 both ways" },
+    Need { file: "/usr/bin/linux.uml", package: "user-mode-linux", reason: "a real dm-crypt" },
+    Need { file: "/sbin/modprobe", package: "kmod", reason: "modules of user-mode Linux" },
+    Need { file: "/usr/sbin/tcplay", package: "tcplay", reason: "TrueCrypt volumes of others" },
+    Need {
+        file: "/usr/bin/fusermount3",
+        package: "fuse3",
+        reason: "FUSE mounts as an ordinary user",
+    },
+    Need { file: "/usr/bin/nbdcopy", package: "libnbd-bin", reason: "NBD with libnbd's programs" },
+    Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 
 /// Installs what is missing, as root on a machine with apt; else says what will be skipped.

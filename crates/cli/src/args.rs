@@ -4,10 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use cryptbench_kdf::pim::VolumeKind;
 use cryptbench_runner::EngineChoice;
 
 use crate::exit;
+use crate::kdf::parse::{Multiplier, entropy, multiplier};
 use crate::units::{bytes, duration, percent, threads};
+use crate::volume::args::VolumeCommand;
 
 /// What does disk encryption cost, on my hardware, and which system and cipher should I take?
 #[derive(Debug, Parser)]
@@ -27,8 +30,13 @@ pub enum Command {
     Systems,
     /// Measure how fast the ciphers are in RAM, and say which disks that suffices for
     Ciphers(CiphersArgs),
+    /// Measure key derivation: time to open, largest PIM within a limit, an attacker's time
+    Kdf(KdfArgs),
     /// List the workload profiles, or print one
     Profiles(ProfilesArgs),
+    /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2
+    #[command(subcommand)]
+    Volume(VolumeCommand),
     /// Remove what killed runs left behind
     Cleanup,
 }
@@ -146,6 +154,73 @@ pub struct CiphersArgs {
     /// Print a self-contained page with charts instead of the table
     #[arg(long, group = "form")]
     pub html: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct KdfArgs {
+    /// Show times at this PIM (repeatable); one alone is also the PIM that an attacker knows
+    /// [default: 1, 10, 98, 485, 1000 and 9999]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub pim: Vec<u32>,
+    /// Measure this function: a PRF of PBKDF2, or argon2id (repeatable) [default: all of the volume]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub prf: Vec<String>,
+    /// The kind of volume, which decides the costs
+    #[arg(long, value_enum, default_value_t = VolumeKindArg::Veracrypt)]
+    pub volume_kind: VolumeKindArg,
+    /// Longest time that opening may take: gives the largest PIM
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    pub mount_limit: Duration,
+    /// Entropy of a passphrase in bits (repeatable) [default: 40, 52 and 78]
+    #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = entropy)]
+    pub entropy: Vec<f64>,
+    /// An attacker who does not know the PIM takes any of 1 to N for it [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub unknown_pim: Option<u32>,
+    /// An attacker's hardware is so many times as fast as this CPU, or so for one function (repeatable)
+    #[arg(long, value_name = "[NAME=]X", value_delimiter = ',', value_parser = multiplier)]
+    pub multiplier: Vec<Multiplier>,
+    /// Threads that guess at once, or `all`
+    #[arg(long, value_name = "N", default_value = "all", value_parser = threads)]
+    pub threads: usize,
+    /// Rounds over all functions, 5 at least
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub rounds: u32,
+    /// Time for all of it, nearly
+    #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
+    pub seconds: Duration,
+    /// Print an object instead of the tables
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// Print comma-separated times instead of the tables
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// Print a self-contained page with charts instead of the tables
+    #[arg(long, group = "form")]
+    pub html: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum VolumeKindArg {
+    /// VeraCrypt, but a system partition
+    Veracrypt,
+    /// A system partition of VeraCrypt
+    VeracryptSystem,
+    /// TrueCrypt, which has no PIM
+    Truecrypt,
+    /// A system partition of TrueCrypt
+    TruecryptSystem,
+}
+
+impl From<VolumeKindArg> for VolumeKind {
+    fn from(arg: VolumeKindArg) -> Self {
+        match arg {
+            VolumeKindArg::Veracrypt => Self::VeraCrypt { system: false },
+            VolumeKindArg::VeracryptSystem => Self::VeraCrypt { system: true },
+            VolumeKindArg::Truecrypt => Self::TrueCrypt { system: false },
+            VolumeKindArg::TruecryptSystem => Self::TrueCrypt { system: true },
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

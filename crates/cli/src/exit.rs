@@ -1,25 +1,31 @@
 //! Exit codes, and how an error is told.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use cryptbench_cipher::{CipherError, CpuError};
+use cryptbench_export::ExportError;
+use cryptbench_kdf::KdfError;
 use cryptbench_load::{LoadError, ProfileError};
 use cryptbench_record::RecordError;
 use cryptbench_runner::RunError;
 use cryptbench_system::SystemError;
+use cryptbench_volume::VolumeError;
 
 /// Something unforeseen.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
-/// The target is not fit for a run; nothing was measured.
+/// The target is not fit; nothing was done.
 pub const TARGET: u8 = 3;
-/// The storage failed during the run.
+/// The storage failed.
 pub const STORAGE: u8 = 4;
-/// A profile or a record cannot be read.
+/// A profile, a record or the header of a volume cannot be read.
 pub const INPUT: u8 = 5;
 /// Something could not be cleaned up.
 pub const LEFT_OVER: u8 = 6;
+/// No key fits: wrong passphrase, key file or PIM.
+pub const NO_KEY: u8 = 7;
 /// A signal ended the run; 128 + its number. What was measured is in the record, marked partial.
 pub const SIGNAL: u8 = 128;
 
@@ -29,11 +35,42 @@ Exit codes:
   0    done
   1    something unforeseen
   2    the command line is wrong
-  3    the target is not fit for a run: missing, read-only, too little room
-  4    the storage failed during the run; what was measured before is kept, marked partial
-  5    a profile or a record cannot be read
-  6    something could not be cleaned up
+  3    the target is not fit: missing, read-only, in use, too little room, would be overwritten
+  4    the storage failed; what a run measured before is kept, marked partial
+  5    a profile, a record or a volume's header cannot be read
+  6    something could not be cleaned up, or is still in use
+  7    no key fits: wrong passphrase, key file or PIM
   129, 130, 143  ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked partial";
+
+/// What a command refuses, with the exit code that goes with it.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {reason}")]
+pub struct Refusal {
+    path: String,
+    reason: String,
+    code: u8,
+}
+
+impl Refusal {
+    fn new(path: &Path, reason: &str, code: u8) -> Self {
+        Self { path: path.display().to_string(), reason: reason.to_owned(), code }
+    }
+
+    /// The target is not fit.
+    pub fn target(path: &Path, reason: &str) -> Self {
+        Self::new(path, reason, TARGET)
+    }
+
+    /// A file of the user's cannot be read.
+    pub fn input(path: &Path, reason: &str) -> Self {
+        Self::new(path, reason, INPUT)
+    }
+
+    /// Something could not be taken down.
+    pub fn left_over(path: &Path, reason: &str) -> Self {
+        Self::new(path, reason, LEFT_OVER)
+    }
+}
 
 /// Prints an error with its causes on standard error and chooses the exit code.
 pub fn explain(error: &anyhow::Error) -> ExitCode {
@@ -51,13 +88,26 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
         return Some(match error {
             RunError::Request(_) | RunError::Cpu(_) => USAGE,
             RunError::Target { .. } => TARGET,
+            RunError::Kdf(error) => kdf(error),
             RunError::System(e) => system(e),
             RunError::Load(_) | RunError::Storage { .. } => STORAGE,
             RunError::Profile(_) => INPUT,
         });
     }
+    if let Some(error) = error.downcast_ref::<Refusal>() {
+        return Some(error.code);
+    }
+    if let Some(error) = error.downcast_ref::<VolumeError>() {
+        return Some(volume(error));
+    }
+    if error.is::<ExportError>() {
+        return Some(TARGET);
+    }
     if let Some(error) = error.downcast_ref::<SystemError>() {
         return Some(system(error));
+    }
+    if let Some(error) = error.downcast_ref::<KdfError>() {
+        return Some(kdf(error));
     }
     let input = error.is::<ProfileError>() || error.is::<RecordError>();
     let usage = error.is::<CipherError>() || error.is::<CpuError>();
@@ -69,12 +119,36 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     }
 }
 
+fn volume(error: &VolumeError) -> u8 {
+    match error {
+        VolumeError::NoKeyFits(_) => NO_KEY,
+        VolumeError::NotThisFormat { .. }
+        | VolumeError::Damaged { .. }
+        | VolumeError::Unsupported { .. } => INPUT,
+        VolumeError::Invalid(_) | VolumeError::Cipher(_) => USAGE,
+        VolumeError::Kdf(error) => kdf(error),
+        VolumeError::Io { .. } => STORAGE,
+        _ => FAILURE,
+    }
+}
+
+fn kdf(error: &KdfError) -> u8 {
+    match error {
+        KdfError::Memory { .. } | KdfError::Stopped => FAILURE,
+        _ => USAGE,
+    }
+}
+
 fn system(error: &SystemError) -> u8 {
     match error {
         SystemError::UnknownSystem { .. }
         | SystemError::NothingSelected { .. }
         | SystemError::Unavailable { .. }
         | SystemError::Cipher(_) => USAGE,
-        SystemError::Target { .. } | SystemError::Io { .. } => TARGET,
+        SystemError::Busy { .. } => LEFT_OVER,
+        SystemError::Target { .. }
+        | SystemError::Io { .. }
+        | SystemError::Program { .. }
+        | SystemError::Export(_) => TARGET,
     }
 }

@@ -3,11 +3,14 @@
 mod args;
 mod ciphers;
 mod exit;
+mod kdf;
 mod lists;
 mod progress;
 mod report;
 mod run;
+mod signal;
 mod units;
+mod volume;
 
 use std::process::ExitCode;
 
@@ -22,7 +25,9 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Systems => lists::systems(),
         Command::Ciphers(args) => ciphers::ciphers(&args),
+        Command::Kdf(args) => kdf::kdf(&args),
         Command::Profiles(args) => lists::profiles(&args),
+        Command::Volume(command) => volume::volume(&command),
         Command::Cleanup => lists::cleanup(),
     };
     match result {

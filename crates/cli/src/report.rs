@@ -48,7 +48,7 @@ pub fn write_page(record: &Record, path: &Path) -> anyhow::Result<()> {
 }
 
 /// The record as JSON on standard output.
-pub fn print_json(record: &Record) -> anyhow::Result<()> {
+pub fn print_json(record: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(record)?;
     let _ = writeln!(std::io::stdout().lock(), "{text}");
     Ok(())

@@ -4,10 +4,8 @@ use std::fs;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use cryptbench_load::Profile;
 use cryptbench_record::Record;
 use cryptbench_runner::{Request, RunError, TargetRequest};
@@ -18,6 +16,7 @@ use crate::args::RunArgs;
 use crate::exit;
 use crate::progress::Progress;
 use crate::report::{print_json, terminal_style};
+use crate::signal::Signal;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     // Armed before the first act: from here on a signal ends the run in good order.
@@ -75,36 +74,6 @@ fn request(args: &RunArgs) -> anyhow::Result<Request> {
 fn profile(text: &str) -> anyhow::Result<Profile> {
     let is_name = !text.contains(['/', '.']);
     Ok(if is_name { Profile::named(text)? } else { Profile::from_file(Path::new(text))? })
-}
-
-/// The signals that end a run.
-struct Signal {
-    stop: Arc<AtomicBool>,
-    number: Arc<AtomicUsize>,
-}
-
-impl Signal {
-    fn watch() -> anyhow::Result<Self> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-        let stop = Arc::new(AtomicBool::new(false));
-        let number = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            signal_hook::flag::register_usize(signal, Arc::clone(&number), signal as usize)
-                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-                .context("cannot watch for signals")?;
-        }
-        // A file size limit then fails the write with an error instead of killing the program.
-        signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
-            .context("cannot watch for signals")?;
-        Ok(Self { stop, number })
-    }
-
-    fn number(&self) -> Option<u8> {
-        match self.number.load(Ordering::Relaxed) {
-            0 => None,
-            n => Some(n as u8),
-        }
-    }
 }
 
 /// Where the record goes; known to be writable before anything is measured.

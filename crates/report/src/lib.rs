@@ -15,6 +15,7 @@ mod wording;
 
 pub use analysis::{analyse, arm_cells, cell};
 pub use comparison::{Comparison, compare};
+pub use format::html_kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 pub use format::html_speed::{SpeedBar, SpeedChart, SpeedPage, speed_page};
 pub use format::{html, terminal};
 pub use wording::{verdict_mark, verdict_words};

@@ -36,4 +36,7 @@ pub enum RunError {
     /// The cipher tier asked for does not exist here.
     #[error(transparent)]
     Cpu(#[from] cryptbench_cipher::CpuError),
+    /// A key derivation that does not exist, or not on that kind of volume, or that failed.
+    #[error(transparent)]
+    Kdf(#[from] cryptbench_kdf::KdfError),
 }

@@ -50,6 +50,23 @@ pub enum SystemError {
         /// What the system said.
         source: io::Error,
     },
+    /// A program of the system failed.
+    #[error("{program}: {reason}")]
+    Program {
+        /// Its name.
+        program: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// Something that is to be taken down is still in use.
+    #[error("{path} is in use; close what is open there and try again")]
+    Busy {
+        /// What.
+        path: PathBuf,
+    },
+    /// A volume could not be served.
+    #[error(transparent)]
+    Export(#[from] cryptbench_export::ExportError),
     /// A cipher could not be set up.
     #[error(transparent)]
     Cipher(#[from] cryptbench_cipher::CipherError),

@@ -4,7 +4,9 @@
 //! before the act, so that whatever a killed run left behind can be found and removed.
 
 mod adapter;
+mod command;
 mod error;
+pub mod mounted;
 pub mod provision;
 mod registry;
 

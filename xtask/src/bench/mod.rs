@@ -3,6 +3,8 @@
 mod aa;
 mod ciphers;
 mod engine;
+mod kdf;
+mod volume;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +19,10 @@ pub enum Bench {
     Aa(aa::Options),
     /// Our cipher kernels beside those of other libraries
     Ciphers(ciphers::Options),
+    /// Our key derivation beside that of other libraries
+    Kdf(kdf::Options),
+    /// A file served by us beside other ways to serve it and other programs that encrypt it
+    Volume(volume::Options),
 }
 
 pub fn run(bench: Bench) -> anyhow::Result<()> {
@@ -24,6 +30,8 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Engine(options) => engine::run(&options),
         Bench::Aa(options) => aa::run(&options),
         Bench::Ciphers(options) => ciphers::run(&options),
+        Bench::Kdf(options) => kdf::run(&options),
+        Bench::Volume(options) => volume::run(&options),
     }
 }
 

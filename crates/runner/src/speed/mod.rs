@@ -6,6 +6,7 @@
 //! a drift of the machine meets all of them alike; what is told is the median over the rounds.
 
 mod disk;
+pub mod kdf;
 mod meaning;
 mod plan;
 mod rate;

@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::state::{make_private, state_directories, trusted};
+use super::undo::undo;
 use crate::SystemError;
 
 /// Something that must be undone.
@@ -24,14 +25,50 @@ pub enum Act {
         /// Absolute path.
         path: PathBuf,
     },
+    /// A directory made for a mount of ours.
+    Directory {
+        /// Absolute path.
+        path: PathBuf,
+    },
+    /// A FUSE mount that this process serves.
+    FuseMount {
+        /// Absolute path of the mount point.
+        path: PathBuf,
+    },
+    /// A loop device over a file.
+    LoopDevice {
+        /// Absolute path of the file.
+        file: PathBuf,
+    },
+    /// A file system mounted from a loop device.
+    FileSystem {
+        /// Absolute path of the mount point.
+        path: PathBuf,
+        /// Absolute path of the file that the loop device is over.
+        file: PathBuf,
+    },
+}
+
+impl Act {
+    /// What it makes, or what it makes something of.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::ScratchFile { path }
+            | Self::Directory { path }
+            | Self::FuseMount { path }
+            | Self::LoopDevice { file: path }
+            | Self::FileSystem { path, .. } => path,
+        }
+    }
 }
 
 /// What tells a thing that we made from another of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Device of the file system.
+    /// Device of the file system; of a loop device, its own number.
     pub device: u64,
-    /// Inode number.
+    /// Inode number; 0 for mounts and loop devices.
     pub inode: u64,
 }
 
@@ -56,6 +93,12 @@ impl From<&fs::Metadata> for Identity {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {
+    /// Who writes the ledger: the first line.
+    Owner {
+        process: u32,
+        /// What the user named, such as the volume.
+        subject: PathBuf,
+    },
     Intent {
         id: u32,
         #[serde(flatten)]
@@ -82,6 +125,14 @@ impl Ledger {
     /// Creates and locks the ledger of the run `run_id` in the first usable state directory.
     pub fn create(run_id: &str) -> Result<Self, SystemError> {
         Self::create_in(&state_directories(), run_id)
+    }
+
+    /// The same, with what it is about, by which [`living`] finds it.
+    pub fn create_about(run_id: &str, subject: &Path) -> Result<Self, SystemError> {
+        let mut ledger = Self::create(run_id)?;
+        let process = std::process::id();
+        ledger.append(&Line::Owner { process, subject: subject.to_owned() })?;
+        Ok(ledger)
     }
 
     fn create_in(directories: &[PathBuf], run_id: &str) -> Result<Self, SystemError> {
@@ -171,10 +222,15 @@ pub enum Cleaned {
 ///
 /// Ledgers of runs that still live are locked and are not touched.
 pub fn cleanup() -> Vec<Cleaned> {
+    cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
+}
+
+/// The same, with what each dead process had worked on, where it told.
+pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
     state_directories().iter().flat_map(|d| cleanup_in(d)).collect()
 }
 
-fn cleanup_in(state: &Path) -> Vec<Cleaned> {
+fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
     let dir = state.join("ledgers");
     if !trusted(state) || !trusted(&dir) {
         return Vec::new();
@@ -182,22 +238,89 @@ fn cleanup_in(state: &Path) -> Vec<Cleaned> {
     let Ok(entries) = fs::read_dir(&dir) else { return Vec::new() };
     let mut done = Vec::new();
     for path in entries.flatten().map(|e| e.path()) {
-        if path.extension().is_none_or(|e| e != "jsonl") {
+        let Some(Found::Dead { text, lock }) = look(&path) else { continue };
+        // One cleanup at a time replays it.
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
-        let Ok(file) = File::open(&path) else { continue };
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            continue;
-        }
-        let Ok(text) = fs::read_to_string(&path) else { continue };
         let results: Vec<_> = left_over(&text).iter().filter_map(|l| undo(&l.0, l.1)).collect();
         // A thing that could not be removed keeps its ledger for the next attempt.
         if !results.iter().any(|r| matches!(r, Cleaned::Failed(..))) {
             let _ = fs::remove_file(&path);
         }
-        done.extend(results);
+        let subject = owner(&text).map(|(_, subject)| subject);
+        done.extend(results.into_iter().map(|result| (subject.clone(), result)));
     }
     done
+}
+
+/// Number and subject of the process that wrote a ledger.
+fn owner(text: &str) -> Option<(u32, PathBuf)> {
+    text.lines().find_map(|line| match serde_json::from_str(line) {
+        Ok(Line::Owner { process, subject }) => Some((process, subject)),
+        _ => None,
+    })
+}
+
+enum Found {
+    /// Its process has ended.
+    Dead { text: String, lock: File },
+    /// Its process has it locked.
+    Living { text: String },
+}
+
+fn look(path: &Path) -> Option<Found> {
+    if path.extension().is_none_or(|e| e != "jsonl") {
+        return None;
+    }
+    let file = File::open(path).ok()?;
+    // Shared: others who look at the same time do not make a dead process look alive.
+    let dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
+    let text = fs::read_to_string(path).ok()?;
+    Some(if dead { Found::Dead { text, lock: file } } else { Found::Living { text } })
+}
+
+/// A process that lives and has set something up.
+#[derive(Clone, Debug)]
+pub struct Living {
+    /// Its number.
+    pub process: u32,
+    /// What it was asked to work on.
+    pub subject: PathBuf,
+    /// What it has made and not yet undone, the last first.
+    pub acts: Vec<Act>,
+    ledger: PathBuf,
+}
+
+impl Living {
+    /// Whether it has ended since: then its ledger is gone or no longer locked.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        !matches!(look(&self.ledger), Some(Found::Living { .. }))
+    }
+}
+
+/// This user's processes that live and told what they work on.
+#[must_use]
+pub fn living() -> Vec<Living> {
+    state_directories().iter().flat_map(|state| living_in(state)).collect()
+}
+
+fn living_in(state: &Path) -> Vec<Living> {
+    let dir = state.join("ledgers");
+    if !trusted(state) || !trusted(&dir) {
+        return Vec::new();
+    }
+    let Ok(entries) = fs::read_dir(&dir) else { return Vec::new() };
+    let mut found = Vec::new();
+    for ledger in entries.flatten().map(|e| e.path()) {
+        let Some(Found::Living { text }) = look(&ledger) else { continue };
+        if let Some((process, subject)) = owner(&text) {
+            let acts = left_over(&text).into_iter().map(|(act, _)| act).collect();
+            found.push(Living { process, subject, acts, ledger });
+        }
+    }
+    found
 }
 
 /// Acts that were not undone, the last one first.
@@ -211,26 +334,10 @@ fn left_over(text: &str) -> Vec<(Act, Option<Identity>)> {
                 acts.iter_mut().filter(|a| a.0 == id).for_each(|a| a.2 = Some(identity));
             }
             Line::Undone { id } => acts.retain(|a| a.0 != id),
+            Line::Owner { .. } => {}
         }
     }
     acts.into_iter().rev().map(|(_, act, identity)| (act, identity)).collect()
-}
-
-fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
-    let Act::ScratchFile { path } = act;
-    let found = fs::symlink_metadata(path).ok()?;
-    let ours = match identity {
-        Some(id) => id == Identity::from(&found),
-        // Killed between creation and the note of it: our file has no byte in it yet.
-        None => found.len() == 0 && found.uid() == rustix::process::getuid().as_raw(),
-    };
-    if !found.is_file() || !ours {
-        return Some(Cleaned::NotOurs(path.clone()));
-    }
-    Some(match fs::remove_file(path) {
-        Ok(()) => Cleaned::Removed(path.clone()),
-        Err(e) => Cleaned::Failed(path.clone(), e.to_string()),
-    })
 }
 
 #[cfg(test)]
@@ -260,6 +367,10 @@ mod tests {
         fn act(&self) -> Act {
             Act::ScratchFile { path: self.file() }
         }
+    }
+
+    fn cleaned(p: &Place) -> Vec<Cleaned> {
+        cleanup_in(&p.state()).into_iter().map(|(_, done)| done).collect()
     }
 
     /// Lets go of the lock as a killed process does: without any farewell.
@@ -293,7 +404,7 @@ mod tests {
             }
             kill(ledger);
             let expected = if step == 0 { vec![] } else { vec![Cleaned::Removed(p.file())] };
-            assert_eq!(cleanup_in(&p.state()), expected, "killed at step {step}");
+            assert_eq!(cleaned(&p), expected, "killed at step {step}");
             assert!(!p.file().exists());
             assert_eq!(p.ledgers(), 0);
         }
@@ -306,8 +417,23 @@ mod tests {
         let id = ledger.intend(&p.act()).unwrap();
         let file = File::create_new(p.file()).unwrap();
         ledger.made(id, Identity::of(&file).unwrap()).unwrap();
-        assert_eq!(cleanup_in(&p.state()), []);
+        assert_eq!(cleaned(&p), []);
         assert!(p.file().exists());
+    }
+
+    #[test]
+    fn a_living_process_is_found_by_what_it_works_on() {
+        let p = Place::new();
+        let mut ledger = p.ledger();
+        let owner = Line::Owner { process: 4711, subject: "/volume".into() };
+        ledger.append(&owner).unwrap();
+        ledger.intend(&Act::FuseMount { path: "/mnt".into() }).unwrap();
+        let found = living_in(&p.state());
+        assert_eq!((found[0].process, found[0].subject.as_path()), (4711, Path::new("/volume")));
+        assert_eq!(found[0].acts, [Act::FuseMount { path: "/mnt".into() }]);
+        assert!(!found[0].has_ended());
+        kill(ledger);
+        assert!(found[0].has_ended() && living_in(&p.state()).is_empty());
     }
 
     #[test]
@@ -320,7 +446,7 @@ mod tests {
         kill(ledger);
         fs::rename(p.file(), p.dir.path().join("moved")).unwrap();
         fs::write(p.file(), "the user's").unwrap();
-        assert_eq!(cleanup_in(&p.state()), [Cleaned::NotOurs(p.file())]);
+        assert_eq!(cleaned(&p), [Cleaned::NotOurs(p.file())]);
         assert_eq!(fs::read(p.file()).unwrap(), b"the user's");
     }
 
@@ -331,7 +457,7 @@ mod tests {
         ledger.intend(&p.act()).unwrap();
         kill(ledger);
         fs::write(p.file(), "the user's").unwrap();
-        assert_eq!(cleanup_in(&p.state()), [Cleaned::NotOurs(p.file())]);
+        assert_eq!(cleaned(&p), [Cleaned::NotOurs(p.file())]);
     }
 
     #[test]
@@ -352,7 +478,7 @@ mod tests {
         let p = Place::new();
         kill(p.ledger());
         fs::set_permissions(p.state(), fs::Permissions::from_mode(0o777)).unwrap();
-        assert_eq!(cleanup_in(&p.state()), []);
+        assert_eq!(cleaned(&p), []);
         assert!(matches!(
             Ledger::create_in(&[p.state()], "other"),
             Err(SystemError::Target { .. })

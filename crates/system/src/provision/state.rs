@@ -18,6 +18,20 @@ pub fn data_directory() -> Option<PathBuf> {
     candidates("XDG_DATA_HOME", ".local/share").into_iter().find(|d| make_private(d))
 }
 
+/// A private directory that does not outlive a reboot, for mounts: below `/run` for root,
+/// `$XDG_RUNTIME_DIR` for others, the temporary directory where neither is there.
+pub fn runtime_directory() -> Option<PathBuf> {
+    let root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/run/cryptbench"));
+    let user = env::var_os("XDG_RUNTIME_DIR").map(|d| PathBuf::from(d).join("cryptbench"));
+    let uid = rustix::process::getuid().as_raw();
+    let of_user = user.filter(|d| d.is_absolute() && d.parent().is_some_and(Path::is_dir));
+    let found = [root, of_user].into_iter().flatten().find(|d| make_private(d));
+    // Both levels are checked: whoever may write the parent may replace the child.
+    let shared = env::temp_dir().join(format!("cryptbench-{uid}"));
+    let last = shared.join("run");
+    found.or_else(|| (make_private(&shared) && make_private(&last)).then_some(last))
+}
+
 fn candidates(variable: &str, below_home: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     // The specification: a relative path in the variable is to be ignored.

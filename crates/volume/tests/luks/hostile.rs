@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice, write_bytes};
-use cryptbench_volume::VolumeError;
 use cryptbench_volume::format::luks::{
     Limits, Removal, Version, add_key, info, open_with, remove_key,
 };
+use cryptbench_volume::{Volume, VolumeError};
 use serde_json::{Value, json as value};
 use sha2::{Digest, Sha256};
 
@@ -294,12 +294,13 @@ fn many_keyslots_that_are_each_allowed_are_not_together() {
         add_key(&*device, &passphrase("first"), &passphrase("x"), &key_options()).unwrap();
     }
     let mut options = writable();
-    options.resources.limits = Limits { pbkdf2_iterations: 7000, ..Limits::default() };
-    // Each keyslot takes 1000 and as many for the digest.
+    options.resources.limits = Limits { pbkdf2_iterations: 17_999, ..Limits::default() };
+    // Each of the six takes 1000 for the digest, and twice as many for the 64 bytes of the area's key:
+    // two blocks of SHA-256.
     let wrong = open_with(device.clone(), &passphrase("wrong"), &options);
     let Err(VolumeError::NoKeyFits(reason)) = wrong else { panic!("not refused") };
-    assert!(reason.contains("limit of 7000"), "{reason}");
-    options.resources.limits.pbkdf2_iterations = 12_000;
+    assert!(reason.contains("limit of 17999"), "{reason}");
+    options.resources.limits.pbkdf2_iterations = 18_000;
     device = Arc::new(MemoryDevice::new(device.contents()));
     let wrong = open_with(device, &passphrase("wrong"), &options);
     let Err(VolumeError::NoKeyFits(reason)) = wrong else { panic!("not refused") };
@@ -411,21 +412,25 @@ fn truncated_devices() {
 fn one_flipped_bit_anywhere_in_the_header_never_gives_another_volume() {
     // Opens as before, from the other copy, or not at all; never panics.
     for version in [Version::Luks1, Version::Luks2] {
+        let start = |volume: &Volume| {
+            let mut start = [0; 4096];
+            volume.read_at(0, &mut start).unwrap();
+            start
+        };
         let whole = volume(&cheap(version));
-        let expected = open(&whole, "first").unwrap();
-        let expected = crate::volumes::contents(&expected)[..4096].to_vec();
+        let expected = start(&open(&whole, "first").unwrap());
+        let whole = whole.contents();
         let last = if version == Version::Luks1 { 592 } else { 512 };
-        for at in (0..last).step_by(3) {
-            let device = Arc::new(MemoryDevice::new(whole.contents()));
-            let mut byte = device.contents()[at..=at].to_vec();
-            byte[0] ^= 1 << (at % 8);
-            set(&device, at, &byte);
+        for at in (0..last).step_by(5) {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (at % 8);
+            let device = Arc::new(MemoryDevice::new(flipped));
             match open(&device, "first") {
                 Err(_) => {}
                 // LUKS1 has no checksum: a flipped payload offset is another volume by design.
                 Ok(_) if version == Version::Luks1 && (40..208).contains(&at) => {}
                 Ok(volume) => {
-                    assert!(crate::volumes::contents(&volume)[..4096] == expected, "{at}");
+                    assert!(start(&volume) == expected, "{at}");
                 }
             }
         }
@@ -433,11 +438,25 @@ fn one_flipped_bit_anywhere_in_the_header_never_gives_another_volume() {
 }
 
 #[test]
-fn a_key_of_another_length_than_the_cipher_takes() {
-    let device = volume(&cheap(Version::Luks2));
-    field("/segments/0/encryption", value!("aes-cbc-essiv:sha256"))(&device);
-    let wrong = open(&device, "first").map(drop);
-    assert!(matches!(wrong, Err(VolumeError::Cipher(_))), "{wrong:?}");
+fn keys_of_other_lengths_than_the_cipher_takes_are_refused_before_they_are_derived() {
+    for (defect, pointer, to, says) in [
+        ("area_key_size_512", "/keyslots/0/area/key_size", value!(512), "512 bytes"),
+        ("area_key_size_63", "/keyslots/0/area/key_size", value!(63), "63 bytes"),
+        ("segment_key", "/segments/0/encryption", value!("aes-cbc-essiv:sha256"), "64 bytes"),
+        ("area_key", "/keyslots/0/area/encryption", value!("aes-cbc-essiv:sha256"), "64 bytes"),
+    ] {
+        // The length is what is refused, before the limit comes in.
+        for iterations in [1000, u32::MAX] {
+            let device = volume(&cheap(Version::Luks2));
+            field("/keyslots/0/kdf/iterations", value!(iterations))(&device);
+            field(pointer, to.clone())(&device);
+            let refused = open(&device, "first").map(drop);
+            let Err(VolumeError::Unsupported { what, .. }) = refused else {
+                panic!("{defect}: {refused:?}")
+            };
+            assert!(what.contains(says), "{defect}: {what}");
+        }
+    }
 }
 
 #[test]

@@ -259,3 +259,49 @@ fn creating_anew_leaves_nothing_of_the_old_volume() {
     create(&*device, &passphrase("third"), &cheap(Version::Luks2)).unwrap();
     assert!(opens(&device, "third") && !opens(&device, "second"));
 }
+
+#[test]
+fn a_backup_with_one_good_copy_gives_both() {
+    let device = volume(&cheap(Version::Luks2));
+    let old = device.contents();
+    add_key(&*device, &passphrase("first"), &passphrase("second"), &key_options()).unwrap();
+    let bytes = info(&*device).unwrap().header_bytes as usize;
+    let saved = device.contents()[..bytes].to_vec();
+    const COPY: usize = 16 << 10;
+    for copy in [0, COPY] {
+        // Damaged, then outdated.
+        for bad in [vec![0; COPY], old[copy..][..COPY].to_vec()] {
+            let mut backup = saved.clone();
+            backup[copy..][..COPY].copy_from_slice(&bad);
+            let wiped = std::sync::Arc::new(MemoryDevice::new(vec![0; 5 << 20]));
+            restore_header(&*wiped, &MemoryDevice::new(backup), false).unwrap();
+            let copies = info(&*wiped).unwrap().copies;
+            assert!(copies.iter().all(|copy| copy.problem.is_none()), "{copy}: {copies:?}");
+            assert_eq!(copies[0].seqid, copies[1].seqid);
+            assert!(opens(&wiped, "first") && opens(&wiped, "second"));
+        }
+    }
+}
+
+#[test]
+fn what_took_the_place_of_the_primary_header_is_not_written_over() {
+    let device = volume(&cheap(Version::Luks2));
+    add_key(&*device, &passphrase("first"), &passphrase("second"), &key_options()).unwrap();
+    let mut sector = [0; 512];
+    device.write_at(0, &sector).unwrap();
+    sector[56..58].copy_from_slice(b"\x53\xef");
+    device.write_at(1024, &sector).unwrap();
+    let before = device.contents();
+    let (first, new) = (passphrase("first"), passphrase("new"));
+    for (change, result) in [
+        ("add", add_key(&*device, &first, &new, &key_options())),
+        ("change", change_key(&*device, &first, &new, &key_options())),
+        ("remove", remove_key(&*device, Removal::Keyslot(1), false, &resources())),
+    ] {
+        assert!(matches!(result, Err(VolumeError::Invalid(_))), "{change}: {result:?}");
+        assert!(device.contents() == before, "{change}");
+    }
+    // Asked for, it is mended, and then changed.
+    repair(&*device, true).unwrap();
+    add_key(&*device, &first, &new, &key_options()).unwrap();
+}

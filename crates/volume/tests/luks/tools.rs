@@ -203,18 +203,16 @@ fn volumes_of_ours_open_in_cryptsetup_through_every_change() {
 #[test]
 fn plaintext_that_cryptsetup_encrypted_and_decrypted_is_the_same() {
     let Some(lab) = Lab::with_cryptsetup(40 * MIB) else { return };
-    let plain = pattern(8 << 20);
+    let plain = pattern(4 << 20);
     for options in [
         "--cipher aes-xts-plain64 --key-size 512 --sector-size 4096",
-        "--cipher aes-xts-plain64 --key-size 256 --sector-size 512",
         "--cipher serpent-xts-plain64 --key-size 512 --sector-size 512",
-        "--cipher twofish-xts-plain64 --key-size 512 --sector-size 4096",
+        "--cipher twofish-xts-plain64 --key-size 256 --sector-size 4096",
         "--cipher camellia-xts-plain64 --key-size 512 --sector-size 512",
-        "--cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 512",
         "--cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 2048",
     ] {
         let mut image = plain.clone();
-        image.resize(40 << 20, 0);
+        image.resize(36 << 20, 0);
         std::fs::write(lab.path("image"), image).unwrap();
         let encrypt = format!(
             "reencrypt --encrypt --type luks2 --reduce-device-size 32M --pbkdf pbkdf2 \
@@ -321,13 +319,12 @@ fn qemu_reads_what_we_write_and_the_other_way_round() {
     std::fs::write(lab.path("plain"), &plain).unwrap();
     let secret = "--object secret,id=key,file=first";
     for (options, cipher) in [
-        ("cipher-alg=aes-256,cipher-mode=xts,ivgen-alg=plain64", "aes-xts-plain64"),
-        ("cipher-alg=serpent-256,cipher-mode=xts,ivgen-alg=plain64", "serpent-xts-plain64"),
-        ("cipher-alg=twofish-256,cipher-mode=xts,ivgen-alg=plain64", "twofish-xts-plain64"),
-        ("cipher-alg=aes-128,cipher-mode=xts,ivgen-alg=plain", "aes-xts-plain"),
+        // Few, since QEMU measures for seconds how many iterations it should take.
+        ("cipher-alg=aes-128,cipher-mode=xts,ivgen-alg=plain64", "aes-xts-plain64"),
+        ("cipher-alg=serpent-256,cipher-mode=xts,ivgen-alg=plain", "serpent-xts-plain"),
         (
-            "cipher-alg=aes-256,cipher-mode=cbc,ivgen-alg=essiv,ivgen-hash-alg=sha256",
-            "aes-cbc-essiv:sha256",
+            "cipher-alg=twofish-256,cipher-mode=cbc,ivgen-alg=essiv,ivgen-hash-alg=sha256",
+            "twofish-cbc-essiv:sha256",
         ),
     ] {
         let create = format!(

@@ -26,7 +26,7 @@ fn sound() -> Header {
         data_size: SIZE - 256 * 1024,
         flags: 0,
         sector_size: 512,
-        keys: Zeroizing::new(std::array::from_fn(|i| i as u8)),
+        keys: Box::new(Zeroizing::new(std::array::from_fn(|i| i as u8))),
     }
 }
 
@@ -57,12 +57,12 @@ fn refusal(plain: [u8; ENCRYPTED_BYTES]) -> VolumeError {
 fn lying(change: impl FnOnce(&mut Header)) -> [u8; ENCRYPTED_BYTES] {
     let mut header = sound();
     change(&mut header);
-    *header.serialise()
+    **header.serialise()
 }
 
 /// The bytes of a valid header changed afterwards, checksums as they were.
 fn corrupted(change: impl FnOnce(&mut [u8; ENCRYPTED_BYTES])) -> [u8; ENCRYPTED_BYTES] {
-    let mut plain = *sound().serialise();
+    let mut plain = **sound().serialise();
     change(&mut plain);
     plain
 }
@@ -159,7 +159,7 @@ prop_compose! {
     ) -> Header {
         let [hidden_size, volume_size, data_offset, data_size] = sizes;
         let product = if veracrypt { Product::VeraCrypt } else { Product::TrueCrypt };
-        let mut area = Zeroizing::new([0; 256]);
+        let mut area = Box::new(Zeroizing::new([0; 256]));
         area.copy_from_slice(&keys.concat());
         Header {
             product,
@@ -203,7 +203,7 @@ proptest! {
         let offset = if at_end { SIZE - 3 * 512 } else { 0 };
         let header = Header { product: Product::TrueCrypt, ..header };
         let options = OpenOptions { hidden: at_end, ..sha512() };
-        let opened = open(host(offset, *header.serialise()), &credentials("p", None), &options);
+        let opened = open(host(offset, **header.serialise()), &credentials("p", None), &options);
         if let Ok(volume) = opened {
             prop_assert!(volume.info().data_offset + volume.size() <= SIZE);
         }

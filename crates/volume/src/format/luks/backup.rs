@@ -6,7 +6,7 @@ use std::ops::Range;
 use cryptbench_blockdev::{BlockDevice, read_bytes, write_bytes};
 
 use super::Version;
-use super::store::{self, Which, io};
+use super::store::{self, Header, Which, io};
 use crate::VolumeError;
 use crate::detect::{Kind, detect};
 
@@ -32,7 +32,8 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
 /// whose data lies elsewhere or is encrypted otherwise, or no LUKS header but something else known.
 ///
 /// The headers go last, the one that is read first at the very end; cut off before that, old headers
-/// stand over new keyslots, and restoring again mends it.
+/// stand over new keyslots, and restoring again mends it. If one copy of a LUKS2 header in the backup is
+/// damaged or outdated, both are written from the other.
 ///
 /// # Errors
 /// [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] if the backup is none;
@@ -43,8 +44,8 @@ pub fn restore_header(
     force: bool,
 ) -> Result<(), VolumeError> {
     let invalid = |reason: String| Err(VolumeError::Invalid(reason));
-    let saved = store::read(backup, Which::Newest)?;
-    let saved = saved.metadata();
+    let mut header = store::read(backup, Which::Newest)?;
+    let saved = header.metadata();
     let bytes = saved.header_bytes;
     if backup.size() < bytes {
         return invalid(format!("the backup has {} bytes, its header {bytes}", backup.size()));
@@ -69,9 +70,13 @@ pub fn restore_header(
         Err(_) => refuse_other_contents(device)?,
     }
     let heads = saved.heads_bytes.min(bytes);
+    let whole = copies_agree(header.as_ref());
     let write = |offset, data: &[u8]| write_bytes(device, offset, data);
     copy(backup, heads..bytes, write, "writing keyslots")?;
     device.flush().map_err(io("writing keyslots"))?;
+    if !whole {
+        return header.write(device);
+    }
     // Secondary, then primary: the halves of LUKS2's heads, the later one first.
     for part in [heads / 2..heads, 0..heads / 2] {
         let data = read_bytes(backup, part.clone()).map_err(io("reading the backup"))?;
@@ -92,8 +97,7 @@ pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError
     if header.metadata().version == Version::Luks1 {
         return Err(VolumeError::Invalid("LUKS1 has no second header to repair from".to_owned()));
     }
-    let copies = header.copies();
-    if copies.iter().all(|copy| copy.seqid.is_some() && copy.seqid == copies[0].seqid) {
+    if copies_agree(header.as_ref()) {
         return Ok(false);
     }
     if !force {
@@ -103,9 +107,15 @@ pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError
     Ok(true)
 }
 
+/// Whether all copies are valid and of the same age.
+fn copies_agree(header: &dyn Header) -> bool {
+    let copies = header.copies();
+    copies.iter().all(|copy| copy.seqid.is_some() && copy.seqid == copies[0].seqid)
+}
+
 /// # Errors
 /// [`VolumeError::Invalid`] if the device holds a file system, a partition table or the like.
-fn refuse_other_contents(device: &dyn BlockDevice) -> Result<(), VolumeError> {
+pub(super) fn refuse_other_contents(device: &dyn BlockDevice) -> Result<(), VolumeError> {
     match detect(device)?.kind {
         kind @ (Kind::FileSystem { .. }
         | Kind::PartitionTable { .. }

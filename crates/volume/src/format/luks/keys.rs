@@ -3,6 +3,7 @@
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::Derivation;
 
+use super::backup::refuse_other_contents;
 use super::limits::{Budget, Resources};
 use super::material;
 use super::model::{Keyslot, Metadata, Priority, Slot};
@@ -38,8 +39,8 @@ pub enum Removal<'a> {
 /// before.
 ///
 /// # Errors
-/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if there is no free keyslot, or if
-/// this version does not have the derivation.
+/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if there is no free keyslot, if this
+/// version does not have the derivation, or if something else now lies in the place of the primary header.
 pub fn add_key(
     device: &dyn BlockDevice,
     existing: &Credentials,
@@ -47,7 +48,7 @@ pub fn add_key(
     options: &KeyOptions<'_>,
 ) -> Result<u32, VolumeError> {
     let new = new_passphrase(new)?;
-    let mut header = store::read(device, Which::Newest)?;
+    let mut header = read(device)?;
     let key = unlock_any(device, header.metadata(), existing, &options.resources)?;
     add(device, header.as_mut(), &key, new, options)
 }
@@ -66,7 +67,7 @@ pub fn change_key(
     options: &KeyOptions<'_>,
 ) -> Result<u32, VolumeError> {
     let new = new_passphrase(new)?;
-    let mut header = store::read(device, Which::Newest)?;
+    let mut header = read(device)?;
     let key = unlock_any(device, header.metadata(), old, &options.resources)?;
     let id = add(device, header.as_mut(), &key, new, options)?;
     remove(device, header.as_mut(), key.keyslot)?;
@@ -79,15 +80,16 @@ pub fn change_key(
 /// A backup of the header still holds the key.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] if there is no such keyslot, or if it is the last and `force` is not set; as
-/// for [`open_with`](super::open_with) where credentials are given.
+/// [`VolumeError::Invalid`] if there is no such keyslot, if it is the last and `force` is not set, or if
+/// something else now lies in the place of the primary header; as for [`open_with`](super::open_with)
+/// where credentials are given.
 pub fn remove_key(
     device: &dyn BlockDevice,
     removal: Removal<'_>,
     force: bool,
     resources: &Resources<'_>,
 ) -> Result<u32, VolumeError> {
-    let mut header = store::read(device, Which::Newest)?;
+    let mut header = read(device)?;
     let metadata = header.metadata();
     let id = match removal {
         Removal::Keyslot(id) => id,
@@ -106,6 +108,19 @@ pub fn remove_key(
     }
     remove(device, header.as_mut(), id)?;
     Ok(id)
+}
+
+/// The header, to be changed.
+///
+/// # Errors
+/// As for [`store::read`]; [`VolumeError::Invalid`] if something else now lies in the place of a damaged
+/// copy, which the change would write anew.
+fn read(device: &dyn BlockDevice) -> Result<Box<dyn Header>, VolumeError> {
+    let header = store::read(device, Which::Newest)?;
+    if header.copies().iter().any(|copy| copy.seqid.is_none()) {
+        refuse_other_contents(device)?;
+    }
+    Ok(header)
 }
 
 fn unlock_any(

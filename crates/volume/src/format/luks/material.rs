@@ -87,7 +87,9 @@ fn area_key(
     resources: &Resources<'_>,
     budget: &Budget,
 ) -> Result<Zeroizing<Vec<u8>>, VolumeError> {
-    budget.spend(&slot.derivation)?;
+    // Before the derivation: a length that no cipher takes would multiply its cost.
+    slot.encryption.check(slot.area_key_bytes)?;
+    budget.spend(&slot.derivation, slot.area_key_bytes)?;
     let mut key = Zeroizing::new(vec![0; slot.area_key_bytes]);
     slot.derivation.derive(passphrase, &slot.salt, &mut key, resources.effort)?;
     Ok(key)

@@ -6,7 +6,7 @@ use cryptbench_blockdev::{BlockDevice, Extent};
 
 use super::SECTOR;
 use super::limits::{Resources, describe};
-use super::model::Slot;
+use super::model::{Metadata, Slot};
 use super::spec::Spec;
 use super::store::{self, Which};
 use super::unlock::{passphrase, unlock};
@@ -118,7 +118,11 @@ fn open_volume(
         hint: None,
     })?;
     // Before the key derivation, which can take seconds.
-    spec.check()?;
+    let tried = match options.keyslot {
+        Some(id) => vec![id],
+        None => metadata.keyslots_of(segment.id),
+    };
+    check_keys(&spec, metadata, &tried)?;
     let resources = &options.resources;
     let unlocked = unlock(device, metadata, passphrase, options.keyslot, resources)?;
     let cipher = spec.with_key(&unlocked.key, segment.sector_size, resources.tier)?;
@@ -156,4 +160,19 @@ fn open_volume(
         protected: None,
     };
     Volume::new(data, mapping, options.access, info)
+}
+
+/// # Errors
+/// Why the cipher of the data takes none of the keys that the keyslots hold.
+fn check_keys(spec: &Spec, metadata: &Metadata, keyslots: &[u32]) -> Result<(), VolumeError> {
+    let mut checked = Ok(());
+    for id in keyslots {
+        if let Some(Slot::Usable(slot)) = metadata.keyslots.get(id) {
+            checked = spec.check(slot.key_bytes);
+            if checked.is_ok() {
+                break;
+            }
+        }
+    }
+    checked
 }

@@ -23,13 +23,20 @@ impl Spec {
             .then(|| Self { cipher: cipher.to_owned(), mode: mode.to_owned() })
     }
 
-    /// Whether there is such a cipher, with a key of some length.
+    /// Whether there is such a cipher, and with a key of so many bytes.
     ///
     /// # Errors
-    /// [`VolumeError::Cipher`].
-    pub(super) fn check(&self) -> Result<(), VolumeError> {
-        cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)?;
-        Ok(())
+    /// [`VolumeError::Cipher`]: no such cipher; [`VolumeError::Unsupported`]: not with so long a key.
+    pub(super) fn check(&self, key_bytes: usize) -> Result<(), VolumeError> {
+        let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)?;
+        if lengths.contains(&key_bytes) {
+            return Ok(());
+        }
+        let lengths: Vec<_> = lengths.iter().map(usize::to_string).collect();
+        Err(VolumeError::Unsupported {
+            what: format!("{self} with a key of {key_bytes} bytes"),
+            hint: Some(format!("it takes {}", lengths.join(" or "))),
+        })
     }
 
     /// The cipher under `key`, sectors of `sector` bytes whose tweaks count 512-byte sectors.

@@ -133,7 +133,7 @@ pub(super) fn matches(
         what: format!("the digest of the volume key: {reason}"),
         hint: None,
     })?;
-    budget.spend(derivation)?;
+    budget.spend(derivation, digest.value.len())?;
     let mut value = Zeroizing::new(vec![0; digest.value.len()]);
     derivation.derive(key, &digest.salt, &mut value, resources.effort)?;
     // The digest is no secret, but the comparison costs nothing in constant time.

@@ -3,9 +3,8 @@
 use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::{Derivation, Effort, pim};
-use zeroize::Zeroizing;
 
-use super::header::{Header, Plain, Product};
+use super::header::{Header, Plain, Product, secret};
 use super::layout::{self, GROUP, Slot};
 use super::password::{self, password};
 use super::scheme::Scheme;
@@ -244,7 +243,7 @@ fn header(
     hidden_size: u64,
     sector_size: u32,
 ) -> Result<Plain, VolumeError> {
-    let mut keys = Zeroizing::new([0; 256]);
+    let mut keys = secret();
     getrandom::fill(&mut keys[..scheme.key_bytes()?])?;
     let header = Header {
         product: options.product,

@@ -26,8 +26,17 @@ const KEYS: Range<usize> = 192..448;
 /// Where the CRC of everything before it lies.
 const HEADER_CRC: usize = 188;
 
+/// Secret bytes that stay in one place until they are wiped: a value on the stack would leave a copy
+/// behind wherever it is moved from. To be filled in place.
+pub type SecretBytes<const N: usize> = Box<Zeroizing<[u8; N]>>;
+
 /// The encrypted part of a header, decrypted.
-pub(super) type Plain = Zeroizing<[u8; ENCRYPTED_BYTES]>;
+pub(super) type Plain = SecretBytes<ENCRYPTED_BYTES>;
+
+/// Zeros to put a secret into.
+pub(super) fn secret<const N: usize>() -> SecretBytes<N> {
+    Box::new(Zeroizing::new([0; N]))
+}
 
 /// Whose volume it is; the header's magic tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +75,7 @@ impl Product {
 }
 
 /// What a header says. Sizes and offsets are in bytes.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct Header {
     /// Whose volume it is.
     pub product: Product,
@@ -90,7 +99,7 @@ pub struct Header {
     /// Sector size of the file system within; 0 before version 5, which means 512.
     pub sector_size: u32,
     /// The master keys, as the cipher lays them out.
-    pub keys: Zeroizing<[u8; 256]>,
+    pub keys: SecretBytes<256>,
 }
 
 impl std::fmt::Debug for Header {
@@ -145,7 +154,7 @@ impl Header {
         if !sectors || version == 5 && sector_size == 0 {
             return Err(damaged(format!("it says sectors of {sector_size} bytes")));
         }
-        let mut keys = Zeroizing::new([0; 256]);
+        let mut keys = secret();
         keys.copy_from_slice(&plain[KEYS]);
         Ok(Some(Self {
             product,
@@ -164,13 +173,13 @@ impl Header {
 
     /// The bytes to encrypt, with their checksums.
     #[must_use]
-    pub fn serialise(&self) -> Zeroizing<[u8; ENCRYPTED_BYTES]> {
-        let mut plain = Zeroizing::new([0; ENCRYPTED_BYTES]);
+    pub fn serialise(&self) -> SecretBytes<ENCRYPTED_BYTES> {
+        let mut plain: Plain = secret();
         let mut put = |at: usize, bytes: &[u8]| plain[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, &self.product.magic());
         put(4, &self.version.to_be_bytes());
         put(6, &self.required_version.to_be_bytes());
-        put(8, &crc32(&*self.keys).to_be_bytes());
+        put(8, &crc32(&self.keys[..]).to_be_bytes());
         put(12, &self.times[0].to_be_bytes());
         put(20, &self.times[1].to_be_bytes());
         put(28, &self.hidden_size.to_be_bytes());
@@ -179,7 +188,7 @@ impl Header {
         put(52, &self.data_size.to_be_bytes());
         put(60, &self.flags.to_be_bytes());
         put(64, &self.sector_size.to_be_bytes());
-        put(KEYS.start, &*self.keys);
+        put(KEYS.start, &self.keys[..]);
         let crc = crc32(&plain[..HEADER_CRC]);
         plain[HEADER_CRC..KEYS.start].copy_from_slice(&crc.to_be_bytes());
         plain
@@ -210,4 +219,17 @@ fn u32_at(plain: &[u8; ENCRYPTED_BYTES], at: usize) -> u32 {
 
 fn u64_at(plain: &[u8; ENCRYPTED_BYTES], at: usize) -> u64 {
     u64::from_be_bytes(array(plain, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::tcrypt::unlock::Unlocked;
+
+    #[test]
+    fn moving_a_header_moves_no_secret() {
+        assert_eq!(size_of::<Plain>(), size_of::<usize>());
+        assert!(size_of::<Header>() < 256, "the key area lies within");
+        assert!(size_of::<Unlocked>() < 256, "a header lies within");
+    }
 }

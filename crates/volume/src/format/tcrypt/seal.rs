@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 use cryptbench_blockdev::{BlockDevice, Extent};
 use cryptbench_cipher::{SectorCipher, Tier};
 use cryptbench_kdf::{Derivation, Effort, Target};
-use zeroize::Zeroizing;
 
-use super::header::{DATA_UNIT, ENCRYPTED_BYTES, HEADER_BYTES, Plain, SALT_BYTES};
+use super::header::{DATA_UNIT, HEADER_BYTES, Plain, SALT_BYTES, secret};
 use super::scheme::Scheme;
 use super::unlock::KEY_BYTES;
 use crate::VolumeError;
@@ -32,7 +31,7 @@ impl Seal<'_> {
         plain: &Plain,
     ) -> Result<[[u8; HEADER_BYTES]; N], VolumeError> {
         let mut salts = [[0; SALT_BYTES]; N];
-        let mut keys: [_; N] = std::array::from_fn(|_| Zeroizing::new([0; KEY_BYTES]));
+        let mut keys: [_; N] = std::array::from_fn(|_| secret::<KEY_BYTES>());
         for salt in &mut salts {
             getrandom::fill(salt)?;
         }
@@ -51,7 +50,7 @@ impl Seal<'_> {
         }
         let mut sealed = [[0; HEADER_BYTES]; N];
         for (header, (salt, key)) in sealed.iter_mut().zip(salts.iter().zip(&keys)) {
-            let mut encrypted: Plain = Zeroizing::new([0; ENCRYPTED_BYTES]);
+            let mut encrypted: Plain = secret();
             encrypted.copy_from_slice(&plain[..]);
             self.scheme.encrypt_header(&key[..], &mut encrypted, self.tier)?;
             header[..SALT_BYTES].copy_from_slice(salt);
@@ -67,7 +66,7 @@ pub(super) struct Filler(Box<dyn SectorCipher>);
 
 impl Filler {
     pub(super) fn new(scheme: Scheme, tier: Tier) -> Result<Self, VolumeError> {
-        let mut key = Zeroizing::new([0; 256]);
+        let mut key = secret();
         getrandom::fill(&mut key[..])?;
         Ok(Self(scheme.keyed(&key, tier)?))
     }

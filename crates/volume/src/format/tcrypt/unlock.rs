@@ -4,9 +4,8 @@ use cryptbench_blockdev::{BlockDevice, read_bytes};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_kdf::{Derivation, Effort, Function, KdfError, first_fit};
-use zeroize::Zeroizing;
 
-use super::header::{ENCRYPTED_BYTES, HEADER_BYTES, Header, Plain, Product, SALT_BYTES};
+use super::header::{HEADER_BYTES, Header, Plain, Product, SALT_BYTES, secret};
 use super::layout::Slot;
 use super::password::{self, password};
 use super::scheme::Scheme;
@@ -160,7 +159,7 @@ fn decrypt(
 ) -> Result<Option<(Header, Plain, Scheme)>, VolumeError> {
     let mut damaged = None;
     for scheme in Scheme::candidates(product, slot) {
-        let mut plain = Zeroizing::new([0; ENCRYPTED_BYTES]);
+        let mut plain: Plain = secret();
         plain.copy_from_slice(encrypted);
         scheme.decrypt_header(key, &mut plain, tier)?;
         match Header::parse(&plain) {

@@ -1,0 +1,67 @@
+//! `cryptbench kdf`: how long passphrases take to turn into keys, for their owner and for an attacker.
+
+mod data;
+mod page;
+pub mod parse;
+mod study;
+mod table;
+mod wording;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use cryptbench_runner::speed::kdf::{KdfRequest, KdfSpeeds, plan};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::KdfArgs;
+use crate::report::terminal_style;
+use study::Study;
+
+pub fn kdf(args: &KdfArgs) -> anyhow::Result<ExitCode> {
+    let question = study::question(args)?;
+    let study = Study::new(measure(args, &question)?, question);
+    let text = if args.json {
+        data::json(&study)
+    } else if args.csv {
+        data::csv(&study)
+    } else if args.html {
+        page::page(&study)
+    } else {
+        table::render(&study, terminal_style(std::io::stdout().is_terminal()))
+    };
+    // A closed pipe is the reader's choice, not an error.
+    let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(args: &KdfArgs, question: &study::Question) -> anyhow::Result<KdfSpeeds> {
+    let plan = plan(&KdfRequest {
+        functions: args.prf.clone(),
+        volume: question.volume,
+        pims: question.pims.clone(),
+        threads: args.threads,
+        rounds: args.rounds,
+        time: args.seconds,
+        seed: None,
+    })?;
+    let bar = progress(plan.visits(), plan.time());
+    let speeds = plan.run(|| bar.inc(1));
+    bar.finish_and_clear();
+    Ok(speeds?)
+}
+
+/// A moving line on a terminal, nothing elsewhere.
+fn progress(visits: u32, time: Duration) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let target = ProgressDrawTarget::stderr_with_hz(8);
+    let bar = ProgressBar::with_draw_target(Some(visits.into()), target);
+    let style = ProgressStyle::with_template("{bar:16} {msg}, {elapsed} gone")
+        .expect("the template is well-formed")
+        .progress_chars("█▌░");
+    bar.set_style(style);
+    bar.set_message(format!("deriving keys, about {:.0} s in all", time.as_secs_f64().ceil()));
+    bar
+}

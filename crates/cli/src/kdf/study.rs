@@ -1,0 +1,188 @@
+//! What was asked and what was measured, together: every figure that a table, a page or a program gets.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use cryptbench_kdf::pim::{VolumeKind, derivation, mean_work_of_unknown};
+use cryptbench_kdf::{Derivation, Function, KdfError};
+use cryptbench_runner::speed::kdf::{
+    Hardware, KdfSpeed, KdfSpeeds, Time, all_functions, known_pim, unknown_pim,
+};
+
+use crate::args::KdfArgs;
+
+/// PIMs of a table unless asked otherwise: the defaults of both rules, what is small, and the largest of
+/// four digits, at which a published study measured.
+const PIMS: [u32; 6] = [1, 10, 98, 485, 1000, 9999];
+
+/// Entropies unless asked otherwise: nearly 9 random lower-case letters (4.7 bits each), 4 and 6 random
+/// words of a list of 7776 (Diceware, 12.9 bits each).
+const ENTROPIES: [f64; 3] = [40.0, 52.0, 78.0];
+
+/// Bits of a random word of a list of 7776.
+pub const DICEWARE_BITS: f64 = 12.925;
+
+/// What was asked beside the measurement.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub volume: VolumeKind,
+    /// PIMs of the table; none where the volume has none.
+    pub pims: Vec<u32>,
+    /// The PIM that an attacker knows; `None` is the default cost.
+    pub known: Option<u32>,
+    /// The highest PIM that an attacker who does not know it thinks possible; `None` where there is none.
+    pub unknown: Option<u32>,
+    pub limit: Duration,
+    pub bits: Vec<f64>,
+    pub hardware: Hardware,
+}
+
+/// Checks and completes what was asked; nothing is measured yet.
+///
+/// # Errors
+/// A PIM for a volume that has none, or above the highest.
+pub fn question(args: &KdfArgs) -> anyhow::Result<Question> {
+    let volume: VolumeKind = args.volume_kind.into();
+    let highest = volume.highest_pim();
+    let has_pim = highest > 0;
+    let asked = args.pim.iter().chain(args.unknown_pim.as_ref());
+    for &pim in asked {
+        if pim > highest {
+            bail!(KdfError::Pim { volume: volume.name(), pim, highest });
+        }
+    }
+    let mut pims = match args.pim.as_slice() {
+        [] => PIMS.to_vec(),
+        asked => asked.to_vec(),
+    };
+    pims.retain(|&pim| pim > 0 && has_pim);
+    pims.sort_unstable();
+    pims.dedup();
+    let mut bits = match args.entropy.as_slice() {
+        [] => ENTROPIES.to_vec(),
+        asked => asked.to_vec(),
+    };
+    bits.sort_unstable_by(f64::total_cmp);
+    bits.dedup();
+    let mut hardware = Hardware::HERE;
+    for multiplier in &args.multiplier {
+        match multiplier.function {
+            Some(name) => hardware.of.push((name, multiplier.factor)),
+            None => hardware.multiplier = multiplier.factor,
+        }
+    }
+    let known = match args.pim.as_slice() {
+        [one] if *one > 0 => Some(*one),
+        _ => None,
+    };
+    let unknown = has_pim.then_some(args.unknown_pim.unwrap_or(1000));
+    Ok(Question { volume, pims, known, unknown, limit: args.mount_limit, bits, hardware })
+}
+
+/// The question with its measurement.
+pub struct Study {
+    pub speeds: KdfSpeeds,
+    pub question: Question,
+}
+
+/// An attacker's expected time.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// Seconds with a known PIM.
+    pub known: f64,
+    /// Seconds with an unknown one, where the volume has PIMs.
+    pub unknown: Option<f64>,
+}
+
+/// What a PIM drawn at random is worth while it is secret.
+#[derive(Clone, Copy, Debug)]
+pub struct SecretPim {
+    /// Bits beside a known PIM that costs as much on average.
+    pub bits: f64,
+    /// What opening takes on average over the PIMs.
+    pub mean_seconds: f64,
+}
+
+impl Study {
+    pub fn new(speeds: KdfSpeeds, question: Question) -> Self {
+        Self { speeds, question }
+    }
+
+    /// The rows, fastest at the default cost first.
+    pub fn by_default(&self) -> Vec<&KdfSpeed> {
+        let mut rows: Vec<_> = self.speeds.rows.iter().collect();
+        rows.sort_by(|a, b| self.default_time(a).seconds.total_cmp(&self.default_time(b).seconds));
+        rows
+    }
+
+    /// The rows of PBKDF2, fastest iteration first.
+    pub fn by_iteration(&self) -> Vec<(&KdfSpeed, f64)> {
+        let rows = self.speeds.rows.iter();
+        let mut rows: Vec<_> = rows.filter_map(|r| Some((r, r.us_per_iteration()?))).collect();
+        rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+        rows
+    }
+
+    pub fn default_time(&self, row: &KdfSpeed) -> Time {
+        row.time(&row.default)
+    }
+
+    /// The cost of a function at a PIM of the question.
+    pub fn at(&self, function: Function, pim: u32) -> Option<Derivation> {
+        derivation(self.question.volume, function, Some(pim)).ok()
+    }
+
+    /// The largest PIM within the limit.
+    pub fn largest_pim(&self, row: &KdfSpeed) -> Option<u32> {
+        row.largest_pim(self.question.volume, self.question.limit).ok().flatten()
+    }
+
+    /// The cost at which an attacker knows the PIM.
+    pub fn known(&self, row: &KdfSpeed) -> Derivation {
+        self.question.known.and_then(|pim| self.at(row.function, pim)).unwrap_or(row.default)
+    }
+
+    pub fn attack(&self, row: &KdfSpeed, bits: f64) -> Attack {
+        let q = &self.question;
+        let unknown = q.unknown.and_then(|n| unknown_pim(row, q.volume, n, bits, &q.hardware).ok());
+        Attack { known: known_pim(row, self.known(row).work(), bits, &q.hardware), unknown }
+    }
+
+    /// Guesses in a second at the cost at which the PIM is known: of one thread, of all threads here, and
+    /// of all the hardware.
+    pub fn guesses(&self, row: &KdfSpeed) -> [f64; 3] {
+        let work = self.known(row).work() as f64;
+        let multiplier = self.question.hardware.multiplier_of(row.function.name());
+        let (one, all) = (row.guesses.one / work, row.guesses.all / work);
+        [one, all, all * multiplier]
+    }
+
+    /// The rows that new volumes can have, or all if none is such, fastest at the default cost first.
+    pub fn choices(&self) -> Vec<&KdfSpeed> {
+        let mut rows = self.by_default();
+        if rows.iter().any(|row| !row.old_volumes_only) {
+            rows.retain(|row| !row.old_volumes_only);
+        }
+        rows
+    }
+
+    /// What a PIM drawn at random is worth while it is secret; `None` where there is none.
+    pub fn secret_pim(&self, row: &KdfSpeed) -> Option<SecretPim> {
+        let q = &self.question;
+        let highest = q.unknown?;
+        let works = (1..=highest).filter_map(|pim| Some(self.at(row.function, pim)?.work() as f64));
+        let mean_work = works.sum::<f64>() / f64::from(highest);
+        let found = mean_work_of_unknown(q.volume, row.function, highest).ok()?;
+        Some(SecretPim {
+            // A known PIM of the mean cost takes half of that for each passphrase.
+            bits: (2.0 * found / mean_work).log2(),
+            mean_seconds: mean_work * row.seconds_per_work(),
+        })
+    }
+
+    /// Seconds for trying every function at its default, if all were measured.
+    pub fn every_function(&self) -> Option<f64> {
+        let all = self.speeds.complete && self.speeds.rows.len() > 1;
+        all.then(|| all_functions(&self.speeds.rows, self.speeds.cpus as usize))
+    }
+}

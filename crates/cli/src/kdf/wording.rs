@@ -1,0 +1,474 @@
+//! The figures in words: units, sentences, and what they rest on.
+
+use std::time::Duration;
+
+use cryptbench_kdf::{Derivation, Function};
+use cryptbench_runner::speed::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed};
+
+use super::study::{DICEWARE_BITS, Study};
+
+const MINUTE: f64 = 60.0;
+const HOUR: f64 = 3600.0;
+const DAY: f64 = 86_400.0;
+/// A Julian year.
+const YEAR: f64 = 365.25 * DAY;
+
+/// A span of time with three figures: `352 ms`, `1.19 s`, `2.77 h`, `12.3 y`, `4.2e9 y`.
+pub fn span(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if !s.is_finite() => return "–".to_owned(),
+        s if s < 999.5e-9 => (s * 1e9, "ns"),
+        s if s < 999.5e-6 => (s * 1e6, "µs"),
+        s if s < 0.9995 => (s * 1e3, "ms"),
+        s if s < 2.0 * MINUTE => (s, "s"),
+        s if s < 2.0 * HOUR => (s / MINUTE, "min"),
+        s if s < 2.0 * DAY => (s / HOUR, "h"),
+        s if s < YEAR => (s / DAY, "d"),
+        s if s < 999_500.0 * YEAR => (s / YEAR, "y"),
+        s => return format!("{:.1e} y", s / YEAR),
+    };
+    format!("{} {unit}", figures(value))
+}
+
+/// A time that somebody asked for, without noughts that say nothing: `1 s`, `2.5 min`.
+pub fn asked(time: Duration) -> String {
+    let text = span(time.as_secs_f64());
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
+/// Three figures, and thousands apart.
+pub fn figures(value: f64) -> String {
+    match value {
+        v if !v.is_finite() => "–".to_owned(),
+        v if v < 0.995 => format!("{v:.3}"),
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => {
+            // To three figures: 45,521 is 45,500.
+            let unit = 10f64.powi((v.log10().floor() as i32 - 2).max(0));
+            thousands(((v / unit).round() * unit) as u64)
+        }
+    }
+}
+
+/// An integer with a comma before every three digits.
+pub fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `40`, `51.7`.
+pub fn bits(bits: f64) -> String {
+    let text = format!("{bits:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A function's name in tables: without the HMAC that all but Argon2id have.
+pub fn name(row: &KdfSpeed) -> String {
+    let name = row.function.label().trim_start_matches("HMAC-");
+    if row.old_volumes_only { format!("{name} (old)") } else { name.to_owned() }
+}
+
+/// The name in sentences.
+fn plain(row: &KdfSpeed) -> &'static str {
+    row.function.label().trim_start_matches("HMAC-")
+}
+
+/// Iterations, or passes and memory.
+pub fn cost(derivation: &Derivation) -> String {
+    match derivation {
+        Derivation::Pbkdf2 { iterations, .. } => thousands(u64::from(*iterations)),
+        Derivation::Argon2 { params, .. } => {
+            format!("{}x{} MiB", thousands(u64::from(params.passes)), params.memory_kib / 1024)
+        }
+    }
+}
+
+/// `1 thread`, `8 threads`.
+pub fn threads(count: usize) -> String {
+    format!("{count} thread{}", if count == 1 { "" } else { "s" })
+}
+
+/// What guesses, in the fewest words: `2 threads of this CPU x 1000`.
+pub fn hardware(study: &Study) -> String {
+    let hardware = &study.question.hardware;
+    let own: Vec<_> = hardware
+        .of
+        .iter()
+        .filter_map(|(name, factor)| {
+            let row = study.speeds.rows.iter().find(|row| row.function.name() == *name)?;
+            Some(format!("{} x {}", plain(row), factor))
+        })
+        .collect();
+    let mut words = format!("{} of this CPU", threads(study.speeds.threads));
+    if hardware.multiplier != 1.0 {
+        words += &format!(" x {}", hardware.multiplier);
+    }
+    if !own.is_empty() {
+        words += &format!(" ({})", own.join(", "));
+    }
+    words
+}
+
+/// The PIM that an attacker knows.
+pub fn known(study: &Study) -> String {
+    match (study.question.known, study.question.unknown) {
+        (Some(pim), _) => format!("PIM {}", thousands(u64::from(pim))),
+        (None, Some(_)) => "the default cost".to_owned(),
+        (None, None) => "the fixed cost".to_owned(),
+    }
+}
+
+/// How it was measured, in a sentence.
+pub fn method(study: &Study) -> String {
+    let s = &study.speeds;
+    format!(
+        "Header keys of {HEADER_KEY_BYTES} bytes on one thread, as opening {} derives them; medians of {} \
+         rounds in turn over all functions, {:.0} s in all; IQR: interquartile range in % of the median. * \
+         was measured at just this cost, the rest is calculated from the rate at another{}",
+        s.volume.name(),
+        s.rounds,
+        s.elapsed.as_secs_f64(),
+        match s.rows.iter().any(|row| row.old_volumes_only) {
+            true => "; (old): only volumes of older versions have it",
+            false => "",
+        }
+    )
+}
+
+/// How far time was seen to be proportional to the cost.
+pub fn linearity(study: &Study) -> String {
+    let seen: Vec<_> = study
+        .speeds
+        .rows
+        .iter()
+        .map(|row| {
+            format!(
+                "{} {:+.1} % ({} against {})",
+                plain(row),
+                row.linearity_percent,
+                cost(&row.long.derivation),
+                cost(&row.short.derivation)
+            )
+        })
+        .collect();
+    format!(
+        "Longer than proportional from the lower to the higher measured cost: {}",
+        seen.join("; ")
+    )
+}
+
+/// What the figures say to somebody who chooses a function and a PIM, each sentence with its figure.
+pub fn verdicts(study: &Study) -> Vec<String> {
+    let mut out = Vec::new();
+    out.extend(fastest(study));
+    out.extend(restless(study));
+    out.extend(per_iteration(study));
+    out.extend(within_limit(study));
+    out.extend(unknown_function(study));
+    out.extend(attacked(study));
+    out.extend(bits_or_waiting(study));
+    out.extend(secret_pim(study));
+    out
+}
+
+fn fastest(study: &Study) -> Option<String> {
+    let rows = study.choices();
+    let (first, last) = (rows.first()?, rows.last()?);
+    let (short, long) = (study.default_time(first).seconds, study.default_time(last).seconds);
+    Some(match rows.len() {
+        1 => format!("{} opens in {} at its default cost.", plain(first), span(short)),
+        _ => format!(
+            "At their default costs {} opens fastest ({}) and {} slowest ({}), {} times as long.",
+            plain(first),
+            span(short),
+            plain(last),
+            span(long),
+            figures(long / short)
+        ),
+    })
+}
+
+/// Spread beyond which the figures are no better than rough, in percent of the median.
+const RESTLESS: f64 = 10.0;
+
+fn restless(study: &Study) -> Option<String> {
+    let rows = study.speeds.rows.iter();
+    let widest = rows.max_by(|a, b| a.long.spread_percent.total_cmp(&b.long.spread_percent))?;
+    let spread = widest.long.spread_percent;
+    (spread > RESTLESS).then(|| {
+        format!(
+            "The machine had other work: half of the rounds of {} lie {} % of the median apart. Take every figure \
+             here as rough, or measure again when it is idle.",
+            plain(widest),
+            figures(spread)
+        )
+    })
+}
+
+/// The order by iterations, and whom the default costs move in it.
+fn per_iteration(study: &Study) -> Option<String> {
+    let by_iteration = study.by_iteration();
+    if by_iteration.len() < 2 {
+        return None;
+    }
+    let order: Vec<_> = by_iteration
+        .iter()
+        .map(|(row, us)| format!("{} {} µs", plain(row), figures(*us)))
+        .collect();
+    let mut moved = Vec::new();
+    for (index, (quick, _)) in by_iteration.iter().enumerate() {
+        let passed: Vec<&KdfSpeed> = by_iteration[index + 1..]
+            .iter()
+            .map(|(slow, _)| *slow)
+            .filter(|slow| study.default_time(quick).seconds > study.default_time(slow).seconds)
+            .collect();
+        let names: Vec<_> = passed.iter().map(|row| plain(row)).collect();
+        let mut costs: Vec<_> = passed.iter().map(|row| cost(&row.default)).collect();
+        costs.dedup();
+        if !passed.is_empty() {
+            moved.push(format!(
+                "{} is faster than {} per iteration and slower at the default, where it does {} and not {}",
+                plain(quick),
+                names.join(" and "),
+                cost(&quick.default),
+                costs.join(" or ")
+            ));
+        }
+    }
+    let moved = match moved.is_empty() {
+        true => "the default costs do not change this order".to_owned(),
+        false => moved.join("; "),
+    };
+    Some(format!("Per iteration: {}; {moved}.", order.join(", ")))
+}
+
+fn within_limit(study: &Study) -> Option<String> {
+    let limit = study.question.limit;
+    let rows = study.choices();
+    let (within, over): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|row| study.default_time(row).seconds <= limit.as_secs_f64());
+    let timed = |rows: &[&&KdfSpeed]| -> String {
+        let each = rows.iter().map(|row| {
+            let time = span(study.default_time(row).seconds);
+            match study.largest_pim(row) {
+                Some(pim) => format!("{} (PIM up to {})", plain(row), thousands(pim.into())),
+                None => format!("{} ({time})", plain(row)),
+            }
+        });
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let lower = match study.question.unknown {
+        Some(_) => "with a lower PIM",
+        None => "too slow",
+    };
+    let mut words = match (within.is_empty(), over.is_empty()) {
+        (false, true) => format!(
+            "Every function opens within {} at its default cost: {}.",
+            asked(limit),
+            timed(&within)
+        ),
+        (false, false) => format!(
+            "Within {} the default cost of these opens: {}; {lower}: {}.",
+            asked(limit),
+            timed(&within),
+            timed(&over)
+        ),
+        (true, false) => {
+            format!("No default cost opens within {}; {lower}: {}.", asked(limit), timed(&over))
+        }
+        (true, true) => return None,
+    };
+    if let Some(least) = least_pims(study) {
+        words += &format!(
+            " VeraCrypt takes a PIM below {least} only with a passphrase of 20 characters or more."
+        );
+    }
+    Some(words)
+}
+
+/// The PIMs of PBKDF2 below which VeraCrypt wants a long passphrase.
+fn least_pims(study: &Study) -> Option<String> {
+    let mut least: Vec<u32> = study
+        .speeds
+        .rows
+        .iter()
+        .filter(|row| matches!(row.function, Function::Pbkdf2(_)))
+        .filter_map(|row| study.speeds.volume.default_pim(row.function))
+        .collect();
+    least.sort_unstable();
+    least.dedup();
+    match least.as_slice() {
+        [] => None,
+        [one] => Some(one.to_string()),
+        [low, .., high] => Some(format!("{high} ({low} where a PIM counts 2048 iterations)")),
+    }
+}
+
+fn unknown_function(study: &Study) -> Option<String> {
+    let every = study.every_function()?;
+    let first = *study.choices().first()?;
+    Some(format!(
+        "If the function is not named, trying all {} of them on {} takes {} at the default costs (calculated; a \
+         wrong passphrase always costs that): naming {} opens in {}.",
+        study.speeds.rows.len(),
+        threads(study.speeds.cpus as usize),
+        span(every),
+        plain(first),
+        span(study.default_time(first).seconds)
+    ))
+}
+
+fn attacked(study: &Study) -> Option<String> {
+    let clause = |&bit: &f64| {
+        let mut rows: Vec<_> =
+            study.choices().into_iter().map(|row| (row, study.attack(row, bit).known)).collect();
+        rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let ((weak, least), (strong, most)) = (rows.first()?, rows.last()?);
+        let to = match rows.len() {
+            1 => String::new(),
+            _ => format!(" to {} ({})", span(*most), plain(strong)),
+        };
+        Some(format!("{} bits {} ({}){to}", bits(bit), span(*least), plain(weak)))
+    };
+    let clauses: Vec<_> = study.question.bits.iter().filter_map(clause).collect();
+    if clauses.is_empty() {
+        return None;
+    }
+    let at = match study.question.known {
+        Some(pim) => format!("a known PIM of {}", thousands(pim.into())),
+        None => "the default cost".to_owned(),
+    };
+    Some(format!("Against {} a passphrase holds at {at}: {}.", hardware(study), clauses.join("; ")))
+}
+
+fn bits_or_waiting(study: &Study) -> Option<String> {
+    let row = *study.choices().first()?;
+    let waits = study.default_time(row).seconds * DICEWARE_BITS.exp2();
+    Some(format!(
+        "Twice the cost is one bit, for the owner at twice the wait; one more random word of a list of 7,776 \
+         is {} bits without any: to gain as much by cost, {} would take {} to open.",
+        bits(DICEWARE_BITS),
+        plain(row),
+        span(waits)
+    ))
+}
+
+fn secret_pim(study: &Study) -> Option<String> {
+    let highest = study.question.unknown?;
+    let mut gains: Vec<_> =
+        study.choices().into_iter().filter_map(|row| Some((row, study.secret_pim(row)?))).collect();
+    gains.sort_by(|a, b| a.1.bits.total_cmp(&b.1.bits));
+    let ((_, least), (_, most)) = (gains.first()?, gains.last()?);
+    let bits = match (format!("{:.1}", least.bits), format!("{:.1}", most.bits)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    };
+    let mut waits: Vec<_> = gains.iter().map(|(row, gain)| (row, gain.mean_seconds)).collect();
+    waits.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (quick, slow) = (waits.first()?, waits.last()?);
+    let to = match waits.len() {
+        1 => String::new(),
+        _ => format!(" to {} with {}", span(slow.1), plain(slow.0)),
+    };
+    Some(format!(
+        "A secret PIM, drawn at random from 1 to {}, is worth {bits} bits beside a known one that costs its \
+         owner as much on average ({} with {}{to}); one left at the default is worth none, since that is \
+         tried first.",
+        thousands(highest.into()),
+        span(quick.1),
+        plain(quick.0),
+    ))
+}
+
+/// What the attacker's times rest on.
+pub fn assumptions(study: &Study) -> Vec<String> {
+    let all = threads(study.speeds.threads);
+    let mut out = vec![
+        "The passphrase is drawn at random; on average half of all are tried: 2^(bits - 1) guesses.".to_owned(),
+        format!(
+            "The rate of guesses is this CPU's, measured with vectors full of guesses on {all} at once; other \
+             hardware is that times --multiplier, for all functions or for one of them (argon2id=20). No \
+             figure here is of a graphics processor or of an FPGA.",
+        ),
+        format!(
+            "A guess derives {GUESS_KEY_BYTES} bytes, enough for a volume of one cipher, while opening derives \
+             {HEADER_KEY_BYTES}: a guess costs less than opening.",
+        ),
+        "The function is known. Who has to try all of them needs the sum of their times.".to_owned(),
+    ];
+    if let Some(highest) = study.question.unknown {
+        out.push(format!(
+            "Known PIM: {}. Unknown PIM: any of 1 to {} with the same chance (--unknown-pim), tried from the \
+             cheapest on.",
+            known(study),
+            thousands(highest.into())
+        ));
+    }
+    if let Some(row) = study.speeds.rows.iter().find(|row| row.default.memory_kib() > 0) {
+        let known = study.known(row);
+        out.push(format!(
+            "Argon2id: as many guesses at once as there are threads, each with {} MiB; the rate was measured at a \
+             lower cost and is taken as proportional to memory times passes.",
+            thousands(u64::from(known.memory_kib() / 1024))
+        ));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_three_figures_and_a_unit() {
+        let written: Vec<_> = [
+            3.2e-9,
+            0.000_012_34,
+            0.0113,
+            0.3521,
+            0.9996,
+            27.62,
+            119.0,
+            121.0,
+            10_000.0,
+            200_000.0,
+            3e7,
+            3.2e7,
+            3.2e10,
+            1e20,
+            f64::INFINITY,
+        ]
+        .map(span)
+        .into();
+        assert_eq!(
+            written,
+            [
+                "3.20 ns", "12.3 µs", "11.3 ms", "352 ms", "1.00 s", "27.6 s", "119 s", "2.02 min",
+                "2.78 h", "2.31 d", "347 d", "1.01 y", "1,010 y", "3.2e12 y", "–"
+            ]
+        );
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!([0, 999, 1000, 10_014_000].map(thousands), ["0", "999", "1,000", "10,014,000"]);
+        assert_eq!(
+            [0.7041, 2.384, 12.14, 1_420_000.4].map(figures),
+            ["0.704", "2.38", "12.1", "1,420,000"]
+        );
+        assert_eq!([40.0, 51.7].map(bits), ["40", "51.7"]);
+    }
+}

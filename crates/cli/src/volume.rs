@@ -1,0 +1,75 @@
+//! `cryptbench volume`: encrypted volumes created, opened, mounted and served.
+
+pub mod args;
+mod create;
+mod dump;
+mod export;
+mod header;
+mod info;
+mod key;
+mod mount;
+mod secrets;
+mod target;
+mod umount;
+
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_cipher::tier;
+use cryptbench_kdf::{Effort, KdfError};
+use cryptbench_volume::VolumeError;
+use cryptbench_volume::format::luks::Resources;
+
+use self::args::VolumeCommand;
+use crate::exit;
+use crate::signal::Signal;
+
+pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
+    keep_keys_from_dumps();
+    // Armed before the first act, so that whatever was set up is taken down again.
+    let signal = Signal::watch()?;
+    let stop = &signal.stop;
+    let code = match command {
+        VolumeCommand::Create(args) => create::create(args, stop),
+        VolumeCommand::Info(args) => info::info(args, stop),
+        VolumeCommand::Dump(args) => dump::dump(args, stop),
+        VolumeCommand::Mount(args) => mount::mount(args, stop),
+        VolumeCommand::Umount(args) => umount::umount(args),
+        VolumeCommand::Key(args) => key::key(args, stop),
+        VolumeCommand::HeaderBackup(args) => header::backup(args, stop),
+        VolumeCommand::HeaderRestore(args) => header::restore(args, stop),
+        VolumeCommand::Export(args) => export::export(args, stop),
+    };
+    match (code, signal.number()) {
+        // What a signal stopped has said so as an error.
+        (Err(error), Some(number)) if was_stopped(&error) => {
+            eprintln!("cryptbench: {error:#}");
+            Ok(ExitCode::from(exit::SIGNAL + number))
+        }
+        (result, _) => result,
+    }
+}
+
+fn was_stopped(error: &anyhow::Error) -> bool {
+    error.chain().any(|e| {
+        matches!(e.downcast_ref(), Some(VolumeError::Stopped))
+            || matches!(e.downcast_ref(), Some(KdfError::Stopped))
+    })
+}
+
+/// No core dump, and no debugger of the same user: keys live in this process for as long as it serves.
+fn keep_keys_from_dumps() {
+    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// What key derivations may use: all processors, until a signal comes.
+fn effort(stop: &AtomicBool) -> anyhow::Result<Effort<'_>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Effort::new(tier()?, threads).stopped_by(stop))
+}
+
+fn resources(stop: &AtomicBool) -> anyhow::Result<Resources<'_>> {
+    Ok(Resources::new(tier()?, effort(stop)?))
+}

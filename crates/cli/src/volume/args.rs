@@ -1,0 +1,354 @@
+//! What can be said to `cryptbench volume`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+
+use crate::units::{bytes, duration};
+
+#[derive(Debug, Subcommand)]
+pub enum VolumeCommand {
+    /// Create a VeraCrypt, TrueCrypt, LUKS1 or LUKS2 volume in a file or on a device
+    Create(CreateArgs),
+    /// Tell what a file or device is, and what its header says without a key
+    Info(InfoArgs),
+    /// Write the whole plaintext of a volume to a file or standard output
+    Dump(DumpArgs),
+    /// Mount a volume: its file system as root, its plaintext as one file otherwise
+    Mount(MountArgs),
+    /// Unmount a volume
+    #[command(visible_alias = "unmount")]
+    Umount(UmountArgs),
+    /// Add, remove or change what unlocks a volume
+    Key(KeyArgs),
+    /// Save the header of a volume, without which nothing opens it
+    HeaderBackup(HeaderBackupArgs),
+    /// Put a saved header back, or VeraCrypt's and TrueCrypt's own backup within the volume
+    HeaderRestore(HeaderRestoreArgs),
+    /// Serve the plaintext of a volume over NBD on a unix socket
+    Export(ExportArgs),
+}
+
+/// Arguments that say where a passphrase, key files and a PIM come from; each set has its own prefix.
+macro_rules! secret_arguments {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $whose:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, ClapArgs)]
+        #[group(skip)]
+        pub struct $name {
+            #[arg(
+                id = concat!($prefix, "passphrase-fd"),
+                long = concat!($prefix, "passphrase-fd"),
+                value_name = "FD",
+                conflicts_with = concat!($prefix, "passphrase-file"),
+                help = concat!("Read ", $whose, " passphrase from this file descriptor, to its end")
+            )]
+            pub passphrase_fd: Option<u32>,
+            #[arg(
+                id = concat!($prefix, "passphrase-file"),
+                long = concat!($prefix, "passphrase-file"),
+                value_name = "FILE",
+                help = concat!("Read ", $whose, " passphrase from this file; one newline at its end is dropped")
+            )]
+            pub passphrase_file: Option<PathBuf>,
+            #[arg(
+                id = concat!($prefix, "keyfile"),
+                long = concat!($prefix, "keyfile"),
+                value_name = "FILE",
+                help = concat!("A key file of ", $whose, " credentials (repeatable)")
+            )]
+            pub keyfile: Vec<PathBuf>,
+            #[arg(
+                id = concat!($prefix, "pim"),
+                long = concat!($prefix, "pim"),
+                value_name = "N",
+                help = concat!("VeraCrypt: PIM of ", $whose, " credentials")
+            )]
+            pub pim: Option<u32>,
+        }
+
+        impl From<&$name> for SecretSource {
+            fn from(args: &$name) -> Self {
+                Self {
+                    passphrase_fd: args.passphrase_fd,
+                    passphrase_file: args.passphrase_file.clone(),
+                    keyfiles: args.keyfile.clone(),
+                    pim: args.pim,
+                }
+            }
+        }
+    };
+}
+
+/// Where credentials come from.
+#[derive(Clone, Debug)]
+pub struct SecretSource {
+    pub passphrase_fd: Option<u32>,
+    pub passphrase_file: Option<PathBuf>,
+    pub keyfiles: Vec<PathBuf>,
+    pub pim: Option<u32>,
+}
+
+secret_arguments!(
+    /// What unlocks the volume.
+    SecretArgs,
+    "",
+    "the volume's"
+);
+secret_arguments!(
+    /// What is to unlock it from now on.
+    NewSecretArgs,
+    "new-",
+    "the new"
+);
+secret_arguments!(
+    /// What unlocks the outer volume, in which a hidden one is created.
+    OuterSecretArgs,
+    "outer-",
+    "the outer volume's"
+);
+secret_arguments!(
+    /// What unlocks the hidden volume that is not to be written to, or that is saved too.
+    HiddenSecretArgs,
+    "hidden-",
+    "the hidden volume's"
+);
+
+/// Which volume, and how to get into it.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct UnlockArgs {
+    /// File or device that holds the volume
+    pub volume: PathBuf,
+    #[command(flatten)]
+    pub secret: SecretArgs,
+    /// The format, where detection cannot decide: luks, veracrypt or truecrypt [default: LUKS by its
+    /// header, otherwise VeraCrypt or TrueCrypt, whichever opens]
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// VeraCrypt, TrueCrypt: the PRF, or argon2id; unknown, all are tried, which takes longer
+    #[arg(long, value_name = "NAME")]
+    pub prf: Option<String>,
+    /// VeraCrypt, TrueCrypt: the hidden volume
+    #[arg(long)]
+    pub hidden: bool,
+    /// VeraCrypt, TrueCrypt: an encrypted system's disk or partition
+    #[arg(long)]
+    pub system: bool,
+    /// Use the backup header: VeraCrypt's and TrueCrypt's at the end, LUKS2's second one
+    #[arg(long)]
+    pub backup_header: bool,
+}
+
+/// Formats that can be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// Opens in VeraCrypt on Linux, Windows and macOS
+    Veracrypt,
+    /// TrueCrypt 7's, for old machines
+    Truecrypt,
+    /// Opens on any Linux of the last 15 years
+    Luks1,
+    /// Linux's present one
+    Luks2,
+}
+
+/// File systems that can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileSystemArg {
+    Ext4,
+    Xfs,
+    Btrfs,
+    Vfat,
+    Exfat,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CreateArgs {
+    /// A new file, or a device (then --destroy names it again)
+    pub volume: PathBuf,
+    /// Size of the new file, headers included
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub size: Option<u64>,
+    /// The format
+    #[arg(long, value_enum, default_value_t = FormatArg::Veracrypt)]
+    pub format: FormatArg,
+    #[command(flatten)]
+    pub secret: SecretArgs,
+    /// The cipher: a name of `cryptbench ciphers --list`, or for LUKS as dm-crypt writes it
+    /// [default: AES-256-XTS]
+    #[arg(long, value_name = "NAME")]
+    pub cipher: Option<String>,
+    /// The PRF, or argon2id [default: sha-512; LUKS1: sha-256; LUKS2: argon2id]
+    #[arg(long, value_name = "NAME")]
+    pub prf: Option<String>,
+    /// LUKS: time that unlocking is to take on this machine
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    pub unlock_time: Duration,
+    /// LUKS2: bytes of a sector [default: 4096 where size and device allow, otherwise 512]
+    #[arg(long, value_name = "BYTES")]
+    pub sector_size: Option<u32>,
+    /// LUKS2: a name
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub label: String,
+    /// VeraCrypt, TrueCrypt: do not fill the volume with random data; what lay there before stays
+    /// readable, and it shows how much of the volume is used
+    #[arg(long)]
+    pub quick: bool,
+    /// Create a hidden volume of --size bytes at the end of this VeraCrypt or TrueCrypt volume; --destroy
+    /// has to name the volume again, for what lies there is lost
+    #[arg(long, requires_all = ["size", "destroy"], conflicts_with = "quick")]
+    pub hidden: bool,
+    #[command(flatten)]
+    pub outer: OuterSecretArgs,
+    /// Make a file system on it
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub mkfs: Option<FileSystemArg>,
+    /// Destroy what is on this device or in this file, which has to be the volume named before
+    #[arg(long, value_name = "VOLUME")]
+    pub destroy: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct InfoArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    /// Open it too, and tell what only the key shows
+    #[arg(long)]
+    pub open: bool,
+    /// Print an object instead of lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DumpArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    /// A new file for the plaintext, or - for standard output
+    pub output: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct MountArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    /// An empty directory
+    pub mountpoint: PathBuf,
+    /// Write nothing
+    #[arg(long, short)]
+    pub read_only: bool,
+    /// The plaintext as the file `volume` in the mount point, and no file system; as an ordinary user it
+    /// is always so
+    #[arg(long)]
+    pub raw: bool,
+    /// Options for mount(8), such as uid=1000 for FAT
+    #[arg(long, short, value_name = "LIST")]
+    pub options: Option<String>,
+    /// VeraCrypt, TrueCrypt: refuse writes that would damage the hidden volume, whose credentials the
+    /// --hidden- options give
+    #[arg(long, conflicts_with_all = ["hidden", "read_only"])]
+    pub protect_hidden: bool,
+    #[command(flatten)]
+    pub protected: HiddenSecretArgs,
+    /// Let other users reach the mount
+    #[arg(long)]
+    pub allow_other: bool,
+    /// Stay in the foreground, until a signal comes or the volume is unmounted
+    #[arg(long)]
+    pub foreground: bool,
+    /// How the foreground process gets its secrets from the one that asked for them
+    #[arg(long, hide = true)]
+    pub secrets_on_stdin: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct UmountArgs {
+    /// The mount point, or the volume
+    pub what: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct KeyArgs {
+    #[command(subcommand)]
+    pub command: KeyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// LUKS: let another passphrase or key file unlock the volume too
+    Add(ChangeKeyArgs),
+    /// Replace what unlocks the volume
+    Change(ChangeKeyArgs),
+    /// LUKS: remove what unlocks the volume, or a keyslot by its number
+    Remove(RemoveKeyArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ChangeKeyArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    #[command(flatten)]
+    pub new: NewSecretArgs,
+    /// The new PRF, or argon2id [default: as before; LUKS2: argon2id]
+    #[arg(long, value_name = "NAME")]
+    pub new_prf: Option<String>,
+    /// LUKS: time that unlocking is to take on this machine
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    pub unlock_time: Duration,
+    /// LUKS: the keyslot to use [default: the first free one]
+    #[arg(long, value_name = "N")]
+    pub keyslot: Option<u32>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct RemoveKeyArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    /// Remove this keyslot, without its passphrase
+    #[arg(long, value_name = "N")]
+    pub keyslot: Option<u32>,
+    /// Remove the last one too: nobody ever opens the volume again
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct HeaderBackupArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    /// A new file for the header
+    pub output: PathBuf,
+    /// VeraCrypt, TrueCrypt: save the hidden volume's header too
+    #[arg(long)]
+    pub with_hidden: bool,
+    #[command(flatten)]
+    pub hidden_secret: HiddenSecretArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct HeaderRestoreArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    /// The saved header [default: the backup within the volume]
+    pub backup: Option<PathBuf>,
+    /// Even over something else that is known, or the header of another LUKS volume
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub unlock: UnlockArgs,
+    /// The unix socket to serve on; it is created, for this user only
+    #[arg(long, value_name = "SOCKET")]
+    pub nbd: PathBuf,
+    /// Write nothing
+    #[arg(long, short)]
+    pub read_only: bool,
+    /// Pass TRIM on to the storage below: this shows to anybody who sees the storage which parts of the
+    /// volume are free
+    #[arg(long)]
+    pub discard: bool,
+}

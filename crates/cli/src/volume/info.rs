@@ -1,0 +1,127 @@
+//! `cryptbench volume info`.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_cipher::tier;
+use cryptbench_volume::detect::{Detection, Kind, detect};
+use cryptbench_volume::format::luks::{self, Info};
+use cryptbench_volume::{Access, OpenOptions, VolumeInfo};
+
+use super::args::InfoArgs;
+use super::{effort, target};
+use crate::report::print_json;
+
+#[derive(serde::Serialize)]
+struct Told<'a> {
+    detection: &'a Detection,
+    luks: Option<&'a Info>,
+    opened: Option<&'a VolumeInfo>,
+}
+
+pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
+    let detection = detect(&*target.device)?;
+    let header = match &detection.kind {
+        Kind::Luks { problem: None, .. } => Some(luks::info(&*target.device)?),
+        _ => None,
+    };
+    let volume = if args.open {
+        let options = OpenOptions::new(tier()?, effort(stop)?);
+        Some(target::unlock(&args.unlock, &target, &options)?)
+    } else {
+        None
+    };
+    let opened = volume.as_ref().map(cryptbench_volume::Volume::info);
+    if args.json {
+        print_json(&Told { detection: &detection, luks: header.as_ref(), opened })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut lines = Lines(Vec::new());
+    lines.add("volume", &args.unlock.volume.display());
+    lines.add("size", &format!("{} bytes", target.device.size()));
+    lines.add("what it is", &detection.kind);
+    for note in &detection.notes {
+        lines.add("note", note);
+    }
+    for (range, why) in &detection.unreadable {
+        lines.add("not readable", &format!("bytes {} to {}: {why}", range.start, range.end));
+    }
+    if let Some(header) = &header {
+        describe_header(header, &mut lines);
+    }
+    if let Some(opened) = opened {
+        describe_opened(opened, &mut lines);
+    }
+    lines.print();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe_header(header: &Info, lines: &mut Lines) {
+    lines.add("UUID", &header.uuid);
+    if !header.label.is_empty() {
+        lines.add("label", &header.label);
+    }
+    for copy in &header.copies {
+        let state = match (&copy.problem, copy.seqid) {
+            (Some(problem), _) => format!("damaged: {problem}"),
+            (None, Some(seqid)) => format!("valid, sequence number {seqid}"),
+            (None, None) => "absent".to_owned(),
+        };
+        lines.add(&format!("{} header", copy.role), &state);
+    }
+    for segment in &header.segments {
+        let size = segment.size.map_or_else(|| "to the end".to_owned(), |s| format!("{s} bytes"));
+        let text = format!(
+            "{}, {}-byte sectors, from byte {}, {size}",
+            segment.encryption, segment.sector_size, segment.offset
+        );
+        lines.add(&format!("segment {}", segment.id), &text);
+    }
+    for slot in &header.keyslots {
+        let told =
+            slot.derivation.as_ref().map_or_else(|why| format!("unusable: {why}"), Clone::clone);
+        lines.add(&format!("keyslot {}", slot.id), &told);
+    }
+    for token in &header.tokens {
+        lines.add("token", token);
+    }
+    if let Some(obstacle) = &header.obstacle {
+        lines.add("cannot be opened", obstacle);
+    }
+}
+
+fn describe_opened(opened: &VolumeInfo, lines: &mut Lines) {
+    lines.add("format", &opened.format);
+    lines.add("cipher", &format!("{}, {}-bit key", opened.cipher, 8 * opened.key_bytes));
+    lines.add("kernel", &opened.kernel);
+    lines.add("opened with", &opened.derivation);
+    lines.add("data unit", &format!("{} bytes", opened.data_unit));
+    lines.add("plaintext", &format!("{} bytes, from byte {}", opened.size, opened.data_offset));
+    for (name, value) in &opened.details {
+        lines.add(name, value);
+    }
+}
+
+/// Names and values in two columns.
+struct Lines(Vec<(String, String)>);
+
+impl Lines {
+    fn add(&mut self, name: &str, value: &dyn std::fmt::Display) {
+        self.0.push((name.to_owned(), value.to_string()));
+    }
+
+    fn print(&self) {
+        let width = self.0.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
+        let columns = crate::report::terminal_style(false).width.max(40);
+        let indent = " ".repeat(width);
+        let mut out = std::io::stdout().lock();
+        for (name, value) in &self.0 {
+            let first = format!("{name:<width$}");
+            let options =
+                textwrap::Options::new(columns).initial_indent(&first).subsequent_indent(&indent);
+            let _ = writeln!(out, "{}", textwrap::fill(value, options));
+        }
+    }
+}

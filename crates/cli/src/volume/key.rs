@@ -1,0 +1,115 @@
+//! `cryptbench volume key`.
+
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, bail};
+use cryptbench_cipher::tier;
+use cryptbench_kdf::{Derivation, Function};
+use cryptbench_volume::format::luks::{self, KeyOptions, Removal};
+use cryptbench_volume::format::tcrypt::{self, HeaderOptions};
+use cryptbench_volume::{Access, Credentials, VolumeError};
+
+use super::args::{ChangeKeyArgs, KeyArgs, KeyCommand, RemoveKeyArgs, UnlockArgs};
+use super::create::calibrated;
+use super::secrets::{self, Prompt};
+use super::target;
+use super::{effort, resources};
+
+pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let (KeyCommand::Add(ChangeKeyArgs { unlock, .. })
+    | KeyCommand::Change(ChangeKeyArgs { unlock, .. })
+    | KeyCommand::Remove(RemoveKeyArgs { unlock, .. })) = &args.command;
+    if unlock.backup_header {
+        let reason =
+            "keys are changed in both headers; a damaged one is mended by `header-restore` first";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
+    match &args.command {
+        KeyCommand::Add(args) => add_or_change(args, true, stop),
+        KeyCommand::Change(args) => add_or_change(args, false, stop),
+        KeyCommand::Remove(args) => remove(args, stop),
+    }
+}
+
+fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let unlock = &args.unlock;
+    let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
+    let luks = target::is_luks(&target, unlock.format.as_deref())?;
+    if add && !luks {
+        let reason =
+            "only LUKS has several keys; `key change` replaces that of VeraCrypt and TrueCrypt";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
+    let existing = secrets::read(&(&unlock.secret).into(), &whose(unlock), luks, Prompt::Once)?;
+    let new = secrets::read(&(&args.new).into(), "the new key", luks, Prompt::Twice)?;
+    let device = &*target.device;
+    let done = || unlock.volume.display().to_string();
+    if !luks {
+        let prf = args.new_prf.as_deref().map(Function::find).transpose()?.map(Function::name);
+        tcrypt::change_credentials(device, &existing, &new, prf, &header_options(unlock, stop)?)
+            .with_context(done)?;
+        eprintln!("cryptbench: changed; an older copy of the header still opens with the old key");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let info = luks::info(device).with_context(done)?;
+    let derivation = luks_derivation(args, &info, stop)?;
+    let options = KeyOptions { keyslot: args.keyslot, derivation, resources: resources(stop)? };
+    let keyslot = if add {
+        luks::add_key(device, &existing, &new, &options).with_context(done)?
+    } else {
+        luks::change_key(device, &existing, &new, &options).with_context(done)?
+    };
+    eprintln!("cryptbench: the new key is in keyslot {keyslot}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// LUKS1 has one hash for everything, which its first keyslot names.
+fn luks_derivation(
+    args: &ChangeKeyArgs,
+    info: &luks::Info,
+    stop: &AtomicBool,
+) -> anyhow::Result<Derivation> {
+    let slot = info.keyslots.first();
+    let key_bytes = slot.and_then(|slot| slot.key_bytes).unwrap_or(64);
+    let of_header = slot.and_then(|slot| slot.splitter).map(|(hash, _)| hash);
+    let name = match (&args.new_prf, info.version) {
+        (Some(name), _) => name,
+        (None, luks::Version::Luks2) => "argon2id",
+        (None, luks::Version::Luks1) => of_header.unwrap_or("sha-256"),
+    };
+    calibrated(name, key_bytes, args.unlock_time, stop)
+}
+
+fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let unlock = &args.unlock;
+    let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
+    if !target::is_luks(&target, unlock.format.as_deref())? {
+        bail!(VolumeError::Invalid("only LUKS has keys that can be removed".to_owned()));
+    }
+    let credentials = match args.keyslot {
+        Some(_) => Credentials::default(),
+        None => secrets::read(&(&unlock.secret).into(), "the key to remove", true, Prompt::Once)?,
+    };
+    let removal = args.keyslot.map_or(Removal::Credentials(&credentials), Removal::Keyslot);
+    let keyslot = luks::remove_key(&*target.device, removal, args.force, &resources(stop)?)
+        .with_context(|| unlock.volume.display().to_string())?;
+    eprintln!("cryptbench: removed keyslot {keyslot}; a backup of the header still holds it");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn whose(unlock: &UnlockArgs) -> String {
+    unlock.volume.display().to_string()
+}
+
+pub fn header_options<'a>(
+    unlock: &'a UnlockArgs,
+    stop: &'a AtomicBool,
+) -> anyhow::Result<HeaderOptions<'a>> {
+    Ok(HeaderOptions {
+        hidden: unlock.hidden,
+        system: unlock.system,
+        prf: unlock.prf.as_deref().map(Function::find).transpose()?.map(Function::name),
+        ..HeaderOptions::new(tier()?, effort(stop)?)
+    })
+}

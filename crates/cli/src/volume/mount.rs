@@ -1,0 +1,201 @@
+//! `cryptbench volume mount`: a process in the background serves the volume until it is unmounted.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use cryptbench_blockdev::BlockDevice as _;
+use cryptbench_cipher::tier;
+use cryptbench_export::fuse::FuseOptions;
+use cryptbench_system::mounted::Mounted;
+use cryptbench_system::provision::mountinfo::mount_at;
+use cryptbench_system::provision::{Ledger, cleanup};
+use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
+
+use super::args::MountArgs;
+use super::secrets::{self, Prompt};
+use super::{effort, target};
+use crate::exit::{self, Refusal};
+
+/// The line by which the background process tells that everything is up.
+const READY: &str = "ready\n";
+
+/// How often a signal, or an unmount by somebody else, is looked for.
+const POLL: Duration = Duration::from_millis(50);
+
+pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    if !args.secrets_on_stdin {
+        // What a killed server left on this mount point would be in the way.
+        cleanup();
+    }
+    let found = std::fs::metadata(&args.mountpoint);
+    if !found.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
+        return Err(Refusal::target(&args.mountpoint, "the mount point is no directory").into());
+    }
+    if args.secrets_on_stdin {
+        return in_background(args, stop);
+    }
+    let (credentials, protected) = ask(args)?;
+    if args.foreground {
+        let mut mounted = up(args, &credentials, protected.as_ref(), stop)?;
+        eprintln!("cryptbench: {}", mounted.what);
+        return serve(&mut mounted, stop);
+    }
+    hand_over(&credentials, protected.as_ref())
+}
+
+fn ask(args: &MountArgs) -> anyhow::Result<(Credentials, Option<Credentials>)> {
+    // Opened for a moment: a missing or busy volume is told before anybody types a passphrase.
+    let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
+    let luks = target::is_luks(&target, args.unlock.format.as_deref())?;
+    let whose = args.unlock.volume.display().to_string();
+    let credentials = secrets::read(&(&args.unlock.secret).into(), &whose, luks, Prompt::Once)?;
+    let hidden = args.protect_hidden.then(|| {
+        secrets::read(&(&args.protected).into(), "the hidden volume", false, Prompt::Once)
+    });
+    Ok((credentials, hidden.transpose()?))
+}
+
+fn access(args: &MountArgs) -> Access {
+    if args.read_only { Access::ReadOnly } else { Access::ReadWrite }
+}
+
+/// What is up, and what to tell the user of it.
+struct Up {
+    mounted: Mounted,
+    volume: Arc<cryptbench_volume::Volume>,
+    /// What a user would unmount.
+    place: PathBuf,
+    what: String,
+    _target: target::Target,
+}
+
+fn up(
+    args: &MountArgs,
+    credentials: &Credentials,
+    protected: Option<&Credentials>,
+    stop: &AtomicBool,
+) -> anyhow::Result<Up> {
+    let target = target::open(&args.unlock.volume, access(args), true)?;
+    let options = OpenOptions {
+        access: access(args),
+        protect_hidden: protected,
+        ..OpenOptions::new(tier()?, effort(stop)?)
+    };
+    let volume = target::unlock_with(&args.unlock, &target, credentials, &options)?;
+    let volume = Arc::new(volume);
+    let read_only = volume.is_read_only();
+    let raw = args.raw || !rustix::process::geteuid().is_root();
+    let fuse = FuseOptions { read_only, allow_other: args.allow_other, ..FuseOptions::default() };
+    let place = std::fs::canonicalize(&args.mountpoint)?;
+    if mount_at(&place).is_some() || place.read_dir()?.next().is_some() {
+        let reason = "the mount point is not empty, or something is mounted there";
+        return Err(Refusal::target(&args.mountpoint, reason).into());
+    }
+    let ledger = ledger(&args.unlock.volume)?;
+    let served = Arc::clone(&volume) as Arc<dyn cryptbench_blockdev::BlockDevice>;
+    let mut mounted = Mounted::serve(served, raw.then_some(&place), &fuse, ledger)?;
+    let what = if raw {
+        format!("the plaintext of {} is {}", args.unlock.volume.display(), mounted.file().display())
+    } else {
+        let device = mounted.attach_loop(read_only)?;
+        mounted
+            .mount_file_system(&device, &place, read_only, args.options.as_deref())
+            .with_context(|| {
+                "its file system cannot be mounted; --raw gives the plaintext as a file".to_owned()
+            })?;
+        format!("{} is mounted at {}", args.unlock.volume.display(), place.display())
+    };
+    Ok(Up { mounted, volume, place, what, _target: target })
+}
+
+/// The ledger of a process that serves a volume.
+pub fn ledger(volume: &Path) -> anyhow::Result<Ledger> {
+    let subject = std::fs::canonicalize(volume)?;
+    let number = std::process::id();
+    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
+    Ok(Ledger::create_about(&format!("volume-{number}-{now}"), &subject)?)
+}
+
+/// Until a signal comes, or somebody unmounts with the system's own program.
+fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let mut told = false;
+    while !stop.load(Ordering::Relaxed) && mount_at(&up.place).is_some() {
+        std::thread::sleep(POLL);
+        if up.volume.hit_protection() && !told {
+            told = true;
+            eprintln!(
+                "cryptbench: a write would have damaged the hidden volume; nothing more is written, unmount now"
+            );
+        }
+    }
+    let mut result = up.mounted.take_down();
+    if result.is_err() {
+        // Whatever happens to this process while it waits, what was written is on the disk.
+        let _ = std::fs::File::open(&up.place).map(|place| rustix::fs::syncfs(&place));
+    }
+    // Asked to end while somebody works in the mount: as long as it takes, since what is dirty would be lost.
+    while result.is_err() && mount_at(&up.place).is_some() {
+        std::thread::sleep(POLL);
+        result = up.mounted.take_down();
+    }
+    result?;
+    // Unmounted means stable.
+    up.volume.flush().map_err(|source| VolumeError::Io { doing: "flushing the volume", source })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts this program again in the background, with the secrets on its standard input.
+fn hand_over(
+    credentials: &Credentials,
+    protected: Option<&Credentials>,
+) -> anyhow::Result<ExitCode> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(std::env::args_os().skip(1))
+        .arg("--secrets-on-stdin")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .context("the serving process cannot be started")?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else { bail!("no pipes") };
+    // A child that ended at once has told why: its exit code counts, not the broken pipe.
+    let _ = secrets::send(&mut stdin, credentials)
+        .and_then(|()| protected.map_or(Ok(()), |p| secrets::send(&mut stdin, p)));
+    drop(stdin);
+    let mut said = String::new();
+    let _ = stdout.read_to_string(&mut said);
+    if let Some(what) = said.strip_suffix(READY) {
+        eprint!("cryptbench: {what}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(ExitCode::from(code.filter(|code| *code != 0).unwrap_or(exit::FAILURE)))
+}
+
+fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    // Without the standard library's buffer, which nobody wipes.
+    let mut stdin = std::fs::File::from(rustix::stdio::stdin().try_clone_to_owned()?);
+    let credentials = secrets::receive(&mut stdin)?;
+    let protected = args.protect_hidden.then(|| secrets::receive(&mut stdin)).transpose()?;
+    let mut up = up(args, &credentials, protected.as_ref(), stop)?;
+    drop((credentials, protected));
+    if stop.load(Ordering::Relaxed) {
+        bail!(VolumeError::Stopped);
+    }
+    // A session of its own from here on: neither the terminal's Ctrl-C nor its end reaches it.
+    let _ = rustix::process::setsid();
+    std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
+    let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    // Nothing keeps the directory busy from which it was started.
+    let _ = std::env::set_current_dir("/");
+    serve(&mut up, stop)
+}

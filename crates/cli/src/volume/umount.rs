@@ -1,0 +1,74 @@
+//! `cryptbench volume umount`.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use cryptbench_system::provision::mountinfo::mount_at;
+use cryptbench_system::provision::{Act, Cleaned, cleanup_by_subject, filesystem, living};
+
+use super::args::UmountArgs;
+use crate::exit::Refusal;
+
+/// How long the serving process may take to write back and to let go.
+const PATIENCE: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(20);
+
+pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
+    let what = std::fs::canonicalize(&args.what).or_else(|_| std::path::absolute(&args.what))?;
+    let server = living().into_iter().find(|process| {
+        process.subject == what || process.acts.iter().any(|act| act.path() == what)
+    });
+    let Some(server) = server else {
+        return dead(&what);
+    };
+    // What is in use is told at once, and everything stays as it is.
+    if let Some(Act::FileSystem { path, .. } | Act::FuseMount { path }) = server.acts.first()
+        && mount_at(path).is_some()
+        && rustix::process::geteuid().is_root()
+    {
+        filesystem::unmount(path)?;
+    }
+    let process = i32::try_from(server.process).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        // By descriptor: the number of a process that has just ended may be another's by now.
+        use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+        if let Ok(handle) = pidfd_open(process, PidfdFlags::empty())
+            && !server.has_ended()
+        {
+            let _ = pidfd_send_signal(&handle, Signal::TERM);
+        }
+    }
+    let until = Instant::now() + PATIENCE;
+    while !server.has_ended() {
+        if Instant::now() > until {
+            bail!(Refusal::left_over(&what, "it is still in use; close what is open there"));
+        }
+        std::thread::sleep(POLL);
+    }
+    eprintln!("cryptbench: {} is unmounted", server.subject.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Nobody serves it: a killed server's left-overs are removed.
+fn dead(what: &Path) -> anyhow::Result<ExitCode> {
+    let mut found = false;
+    for (subject, done) in cleanup_by_subject() {
+        let about = |path: &Path| path == what || subject.as_deref() == Some(what);
+        match done {
+            Cleaned::Removed(path) => found |= about(&path),
+            Cleaned::Failed(path, why) if about(&path) => {
+                bail!(Refusal::left_over(&path, &why))
+            }
+            Cleaned::NotOurs(_) | Cleaned::Failed(..) => {}
+        }
+    }
+    if !found {
+        let reason =
+            "nothing of ours is mounted there; `mount` and `umount` show and remove other mounts";
+        bail!(Refusal::target(what, reason));
+    }
+    eprintln!("cryptbench: removed what a killed process left at {}", what.display());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,76 @@
+//! Serves a file as `cargo xtask bench volume` measures it: as it is, or under a cipher with a fixed key.
+//!
+//! Says `ready <path>` or `ready <socket>`, and ends with its standard input.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
+use cryptbench_cipher::{Layout, find, tier};
+use cryptbench_export::fuse::{FuseOptions, Transport, mount};
+use cryptbench_export::nbd;
+use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
+
+type Error = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [way, file, place, cipher, unit] = &arguments[..] else {
+        return Err("usage: serve device|uring|nbd FILE PLACE none|CIPHER UNIT".into());
+    };
+    let device = open(Path::new(file), cipher, unit.parse()?)?;
+    let place = PathBuf::from(place);
+    if way == "nbd" {
+        let server = nbd::serve(device, &place, &nbd::NbdOptions::default())?;
+        say(&format!("ready {}", server.socket().display()));
+        wait_for_the_end();
+        server.stop();
+        return Ok(());
+    }
+    let transport = match way.as_str() {
+        "uring" => Transport::Uring,
+        _ => Transport::Device,
+    };
+    let server = mount(device, &place, &FuseOptions { transport, ..FuseOptions::default() })?;
+    say(&format!("ready {}", server.file().display()));
+    wait_for_the_end();
+    server.stop();
+    Ok(())
+}
+
+fn open(file: &Path, cipher: &str, data_unit: usize) -> Result<Arc<dyn BlockDevice>, Error> {
+    let device = Arc::new(FileDevice::open(file, IoMode::Direct, false)?);
+    if cipher == "none" {
+        return Ok(device);
+    }
+    let cipher = find(cipher)?;
+    let tweak_step = data_unit as u64 / 512;
+    let key: Vec<u8> = (0..64).collect();
+    let keyed = cipher.with_key(&key, Layout { data_unit, tweak_step }, tier()?)?;
+    let info = VolumeInfo {
+        format: "bench",
+        cipher: "aes-xts-plain64".to_owned(),
+        kernel: keyed.tier(),
+        key_bytes: key.len(),
+        derivation: String::new(),
+        data_unit,
+        size: device.size(),
+        data_offset: 0,
+        details: Vec::new(),
+    };
+    let data = Extent { offset: 0, len: device.size() };
+    let mapping = Mapping { data, cipher: keyed, first_tweak: 0, tweak_step, protected: None };
+    Ok(Arc::new(Volume::new(device, mapping, Access::ReadWrite, info)?))
+}
+
+fn say(line: &str) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+fn wait_for_the_end() {
+    let mut sink = [0; 64];
+    while std::io::stdin().read(&mut sink).is_ok_and(|n| n > 0) {}
+}

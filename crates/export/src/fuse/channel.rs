@@ -1,0 +1,172 @@
+//! Requests by read(2) and write(2) on `/dev/fuse`: any number of threads, each with its own clone of
+//! the connection and one request at a time, which it carries out itself.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::event::epoll;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::abi::{self, Header, IN_HEADER, OUT_HEADER, Request, WRITE_IN};
+use super::arena::Arena;
+use super::session::{Agreed, MAX_REQUEST, Session};
+use crate::ExportError;
+use crate::stop::Stop;
+
+const PAGE: usize = 4096;
+
+/// Why a thread stopped taking requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The mount is gone.
+    Unmounted,
+    /// The server was told to stop.
+    Stopped,
+}
+
+/// Opens `/dev/fuse` such that reads from it do not block.
+pub(super) fn open() -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(rustix::fs::open("/dev/fuse", flags, Mode::empty())?)
+}
+
+/// Another way into the same connection, with a queue of its own for what is being carried out.
+pub(super) fn clone(connection: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let other = open()?;
+    let number = connection.as_raw_fd() as u32;
+    // SAFETY: FUSE_DEV_IOC_CLONE reads one u32, the number of a file descriptor that is open here.
+    unsafe {
+        let request = rustix::ioctl::Setter::<{ abi::IOC_CLONE }, u32>::new(number);
+        rustix::ioctl::ioctl(&other, request)?;
+    }
+    Ok(other)
+}
+
+/// A thread's buffer. The data of a WRITE lies on a page boundary, and so does that of a reply to READ,
+/// each right behind its headers:
+///
+/// ```text
+/// page 0 ... | in_header write_in | data ...
+///                    | out_header | data ...
+/// ```
+struct Buffer(Arena);
+
+const REQUEST_AT: usize = PAGE - IN_HEADER - WRITE_IN;
+const REPLY_AT: usize = PAGE - OUT_HEADER;
+
+/// Waits for INIT, the first request of a new connection, and answers it.
+pub(super) fn greet(
+    fuse: BorrowedFd<'_>,
+    session: &Session,
+    uring: bool,
+) -> Result<Agreed, ExportError> {
+    let failed = |e: io::Error| ExportError::system("the first request of the mount", e);
+    let mut buffer = Buffer(Arena::new(PAGE + MAX_REQUEST).map_err(failed)?);
+    let header = loop {
+        let mut ready =
+            [rustix::event::PollFd::from_borrowed_fd(fuse, rustix::event::PollFlags::IN)];
+        match rustix::event::poll(&mut ready, None) {
+            Err(Errno::INTR) => continue,
+            other => other.map_err(|e| failed(e.into()))?,
+        };
+        match rustix::io::read(fuse, &mut buffer.0.bytes()[REQUEST_AT..]) {
+            Ok(_) => break Header::parse(&buffer.0.bytes()[REQUEST_AT..]),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(e) => return Err(failed(e.into())),
+        }
+    };
+    let header = header.ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))?;
+    let (before, after) = buffer.0.bytes().split_at_mut(PAGE);
+    let mut body = before[REQUEST_AT + IN_HEADER..].to_vec();
+    body.extend_from_slice(&after[..WRITE_IN]);
+    let request = Request::parse(header.opcode, &[], &body);
+    let Some(agreed) = request.and_then(|r| session.init(&r, uring, after)) else {
+        buffer.send(fuse, header.unique, Err(Errno::PROTO));
+        let (major, minor) = match request {
+            Some(Request::Init { major, minor, .. }) => (major, minor),
+            _ => (0, 0),
+        };
+        return Err(ExportError::Protocol { major, minor });
+    };
+    buffer.send(fuse, header.unique, Ok(agreed.len));
+    Ok(agreed)
+}
+
+/// Takes requests until the mount is gone or `stop` is raised.
+pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io::Result<End> {
+    let waiting = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    // EXCLUSIVE: a request wakes one thread, not all of them.
+    let one = epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE;
+    epoll::add(&waiting, fuse, epoll::EventData::new_u64(0), one)?;
+    epoll::add(&waiting, stop.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
+    let mut buffer = Buffer(Arena::new(PAGE + MAX_REQUEST)?);
+    while !stop.is_raised() {
+        match rustix::io::read(fuse, &mut buffer.0.bytes()[REQUEST_AT..]) {
+            Ok(len) => buffer.handle(fuse, session, len),
+            Err(Errno::AGAIN) => {
+                let mut events = [epoll::Event { flags: one, data: epoll::EventData::new_u64(0) }];
+                match epoll::wait(&waiting, &mut events[..], None) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(e) => return Err(e.into()),
+                }
+            }
+            // ENOENT: the request was taken back before it could be read.
+            Err(Errno::INTR | Errno::NOENT) => {}
+            Err(Errno::NODEV | Errno::CONNABORTED) => return Ok(End::Unmounted),
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(End::Stopped)
+}
+
+impl Buffer {
+    /// Carries out the request of `len` bytes in the buffer and replies.
+    fn handle(&mut self, fuse: BorrowedFd<'_>, session: &Session, len: usize) {
+        let request = &self.0.bytes()[REQUEST_AT..REQUEST_AT + len];
+        let Some(header) = Header::parse(request).filter(|h| h.len == len) else {
+            return; // The kernel sends none such; there is nobody to reply to.
+        };
+        let body = request[IN_HEADER..].split_at_checked(abi::arguments_len(header.opcode));
+        let parsed = body.and_then(|(a, payload)| Request::parse(header.opcode, a, payload));
+        let data = PAGE..PAGE + MAX_REQUEST;
+        let result = match parsed {
+            None => Err(Errno::INVAL),
+            Some(Request::Silent) => return,
+            Some(Request::Read { offset, size }) if size <= MAX_REQUEST => {
+                session.read(offset, &mut self.0.bytes()[data][..size])
+            }
+            Some(Request::Write { offset, size }) if REQUEST_AT + len == PAGE + size => {
+                let written = session.write(offset, &mut self.0.bytes()[data][..size]);
+                written.map(|n| self.written(n))
+            }
+            Some(Request::Read { .. } | Request::Write { .. }) => Err(Errno::INVAL),
+            Some(Request::Fsync) => session.flush(),
+            Some(Request::Fallocate { offset, len, mode }) => session.fallocate(offset, len, mode),
+            Some(other) => {
+                // The reply may overwrite the request, of which only names lie in the buffer.
+                let mut out = [0; 1024];
+                let answered = session.answer(header.node, &other, &mut out);
+                self.0.bytes()[data][..out.len()].copy_from_slice(&out);
+                answered
+            }
+        };
+        self.send(fuse, header.unique, result);
+    }
+
+    /// `struct fuse_write_out`.
+    fn written(&mut self, bytes: usize) -> usize {
+        let mut reply = abi::Reply::new(&mut self.0.bytes()[PAGE..]);
+        reply.u32(bytes as u32).u32(0);
+        reply.len()
+    }
+
+    /// Sends the reply whose data lies in its place.
+    fn send(&mut self, fuse: BorrowedFd<'_>, unique: u64, result: Result<usize, Errno>) {
+        let header = abi::out_header(unique, result.map_err(Errno::raw_os_error));
+        let end = PAGE + result.unwrap_or(0);
+        self.0.bytes()[REPLY_AT..PAGE].copy_from_slice(&header);
+        // ENOENT: whoever asked is gone. Whatever else is wrong shows at the next read.
+        let _ = rustix::io::write(fuse, &self.0.bytes()[REPLY_AT..end]);
+    }
+}

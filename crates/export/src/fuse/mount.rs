@@ -1,0 +1,185 @@
+//! Making and removing FUSE mounts: with mount(2) as root, through the setuid `fusermount3` otherwise.
+
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+};
+
+use super::channel;
+use super::options::FuseOptions;
+use crate::ExportError;
+
+/// Type of the mounts as `/proc/self/mountinfo` shows it.
+pub const FILE_SYSTEM: &str = "fuse.cryptbench";
+
+/// A mount that this process made.
+pub(super) struct Mount {
+    path: PathBuf,
+    /// Whether root made it, without `fusermount3`.
+    direct: bool,
+}
+
+impl Mount {
+    /// Mounts on the directory `path`; the connection to the kernel is the second result.
+    pub(super) fn new(path: &Path, options: &FuseOptions) -> Result<(Self, OwnedFd), ExportError> {
+        let failed = |reason: String| ExportError::Mount { path: path.to_owned(), reason };
+        let path = std::path::absolute(path).map_err(|e| failed(e.to_string()))?;
+        let fuse = channel::open().map_err(ExportError::NoFuse)?;
+        match mount_directly(&path, &fuse, options) {
+            Ok(()) => return Ok((Self { path, direct: true }, fuse)),
+            Err(Errno::PERM) => drop(fuse),
+            Err(e) => return Err(failed(e.to_string())),
+        }
+        let fuse = mount_by_fusermount(&path, options).map_err(failed)?;
+        rustix::fs::fcntl_setfl(&fuse, rustix::fs::OFlags::NONBLOCK)
+            .map_err(|e| ExportError::system("the connection to the kernel", e))?;
+        Ok((Self { path, direct: false }, fuse))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the mount; with `detach` also if it is in use, and then whatever still waits for an answer
+    /// gets an error.
+    pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
+        if self.direct {
+            // FORCE ends the connection itself (fuse_umount_begin in fs/fuse/inode.c), even if a child
+            // that is about to exec has a copy of it.
+            let forced = UnmountFlags::DETACH | UnmountFlags::FORCE;
+            let flags = if detach { forced } else { UnmountFlags::empty() };
+            return match rustix::mount::unmount(&self.path, flags | UnmountFlags::NOFOLLOW) {
+                Ok(()) => Ok(()),
+                Err(Errno::BUSY) => Err(ExportError::Busy { path: self.path.clone() }),
+                Err(e) => Err(ExportError::system(format!("{}", self.path.display()), e)),
+            };
+        }
+        fusermount_unmount(&self.path, detach)
+    }
+}
+
+/// Whether `path` is a mount whose server is gone: every access to it fails with "Transport endpoint is
+/// not connected".
+#[must_use]
+pub fn is_stale_mount(path: &Path) -> bool {
+    // Unlike attributes, which the kernel remembers, this is asked of the server each time.
+    matches!(rustix::fs::statfs(path), Err(Errno::NOTCONN | Errno::CONNABORTED))
+}
+
+/// Removes the mount at `path` if its server is gone. Says whether there was one.
+///
+/// # Errors
+/// [`ExportError::System`] if it cannot be removed.
+pub fn remove_stale_mount(path: &Path) -> Result<bool, ExportError> {
+    let mut found = false;
+    // Mounts may lie on top of one another.
+    while is_stale_mount(path) {
+        found = true;
+        let flags = UnmountFlags::DETACH | UnmountFlags::FORCE | UnmountFlags::NOFOLLOW;
+        match rustix::mount::unmount(path, flags) {
+            Ok(()) => {}
+            Err(Errno::PERM) => fusermount_unmount(path, true)?,
+            Err(e) => return Err(ExportError::system(format!("{}", path.display()), e)),
+        }
+    }
+    Ok(found)
+}
+
+fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<(), Errno> {
+    let mut data = format!(
+        "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
+        fuse.as_raw_fd(),
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    );
+    if options.allow_other {
+        data.push_str(",allow_other");
+    }
+    let mut flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    if options.read_only {
+        flags |= MountFlags::RDONLY;
+    }
+    let data = std::ffi::CString::new(data).map_err(|_| Errno::INVAL)?;
+    rustix::mount::mount("cryptbench", path, FILE_SYSTEM, flags, data.as_c_str())
+}
+
+/// The protocol of libfuse's `mount_fusermount`: the helper opens `/dev/fuse`, mounts, and passes the
+/// file back through the socket whose number `_FUSE_COMMFD` holds.
+fn mount_by_fusermount(path: &Path, options: &FuseOptions) -> Result<OwnedFd, String> {
+    let failed = |e: Errno| e.to_string();
+    let (ours, theirs) = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .map_err(failed)?;
+    let mut list =
+        "fsname=cryptbench,subtype=cryptbench,default_permissions,nosuid,nodev".to_owned();
+    for (wanted, option) in [(options.allow_other, ",allow_other"), (options.read_only, ",ro")] {
+        if wanted {
+            list.push_str(option);
+        }
+    }
+    let child = Command::new("fusermount3")
+        .args(["-o", &list, "--"])
+        .arg(path)
+        .env("_FUSE_COMMFD", "0")
+        .stdin(theirs)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("not root, and fusermount3 (package fuse3) does not start: {e}"))?;
+    let fuse = receive_file(&ours);
+    let out = child.wait_with_output().map_err(|e| e.to_string())?;
+    let complaint = String::from_utf8_lossy(&out.stderr).trim().to_owned();
+    match fuse {
+        Ok(Some(fuse)) if out.status.success() => Ok(fuse),
+        Ok(_) if !complaint.is_empty() => Err(complaint),
+        Ok(_) => Err("fusermount3 passed no file".to_owned()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// The file that comes with the next message, if any.
+fn receive_file(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0; 1];
+    let mut data = [IoSliceMut::new(&mut byte)];
+    loop {
+        let received =
+            rustix::net::recvmsg(socket, &mut data, &mut control, RecvFlags::CMSG_CLOEXEC);
+        match received {
+            Err(Errno::INTR) => continue,
+            other => other?,
+        };
+        break;
+    }
+    Ok(control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+        _ => None,
+    }))
+}
+
+fn fusermount_unmount(path: &Path, detach: bool) -> Result<(), ExportError> {
+    let what = || format!("{}", path.display());
+    let mut command = Command::new("fusermount3");
+    command.args(["-u", "-q"]).args(detach.then_some("-z")).arg("--").arg(path);
+    let out = command.stdin(Stdio::null()).output().map_err(|e| ExportError::system(what(), e))?;
+    if out.status.success() {
+        return Ok(());
+    }
+    if !detach && !is_stale_mount(path) {
+        return Err(ExportError::Busy { path: path.to_owned() });
+    }
+    let complaint = String::from_utf8_lossy(&out.stderr).trim().to_owned();
+    Err(ExportError::system(what(), io::Error::other(complaint)))
+}

@@ -1,0 +1,243 @@
+//! One io_uring that carries both FUSE requests and the disk's.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use cryptbench_blockdev::Surface;
+use io_uring::squeue::Entry128;
+use io_uring::{IoUring, cqueue, opcode, types};
+
+/// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 of the operation's structure,
+/// and `struct fuse_uring_ent_in_out`.
+pub(super) const REQUEST_HEADER: usize = 288;
+/// Where in it the operation's structure lies.
+pub(super) const OPERATION_AT: usize = 128;
+/// Where in it `fuse_uring_ent_in_out.commit_id` lies.
+pub(super) const COMMIT_ID_AT: usize = 264;
+/// Where in it `fuse_uring_ent_in_out.payload_sz` lies.
+pub(super) const PAYLOAD_SIZE_AT: usize = 272;
+
+const CMD_REGISTER: u32 = 1;
+const CMD_COMMIT_AND_FETCH: u32 = 2;
+
+/// Places of the two files in the ring's table.
+const DISK: types::Fixed = types::Fixed(0);
+const FUSE: types::Fixed = types::Fixed(1);
+
+/// What a completion belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// A FUSE request has arrived in this entry.
+    Fetch(usize),
+    /// The data of this entry was read or written.
+    Transfer(usize),
+    /// Everything written is on stable storage, for the sake of this entry.
+    Flush(usize),
+    /// An event was raised.
+    Event(usize),
+}
+
+impl Tag {
+    fn encode(self) -> u64 {
+        let (kind, entry) = match self {
+            Self::Fetch(entry) => (0, entry),
+            Self::Transfer(entry) => (1, entry),
+            Self::Flush(entry) => (2, entry),
+            Self::Event(number) => (3, number),
+        };
+        kind << 56 | entry as u64
+    }
+
+    fn decode(data: u64) -> Self {
+        let entry = data as u32 as usize;
+        match data >> 56 {
+            0 => Self::Fetch(entry),
+            1 => Self::Transfer(entry),
+            2 => Self::Flush(entry),
+            _ => Self::Event(entry),
+        }
+    }
+}
+
+/// `struct iovec`.
+#[repr(C)]
+pub(super) struct Vector {
+    pub(super) start: *mut u8,
+    pub(super) len: usize,
+}
+
+/// The ring of one thread.
+pub(super) struct Ring {
+    ring: IoUring<Entry128, cqueue::Entry>,
+}
+
+impl Ring {
+    /// A ring with room for `entries` requests at once, to be used by the calling thread only.
+    pub(super) fn new(fuse: BorrowedFd<'_>, surface: &Surface, entries: usize) -> io::Result<Self> {
+        let size = (entries as u32 * 2).next_power_of_two().min(4096);
+        let ring: IoUring<Entry128, cqueue::Entry> = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_cqsize(size * 4)
+            .build(size)?;
+        ring.submitter().register_files(&[surface.file.as_raw_fd(), fuse.as_raw_fd()])?;
+        Ok(Self { ring })
+    }
+
+    /// Offers an entry to the kernel for requests of queue `queue`.
+    ///
+    /// # Safety
+    /// `header` has [`REQUEST_HEADER`] bytes and `payload` those that INIT agreed on; both stay valid
+    /// while the ring exists, and are not touched until the entry's [`Tag::Fetch`] has come.
+    /// `parts` are the two of them, and stay in place until the next [`submit`](Self::submit).
+    pub(super) unsafe fn register(
+        &mut self,
+        queue: u16,
+        entry: usize,
+        parts: &[Vector; 2],
+    ) -> io::Result<()> {
+        let mut request = fuse_command(CMD_REGISTER, queue, 0);
+        request.address = parts.as_ptr() as u64;
+        request.len = 2;
+        self.push(request.build(), Tag::Fetch(entry))
+    }
+
+    /// Hands the reply that lies in an entry to the kernel, and asks for the next request.
+    pub(super) fn commit(&mut self, queue: u16, entry: usize, commit_id: u64) -> io::Result<()> {
+        let request = fuse_command(CMD_COMMIT_AND_FETCH, queue, commit_id);
+        self.push(request.build(), Tag::Fetch(entry))
+    }
+
+    /// # Safety
+    /// `len` bytes at `to` are nobody else's until the completion has come.
+    pub(super) unsafe fn read(
+        &mut self,
+        to: *mut u8,
+        len: u32,
+        offset: u64,
+        tag: Tag,
+    ) -> io::Result<()> {
+        self.push(opcode::Read::new(DISK, to, len).offset(offset).build().into(), tag)
+    }
+
+    /// # Safety
+    /// `len` bytes at `from` are not written to until the completion has come.
+    pub(super) unsafe fn write(
+        &mut self,
+        from: *const u8,
+        len: u32,
+        offset: u64,
+        tag: Tag,
+    ) -> io::Result<()> {
+        self.push(opcode::Write::new(DISK, from, len).offset(offset).build().into(), tag)
+    }
+
+    pub(super) fn flush(&mut self, entry: usize) -> io::Result<()> {
+        let request = opcode::Fsync::new(DISK).flags(types::FsyncFlags::DATASYNC).build();
+        self.push(request.into(), Tag::Flush(entry))
+    }
+
+    /// Completes once `event` is readable.
+    pub(super) fn watch(&mut self, event: BorrowedFd<'_>, number: usize) -> io::Result<()> {
+        const POLLIN: u32 = 1;
+        let request = opcode::PollAdd::new(types::Fd(event.as_raw_fd()), POLLIN).build();
+        self.push(request.into(), Tag::Event(number))
+    }
+
+    /// Starts what was asked for, without waiting.
+    pub(super) fn submit(&mut self) -> io::Result<()> {
+        self.enter(0)
+    }
+
+    /// Starts what was asked for, waits for one completion and takes all that have come.
+    pub(super) fn wait(&mut self, completions: &mut Vec<(Tag, i32)>) -> io::Result<()> {
+        if self.ring.completion().is_empty() {
+            self.enter(1)?;
+        } else {
+            self.enter(0)?;
+        }
+        self.take(completions);
+        Ok(())
+    }
+
+    /// Takes the completions that have come.
+    pub(super) fn take(&mut self, completions: &mut Vec<(Tag, i32)>) {
+        let queue = self.ring.completion();
+        completions.extend(queue.map(|c| (Tag::decode(c.user_data()), c.result())));
+    }
+
+    fn enter(&self, want: usize) -> io::Result<()> {
+        match self.ring.submit_and_wait(want) {
+            Ok(_) => Ok(()),
+            // Interrupted, or completions must be taken first: both are for the next turn.
+            Err(e) if matches!(e.raw_os_error(), Some(4 | 16)) => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn push(&mut self, request: Entry128, tag: Tag) -> io::Result<()> {
+        let request = request.user_data(tag.encode());
+        loop {
+            // SAFETY: whoever asked has promised that what the request points to stays valid.
+            if unsafe { self.ring.submission().push(&request) }.is_ok() {
+                return Ok(());
+            }
+            self.enter(0)?;
+        }
+    }
+}
+
+/// A FUSE command: an 80-byte `IORING_OP_URING_CMD` that carries `struct fuse_uring_cmd_req`.
+struct FuseCommand {
+    operation: u32,
+    body: [u8; 80],
+    address: u64,
+    len: u32,
+}
+
+fn fuse_command(operation: u32, queue: u16, commit_id: u64) -> FuseCommand {
+    let mut body = [0; 80];
+    body[8..16].copy_from_slice(&commit_id.to_ne_bytes());
+    body[16..18].copy_from_slice(&queue.to_ne_bytes());
+    FuseCommand { operation, body, address: 0, len: 0 }
+}
+
+impl FuseCommand {
+    fn build(&self) -> Entry128 {
+        /// Offset of `len` in `struct io_uring_sqe`.
+        const LEN_AT: usize = 24;
+        let mut request = opcode::UringCmd80::new(FUSE, self.operation)
+            .cmd(self.body)
+            .addr(Some(self.address))
+            .build();
+        // SAFETY: an `Entry128` is the kernel's 128-byte structure, of which bytes 24 to 28 are `len`;
+        // the crate has no other way to set it for this operation.
+        unsafe { (&raw mut request).cast::<u8>().add(LEN_AT).cast::<u32>().write(self.len) };
+        request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_survive_the_kernel() {
+        for tag in [Tag::Fetch(7), Tag::Transfer(31), Tag::Flush(1000), Tag::Event(1)] {
+            assert_eq!(Tag::decode(tag.encode()), tag);
+        }
+    }
+
+    #[test]
+    fn commands_lie_where_the_kernel_looks() {
+        let mut command = fuse_command(2, 0x0102, 0x1122_3344_5566_7788);
+        command.len = 9;
+        let request = command.build();
+        // SAFETY: reading a plain structure as its 128 bytes.
+        let bytes: [u8; 128] = unsafe { std::mem::transmute_copy(&request) };
+        assert_eq!(bytes[24..28], 9u32.to_ne_bytes());
+        // struct fuse_uring_cmd_req { flags, commit_id, qid } from byte 48 on.
+        assert_eq!(bytes[56..64], 0x1122_3344_5566_7788u64.to_ne_bytes());
+        assert_eq!(bytes[64..66], 0x0102u16.to_ne_bytes());
+    }
+}

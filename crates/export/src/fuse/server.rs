@@ -1,0 +1,256 @@
+//! The threads behind a mount, and the handle that ends them.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use cryptbench_blockdev::{BlockDevice, Surface};
+
+use super::channel::{self, End};
+use super::mount::Mount;
+use super::options::{FuseOptions, Transport};
+use super::session::Session;
+use super::switch::UringSwitch;
+use super::uring;
+use crate::bytes::Bytes;
+use crate::stop::Stop;
+use crate::{ExportError, Stats};
+
+/// A mount that is being served. Dropping it ends it, even if it is in use.
+pub struct Server {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    transport: &'static str,
+}
+
+/// What the threads of a server share.
+struct Shared {
+    session: Session,
+    stop: Stop,
+    mount: Mount,
+    /// Set once the mount is gone, so that nobody removes another one from the same place.
+    gone: AtomicBool,
+    /// Threads that have not ended.
+    threads: AtomicUsize,
+}
+
+/// Serves `device` as one file of a mount at the directory `path`, until it is unmounted.
+///
+/// When this returns, the file is there. Whatever ends the server, a panic included, also removes the
+/// mount; after a kill, [`remove_stale_mount`](super::remove_stale_mount) does.
+///
+/// # Errors
+/// [`ExportError::NoFuse`], [`ExportError::Mount`], [`ExportError::Protocol`]; [`ExportError::Option`] for
+/// a file name that is none, or for a transport that this machine or device has not got.
+pub fn mount(
+    device: Arc<dyn BlockDevice>,
+    path: &Path,
+    options: &FuseOptions,
+) -> Result<Server, ExportError> {
+    let name = &options.file_name;
+    if name.is_empty()
+        || name == "."
+        || name == ".."
+        || name.contains(['/', '\0'])
+        || name.len() > 255
+    {
+        return Err(ExportError::Option(format!("{name:?} is no file name")));
+    }
+    // Through io_uring the disk is driven directly; a device that needs a call for each request is
+    // served by threads.
+    if options.transport != Transport::Device
+        && let Some(surface) = device.surface()
+        && let Some(switch) = UringSwitch::on()
+    {
+        match start(Arc::clone(&device), path, options, Some((surface, switch))) {
+            Err(_) if options.transport == Transport::PreferUring => {}
+            other => return other,
+        }
+    }
+    if options.transport == Transport::Uring {
+        let reason = "FUSE over io_uring needs Linux 6.14, the module option fuse.enable_uring, and a \
+                      device that is a run of a file";
+        return Err(ExportError::Option(reason.to_owned()));
+    }
+    start(device, path, options, None)
+}
+
+fn start(
+    device: Arc<dyn BlockDevice>,
+    path: &Path,
+    options: &FuseOptions,
+    direct: Option<(Surface, UringSwitch)>,
+) -> Result<Server, ExportError> {
+    let session = Session::new(Bytes::new(device), options);
+    let stop = Stop::new().map_err(|e| ExportError::system("an event", e))?;
+    let (mount, fuse) = Mount::new(path, options)?;
+    let shared = Arc::new(Shared {
+        session,
+        stop,
+        mount,
+        gone: AtomicBool::new(false),
+        threads: AtomicUsize::new(0),
+    });
+    let mut server =
+        Server { shared: Arc::clone(&shared), threads: Mutex::default(), transport: "device" };
+    // From here on, a return with an error drops `server`, and that removes the mount.
+    let agreed = channel::greet(fuse.as_fd(), &shared.session, direct.is_some())?;
+    let fuse = Arc::new(fuse);
+    let mut threads = options.threads.max(1);
+    if let Some((surface, switch)) = direct {
+        drop(switch);
+        if !agreed.uring {
+            return Err(ExportError::Option("this kernel has no FUSE over io_uring".to_owned()));
+        }
+        server.start_rings(&fuse, surface)?;
+        // FORGET and INTERRUPT still come by the old way.
+        (server.transport, threads) = ("io_uring", 1);
+    }
+    for number in 0..threads {
+        server.start_channel(&fuse, number)?;
+    }
+    Ok(server)
+}
+
+impl Server {
+    /// Removes the mount and waits until the server has ended.
+    ///
+    /// # Errors
+    /// [`ExportError::Busy`] if the file is open or something is mounted on it; the server goes on.
+    pub fn unmount(&self) -> Result<(), ExportError> {
+        if !self.shared.gone.load(Ordering::Acquire) {
+            self.shared.mount.remove(false)?;
+            self.shared.gone.store(true, Ordering::Release);
+        }
+        self.shared.stop.raise();
+        self.wait();
+        Ok(())
+    }
+
+    /// Ends the server even if the file is in use: requests that were begun are carried out, later ones
+    /// fail.
+    pub fn stop(&self) {
+        self.shared.stop.raise();
+        self.wait();
+        self.shared.remove_mount();
+    }
+
+    /// Waits until somebody unmounts, or until [`stop`](Self::stop).
+    pub fn wait(&self) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // A panic was shown when it happened, and has ended the server.
+            let _ = thread.join();
+        }
+    }
+
+    /// Path of the file that is the device.
+    #[must_use]
+    pub fn file(&self) -> std::path::PathBuf {
+        self.shared.mount.path().join(self.shared.session.name())
+    }
+
+    /// The way requests come: `io_uring` or `device`.
+    #[must_use]
+    pub fn transport(&self) -> &'static str {
+        self.transport
+    }
+
+    /// What was done so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.shared.session.counters.snapshot()
+    }
+
+    fn start_channel(&self, fuse: &Arc<OwnedFd>, number: usize) -> Result<(), ExportError> {
+        // The first thread keeps the connection itself; where cloning fails, all share it.
+        let fuse = if number == 0 {
+            Arc::clone(fuse)
+        } else {
+            channel::clone(fuse.as_fd()).map_or_else(|_| Arc::clone(fuse), Arc::new)
+        };
+        self.start(format!("fuse-{number}"), move |shared| {
+            if channel::serve(fuse.as_fd(), &shared.session, &shared.stop).ok()
+                == Some(End::Unmounted)
+            {
+                shared.gone.store(true, Ordering::Release);
+            }
+        })
+    }
+
+    fn start_rings(&self, fuse: &Arc<OwnedFd>, surface: Surface) -> Result<(), ExportError> {
+        let surface = Arc::new(surface);
+        let (report, reports) = std::sync::mpsc::channel();
+        let queues = uring::queues();
+        for queue in &queues {
+            let (fuse, surface, report) = (Arc::clone(fuse), Arc::clone(&surface), report.clone());
+            let queue = queue.clone();
+            self.start(format!("fuse-ring-{}", queue.cpu), move |shared| {
+                uring::serve(
+                    fuse.as_fd(),
+                    &shared.session,
+                    &surface,
+                    &shared.stop,
+                    &queue,
+                    &report,
+                );
+            })?;
+        }
+        drop(report);
+        for _ in &queues {
+            reports
+                .recv()
+                .unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()))
+                .map_err(|e| ExportError::system("FUSE over io_uring", e))?;
+        }
+        Ok(())
+    }
+
+    /// Starts a thread whose end, however it comes, ends the server.
+    fn start(
+        &self,
+        name: String,
+        body: impl FnOnce(&Shared) + Send + 'static,
+    ) -> Result<(), ExportError> {
+        let shared = Arc::clone(&self.shared);
+        shared.threads.fetch_add(1, Ordering::AcqRel);
+        let ended = EndsServer(shared);
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || {
+                let ended = ended;
+                body(&ended.0);
+            })
+            .map_err(|e| ExportError::system("a thread", e))?;
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn remove_mount(&self) {
+        if !self.gone.swap(true, Ordering::AcqRel) {
+            let _ = self.mount.remove(true);
+        }
+    }
+}
+
+/// A thread's share in the server: when it ends the others do, and the last one removes the mount.
+struct EndsServer(Arc<Shared>);
+
+impl Drop for EndsServer {
+    fn drop(&mut self) {
+        self.0.stop.raise();
+        if self.0.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.remove_mount();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,312 @@
+//! What the mount is and answers, whichever way requests come: one directory with one file.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::io::Errno;
+
+use super::abi::{self, Reply, Request, init};
+use super::options::FuseOptions;
+use crate::bytes::Bytes;
+use crate::error::errno;
+use crate::stats::Counters;
+
+const ROOT: u64 = 1;
+const FILE: u64 = 2;
+
+/// Seconds for which the kernel need not ask again: nothing here ever changes.
+const VALID: u64 = 3600;
+
+const DIRECTORY_MODE: u32 = 0o040_500;
+const FILE_MODE: u32 = 0o100_000;
+
+/// The largest request, which INIT agrees on.
+///
+/// The kernel would allow 1 MiB, but cuts what is longer than agreed into requests that it sends all at
+/// once. So a transfer of 1 MiB is enciphered on several cores while parts of it are on the disk already,
+/// at the price of three more requests. `cargo xtask bench volume` measured 256 KiB as the best of 128 KiB
+/// to 1 MiB for writes, and no worse for reads.
+pub(super) const MAX_REQUEST: usize = 256 << 10;
+
+/// Requests in flight that nobody waits for synchronously, such as those of a loop device.
+const MAX_BACKGROUND: u16 = 512;
+
+/// The state of one mount.
+pub(super) struct Session {
+    pub(super) bytes: Bytes,
+    pub(super) counters: Counters,
+    name: Vec<u8>,
+    read_only: bool,
+    discard: bool,
+    uid: u32,
+    gid: u32,
+    since: u64,
+}
+
+/// What INIT came to.
+pub(super) struct Agreed {
+    /// Bytes of the reply.
+    pub(super) len: usize,
+    /// Whether requests will come through io_uring.
+    pub(super) uring: bool,
+}
+
+impl Session {
+    pub(super) fn new(bytes: Bytes, options: &FuseOptions) -> Self {
+        let read_only = options.read_only || bytes.device().is_read_only();
+        Self {
+            name: options.file_name.clone().into_bytes(),
+            read_only,
+            discard: options.discard,
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+            counters: Counters::default(),
+            bytes,
+        }
+    }
+
+    /// Name of the file.
+    pub(super) fn name(&self) -> &std::ffi::OsStr {
+        use std::os::unix::ffi::OsStrExt as _;
+        std::ffi::OsStr::from_bytes(&self.name)
+    }
+
+    /// Answers INIT into `out`. `None` if the kernel is too old.
+    pub(super) fn init(
+        &self,
+        request: &Request<'_>,
+        uring: bool,
+        out: &mut [u8],
+    ) -> Option<Agreed> {
+        let &Request::Init { major, minor, max_readahead, flags } = request else { return None };
+        if major != abi::MAJOR || minor < abi::OLDEST_MINOR {
+            return None;
+        }
+        let mut wanted = init::ASYNC_READ
+            | init::BIG_WRITES
+            | init::ASYNC_DIO
+            | init::PARALLEL_DIROPS
+            | init::MAX_PAGES
+            | init::INIT_EXT
+            | init::DIRECT_IO_ALLOW_MMAP;
+        if uring {
+            wanted |= init::OVER_IO_URING;
+        }
+        let agreed = wanted & flags;
+        let mut reply = Reply::new(out);
+        reply
+            .u32(abi::MAJOR)
+            .u32(abi::MINOR.min(minor))
+            .u32(max_readahead)
+            .u32(agreed as u32)
+            .u16(MAX_BACKGROUND)
+            .u16(MAX_BACKGROUND / 4 * 3)
+            .u32(MAX_REQUEST as u32)
+            .u32(1) // time_gran, nanoseconds
+            .u16((MAX_REQUEST / 4096) as u16)
+            .u16(0)
+            .u32((agreed >> 32) as u32)
+            .zeros(28);
+        Some(Agreed { len: reply.len(), uring: agreed & init::OVER_IO_URING != 0 })
+    }
+
+    /// Answers what moves no data of the file, into `out`. The result is the length of the reply.
+    pub(super) fn answer(
+        &self,
+        node: u64,
+        request: &Request<'_>,
+        out: &mut [u8],
+    ) -> Result<usize, Errno> {
+        let mut reply = Reply::new(out);
+        match *request {
+            Request::Lookup { name } if node == ROOT && name == self.name => {
+                reply.u64(FILE).u64(0).u64(VALID).u64(VALID).u32(0).u32(0);
+                self.attributes(FILE, &mut reply);
+            }
+            Request::Lookup { .. } => return Err(Errno::NOENT),
+            // A change of size, as by `> volume`, or of times: a disk has neither, and says nothing.
+            Request::GetAttr | Request::SetAttr => {
+                reply.u64(VALID).u32(0).u32(0);
+                self.attributes(node, &mut reply);
+            }
+            Request::Open => {
+                let flags =
+                    abi::FOPEN_DIRECT_IO | abi::FOPEN_NOFLUSH | abi::FOPEN_PARALLEL_DIRECT_WRITES;
+                reply.u64(0).u32(flags).u32(0);
+            }
+            Request::OpenDir => {
+                reply.u64(0).u32(0).u32(0);
+            }
+            Request::StatFs => {
+                // struct fuse_kstatfs
+                reply.u64(self.bytes.size() / 4096).u64(0).u64(0).u64(2).u64(0);
+                reply.u32(4096).u32(255).u32(4096).zeros(28);
+            }
+            Request::ReadDir { offset, size } => self.list(offset, size, &mut reply),
+            Request::Release | Request::Destroy => {}
+            Request::Change => return Err(Errno::PERM),
+            _ => return Err(Errno::NOSYS),
+        }
+        Ok(reply.len())
+    }
+
+    /// Reads into `buf` as much of it as the device has at `offset`.
+    pub(super) fn read(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Errno> {
+        let len = self.bytes.clip(offset, buf.len());
+        self.counters.read(len);
+        self.bytes.read(offset, &mut buf[..len]).map_err(|e| self.failed(&e))?;
+        Ok(len)
+    }
+
+    /// How many bytes of a write will be stored: those on the device, as on a disk.
+    pub(super) fn admit_write(&self, offset: u64, len: usize) -> Result<usize, Errno> {
+        if self.read_only {
+            return Err(Errno::ROFS);
+        }
+        let fits = self.bytes.clip(offset, len);
+        if fits == 0 && len > 0 {
+            return Err(Errno::NOSPC);
+        }
+        Ok(fits)
+    }
+
+    /// Writes `data` as far as the device reaches. Afterwards `data` holds anything.
+    pub(super) fn write(&self, offset: u64, data: &mut [u8]) -> Result<usize, Errno> {
+        let len = self.admit_write(offset, data.len())?;
+        self.counters.write(len);
+        self.bytes.write(offset, &mut data[..len]).map_err(|e| self.failed(&e))?;
+        Ok(len)
+    }
+
+    pub(super) fn flush(&self) -> Result<usize, Errno> {
+        self.counters.flush();
+        self.bytes.device().flush().map_err(|e| self.failed(&e))?;
+        Ok(0)
+    }
+
+    /// A hole must read as zeros, and a loop device relies on it for more than its discards: so only a
+    /// device that promises zeros is told to discard; on others the kernel falls back to writing them.
+    pub(super) fn fallocate(&self, offset: u64, len: u64, mode: u32) -> Result<usize, Errno> {
+        let may_discard = self.discard && self.bytes.device().discard_zeroes();
+        match mode {
+            abi::PUNCH_HOLE if may_discard => {}
+            abi::ZERO_RANGE | abi::ZERO_RANGE_KEEP_SIZE => {}
+            _ => return Err(Errno::OPNOTSUPP),
+        }
+        if self.read_only {
+            return Err(Errno::ROFS);
+        }
+        if offset.checked_add(len).is_none_or(|end| end > self.bytes.size()) {
+            return Err(Errno::NOSPC);
+        }
+        let may_discard = may_discard && mode == abi::PUNCH_HOLE;
+        self.bytes.zero(offset, len, may_discard).map_err(|e| self.failed(&e))?;
+        Ok(0)
+    }
+
+    /// Counts an error of the device and names it as the client will see it.
+    pub(super) fn failed(&self, error: &std::io::Error) -> Errno {
+        self.counters.error();
+        errno(error)
+    }
+
+    /// `struct fuse_attr`.
+    fn attributes(&self, node: u64, reply: &mut Reply<'_>) {
+        let size = if node == FILE { self.bytes.size() } else { 0 };
+        let mode = match node {
+            FILE if self.read_only => FILE_MODE | 0o400,
+            FILE => FILE_MODE | 0o600,
+            _ => DIRECTORY_MODE,
+        };
+        reply.u64(node).u64(size).u64(size / 512).u64(self.since).u64(self.since).u64(self.since);
+        reply.u32(0).u32(0).u32(0).u32(mode).u32(1).u32(self.uid).u32(self.gid);
+        reply.u32(0).u32(4096).u32(0);
+    }
+
+    /// Directory entries from the one numbered `offset` on, as many as fit into `size` bytes.
+    fn list(&self, offset: u64, size: usize, reply: &mut Reply<'_>) {
+        const DIRECTORY: u32 = 4;
+        const REGULAR: u32 = 8;
+        let entries: [(u64, u32, &[u8]); 3] =
+            [(ROOT, DIRECTORY, b"."), (ROOT, DIRECTORY, b".."), (FILE, REGULAR, &self.name)];
+        for (number, (node, kind, name)) in (1u64..).zip(entries) {
+            let padded = name.len().next_multiple_of(8);
+            if number <= offset {
+                continue;
+            }
+            if reply.len() + 24 + padded > size {
+                break;
+            }
+            reply.u64(node).u64(number).u32(name.len() as u32).u32(kind);
+            reply.bytes(name).zeros(padded - name.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use cryptbench_blockdev::MemoryDevice;
+
+    use super::*;
+
+    fn session(options: &FuseOptions) -> Session {
+        Session::new(Bytes::new(Arc::new(MemoryDevice::new(vec![1; 8192]))), options)
+    }
+
+    #[test]
+    fn structures_have_the_lengths_of_the_protocol() {
+        let session = session(&FuseOptions::default());
+        let mut out = [0; 4096];
+        let mut len = |request: Request<'_>| session.answer(2, &request, &mut out).unwrap();
+        assert_eq!(len(Request::GetAttr), 104);
+        assert_eq!(len(Request::Open), 16);
+        assert_eq!(len(Request::StatFs), 80);
+        let found = session.answer(1, &Request::Lookup { name: b"volume" }, &mut out);
+        assert_eq!(found, Ok(128));
+        let missing = session.answer(1, &Request::Lookup { name: b"volum" }, &mut out);
+        assert_eq!(missing, Err(Errno::NOENT));
+        let hello = Request::Init { major: 7, minor: 45, max_readahead: 1 << 17, flags: u64::MAX };
+        let agreed = session.init(&hello, true, &mut out).unwrap();
+        assert_eq!((agreed.len, agreed.uring), (64, true));
+        assert!(!session.init(&hello, false, &mut out).unwrap().uring);
+        let old = Request::Init { major: 7, minor: 12, max_readahead: 0, flags: 0 };
+        assert!(session.init(&old, false, &mut out).is_none());
+    }
+
+    #[test]
+    fn a_directory_is_listed_in_pieces_of_any_size() {
+        let session = session(&FuseOptions::default());
+        let (mut out, mut at, mut seen) = ([0; 4096], 0, 0);
+        loop {
+            let len =
+                session.answer(1, &Request::ReadDir { offset: at, size: 40 }, &mut out).unwrap();
+            if len == 0 {
+                break;
+            }
+            assert!(len <= 40);
+            at = abi::u64_at(&out, 8).unwrap();
+            seen += 1;
+        }
+        assert_eq!((seen, at), (3, 3));
+    }
+
+    #[test]
+    fn the_end_of_the_device_and_its_modes_are_told_as_a_disk_would() {
+        let writable = session(&FuseOptions::default());
+        let mut buf = [9; 1024];
+        assert_eq!(writable.read(8000, &mut buf), Ok(192));
+        assert_eq!(writable.read(9000, &mut buf), Ok(0));
+        assert_eq!(writable.write(8000, &mut buf), Ok(192));
+        assert_eq!(writable.write(8192, &mut buf), Err(Errno::NOSPC));
+        assert_eq!(writable.fallocate(0, 512, abi::PUNCH_HOLE), Err(Errno::OPNOTSUPP));
+        assert_eq!(writable.fallocate(0, 512, abi::ZERO_RANGE), Ok(0));
+        let options = FuseOptions { discard: true, ..FuseOptions::default() };
+        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE), Ok(0));
+        assert_eq!(session(&options).fallocate(8192, 512, abi::PUNCH_HOLE), Err(Errno::NOSPC));
+        let options = FuseOptions { read_only: true, ..options };
+        assert_eq!(session(&options).write(0, &mut buf), Err(Errno::ROFS));
+        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE), Err(Errno::ROFS));
+    }
+}

@@ -1,0 +1,12 @@
+//! A block device over NBD on a unix socket, for virtual machines, `nbdcopy`, `nbd-client` and their like.
+//!
+//! Source: the protocol's `doc/proto.md` (github.com/NetworkBlockDevice/nbd): fixed newstyle negotiation,
+//! simple replies. A flush on any connection covers what was written on all of them, so clients may open
+//! several.
+
+mod handshake;
+mod protocol;
+mod server;
+mod transmission;
+
+pub use server::{NbdOptions, NbdServer, serve};

@@ -1,0 +1,257 @@
+//! The socket, its connections, and the handle that ends them.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use cryptbench_blockdev::BlockDevice;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use super::protocol::export;
+use super::{handshake, transmission};
+use crate::bytes::Bytes;
+use crate::stats::Counters;
+use crate::stop::Stop;
+use crate::{ExportError, Stats};
+
+/// Options of [`serve`].
+#[derive(Clone, Debug)]
+pub struct NbdOptions {
+    /// Name of the export; clients that ask for none get it too.
+    pub name: String,
+    /// Refuse every write.
+    pub read_only: bool,
+    /// Offer TRIM.
+    pub discard: bool,
+    /// Requests of one connection that are carried out at once.
+    pub threads: usize,
+    /// Connections at once; more are sent away.
+    pub connections: usize,
+}
+
+impl Default for NbdOptions {
+    fn default() -> Self {
+        Self { name: String::new(), read_only: false, discard: false, threads: 16, connections: 16 }
+    }
+}
+
+/// What is served.
+pub(super) struct Export {
+    pub(super) bytes: Bytes,
+    pub(super) counters: Counters,
+    pub(super) name: String,
+    pub(super) read_only: bool,
+    pub(super) discard: bool,
+}
+
+impl Export {
+    /// Transmission flags.
+    pub(super) fn flags(&self) -> u16 {
+        let mut flags = export::HAS_FLAGS
+            | export::SEND_FLUSH
+            | export::SEND_FUA
+            | export::SEND_WRITE_ZEROES
+            | export::CAN_MULTI_CONN;
+        for (given, flag) in
+            [(self.read_only, export::READ_ONLY), (self.discard, export::SEND_TRIM)]
+        {
+            if given {
+                flags |= flag;
+            }
+        }
+        flags
+    }
+}
+
+/// A socket that is being served. Dropping it closes every connection and removes the socket.
+pub struct NbdServer {
+    shared: Arc<Shared>,
+    listener: Option<JoinHandle<()>>,
+    path: PathBuf,
+}
+
+struct Shared {
+    export: Export,
+    stop: Stop,
+    options: NbdOptions,
+    open: Mutex<HashMap<u64, UnixStream>>,
+}
+
+/// Serves `device` on a new unix socket at `path`, which only this user may open.
+///
+/// A socket that a killed server left at `path` is replaced.
+///
+/// # Errors
+/// [`ExportError::System`], also if something else lies at `path`, or a live server.
+pub fn serve(
+    device: Arc<dyn BlockDevice>,
+    path: &Path,
+    options: &NbdOptions,
+) -> Result<NbdServer, ExportError> {
+    let failed = |e: io::Error| ExportError::system(format!("{}", path.display()), e);
+    let path = std::path::absolute(path).map_err(failed)?;
+    let listener = listen(&path).map_err(failed)?;
+    let export = Export {
+        read_only: options.read_only || device.is_read_only(),
+        bytes: Bytes::new(device),
+        counters: Counters::default(),
+        name: options.name.clone(),
+        discard: options.discard,
+    };
+    let stop = Stop::new().map_err(failed)?;
+    let open = Mutex::default();
+    let shared = Arc::new(Shared { export, stop, options: options.clone(), open });
+    let mut server = NbdServer { shared: Arc::clone(&shared), listener: None, path };
+    let thread = std::thread::Builder::new().name("nbd".to_owned());
+    let thread = thread.spawn(move || shared.accept(&listener)).map_err(failed)?;
+    server.listener = Some(thread);
+    Ok(server)
+}
+
+impl NbdServer {
+    /// Path of the socket.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was done so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.shared.export.counters.snapshot()
+    }
+
+    /// Closes every connection once its requests in hand are done, and removes the socket.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let Some(listener) = self.listener.take() else { return };
+        self.shared.stop.raise();
+        let _ = std::fs::remove_file(&self.path);
+        for stream in self.shared.open().values() {
+            let _ = stream.shutdown(std::net::Shutdown::Read);
+        }
+        let _ = listener.join();
+    }
+}
+
+impl Drop for NbdServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, UnixStream>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes connections until the server stops, then waits for their ends.
+    fn accept(&self, listener: &UnixListener) {
+        std::thread::scope(|scope| {
+            for number in 0.. {
+                let Some(stream) = self.next(listener) else { break };
+                let Ok(second) = stream.try_clone() else { continue };
+                {
+                    let mut open = self.open();
+                    if self.stop.is_raised() || open.len() >= self.options.connections {
+                        continue; // Dropping the stream sends the client away.
+                    }
+                    open.insert(number, second);
+                }
+                let thread = std::thread::Builder::new().name(format!("nbd-{number}"));
+                let started = thread.spawn_scoped(scope, move || {
+                    let _closed = Closes { shared: self, number };
+                    self.talk(&stream);
+                });
+                if started.is_err() {
+                    self.open().remove(&number);
+                }
+            }
+            // Whoever came in between the flag and the shutdown of the rest.
+            for stream in self.open().values() {
+                let _ = stream.shutdown(std::net::Shutdown::Read);
+            }
+        });
+    }
+
+    fn next(&self, listener: &UnixListener) -> Option<UnixStream> {
+        loop {
+            let mut ready =
+                [PollFd::new(listener, PollFlags::IN), PollFd::new(&self.stop, PollFlags::IN)];
+            match poll(&mut ready, None) {
+                Ok(_) if self.stop.is_raised() => return None,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return None,
+            }
+            match listener.accept() {
+                Ok((stream, _)) => return Some(stream),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                // Out of file descriptors: a connection that ends will free one.
+                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    fn talk(&self, stream: &UnixStream) {
+        /// How long a client may think during the negotiation, or leave replies lying.
+        const PATIENCE: Duration = Duration::from_secs(20);
+        let _ = stream.set_nonblocking(false);
+        let _ = stream.set_read_timeout(Some(PATIENCE));
+        // A client that does not take its replies must not keep the server from ending.
+        let _ = stream.set_write_timeout(Some(PATIENCE));
+        let agreed = handshake::negotiate(&mut &*stream, &self.export).unwrap_or(false);
+        if agreed && stream.set_read_timeout(None).is_ok() {
+            transmission::serve(stream, &self.export, self.options.threads.max(1));
+        }
+    }
+}
+
+/// Forgets a connection when its thread ends, however it ends.
+struct Closes<'a> {
+    shared: &'a Shared,
+    number: u64,
+}
+
+impl Drop for Closes<'_> {
+    fn drop(&mut self) {
+        if let Some(stream) = self.shared.open().remove(&self.number) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+/// A socket for this user alone from the moment it exists.
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // bind(2) gives the file the mode of the socket (net/unix/af_unix.c), so there is no moment in between.
+    rustix::fs::fchmod(socket.as_fd(), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
+    let address = SocketAddrUnix::new(path)?;
+    match rustix::net::bind(&socket, &address) {
+        Err(Errno::ADDRINUSE) if is_abandoned(path) => {
+            std::fs::remove_file(path)?;
+            rustix::net::bind(&socket, &address)?;
+        }
+        other => other?,
+    }
+    rustix::net::listen(&socket, 16)?;
+    Ok(socket.into())
+}
+
+/// Whether `path` is a socket that nobody listens on.
+fn is_abandoned(path: &Path) -> bool {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
+    let refused = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;
+    is_socket && UnixStream::connect(path).err().is_some_and(refused)
+}

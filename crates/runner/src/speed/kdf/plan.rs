@@ -1,0 +1,416 @@
+//! What a user asks for, resolved into functions and costs; and the rounds over them.
+
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use cryptbench_kdf::pim::{VolumeKind, derivation};
+use cryptbench_kdf::{Argon2Params, Derivation, Effort, Function, Tier};
+use cryptbench_stats::{block_order, median};
+
+use super::visit::{TOGETHER, guesses, header_key};
+use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
+use crate::RunError;
+use crate::environment::machine;
+use crate::target::human;
+
+/// Fewest rounds: below five, quartiles say nothing.
+const MIN_ROUNDS: u32 = 5;
+/// Most rounds.
+const MAX_ROUNDS: u32 = 99;
+/// Shares of a function's time in a round: a header key at the higher cost, guesses on one thread and on
+/// all, and half a share for the lower cost and for what differs from the estimate.
+const SHARES: f64 = 3.5;
+/// So many shares may a header key of Argon2id take, whose costs come in large steps.
+const ARGON2_SHARES: f64 = 4.0;
+/// Shortest share that still measures anything.
+const MIN_SHARE: Duration = Duration::from_millis(10);
+
+/// What to measure; an empty list stands for the default.
+#[derive(Clone, Debug)]
+pub struct KdfRequest {
+    /// Names of functions; empty means all of the kind of volume.
+    pub functions: Vec<String>,
+    /// Whose costs.
+    pub volume: VolumeKind,
+    /// PIMs whose costs should be measured where there is time for it.
+    pub pims: Vec<u32>,
+    /// Threads of the guesses on all; 0 stands for one per processor.
+    pub threads: usize,
+    /// Rounds over all functions, 5 to 99.
+    pub rounds: u32,
+    /// Time for everything together, nearly.
+    pub time: Duration,
+    /// Seed of the order of visits; `None` draws one.
+    pub seed: Option<u64>,
+}
+
+/// A request that can be carried out.
+#[derive(Debug)]
+pub struct KdfPlan {
+    functions: Vec<Function>,
+    complete: bool,
+    volume: VolumeKind,
+    pims: Vec<u32>,
+    tier: Tier,
+    threads: usize,
+    rounds: u32,
+    share: Duration,
+    seed: u64,
+}
+
+/// Checks and completes a request; nothing is measured yet.
+///
+/// # Errors
+/// An unknown function, or one that such a volume never had, a PIM that it does not take
+/// ([`RunError::Kdf`]); an unknown CPU tier ([`RunError::Cpu`]); too few or too many rounds
+/// ([`RunError::Request`]).
+pub fn plan(request: &KdfRequest) -> Result<KdfPlan, RunError> {
+    let tier = cryptbench_kdf::tier()?;
+    let all: Vec<Function> =
+        Function::all().filter(|&f| derivation(request.volume, f, None).is_ok()).collect();
+    let mut functions: Vec<Function> = Vec::new();
+    for name in &request.functions {
+        let function = Function::find(name)?;
+        if functions.iter().all(|known| known.name() != function.name()) {
+            functions.push(function);
+        }
+    }
+    let complete = functions.is_empty() || functions.len() == all.len();
+    if functions.is_empty() {
+        functions = all;
+    }
+    for &function in &functions {
+        derivation(request.volume, function, None)?;
+        for &pim in &request.pims {
+            derivation(request.volume, function, Some(pim))?;
+        }
+    }
+    if !(MIN_ROUNDS..=MAX_ROUNDS).contains(&request.rounds) {
+        return Err(RunError::Request(format!(
+            "{} rounds: ask for {MIN_ROUNDS} to {MAX_ROUNDS}",
+            request.rounds
+        )));
+    }
+    let threads = match request.threads {
+        0 => available_parallelism().map_or(1, Into::into),
+        n => n,
+    };
+    let visits = f64::from(request.rounds) * functions.len() as f64;
+    let share = request.time.div_f64(visits * SHARES).max(MIN_SHARE);
+    let seed = request
+        .seed
+        .unwrap_or_else(|| getrandom::u64().expect("the kernel's random generator answers"));
+    Ok(KdfPlan {
+        functions,
+        complete,
+        volume: request.volume,
+        pims: request.pims.clone(),
+        tier,
+        threads,
+        rounds: request.rounds,
+        share,
+        seed,
+    })
+}
+
+/// A function with the costs at which it is measured.
+struct Contender {
+    function: Function,
+    default: Derivation,
+    short: Derivation,
+    long: Derivation,
+    guess: Derivation,
+}
+
+/// What a visit saw: seconds, and work in a second.
+struct Visit {
+    short: f64,
+    long: f64,
+    guesses: Guesses,
+}
+
+impl KdfPlan {
+    /// Visits in all; [`run`](Self::run) announces each.
+    #[must_use]
+    pub fn visits(&self) -> u32 {
+        self.functions.len() as u32 * self.rounds
+    }
+
+    /// The time that the visits take, nearly.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        self.share.mul_f64(SHARES * f64::from(self.visits()))
+    }
+
+    /// Measures. `visited` is called after each visit, outside measured time.
+    ///
+    /// # Errors
+    /// [`RunError::Kdf`] if the memory that Argon2 needs is not to be had; [`RunError::Request`] if the
+    /// system does not start so many threads.
+    pub fn run(&self, mut visited: impl FnMut()) -> Result<KdfSpeeds, RunError> {
+        let start = Instant::now();
+        let here = machine(0.0);
+        let contenders = self
+            .functions
+            .iter()
+            .map(|&function| self.contender(function, here.memory_bytes))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut seen: Vec<Vec<Visit>> = contenders.iter().map(|_| Vec::new()).collect();
+        for round in 0..self.rounds {
+            for index in block_order(self.seed, 0, round, contenders.len()) {
+                seen[index].push(self.visit(&contenders[index])?);
+                visited();
+            }
+        }
+        Ok(KdfSpeeds {
+            cpu_model: here.cpu_model,
+            cpus: here.cpus,
+            cpu_features: here.cpu_features,
+            tier: self.tier,
+            volume: self.volume,
+            threads: self.threads,
+            rounds: self.rounds,
+            elapsed: start.elapsed(),
+            complete: self.complete,
+            rows: contenders.iter().zip(&seen).map(|(c, v)| self.row(c, v)).collect(),
+        })
+    }
+
+    /// Tries the function once, briefly, and chooses the costs by that.
+    fn contender(&self, function: Function, memory_bytes: u64) -> Result<Contender, RunError> {
+        let default = derivation(self.volume, function, None)?;
+        // An unknown size of memory forbids nothing.
+        let room = if memory_bytes == 0 { u64::MAX } else { memory_bytes / 2 / 1024 };
+        let share = self.share.as_secs_f64();
+        match function {
+            Function::Pbkdf2(prf) => {
+                let at = |work: f64| Derivation::Pbkdf2 {
+                    prf,
+                    iterations: work.clamp(16.0, f64::from(u32::MAX)) as u32,
+                };
+                let per_second =
+                    pilot(|work| header_key(&at(work), self.tier).map_err(Into::into))?;
+                let (short, long) =
+                    costs(&self.asked(function), &self.small(function), share * per_second);
+                let guessed = pilot(|work| {
+                    let rate = guesses(&at(work / TOGETHER as f64), 1, self.tier)?;
+                    Ok(work / rate)
+                })?;
+                Ok(Contender {
+                    function,
+                    default,
+                    short: at(short),
+                    long: at(long),
+                    guess: at(share * guessed / TOGETHER as f64),
+                })
+            }
+            Function::Argon2id => {
+                let Derivation::Argon2 { kind, params } =
+                    derivation(self.volume, function, Some(1))?
+                else {
+                    return Err(RunError::Request("Argon2id costs no memory".to_owned()));
+                };
+                let least = Derivation::Argon2 { kind, params };
+                let need = |d: &Derivation| u64::from(d.memory_kib());
+                if need(&least) > room {
+                    return Err(RunError::Request(format!(
+                        "Argon2id needs {} at least, which is more than half of the memory ({}): leave \
+                         it out with --prf",
+                        human(need(&least) * 1024),
+                        human(memory_bytes)
+                    )));
+                }
+                let per_second = least.work() as f64 / header_key(&least, self.tier)?;
+                let most = share * ARGON2_SHARES * per_second;
+                let candidates = [self.asked(function), self.small(function)].concat();
+                let fits = candidates.iter().filter(|d| d.work() as f64 <= most && need(d) <= room);
+                let long = fits.max_by_key(|d| d.work()).copied().unwrap_or(least);
+                // A single pass over the same memory where nothing is cheaper.
+                let single =
+                    Derivation::Argon2 { kind, params: Argon2Params { passes: 1, ..params } };
+                let short = if long.work() > least.work() { least } else { single };
+                let each = (room / self.threads.max(1) as u64).min(need(&least)).max(8) as u32;
+                let guess = Derivation::Argon2 {
+                    kind,
+                    params: Argon2Params { memory_kib: each, ..params },
+                };
+                Ok(Contender { function, default, short, long, guess })
+            }
+        }
+    }
+
+    /// The costs whose times are asked for: of the default and of the PIMs.
+    fn asked(&self, function: Function) -> Vec<Derivation> {
+        let pims = self.pims.iter().copied().map(Some).chain([None]);
+        pims.filter_map(|pim| derivation(self.volume, function, pim).ok()).collect()
+    }
+
+    /// Small costs that are real ones, too.
+    fn small(&self, function: Function) -> Vec<Derivation> {
+        let pims = [1, 2, 4, 8, 12, 20, 50, 100, 200].into_iter();
+        pims.filter_map(|pim| derivation(self.volume, function, Some(pim)).ok()).collect()
+    }
+
+    fn visit(&self, contender: &Contender) -> Result<Visit, RunError> {
+        if let Derivation::Pbkdf2 { prf, iterations } = contender.short {
+            // Untimed: code and tables, and the clock that these instructions allow.
+            header_key(&Derivation::Pbkdf2 { prf, iterations: iterations.div_ceil(4) }, self.tier)?;
+        }
+        let short = header_key(&contender.short, self.tier)?;
+        let long = header_key(&contender.long, self.tier)?;
+        let one = guesses(&contender.guess, 1, self.tier)?;
+        let all = match self.threads {
+            1 => one,
+            threads => guesses(&contender.guess, threads, self.tier)?,
+        };
+        Ok(Visit { short, long, guesses: Guesses { one, all } })
+    }
+
+    fn row(&self, contender: &Contender, visits: &[Visit]) -> KdfSpeed {
+        let each = |pick: fn(&Visit) -> f64| visits.iter().map(pick).collect::<Vec<_>>();
+        let works = contender.long.work() as f64 / contender.short.work() as f64;
+        let excess: Vec<f64> =
+            visits.iter().map(|v| (v.long / v.short / works - 1.0) * 100.0).collect();
+        let effort = Effort::new(self.tier, 1);
+        let (kernel, guess_kernel) = match contender.function {
+            Function::Pbkdf2(prf) => {
+                let blocks = GUESS_KEY_BYTES.div_ceil(prf.output_bytes) * TOGETHER;
+                (
+                    prf.kernel(HEADER_KEY_BYTES, effort),
+                    prf.kernel(blocks * prf.output_bytes, effort),
+                )
+            }
+            // It chooses its instructions itself.
+            Function::Argon2id => ("argon2-crate".to_owned(), "argon2-crate".to_owned()),
+        };
+        KdfSpeed {
+            function: contender.function,
+            default: contender.default,
+            old_volumes_only: !self.volume.makes_new(contender.function),
+            kernel,
+            guess_kernel,
+            short: Point::of(contender.short, &each(|v| v.short)),
+            long: Point::of(contender.long, &each(|v| v.long)),
+            linearity_percent: median(&excess).unwrap_or(0.0),
+            guesses: Guesses {
+                one: median(&each(|v| v.guesses.one)).unwrap_or(0.0),
+                all: median(&each(|v| v.guesses.all)).unwrap_or(0.0),
+            },
+        }
+    }
+}
+
+/// Work in a second, from a few milliseconds: `seconds` tells how long so much work takes.
+fn pilot(seconds: impl Fn(f64) -> Result<f64, RunError>) -> Result<f64, RunError> {
+    const LONG_ENOUGH: f64 = 0.004;
+    let mut work = 1024.0;
+    loop {
+        let taken = seconds(work)?;
+        if taken >= LONG_ENOUGH {
+            return Ok(work / taken);
+        }
+        work *= (1.5 * LONG_ENOUGH / taken.max(1e-9)).clamp(2.0, 64.0);
+    }
+}
+
+/// The lower and the higher cost, in work, near `target`: of those that are asked for if some are near
+/// enough, else of others that are.
+fn costs(asked: &[Derivation], others: &[Derivation], target: f64) -> (f64, f64) {
+    let largest = |least: f64, most: f64| {
+        let among = |costs: &[Derivation]| {
+            let works = costs.iter().map(|d| d.work() as f64);
+            works.filter(|work| (least..=most).contains(work)).reduce(f64::max)
+        };
+        among(asked).or_else(|| among(others))
+    };
+    let target = target.max(64.0);
+    let long = largest(target / 4.0, target * 1.25).unwrap_or(target).floor();
+    let short = largest(long / 32.0, long / 3.0).unwrap_or(long / 4.0).floor();
+    (short, long)
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_kdf::KdfError;
+
+    use super::*;
+
+    const VERACRYPT: VolumeKind = VolumeKind::VeraCrypt { system: false };
+
+    fn request() -> KdfRequest {
+        KdfRequest {
+            functions: vec!["SHA512".to_owned(), "blake2s".to_owned(), "sha-512".to_owned()],
+            volume: VERACRYPT,
+            pims: vec![3],
+            threads: 2,
+            rounds: 5,
+            time: Duration::from_millis(1),
+            seed: Some(1),
+        }
+    }
+
+    #[test]
+    fn every_function_is_visited_in_every_round() {
+        let plan = plan(&request()).unwrap();
+        let mut visits = 0;
+        let speeds = plan.run(|| visits += 1).unwrap();
+        assert_eq!((visits, plan.visits()), (2 * 5, 2 * 5));
+        let names: Vec<_> = speeds.rows.iter().map(|r| r.function.name()).collect();
+        assert_eq!(names, ["sha-512", "blake2s-256"]);
+        assert!(!speeds.complete);
+        for row in &speeds.rows {
+            assert!(row.short.derivation.work() * 2 < row.long.derivation.work());
+            assert!(row.long.seconds > 0.0 && row.guesses.one > 0.0 && row.guesses.all > 0.0);
+            assert!(!row.kernel.is_empty() && row.default.work() == 500_000);
+        }
+    }
+
+    #[test]
+    fn all_functions_of_the_volume_are_the_default() {
+        let names = |volume, functions: &[&str]| {
+            let functions = functions.iter().map(ToString::to_string).collect();
+            let plan = plan(&KdfRequest { functions, volume, pims: vec![], ..request() }).unwrap();
+            (plan.complete, plan.functions.iter().map(|f| f.name()).collect::<Vec<_>>())
+        };
+        let truecrypt = VolumeKind::TrueCrypt { system: false };
+        assert_eq!(
+            names(truecrypt, &[]),
+            (true, vec!["sha-512", "whirlpool", "ripemd-160", "sha-1"])
+        );
+        assert_eq!(names(truecrypt, &["sha1"]), (false, vec!["sha-1"]));
+        assert_eq!(names(VERACRYPT, &[]).1.len(), 7);
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_refused() {
+        let refused = |change: fn(&mut KdfRequest)| {
+            let mut request = request();
+            change(&mut request);
+            plan(&request).unwrap_err()
+        };
+        let unknown = refused(|r| r.functions.push("md5".to_owned()));
+        assert!(matches!(unknown, RunError::Kdf(KdfError::Unknown { .. })), "{unknown}");
+        let never = refused(|r| r.functions.push("sha-1".to_owned()));
+        assert!(matches!(never, RunError::Kdf(KdfError::NotThere { .. })), "{never}");
+        let pim = refused(|r| r.pims.push(2_147_469));
+        assert!(matches!(pim, RunError::Kdf(KdfError::Pim { .. })), "{pim}");
+        for rounds in [4, 100] {
+            let error = plan(&KdfRequest { rounds, ..request() }).unwrap_err();
+            assert!(matches!(error, RunError::Request(_)), "{error}");
+        }
+    }
+
+    #[test]
+    fn costs_that_are_asked_for_are_taken_where_they_are_near() {
+        let at = |pims: &[u32]| -> Vec<Derivation> {
+            let sha512 = Function::find("sha-512").unwrap();
+            pims.iter().map(|&pim| derivation(VERACRYPT, sha512, Some(pim)).unwrap()).collect()
+        };
+        assert_eq!(costs(&at(&[1, 10, 485]), &[], 600_000.0), (25_000.0, 500_000.0));
+        assert_eq!(costs(&at(&[1, 485]), &at(&[20, 400]), 420_000.0), (16_000.0, 500_000.0));
+        assert_eq!(costs(&at(&[1, 485]), &at(&[20, 400]), 100_000.0), (8750.0, 35_000.0));
+        assert_eq!(costs(&at(&[10, 485]), &at(&[1]), 110_000.0), (25_000.0, 110_000.0));
+        assert_eq!(costs(&at(&[1, 485]), &[], 20_000.0), (4000.0, 16_000.0));
+        assert_eq!(costs(&[], &[], 0.0), (16.0, 64.0));
+    }
+}

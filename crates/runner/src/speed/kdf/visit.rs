@@ -1,0 +1,144 @@
+//! One visit to a function: a header key, or guesses on threads that start together.
+
+use std::sync::{Barrier, mpsc};
+use std::thread;
+use std::time::Instant;
+
+use cryptbench_kdf::{Derivation, Effort, KdfError, Target, Tier};
+
+use super::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, SALT_BYTES};
+use crate::RunError;
+
+/// What is derived from. Its length does not matter below the hashes' block of 64 or 128 bytes.
+const PASSPHRASE: &[u8] = b"correct horse battery staple";
+
+/// Guesses that are made together. So many fill the widest vectors of every hash several times, so that
+/// none is left half empty.
+pub(super) const TOGETHER: usize = 32;
+
+/// Seconds of a header key on one thread.
+///
+/// # Errors
+/// What the function refuses, such as memory that is not to be had.
+pub(super) fn header_key(derivation: &Derivation, tier: Tier) -> Result<f64, KdfError> {
+    let mut key = [0; HEADER_KEY_BYTES];
+    let start = Instant::now();
+    derivation.derive(PASSPHRASE, &[7; SALT_BYTES], &mut key, Effort::new(tier, 1))?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// Guesses of one thread, and how long they took.
+struct Span {
+    start: Instant,
+    end: Instant,
+}
+
+/// Units of work in a second that all threads together spend on guesses of this cost.
+///
+/// The guesses of a vector are keys of one passphrase under several salts here. Those of an attacker are of
+/// several passphrases under one salt: the iterations, which are all but the first of the work, are the
+/// same.
+///
+/// # Errors
+/// As [`header_key`]; [`RunError::Request`] if the system does not start so many threads.
+pub(super) fn guesses(
+    derivation: &Derivation,
+    threads: usize,
+    tier: Tier,
+) -> Result<f64, RunError> {
+    let spans = together(threads, || guess(derivation, tier))?;
+    let spans = spans.into_iter().collect::<Result<Vec<Span>, KdfError>>()?;
+    let (Some(start), Some(end)) =
+        (spans.iter().map(|s| s.start).min(), spans.iter().map(|s| s.end).max())
+    else {
+        return Ok(0.0);
+    };
+    let each = match derivation {
+        Derivation::Pbkdf2 { .. } => TOGETHER,
+        Derivation::Argon2 { .. } => 1,
+    };
+    let work = derivation.work() as f64 * (each * threads) as f64;
+    Ok(work / (end - start).as_secs_f64().max(1e-9))
+}
+
+fn guess(derivation: &Derivation, tier: Tier) -> Result<Span, KdfError> {
+    let effort = Effort::new(tier, 1);
+    let mut keys = [[0; GUESS_KEY_BYTES]; TOGETHER];
+    let salts: [[u8; SALT_BYTES]; TOGETHER] =
+        std::array::from_fn(|index| [index as u8; SALT_BYTES]);
+    let start = Instant::now();
+    match *derivation {
+        Derivation::Pbkdf2 { prf, iterations } => {
+            let mut targets: Vec<Target<'_>> =
+                salts.iter().zip(&mut keys).map(|(salt, out)| Target { salt, out }).collect();
+            prf.pbkdf2_each(PASSPHRASE, iterations, &mut targets, effort)?;
+        }
+        Derivation::Argon2 { .. } => {
+            derivation.derive(PASSPHRASE, &salts[0], &mut keys[0], effort)?;
+        }
+    }
+    Ok(Span { start, end: Instant::now() })
+}
+
+/// Runs `work` on so many threads, none of which begins before all are there.
+fn together<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Result<Vec<T>, RunError> {
+    let (barrier, work) = (&Barrier::new(threads), &work);
+    thread::scope(|scope| {
+        let mut started = Vec::with_capacity(threads);
+        for _ in 0..threads {
+            let (go, may_go) = mpsc::channel::<()>();
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || {
+                // Fails when another thread could not be started: the barrier would never open.
+                may_go.recv().ok()?;
+                barrier.wait();
+                Some(work())
+            });
+            let handle = spawned.map_err(|e| {
+                RunError::Request(format!("cannot start {threads} threads ({e}): ask for fewer"))
+            })?;
+            started.push((go, handle));
+        }
+        for (go, _) in &started {
+            // Only a thread that is gone does not receive, and joining it tells why.
+            let _ = go.send(());
+        }
+        let done = started.into_iter().filter_map(|(_, handle)| match handle.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        Ok(done.collect())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use cryptbench_kdf::{Argon2Kind, Argon2Params, find};
+
+    use super::*;
+
+    #[test]
+    fn all_threads_work() {
+        let count = AtomicUsize::new(0);
+        let numbers = together(3, || count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        assert_eq!((numbers.len(), count.into_inner()), (3, 3));
+    }
+
+    #[test]
+    fn both_kinds_of_function_can_be_timed() {
+        let params = Argon2Params { memory_kib: 8, passes: 1, lanes: 1 };
+        for derivation in [
+            Derivation::Pbkdf2 { prf: find("ripemd-160").unwrap(), iterations: 2 },
+            Derivation::Argon2 { kind: Argon2Kind::Id, params },
+        ] {
+            assert!(header_key(&derivation, Tier::Soft).unwrap() > 0.0);
+            assert!(guesses(&derivation, 2, Tier::Soft).unwrap() > 0.0);
+        }
+        let none = Derivation::Pbkdf2 { prf: find("sha-1").unwrap(), iterations: 0 };
+        assert!(matches!(
+            guesses(&none, 2, Tier::Soft),
+            Err(RunError::Kdf(KdfError::NoIterations))
+        ));
+    }
+}

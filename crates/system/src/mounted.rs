@@ -1,0 +1,223 @@
+//! A block device in use by this machine: served through FUSE, on a loop device, with its file system
+//! mounted. Each step is in the ledger before it is done, and all are undone in reverse.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cryptbench_blockdev::BlockDevice;
+use cryptbench_export::fuse::{FuseOptions, Server, mount};
+
+use crate::SystemError;
+use crate::provision::mountinfo::mount_at;
+use crate::provision::{Act, Identity, Ledger, filesystem, loopdev, runtime_directory};
+
+/// A device that is served, and what was set up on top of it. Dropping it takes everything down.
+pub struct Mounted {
+    ledger: Ledger,
+    server: Option<Server>,
+    steps: Vec<Step>,
+}
+
+/// What was done, with its number in the ledger.
+enum Step {
+    Directory(u32, PathBuf),
+    Fuse(u32, PathBuf),
+    Loop(u32, PathBuf),
+    /// With the device number of what was mounted.
+    FileSystem(u32, PathBuf, Option<u64>),
+}
+
+impl Mounted {
+    /// Serves `device` as a file in a mount at `place`, or in a private directory where none is given.
+    ///
+    /// # Errors
+    /// Any [`SystemError`]; nothing is left.
+    pub fn serve(
+        device: Arc<dyn BlockDevice>,
+        place: Option<&Path>,
+        options: &FuseOptions,
+        ledger: Ledger,
+    ) -> Result<Self, SystemError> {
+        let mut mounted = Self { ledger, server: None, steps: Vec::new() };
+        let path = match place {
+            Some(path) => std::path::absolute(path).map_err(SystemError::io("find", path))?,
+            None => mounted.make_directory()?,
+        };
+        let act = mounted.ledger.intend(&Act::FuseMount { path: path.clone() })?;
+        match mount(device, &path, options) {
+            Ok(server) => mounted.server = Some(server),
+            Err(e) => {
+                mounted.ledger.undone(act)?;
+                return Err(e.into());
+            }
+        }
+        mounted.steps.push(Step::Fuse(act, path.clone()));
+        mounted.note_mount(act, &path)?;
+        Ok(mounted)
+    }
+
+    /// The file that is the device.
+    ///
+    /// # Panics
+    /// After [`Self::take_down`].
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        self.server().file()
+    }
+
+    /// The server, for what it counts.
+    ///
+    /// # Panics
+    /// After [`Self::take_down`].
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        self.server.as_ref().expect("served until taken down")
+    }
+
+    /// Puts a loop device on the file, and gives its path. Takes root.
+    ///
+    /// # Errors
+    /// [`SystemError::Program`], with what losetup(8) said.
+    pub fn attach_loop(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
+        let file = self.file();
+        let act = self.ledger.intend(&Act::LoopDevice { file: file.clone() })?;
+        let device = match loopdev::attach(&file, read_only) {
+            Ok(device) => device,
+            Err(e) => {
+                self.ledger.undone(act)?;
+                return Err(e);
+            }
+        };
+        self.steps.push(Step::Loop(act, device.clone()));
+        if let Some(device) = loopdev::number(&device) {
+            self.ledger.made(act, Identity { device, inode: 0 })?;
+        }
+        Ok(device)
+    }
+
+    /// Mounts the file system on the loop device at `directory`.
+    ///
+    /// # Errors
+    /// [`SystemError::Program`], with what mount(8) said.
+    pub fn mount_file_system(
+        &mut self,
+        device: &Path,
+        directory: &Path,
+        read_only: bool,
+        options: Option<&str>,
+    ) -> Result<(), SystemError> {
+        let directory = fs::canonicalize(directory).map_err(SystemError::io("find", directory))?;
+        let act =
+            self.ledger.intend(&Act::FileSystem { path: directory.clone(), file: self.file() })?;
+        if let Err(e) = filesystem::mount(device, &directory, read_only, options) {
+            self.ledger.undone(act)?;
+            return Err(e);
+        }
+        let mounted = mount_at(&directory).map(|entry| entry.device);
+        self.steps.push(Step::FileSystem(act, directory.clone(), mounted));
+        self.note_mount(act, &directory)
+    }
+
+    /// Takes everything down in reverse order; what is in use stops it, and it can be tried again.
+    ///
+    /// # Errors
+    /// [`SystemError::Busy`], or what the system refused.
+    pub fn take_down(&mut self) -> Result<(), SystemError> {
+        while let Some(step) = self.steps.last() {
+            let act = match step {
+                // Whoever unmounted it in the meantime has done our work.
+                Step::FileSystem(act, path, ours) => {
+                    match mount_at(path).map(|entry| entry.device) {
+                        None => {}
+                        Some(device) if *ours == Some(device) => filesystem::unmount(path)?,
+                        // Somebody mounted something else on top.
+                        Some(_) => return Err(SystemError::Busy { path: path.clone() }),
+                    }
+                    *act
+                }
+                Step::Loop(act, device) => {
+                    if loopdev::of_file(&self.file(), loopdev::number(device)).is_some() {
+                        loopdev::detach(device)?;
+                    }
+                    *act
+                }
+                Step::Fuse(act, path) => {
+                    if let Some(server) = &self.server
+                        && let Err(e) = unmount_when_let_go(server)
+                        && mount_at(path).is_some()
+                    {
+                        return Err(e);
+                    }
+                    self.server = None;
+                    *act
+                }
+                Step::Directory(act, path) => {
+                    fs::remove_dir(path).map_err(SystemError::io("remove", path))?;
+                    *act
+                }
+            };
+            self.steps.pop();
+            self.ledger.undone(act)?;
+        }
+        Ok(())
+    }
+
+    fn make_directory(&mut self) -> Result<PathBuf, SystemError> {
+        let Some(parent) = runtime_directory() else {
+            return Err(SystemError::Target {
+                path: PathBuf::from("/run"),
+                problem: "no private directory can be made for a mount; name one".to_owned(),
+            });
+        };
+        let mut number = [0; 6];
+        getrandom::fill(&mut number).map_err(|e| {
+            SystemError::io("name a directory in", &parent)(std::io::Error::other(e.to_string()))
+        })?;
+        let name: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = parent.join(name);
+        let act = self.ledger.intend(&Act::Directory { path: path.clone() })?;
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .map_err(SystemError::io("create", &path))?;
+        self.steps.push(Step::Directory(act, path.clone()));
+        let identity = Identity::at(&path).map_err(SystemError::io("inspect", &path))?;
+        self.ledger.made(act, identity)?;
+        Ok(path)
+    }
+
+    fn note_mount(&mut self, act: u32, path: &Path) -> Result<(), SystemError> {
+        match mount_at(path) {
+            Some(entry) => self.ledger.made(act, Identity { device: entry.device, inode: 0 }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A loop device lets go of its file a moment after it was detached, when its last reader (often udev)
+/// has closed it.
+fn unmount_when_let_go(server: &Server) -> Result<(), SystemError> {
+    use cryptbench_export::ExportError;
+    const ATTEMPTS: u32 = 200;
+    for _ in 1..ATTEMPTS {
+        match server.unmount() {
+            Err(ExportError::Busy { .. }) => {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            other => return other.map_err(Into::into),
+        }
+    }
+    server.unmount().map_err(|e| match e {
+        ExportError::Busy { path } => SystemError::Busy { path },
+        other => other.into(),
+    })
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // What is still in use stays in the ledger, for cleanup; the server's own drop detaches its mount.
+        let _ = self.take_down();
+    }
+}

@@ -1,0 +1,45 @@
+//! Loop devices: a file as a block device, which takes root.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::SystemError;
+use crate::command::run;
+
+/// Attaches `file` to a free loop device and gives the device's path.
+///
+/// Direct I/O, so that nothing is cached twice; the kernel falls back where the file has none.
+pub(crate) fn attach(file: &Path, read_only: bool) -> Result<PathBuf, SystemError> {
+    let mut arguments = vec!["--find".as_ref(), "--show".as_ref(), "--direct-io=on".as_ref()];
+    if read_only {
+        arguments.push("--read-only".as_ref());
+    }
+    arguments.push(file.as_os_str());
+    run("losetup", arguments).map(PathBuf::from)
+}
+
+/// Detaches a loop device; the kernel does so once its last user has gone.
+pub(crate) fn detach(device: &Path) -> Result<(), SystemError> {
+    run("losetup", ["--detach".as_ref(), device.as_os_str()]).map(drop)
+}
+
+/// Device number of a block device.
+pub(crate) fn number(device: &Path) -> Option<u64> {
+    fs::metadata(device).ok().map(|m| m.rdev())
+}
+
+/// The loop device of the kernel that `file` is attached to, by the name that it was attached under; if
+/// `number` is given, only the device of that number.
+#[must_use]
+pub fn of_file(file: &Path, device: Option<u64>) -> Option<PathBuf> {
+    let entries = fs::read_dir("/sys/block").ok()?;
+    entries.flatten().find_map(|entry| {
+        let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
+        // A file whose mount is gone is shown as deleted.
+        let backing = backing.trim_end_matches('\n').trim_end_matches(" (deleted)");
+        let node = Path::new("/dev").join(entry.file_name());
+        let fits = device.is_none_or(|wanted| number(&node) == Some(wanted));
+        (Path::new(backing) == file && fits).then_some(node)
+    })
+}

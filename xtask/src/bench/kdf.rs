@@ -1,0 +1,76 @@
+//! `cargo xtask bench kdf`: our key derivation and that of other libraries, turn by turn.
+
+use std::process::Command;
+
+use anyhow::bail;
+
+use super::{build_release, machine};
+use crate::packages::{self, Need};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Rounds; each visits every contender once
+    #[arg(long, default_value_t = 15)]
+    rounds: usize,
+    /// Only functions whose name contains this
+    #[arg(long, default_value = "")]
+    prf: String,
+    /// Highest tier of our kernels: soft, aesni, avx2 or avx512; lower ones are shown as well
+    #[arg(long, default_value = "avx512")]
+    tier: String,
+    /// Everything measured, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Libraries that are found at run time; the Rust ones are linked.
+const LIBRARIES: &[Need] = &[
+    Need {
+        file: "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+        package: "libssl3",
+        reason: "OpenSSL's PBKDF2 as a peer",
+    },
+    Need {
+        file: "/usr/lib/x86_64-linux-gnu/libgcrypt.so.20",
+        package: "libgcrypt20",
+        reason: "libgcrypt's PBKDF2 and Argon2 as a peer",
+    },
+    Need {
+        file: "/usr/lib/x86_64-linux-gnu/libbotan-2.so.19",
+        package: "libbotan-2-19",
+        reason: "Botan's PBKDF2 and Argon2 as a peer",
+    },
+    Need {
+        file: "/usr/lib/x86_64-linux-gnu/libargon2.so.1",
+        package: "libargon2-1",
+        reason: "the reference Argon2, which cryptsetup uses, as a peer",
+    },
+];
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    packages::ensure(LIBRARIES);
+    let mut directory = build_release(&[
+        "--manifest-path",
+        "bench-peers/Cargo.toml",
+        "--no-default-features",
+        "--bin",
+        "cryptbench-kdf-peers",
+    ])?;
+    // Not a member of the workspace: without a directory for all it has one of its own.
+    if std::env::var_os("CARGO_TARGET_DIR").is_none() {
+        directory = std::path::absolute("bench-peers/target/release")?;
+    }
+    let mut command = Command::new(directory.join("cryptbench-kdf-peers"));
+    command
+        .args(["--rounds", &options.rounds.to_string()])
+        .args(["--prf", &options.prf, "--tier", &options.tier])
+        .args(["--machine", &machine()]);
+    if options.json {
+        command.arg("--json");
+    }
+    let status = command.status()?;
+    if !status.success() {
+        bail!("the comparison failed: {status}");
+    }
+    Ok(())
+}

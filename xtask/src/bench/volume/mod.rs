@@ -1,0 +1,194 @@
+//! `cargo xtask bench volume`: a file served by us, through FUSE and a loop device, beside other ways to
+//! serve it and other programs that encrypt it, turn by turn.
+
+mod row;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use cryptbench_stats::median;
+use serde_json::Value;
+
+use self::row::Row;
+use super::{build_release, machine, version};
+use crate::packages::{self, Need};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Interleaved rounds
+    #[arg(long, default_value_t = 9)]
+    rounds: usize,
+    /// Measured seconds of each trial
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Size of each file, MiB
+    #[arg(long, default_value_t = 512)]
+    size: u64,
+    /// Seconds of rest before each trial
+    #[arg(long, default_value_t = 0.2)]
+    rest: f64,
+    /// Directory on the disk to measure
+    #[arg(long, default_value = "target")]
+    target: PathBuf,
+    /// How requests reach us: device or uring
+    #[arg(long, default_value = "device")]
+    transport: String,
+    /// Only rows whose name contains one of these, separated by commas
+    #[arg(long, default_value = "", value_delimiter = ',')]
+    rows: Vec<String>,
+}
+
+/// The jobs: title, fio's name of the pattern, block size, queue depth.
+const JOBS: &[(&str, &str, u64, u32)] = &[
+    ("seq write 1M", "write", 1 << 20, 1),
+    ("seq read 1M", "read", 1 << 20, 1),
+    ("rand write 4k QD1", "randwrite", 4096, 1),
+    ("rand read 4k QD1", "randread", 4096, 1),
+    ("rand read 4k QD32", "randread", 4096, 32),
+];
+
+const PEERS: &[Need] = &[
+    Need { file: "/usr/bin/fio", package: "fio", reason: "the load" },
+    Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "QEMU's LUKS as a peer" },
+    Need {
+        file: "/usr/bin/qemu-storage-daemon",
+        package: "qemu-system-common",
+        reason: "QEMU's FUSE export as a peer",
+    },
+    Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "a peer" },
+    Need { file: "/usr/bin/nbdkit", package: "nbdkit", reason: "its LUKS filter as a peer" },
+];
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    packages::ensure(PEERS);
+    let Some(fio) = version("fio") else { bail!("fio is not installed: apt install fio") };
+    let serve = build_release(&["--package", "cryptbench-export", "--example", "serve"])?
+        .join("examples/serve");
+    // Rows take themselves down when they are dropped; a signal must not come before that. Children are
+    // process groups of their own, so that it does not end them out of turn.
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    std::fs::create_dir_all(&options.target)?;
+    let directory = tempfile::tempdir_in(&options.target)?;
+    let place = row::Place {
+        directory: std::path::absolute(directory.path())?,
+        serve,
+        transport: options.transport.clone(),
+        mib: options.size,
+    };
+    let mut rows = Vec::new();
+    for &(name, build) in row::ROWS {
+        if !options.rows.is_empty()
+            && !options.rows.iter().any(|wanted| name.contains(wanted.as_str()))
+        {
+            continue;
+        }
+        match build(&place) {
+            Ok(made) => rows.push((name, made, vec![Vec::new(); JOBS.len()])),
+            Err(e) => println!("SKIPPED: {name}: {e:#}\n"),
+        }
+        stop_if(&interrupted)?;
+    }
+    println!("{}; {fio}; {} rounds of {} s\n", machine(), options.rounds, options.seconds);
+    for round in 0..=options.rounds {
+        for (number, job) in JOBS.iter().enumerate() {
+            // Forth and back, so that drift meets all alike; round 0 is discarded.
+            if round % 2 == 1 {
+                rows.reverse();
+            }
+            for (_, row, seen) in &mut rows {
+                std::thread::sleep(Duration::from_secs_f64(options.rest));
+                let speed = run_fio(row, job, options);
+                stop_if(&interrupted)?;
+                if round > 0 {
+                    seen[number].push(speed?);
+                }
+            }
+            if round % 2 == 1 {
+                rows.reverse();
+            }
+        }
+    }
+    let table: Vec<_> = rows.iter().map(|(name, _, seen)| (*name, seen.clone())).collect();
+    show(&table);
+    Ok(())
+}
+
+fn stop_if(interrupted: &AtomicBool) -> anyhow::Result<()> {
+    if interrupted.load(Ordering::Relaxed) {
+        bail!("interrupted");
+    }
+    Ok(())
+}
+
+type Seen<'a> = (&'a str, Vec<Vec<f64>>);
+
+fn show(rows: &[Seen<'_>]) {
+    let titles: Vec<_> = JOBS.iter().map(|job| job.0).collect();
+    println!("| | {} |\n|---|{}", titles.join(" | "), "---|".repeat(JOBS.len()));
+    for (name, seen) in rows {
+        let cells = seen.iter().zip(JOBS).map(|(speeds, job)| {
+            let unit = if job.2 >= 65536 { "MB/s" } else { "IOPS" };
+            format!("{:.0} {unit}", median(speeds).unwrap_or(f64::NAN))
+        });
+        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    }
+    let find = |wanted: &str| rows.iter().find(|(name, _)| *name == wanted);
+    let Some(ours) = find(row::OURS) else { return };
+    println!("\nOurs (AES-256-XTS, 512 B) to others, median of each round's ratio:\n");
+    println!("| to | {} |\n|---|{}", titles.join(" | "), "---|".repeat(JOBS.len()));
+    for (name, seen) in rows.iter().filter(|(name, _)| *name != row::OURS) {
+        let cells = (0..JOBS.len()).map(|job| {
+            let ratios: Vec<_> =
+                ours.1[job].iter().zip(&seen[job]).map(|(ours, theirs)| ours / theirs).collect();
+            format!("{:.2}", median(&ratios).unwrap_or(f64::NAN))
+        });
+        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    }
+}
+
+/// Bytes per second in MB, or requests per second for short ones.
+fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow::Result<f64> {
+    let &(_, pattern, block, depth) = job;
+    let mut fio = Command::new("fio");
+    fio.args(["--name=job", "--time_based", "--randrepeat=0", "--norandommap", "--thread"])
+        .args(["--output-format=json", "--ramp_time=100ms", "--allow_file_create=0"])
+        .args(row.fio_arguments())
+        // Huge pages for its buffers: where small pages lie is luck that moves 1 MiB requests by half.
+        .arg("--iomem_align=2m")
+        .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
+        .arg(format!("--size={}M", options.size - options.size / 32))
+        .arg(format!("--rw={pattern}"))
+        .arg(format!("--bs={block}"))
+        .arg(format!("--iodepth={depth}"))
+        .arg(format!("--runtime={}ms", (options.seconds * 1000.0) as u64));
+    let out = row::apart(&mut fio).output()?;
+    if !out.status.success() {
+        bail!("fio failed: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    let all: Value = serde_json::from_slice(&out.stdout).context("fio's JSON")?;
+    let side = &all["jobs"][0][if pattern.contains("write") { "write" } else { "read" }];
+    let key = if block >= 65536 { "bw_bytes" } else { "iops" };
+    let speed = side[key].as_f64().with_context(|| format!("fio's JSON lacks {key}"))?;
+    Ok(if block >= 65536 { speed / 1e6 } else { speed })
+}
+
+/// Writes `mib` MiB of incompressible data and waits until it is on the device.
+fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
+    use std::io::{Read as _, Write as _};
+    let mut random = std::fs::File::open("/dev/urandom")?;
+    let mut file = std::fs::File::create(path).with_context(|| format!("{}", path.display()))?;
+    let mut block = vec![0; 1 << 20];
+    for _ in 0..mib {
+        random.read_exact(&mut block)?;
+        file.write_all(&block)?;
+    }
+    file.sync_all()?;
+    Ok(())
+}

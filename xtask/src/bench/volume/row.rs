@@ -1,0 +1,259 @@
+//! The ways to reach a file that are compared, each of which takes itself down.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+
+use super::fill;
+
+/// What rows are made from.
+pub struct Place {
+    /// An empty directory on the disk to measure.
+    pub directory: PathBuf,
+    /// Our server.
+    pub serve: PathBuf,
+    /// Its way to take requests.
+    pub transport: String,
+    /// Size of each file.
+    pub mib: u64,
+}
+
+type Build = fn(&Place) -> anyhow::Result<Row>;
+
+/// The row that the others are compared with.
+pub const OURS: &str = "ours, AES-256-XTS 512 B, FUSE + loop";
+
+/// All rows, by name.
+pub const ROWS: &[(&str, Build)] = &[
+    ("plain file", |place| Ok(Row::file(place.file("plain")?))),
+    ("loop over plain file", |place| Row::file(place.file("plain")?).on_loop(512)),
+    ("our null layer, FUSE + loop", |place| ours(place, "none", 512)),
+    (OURS, |place| ours(place, "aes-256-xts", 512)),
+    ("ours, AES-256-XTS 4096 B, FUSE + loop", |place| ours(place, "aes-256-xts", 4096)),
+    ("qemu-storage-daemon raw, FUSE + loop", |place| qemu(place, false)),
+    ("qemu-storage-daemon LUKS, FUSE + loop", |place| qemu(place, true)),
+    ("gocryptfs (its files through the page cache)", gocryptfs),
+    ("nbdkit LUKS filter, NBD", nbdkit),
+    ("ours, AES-256-XTS 512 B, NBD", ours_over_nbd),
+];
+
+/// A measurable thing, and what has to go with it.
+pub struct Row {
+    /// A file, a device, or the socket of an NBD server.
+    path: PathBuf,
+    is_nbd: bool,
+    /// In the order in which they came; they go in the reverse.
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Loop(PathBuf),
+    /// Ends with its standard input.
+    Ours(Child),
+    /// Ends with SIGTERM.
+    Daemon(Child),
+    Mount(PathBuf),
+}
+
+impl Drop for Row {
+    fn drop(&mut self) {
+        while let Some(part) = self.parts.pop() {
+            drop(part);
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        match self {
+            Self::Loop(device) => {
+                let _ = apart(Command::new("losetup").arg("--detach").arg(device)).status();
+            }
+            Self::Ours(child) => {
+                drop(child.stdin.take());
+                let _ = child.wait();
+            }
+            Self::Daemon(child) => {
+                if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+                }
+                let _ = child.wait();
+            }
+            Self::Mount(point) => {
+                let _ = apart(Command::new("fusermount").arg("-u").arg(point)).status();
+            }
+        }
+    }
+}
+
+impl Row {
+    fn file(path: PathBuf) -> Self {
+        Self { path, is_nbd: false, parts: Vec::new() }
+    }
+
+    /// The same through a loop device with direct I/O.
+    fn on_loop(mut self, sector: u32) -> anyhow::Result<Self> {
+        let mut losetup = Command::new("losetup");
+        losetup.args(["--find", "--show", "--direct-io=on"]);
+        losetup.arg(format!("--sector-size={sector}")).arg(&self.path);
+        let device = PathBuf::from(said(&mut losetup)?);
+        self.parts.push(Part::Loop(device.clone()));
+        self.path = device;
+        Ok(self)
+    }
+
+    /// What tells fio where to go.
+    pub fn fio_arguments(&self) -> Vec<String> {
+        if self.is_nbd {
+            let uri = format!("--uri=nbd+unix:///?socket={}", self.path.display());
+            return vec!["--ioengine=nbd".to_owned(), uri];
+        }
+        let file = format!("--filename={}", self.path.display());
+        vec!["--ioengine=io_uring".to_owned(), "--direct=1".to_owned(), file]
+    }
+}
+
+impl Place {
+    /// A file of random data, made once for all that ask for the same name: rows that do not change its
+    /// layout share one, so that none has the better part of the disk.
+    fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let path = self.directory.join(name);
+        if !path.exists() {
+            fill(&path, self.mib)?;
+        }
+        Ok(path)
+    }
+
+    fn subdirectory(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let path = self.directory.join(name);
+        fs::create_dir(&path)?;
+        Ok(path)
+    }
+
+    /// A file with the passphrase of what is only made for measuring.
+    fn passphrase(&self) -> anyhow::Result<String> {
+        let path = self.directory.join("passphrase");
+        fs::write(&path, "only measured")?;
+        Ok(path.display().to_string())
+    }
+}
+
+fn ours(place: &Place, cipher: &str, unit: u32) -> anyhow::Result<Row> {
+    let point = place.subdirectory(&format!("ours-{cipher}-{unit}"))?;
+    start_ours(place, &place.transport, &point, cipher, unit)?.on_loop(unit)
+}
+
+fn ours_over_nbd(place: &Place) -> anyhow::Result<Row> {
+    let socket = place.directory.join("ours.sock");
+    Ok(Row { is_nbd: true, ..start_ours(place, "nbd", &socket, "aes-256-xts", 512)? })
+}
+
+fn start_ours(place: &Place, way: &str, at: &Path, cipher: &str, unit: u32) -> anyhow::Result<Row> {
+    let mut serve = Command::new(&place.serve);
+    serve.arg(way).arg(place.file("plain")?).arg(at).arg(cipher).arg(unit.to_string());
+    let mut child = apart(&mut serve).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let out = child.stdout.take().context("no output")?;
+    let part = Part::Ours(child);
+    let mut line = String::new();
+    BufReader::new(out).read_line(&mut line)?;
+    let path = line.trim().strip_prefix("ready ").context("our server did not start")?;
+    Ok(Row { path: path.into(), is_nbd: false, parts: vec![part] })
+}
+
+fn qemu(place: &Place, luks: bool) -> anyhow::Result<Row> {
+    let mut daemon = Command::new("qemu-storage-daemon");
+    let file = if luks { qemu_luks(place)? } else { place.file("plain")? };
+    let below = "node-name=below,cache.direct=on,aio=io_uring";
+    daemon.arg("--blockdev").arg(format!("driver=file,filename={},{below}", file.display()));
+    if luks {
+        daemon.arg("--object").arg(format!("secret,id=key,file={}", place.passphrase()?));
+        daemon.args(["--blockdev", "driver=luks,file=below,key-secret=key,node-name=disk"]);
+    } else {
+        daemon.args(["--blockdev", "driver=raw,file=below,node-name=disk"]);
+    }
+    // It mounts on a file.
+    let point = place.directory.join(if luks { "qemu-luks" } else { "qemu-raw" });
+    fs::write(&point, b"")?;
+    let export = "type=fuse,id=export,node-name=disk,writable=on";
+    daemon.arg("--export").arg(format!("{export},mountpoint={}", point.display()));
+    let child = apart(&mut daemon).stdin(Stdio::null()).spawn().context("qemu-storage-daemon")?;
+    let row = Row { parts: vec![Part::Daemon(child)], ..Row::file(point.clone()) };
+    until("qemu-storage-daemon", || fs::metadata(&point).is_ok_and(|m| m.len() > 0))?;
+    row.on_loop(512)
+}
+
+/// A LUKS image by qemu-img, filled.
+fn qemu_luks(place: &Place) -> anyhow::Result<PathBuf> {
+    let path = place.directory.join("luks");
+    if !path.exists() {
+        let secret = format!("secret,id=key,file={}", place.passphrase()?);
+        let options =
+            "key-secret=key,cipher-alg=aes-256,cipher-mode=xts,ivgen-alg=plain64,iter-time=10";
+        let mut create = Command::new("qemu-img");
+        create.args(["create", "-q", "-f", "luks", "--object", &secret, "-o", options]);
+        said(create.arg(&path).arg(format!("{}M", place.mib)))?;
+        // Whatever lies there decrypts to something; it must only be allocated.
+        let header = 4 << 20;
+        let mut file = fs::File::options().write(true).open(&path)?;
+        let mut random = fs::File::open(place.file("plain")?)?;
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(header))?;
+        std::io::copy(&mut random, &mut file)?;
+        file.sync_all()?;
+    }
+    Ok(path)
+}
+
+fn gocryptfs(place: &Place) -> anyhow::Result<Row> {
+    let (store, point) = (place.subdirectory("gocryptfs")?, place.subdirectory("gocryptfs-mount")?);
+    let passphrase = place.passphrase()?;
+    let with = ["-q", "-passfile", &passphrase];
+    said(Command::new("gocryptfs").args(["-init", "-scryptn", "10"]).args(with).arg(&store))?;
+    said(Command::new("gocryptfs").args(with).arg(&store).arg(&point))?;
+    let row = Row { parts: vec![Part::Mount(point.clone())], ..Row::file(point.join("file")) };
+    fill(&row.path, place.mib)?;
+    Ok(row)
+}
+
+fn nbdkit(place: &Place) -> anyhow::Result<Row> {
+    let (socket, file) = (place.directory.join("nbdkit.sock"), qemu_luks(place)?);
+    let mut nbdkit = Command::new("nbdkit");
+    nbdkit.args(["--foreground", "--exit-with-parent", "--filter=luks", "--unix"]);
+    nbdkit.arg(&socket).args(["file", "cache=none"]).arg(format!("file={}", file.display()));
+    nbdkit.arg(format!("passphrase=+{}", place.passphrase()?));
+    let child = apart(&mut nbdkit).stdin(Stdio::null()).spawn().context("nbdkit")?;
+    let parts = vec![Part::Daemon(child)];
+    let row = Row { path: socket, is_nbd: true, parts };
+    until("nbdkit", || row.path.exists())?;
+    Ok(row)
+}
+
+/// Runs a program and returns what it said.
+fn said(command: &mut Command) -> anyhow::Result<String> {
+    let name = command.get_program().display().to_string();
+    let out = apart(command).stdin(Stdio::null()).output().with_context(|| name.clone())?;
+    if !out.status.success() {
+        bail!("{name}: {}", String::from_utf8_lossy(&out.stderr).trim());
+    }
+    Ok(String::from_utf8(out.stdout)?.trim().to_owned())
+}
+
+/// A process group of its own, which a Ctrl-C at the terminal does not reach.
+pub fn apart(command: &mut Command) -> &mut Command {
+    command.process_group(0)
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) -> anyhow::Result<()> {
+    let start = Instant::now();
+    while !is_so() {
+        if start.elapsed() > Duration::from_secs(10) {
+            bail!("{what} does not start");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

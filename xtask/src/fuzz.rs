@@ -1,0 +1,95 @@
+//! `cargo xtask fuzz`: every fuzz target for a while, with the stable compiler.
+//!
+//! cargo-fuzz asks for a nightly compiler because of its sanitizers. Coverage alone, which libFuzzer needs
+//! to find its way, comes from flags that the stable compiler takes too; overflow checks and debug
+//! assertions are on, and safe Rust needs no address sanitizer.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Seconds for each target
+    #[arg(long, default_value_t = 60)]
+    seconds: u32,
+    /// Only these targets
+    target: Vec<String>,
+}
+
+/// What libFuzzer looks at (LLVM, "SanitizerCoverage").
+const COVERAGE: &str = "-Cpasses=sancov-module \
+     -Cllvm-args=-sanitizer-coverage-level=4 \
+     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+     -Cllvm-args=-sanitizer-coverage-pc-table \
+     -Cllvm-args=-sanitizer-coverage-trace-compares \
+     --cfg fuzzing";
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    // A target of its own, or every build would undo the other's flags.
+    let built = Path::new("fuzz/target");
+    let triple = host()?;
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &triple])
+        .arg("--target-dir")
+        .arg(built)
+        .env("RUSTFLAGS", COVERAGE)
+        .status()?;
+    if !status.success() {
+        bail!("the fuzz targets do not build");
+    }
+    let mut failed = Vec::new();
+    for target in targets()? {
+        if !options.target.is_empty() && !options.target.contains(&target) {
+            continue;
+        }
+        let corpus = Path::new("fuzz/corpus").join(&target);
+        let artifacts = Path::new("fuzz/artifacts").join(&target);
+        std::fs::create_dir_all(&corpus)?;
+        std::fs::create_dir_all(&artifacts)?;
+        println!("fuzzing {target} for {} s", options.seconds);
+        let mut command = Command::new(built.join(&triple).join("release").join(&target));
+        command.arg(&corpus);
+        let seeds = Path::new("fuzz/seeds").join(&target);
+        if seeds.is_dir() {
+            command.arg(seeds);
+        }
+        let output = command
+            .arg(format!("-max_total_time={}", options.seconds))
+            .arg(format!("-artifact_prefix={}/", artifacts.display()))
+            // A stranger's header is judged in bounded time and memory.
+            .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"])
+            .output()
+            .with_context(|| target.clone())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            for line in said.lines().filter(|l| l.contains("number_of_executed_units")) {
+                println!("  {line}");
+            }
+        } else {
+            println!("{said}");
+            failed.push(target);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("inputs that break {}: see fuzz/artifacts", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn targets() -> anyhow::Result<Vec<String>> {
+    let mut names: Vec<_> = std::fs::read_dir("fuzz/fuzz_targets")?
+        .flatten()
+        .filter_map(|e| Some(e.path().file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+fn host() -> anyhow::Result<String> {
+    let output = Command::new("rustc").arg("-vV").output().context("rustc")?;
+    let text = String::from_utf8(output.stdout)?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc does not name its host")?.to_owned())
+}
