@@ -47,9 +47,11 @@ pub struct Row {
     /// A file, a device, or the socket of an NBD server.
     path: PathBuf,
     is_nbd: bool,
-    /// In the order in which they came; they go in the reverse.
-    parts: Vec<Part>,
+    parts: Parts,
 }
+
+/// In the order in which they came; they go in the reverse.
+struct Parts(Vec<Part>);
 
 enum Part {
     Loop(PathBuf),
@@ -60,9 +62,9 @@ enum Part {
     Mount(PathBuf),
 }
 
-impl Drop for Row {
+impl Drop for Parts {
     fn drop(&mut self) {
-        while let Some(part) = self.parts.pop() {
+        while let Some(part) = self.0.pop() {
             drop(part);
         }
     }
@@ -93,7 +95,7 @@ impl Drop for Part {
 
 impl Row {
     fn file(path: PathBuf) -> Self {
-        Self { path, is_nbd: false, parts: Vec::new() }
+        Self { path, is_nbd: false, parts: Parts(Vec::new()) }
     }
 
     /// The same through a loop device with direct I/O.
@@ -102,7 +104,7 @@ impl Row {
         losetup.args(["--find", "--show", "--direct-io=on"]);
         losetup.arg(format!("--sector-size={sector}")).arg(&self.path);
         let device = PathBuf::from(said(&mut losetup)?);
-        self.parts.push(Part::Loop(device.clone()));
+        self.parts.0.push(Part::Loop(device.clone()));
         self.path = device;
         Ok(self)
     }
@@ -162,7 +164,7 @@ fn start_ours(place: &Place, way: &str, at: &Path, cipher: &str, unit: u32) -> a
     let mut line = String::new();
     BufReader::new(out).read_line(&mut line)?;
     let path = line.trim().strip_prefix("ready ").context("our server did not start")?;
-    Ok(Row { path: path.into(), is_nbd: false, parts: vec![part] })
+    Ok(Row { path: path.into(), is_nbd: false, parts: Parts(vec![part]) })
 }
 
 fn qemu(place: &Place, luks: bool) -> anyhow::Result<Row> {
@@ -182,7 +184,7 @@ fn qemu(place: &Place, luks: bool) -> anyhow::Result<Row> {
     let export = "type=fuse,id=export,node-name=disk,writable=on";
     daemon.arg("--export").arg(format!("{export},mountpoint={}", point.display()));
     let child = apart(&mut daemon).stdin(Stdio::null()).spawn().context("qemu-storage-daemon")?;
-    let row = Row { parts: vec![Part::Daemon(child)], ..Row::file(point.clone()) };
+    let row = Row { parts: Parts(vec![Part::Daemon(child)]), ..Row::file(point.clone()) };
     until("qemu-storage-daemon", || fs::metadata(&point).is_ok_and(|m| m.len() > 0))?;
     row.on_loop(512)
 }
@@ -214,7 +216,8 @@ fn gocryptfs(place: &Place) -> anyhow::Result<Row> {
     let with = ["-q", "-passfile", &passphrase];
     said(Command::new("gocryptfs").args(["-init", "-scryptn", "10"]).args(with).arg(&store))?;
     said(Command::new("gocryptfs").args(with).arg(&store).arg(&point))?;
-    let row = Row { parts: vec![Part::Mount(point.clone())], ..Row::file(point.join("file")) };
+    let row =
+        Row { parts: Parts(vec![Part::Mount(point.clone())]), ..Row::file(point.join("file")) };
     fill(&row.path, place.mib)?;
     Ok(row)
 }
@@ -226,7 +229,7 @@ fn nbdkit(place: &Place) -> anyhow::Result<Row> {
     nbdkit.arg(&socket).args(["file", "cache=none"]).arg(format!("file={}", file.display()));
     nbdkit.arg(format!("passphrase=+{}", place.passphrase()?));
     let child = apart(&mut nbdkit).stdin(Stdio::null()).spawn().context("nbdkit")?;
-    let parts = vec![Part::Daemon(child)];
+    let parts = Parts(vec![Part::Daemon(child)]);
     let row = Row { path: socket, is_nbd: true, parts };
     until("nbdkit", || row.path.exists())?;
     Ok(row)

@@ -1,0 +1,11 @@
+//! Volumes between cryptbench and a real dm-crypt, and power cuts, in user-mode Linux.
+
+#[path = "guest/machine.rs"]
+mod machine;
+#[path = "guest/ours.rs"]
+mod ours;
+#[path = "guest/power.rs"]
+mod power;
+mod sandbox;
+#[path = "guest/theirs.rs"]
+mod theirs;

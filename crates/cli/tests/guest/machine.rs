@@ -1,0 +1,270 @@
+//! A Linux with dm-crypt in a process of an ordinary user: user-mode Linux, booted with a script.
+//!
+//! Root is the host's file system, read-only; the work directory is shared and writable; files in it are
+//! the guest's disks. Nothing outside the work directory changes, and dropping [`Running`] kills the whole
+//! process group, which for the guest is a power cut.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+/// A boot takes about 3 s; a machine with other work needs longer.
+const LIMIT: Duration = Duration::from_secs(150);
+const POLL: Duration = Duration::from_millis(10);
+
+const KERNEL: &str = "/usr/bin/linux.uml";
+const MODULES: &str = "/usr/lib/uml/modules";
+
+/// Debian's `nobody` and `nogroup`.
+const NOBODY: u32 = 65534;
+
+/// Programs that every guest needs, and their packages.
+const PROGRAMS: &[(&str, &str)] = &[
+    (KERNEL, "user-mode-linux"),
+    ("/sbin/modprobe", "kmod"),
+    ("/sbin/cryptsetup", "cryptsetup-bin"),
+    ("/bin/bash", "bash"),
+];
+
+/// A work directory, and what it takes to boot with it.
+pub struct Guest {
+    sandbox: Sandbox,
+}
+
+impl Guest {
+    /// Says why and gives nothing where no guest can be booted. `programs` are files that the script needs
+    /// beyond those that every guest has, and their packages.
+    pub fn new(programs: &[(&str, &str)]) -> Option<Self> {
+        if !cfg!(target_arch = "x86_64") {
+            skipped("user-mode Linux is for x86 only");
+            return None;
+        }
+        for (file, package) in PROGRAMS.iter().chain(programs) {
+            if !Path::new(file).exists() {
+                skipped(&format!("no {file}; apt install {package}"));
+                return None;
+            }
+        }
+        let guest = Self { sandbox: Sandbox::new() };
+        if let Err(why) = guest.furnish() {
+            skipped(&why);
+            return None;
+        }
+        Some(guest)
+    }
+
+    fn furnish(&self) -> Result<(), String> {
+        // The ordinary user has to get into the work directory.
+        let open = |mode| fs::Permissions::from_mode(mode);
+        fs::set_permissions(self.work().parent().unwrap(), open(0o755)).unwrap();
+        self.write("init.sh", include_str!("init.sh"));
+        let links = self.work().join("modules/lib/modules");
+        fs::create_dir_all(&links).unwrap();
+        let modules = fs::read_dir(MODULES).map_err(|_| format!("no {MODULES}"))?;
+        for version in modules.flatten() {
+            std::os::unix::fs::symlink(version.path(), links.join(version.file_name())).unwrap();
+        }
+        let base = self.work().join("modules");
+        let modprobe = format!("#!/bin/sh\nexec /sbin/modprobe -d {} \"$@\"\n", base.display());
+        self.write("modprobe", modprobe);
+        for program in ["init.sh", "modprobe"] {
+            fs::set_permissions(self.path(program), open(0o755)).unwrap();
+        }
+        self.preloaded()
+    }
+
+    /// Compiles what user-mode Linux needs on processors with large registers; `xstate.rs` tells why.
+    fn preloaded(&self) -> Result<(), String> {
+        self.write("xstate.rs", include_str!("xstate.rs"));
+        let output = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()))
+            .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "-Cstrip=symbols"])
+            .args(["-O", "-o", "xstate.so", "xstate.rs"])
+            .current_dir(self.work())
+            .output();
+        match output {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => panic!("xstate.rs: {}", text(&output.stderr)),
+            Err(e) => Err(format!("rustc cannot be run: {e}")),
+        }
+    }
+
+    /// The directory that host and guest share, at the same path in both.
+    pub fn work(&self) -> PathBuf {
+        self.sandbox.target()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.work().join(name)
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// An empty disk.
+    pub fn disk(&self, name: &str, bytes: u64) {
+        fs::File::create_new(self.path(name)).unwrap().set_len(bytes).unwrap();
+    }
+
+    /// `cryptbench volume` on the host, in the work directory, with these words; what it printed.
+    pub fn volume(&self, words: &str) -> Vec<u8> {
+        let args: Vec<_> = ["volume"].into_iter().chain(words.split_whitespace()).collect();
+        self.succeeds(self.sandbox.command(&args))
+    }
+
+    fn succeeds(&self, mut command: Command) -> Vec<u8> {
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        assert!(status.success(), "{command:?}: {status}: {}", text(&stderr));
+        stdout
+    }
+
+    /// Lets the guest run `cryptbench` as ./cryptbench: the build directory may be closed to it.
+    pub fn bring_cryptbench(&self) {
+        fs::copy(env!("CARGO_BIN_EXE_cryptbench"), self.path("cryptbench")).unwrap();
+    }
+
+    /// Boots with these files of the work directory as /dev/ubda, /dev/ubdb and so on, runs the script in
+    /// bash in the work directory with `set -eu`, powers off, and panics with what the guest said if it
+    /// did not come to the script's end.
+    pub fn boot(&self, disks: &[&str], script: &str) -> String {
+        self.start(disks, script).finish(&self.path("PASS"))
+    }
+
+    /// The same without waiting for the end.
+    pub fn start(&self, disks: &[&str], script: &str) -> Running {
+        assert!(disks.len() <= 16, "user-mode Linux has 16 disks");
+        self.write("script", script);
+        let _ = fs::remove_file(self.path("PASS"));
+        let work = self.work();
+        let mut command = Command::new(KERNEL);
+        command
+            .args(["mem=256M", "rootfstype=hostfs", "root=/dev/root", "ro", "quiet"])
+            .args(["con0=fd:0,fd:1", "con=null"])
+            .arg(format!("init={}", self.path("init.sh").display()))
+            .arg(format!("work={}", work.display()))
+            .args(
+                disks
+                    .iter()
+                    .enumerate()
+                    .map(|(i, disk)| format!("ubd{i}={}", self.path(disk).display())),
+            )
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", &work)
+            .env("LD_PRELOAD", self.path("xstate.so"))
+            .current_dir(&work)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        if geteuid().is_root() {
+            give_away(&work);
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let mut child = command.spawn().unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let console = [collect(stdout), collect(stderr)];
+        Running { child, console: Some(console), until: Instant::now() + LIMIT }
+    }
+}
+
+/// Everything in the work directory becomes the ordinary user's.
+fn give_away(path: &Path) {
+    std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        for entry in fs::read_dir(path).unwrap() {
+            give_away(&entry.unwrap().path());
+        }
+    }
+}
+
+fn collect(mut from: impl std::io::Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = from.read_to_end(&mut bytes);
+        text(&bytes)
+    })
+}
+
+/// A guest that is up, or on its way.
+pub struct Running {
+    child: Child,
+    console: Option<[JoinHandle<String>; 2]>,
+    until: Instant,
+}
+
+impl Running {
+    /// Waits until the guest has powered off.
+    fn finish(mut self, pass: &Path) -> String {
+        while self.is_up() {
+            std::thread::sleep(POLL);
+        }
+        let in_time = Instant::now() < self.until;
+        let said = self.cut_power();
+        assert!(
+            pass.exists(),
+            "the guest failed{}:\n{said}",
+            if in_time { "" } else { ", out of time" }
+        );
+        said
+    }
+
+    /// Whether it still runs, and its time is not over.
+    pub fn is_up(&mut self) -> bool {
+        Instant::now() < self.until && self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Ends it at once; what it said until then.
+    pub fn cut_power(mut self) -> String {
+        self.kill();
+        let console = self.console.take().into_iter().flatten();
+        console.map(|thread| thread.join().unwrap()).collect()
+    }
+
+    fn kill(&mut self) {
+        let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        if let Some(group) = group {
+            // Its processes outlive their kernel unless they are killed too.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Bytes that look like nothing else, the same for the same seed.
+pub fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes = Vec::with_capacity(len + 8);
+    while bytes.len() < len {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes.truncate(len);
+    bytes
+}
+
+/// Where two runs of bytes differ first, the end of the shorter one counted; `None` if they are the same.
+pub fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
+    let differ = a.iter().zip(b).position(|(a, b)| a != b);
+    differ.or((a.len() != b.len()).then_some(a.len().min(b.len())))
+}
