@@ -9,6 +9,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
+use crate::packages::{self, Need};
+
 #[derive(clap::Args)]
 pub struct Options {
     /// Seconds for each target
@@ -26,7 +28,11 @@ const COVERAGE: &str = "-Cpasses=sancov-module \
      -Cllvm-args=-sanitizer-coverage-trace-compares \
      --cfg fuzzing";
 
+/// libFuzzer is C++.
+const COMPILER: &[Need] = &[Need { file: "/usr/bin/c++", package: "g++", reason: "libFuzzer" }];
+
 pub fn run(options: &Options) -> anyhow::Result<()> {
+    packages::ensure(COMPILER);
     // A target of its own, or every build would undo the other's flags.
     let built = Path::new("fuzz/target");
     let triple = host()?;
