@@ -25,6 +25,8 @@ pub(super) mod init {
     pub(in crate::fuse) const BIG_WRITES: u64 = 1 << 5;
     pub(in crate::fuse) const ASYNC_DIO: u64 = 1 << 15;
     pub(in crate::fuse) const PARALLEL_DIROPS: u64 = 1 << 18;
+    /// A connection that was aborted reads as ECONNABORTED; ENODEV is left to an unmount.
+    pub(in crate::fuse) const ABORT_ERROR: u64 = 1 << 21;
     pub(in crate::fuse) const MAX_PAGES: u64 = 1 << 22;
     pub(in crate::fuse) const INIT_EXT: u64 = 1 << 30;
     pub(in crate::fuse) const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;

@@ -113,11 +113,17 @@ pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io:
             }
             // ENOENT: the request was taken back before it could be read.
             Err(Errno::INTR | Errno::NOENT) => {}
-            Err(Errno::NODEV | Errno::CONNABORTED) => return Ok(End::Unmounted),
+            Err(Errno::NODEV) => return Ok(End::Unmounted),
+            // Aborted; the mount is still there, and useless.
+            Err(Errno::CONNABORTED) => return Ok(End::Stopped),
             Err(e) => return Err(e.into()),
         }
     }
-    Ok(End::Stopped)
+    // Another thread may have noticed the unmount first, and passed it on as a stop.
+    match rustix::io::read(fuse, &mut buffer.0.bytes()[REQUEST_AT..]) {
+        Err(Errno::NODEV) => Ok(End::Unmounted),
+        _ => Ok(End::Stopped),
+    }
 }
 
 impl Buffer {

@@ -70,7 +70,9 @@ impl Mount {
 #[must_use]
 pub fn is_stale_mount(path: &Path) -> bool {
     // Unlike attributes, which the kernel remembers, this is asked of the server each time.
-    matches!(rustix::fs::statfs(path), Err(Errno::NOTCONN | Errno::CONNABORTED))
+    // While the kernel still clears up after a kill, it may also answer ECANCELED.
+    let dead = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
+    rustix::fs::statfs(path).is_err_and(|e| dead.contains(&e))
 }
 
 /// Removes the mount at `path` if its server is gone. Says whether there was one.

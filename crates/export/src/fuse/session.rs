@@ -86,6 +86,7 @@ impl Session {
             | init::BIG_WRITES
             | init::ASYNC_DIO
             | init::PARALLEL_DIROPS
+            | init::ABORT_ERROR
             | init::MAX_PAGES
             | init::INIT_EXT
             | init::DIRECT_IO_ALLOW_MMAP;

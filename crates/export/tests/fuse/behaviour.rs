@@ -192,7 +192,7 @@ fn a_server_that_was_killed_leaves_a_mount_that_can_be_removed() {
             continue;
         }
         assert!(is_mounted(point.path()));
-        assert!(is_stale_mount(point.path()));
+        assert!(is_stale_mount(point.path()), "{:?}", rustix::fs::statfs(point.path()).err());
         assert!(remove_stale_mount(point.path()).unwrap());
         assert!(!is_mounted(point.path()));
         assert!(!remove_stale_mount(point.path()).unwrap());
@@ -276,4 +276,29 @@ fn child_of_an_ordinary_user() {
     drop(file);
     server.unmount().unwrap();
     assert!(!is_mounted(point.path()));
+}
+
+#[test]
+fn a_fork_with_an_open_file_outlives_the_server() {
+    for transport in [Transport::Device, Transport::Uring] {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let point = tempfile::tempdir().unwrap();
+        let device = file_device(directory.path(), 1 << 20);
+        let options = FuseOptions { transport, ..FuseOptions::default() };
+        let Some(server) = try_mount(device, point.path(), &options) else { continue };
+        let file = open(&server.file());
+        file.write_all_at(&[1; 512], 0).unwrap();
+        // The child has the file as its standard input, and closes it when nobody serves any more.
+        let mut child = Command::new("sh")
+            .args(["-c", "echo; read -r line; exec 0<&-"])
+            .stdin(Stdio::from(file))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+        server.stop();
+        // Its exit code does not matter; that it can exit does.
+        child.wait().unwrap();
+        assert!(!is_mounted(point.path()));
+    }
 }

@@ -172,7 +172,9 @@ fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow
     if !out.status.success() {
         bail!("fio failed: {}", String::from_utf8_lossy(&out.stderr));
     }
-    let all: Value = serde_json::from_slice(&out.stdout).context("fio's JSON")?;
+    // Engines say things of their own first.
+    let start = out.stdout.iter().position(|&byte| byte == b'{').unwrap_or(0);
+    let all: Value = serde_json::from_slice(&out.stdout[start..]).context("fio's JSON")?;
     let side = &all["jobs"][0][if pattern.contains("write") { "write" } else { "read" }];
     let key = if block >= 65536 { "bw_bytes" } else { "iops" };
     let speed = side[key].as_f64().with_context(|| format!("fio's JSON lacks {key}"))?;
