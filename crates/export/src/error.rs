@@ -58,8 +58,10 @@ impl ExportError {
 /// from a disk, otherwise `EIO`.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     if let Some(raw) = error.raw_os_error() {
-        // Above 511 lie numbers that the kernel keeps to itself (include/linux/errno.h).
-        return if (1..512).contains(&raw) { Errno::from_raw_os_error(raw) } else { Errno::IO };
+        // Above 511 lie numbers that the kernel keeps to itself (include/linux/errno.h); an operation that
+        // answers ENOSYS once is never asked for again and taken for done, fsync included.
+        let told = (1..512).contains(&raw) && raw != Errno::NOSYS.raw_os_error();
+        return if told { Errno::from_raw_os_error(raw) } else { Errno::IO };
     }
     match error.kind() {
         io::ErrorKind::InvalidInput => Errno::INVAL,

@@ -3,6 +3,8 @@
 //! Source: `include/uapi/linux/fuse.h` of Linux, protocol 7.31 (Linux 5.4) to 7.45; numbers are in the
 //! machine's own byte order.
 
+use rustix::fs::OFlags;
+
 /// Length of `struct fuse_in_header`.
 pub(super) const IN_HEADER: usize = 40;
 /// Length of `struct fuse_out_header`.
@@ -102,6 +104,9 @@ pub(super) enum Request<'a> {
     Write {
         offset: u64,
         size: usize,
+        /// The file is open with `O_DSYNC`, or the write has `RWF_DSYNC`: for files with
+        /// `FOPEN_DIRECT_IO` the kernel leaves it to the server to sync.
+        sync: bool,
     },
     StatFs,
     /// Of a file or directory: no state is kept for open ones.
@@ -148,7 +153,11 @@ impl<'a> Request<'a> {
             6 | 8..=13 | 35 | 45 => Self::Change,
             14 => Self::Open,
             15 => Self::Read { offset: u64_at(a, 8)?, size: u32_at(a, 16)? as usize },
-            16 => Self::Write { offset: u64_at(a, 8)?, size: u32_at(a, 16)? as usize },
+            16 => Self::Write {
+                offset: u64_at(a, 8)?,
+                size: u32_at(a, 16)? as usize,
+                sync: u32_at(a, 32)? & OFlags::DSYNC.bits() != 0,
+            },
             17 => Self::StatFs,
             18 | 29 => Self::Release,
             20 | 30 => Self::Fsync,

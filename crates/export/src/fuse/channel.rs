@@ -142,8 +142,8 @@ impl Buffer {
             Some(Request::Read { offset, size }) if size <= MAX_REQUEST => {
                 session.read(offset, &mut self.0.bytes()[data][..size])
             }
-            Some(Request::Write { offset, size }) if REQUEST_AT + len == PAGE + size => {
-                let written = session.write(offset, &mut self.0.bytes()[data][..size]);
+            Some(Request::Write { offset, size, sync }) if REQUEST_AT + len == PAGE + size => {
+                let written = session.write(offset, &mut self.0.bytes()[data][..size], sync);
                 written.map(|n| self.written(n))
             }
             Some(Request::Read { .. } | Request::Write { .. }) => Err(Errno::INVAL),

@@ -1,5 +1,6 @@
 //! What the mount is and answers, whichever way requests come: one directory with one file.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
@@ -34,6 +35,7 @@ const MAX_BACKGROUND: u16 = 512;
 pub(super) struct Session {
     pub(super) bytes: Bytes,
     pub(super) counters: Counters,
+    flush_failed: AtomicBool,
     name: Vec<u8>,
     read_only: bool,
     discard: bool,
@@ -61,6 +63,7 @@ impl Session {
             gid: rustix::process::getegid().as_raw(),
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
             counters: Counters::default(),
+            flush_failed: AtomicBool::new(false),
             bytes,
         }
     }
@@ -172,17 +175,36 @@ impl Session {
     }
 
     /// Writes `data` as far as the device reaches. Afterwards `data` holds anything.
-    pub(super) fn write(&self, offset: u64, data: &mut [u8]) -> Result<usize, Errno> {
+    pub(super) fn write(&self, offset: u64, data: &mut [u8], sync: bool) -> Result<usize, Errno> {
         let len = self.admit_write(offset, data.len())?;
         self.counters.write(len);
         self.bytes.write(offset, &mut data[..len]).map_err(|e| self.failed(&e))?;
+        if sync {
+            self.flush()?;
+        }
         Ok(len)
     }
 
     pub(super) fn flush(&self) -> Result<usize, Errno> {
         self.counters.flush();
-        self.bytes.device().flush().map_err(|e| self.failed(&e))?;
+        if self.flush_failed() {
+            return Err(Errno::IO);
+        }
+        self.bytes.device().flush().map_err(|e| {
+            self.note_failed_flush();
+            self.failed(&e)
+        })?;
         Ok(0)
+    }
+
+    /// Whether a flush failed before. What was written until then may be lost, and the kernel tells that
+    /// once only; all who flush later are told too.
+    pub(super) fn flush_failed(&self) -> bool {
+        self.flush_failed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn note_failed_flush(&self) {
+        self.flush_failed.store(true, Ordering::Release);
     }
 
     /// A hole must read as zeros, and a loop device relies on it for more than its discards: so only a
@@ -299,15 +321,15 @@ mod tests {
         let mut buf = [9; 1024];
         assert_eq!(writable.read(8000, &mut buf), Ok(192));
         assert_eq!(writable.read(9000, &mut buf), Ok(0));
-        assert_eq!(writable.write(8000, &mut buf), Ok(192));
-        assert_eq!(writable.write(8192, &mut buf), Err(Errno::NOSPC));
+        assert_eq!(writable.write(8000, &mut buf, false), Ok(192));
+        assert_eq!(writable.write(8192, &mut buf, false), Err(Errno::NOSPC));
         assert_eq!(writable.fallocate(0, 512, abi::PUNCH_HOLE), Err(Errno::OPNOTSUPP));
         assert_eq!(writable.fallocate(0, 512, abi::ZERO_RANGE), Ok(0));
         let options = FuseOptions { discard: true, ..FuseOptions::default() };
         assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE), Ok(0));
         assert_eq!(session(&options).fallocate(8192, 512, abi::PUNCH_HOLE), Err(Errno::NOSPC));
         let options = FuseOptions { read_only: true, ..options };
-        assert_eq!(session(&options).write(0, &mut buf), Err(Errno::ROFS));
+        assert_eq!(session(&options).write(0, &mut buf, false), Err(Errno::ROFS));
         assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE), Err(Errno::ROFS));
     }
 }

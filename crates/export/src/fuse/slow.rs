@@ -25,7 +25,7 @@ unsafe impl Send for Job {}
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     Read { offset: u64 },
-    Write { offset: u64 },
+    Write { offset: u64, sync: bool },
     Fallocate { offset: u64, len: u64, mode: u32 },
 }
 
@@ -71,7 +71,7 @@ pub(super) fn run(session: &Session, jobs: &Receiver<Job>, done: &Done) {
         let data = unsafe { std::slice::from_raw_parts_mut(job.data, job.len) };
         let result = match job.work {
             Work::Read { offset } => session.read(offset, data),
-            Work::Write { offset } => session.write(offset, data),
+            Work::Write { offset, sync } => session.write(offset, data, sync),
             Work::Fallocate { offset, len, mode } => session.fallocate(offset, len, mode),
         };
         done.put(job.entry, result);

@@ -222,7 +222,8 @@ impl<'a> Worker<'a> {
                 self.handle(tag, result)?;
             }
         }
-        Ok(())
+        // The last replies are only queued yet.
+        self.ring.submit()
     }
 
     fn handle(&mut self, tag: Tag, result: i32) -> io::Result<()> {
@@ -237,6 +238,9 @@ impl<'a> Worker<'a> {
             Tag::Transfer(entry) => self.end_transfer(entry, result),
             Tag::Flush(entry) => {
                 self.in_flight -= 1;
+                if result < 0 {
+                    self.session.note_failed_flush();
+                }
                 let done = if result < 0 { Err(self.failed(result)) } else { Ok(0) };
                 self.reply(entry, done)
             }
@@ -272,12 +276,15 @@ impl<'a> Worker<'a> {
             Some(Request::Read { offset, size }) if size <= MAX_REQUEST => {
                 return self.begin_read(entry, offset, size);
             }
-            Some(Request::Write { offset, size }) if size == payload_size => {
-                return self.begin_write(entry, offset, size);
+            Some(Request::Write { offset, size, sync }) if size == payload_size => {
+                return self.begin_write(entry, offset, size, sync);
             }
             Some(Request::Read { .. } | Request::Write { .. }) => Err(Errno::INVAL),
             Some(Request::Fsync) => {
                 self.session.counters.flush();
+                if self.session.flush_failed() {
+                    return self.reply(entry, Err(Errno::IO));
+                }
                 self.entries[entry].state = State::Elsewhere;
                 self.in_flight += 1;
                 return self.ring.flush(entry);
@@ -305,17 +312,25 @@ impl<'a> Worker<'a> {
         self.begin_transfer(entry, State::Reading, offset, len)
     }
 
-    fn begin_write(&mut self, entry: usize, offset: u64, size: usize) -> io::Result<()> {
+    fn begin_write(
+        &mut self,
+        entry: usize,
+        offset: u64,
+        size: usize,
+        sync: bool,
+    ) -> io::Result<()> {
         let len = match self.session.admit_write(offset, size) {
             Ok(0) => return self.reply_written(entry, 0),
             Ok(len) => len,
             Err(e) => return self.reply(entry, Err(e)),
         };
         let range = offset..offset + len as u64;
-        if !self.session.bytes.is_whole(offset, len)
+        // A write that has to be stable waits for the disk twice: that is for the lane that may wait.
+        if sync
+            || !self.session.bytes.is_whole(offset, len)
             || !self.session.bytes.stripes().try_acquire(&range, Hold::Shared)
         {
-            return self.go_slow(entry, Work::Write { offset }, len);
+            return self.go_slow(entry, Work::Write { offset, sync }, len);
         }
         self.session.counters.write(len);
         let surface = self.surface;
@@ -355,6 +370,9 @@ impl<'a> Worker<'a> {
     }
 
     fn end_transfer(&mut self, entry: usize, result: i32) -> io::Result<()> {
+        if [Errno::INTR, Errno::AGAIN].iter().any(|e| result == -e.raw_os_error()) {
+            return self.transfer(entry);
+        }
         let request = &mut self.entries[entry];
         request.moved += result.max(0) as usize;
         let (state, offset, len) = (request.state, request.offset, request.len);

@@ -302,3 +302,25 @@ fn a_fork_with_an_open_file_outlives_the_server() {
         assert!(!is_mounted(point.path()));
     }
 }
+
+#[test]
+fn a_write_that_has_to_be_stable_is_flushed_before_it_returns() {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    for transport in [Transport::Device, Transport::Uring] {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let point = tempfile::tempdir().unwrap();
+        let device = file_device(directory.path(), 1 << 20);
+        let options = FuseOptions { transport, ..FuseOptions::default() };
+        let Some(server) = try_mount(device, point.path(), &options) else { continue };
+        let mut written = 0;
+        for (flag, flushes) in [(rustix::fs::OFlags::empty(), 0), (rustix::fs::OFlags::DSYNC, 1)] {
+            let flag = flag.bits() as i32;
+            let file = File::options().write(true).custom_flags(flag).open(server.file()).unwrap();
+            file.write_all_at(&[7; 4096], 4096).unwrap();
+            written += 1;
+            let stats = server.stats();
+            assert_eq!((stats.writes, stats.flushes), (written, flushes), "{transport:?}");
+        }
+        server.unmount().unwrap();
+    }
+}
