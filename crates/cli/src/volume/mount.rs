@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::BlockDevice as _;
@@ -24,13 +24,15 @@ use crate::exit::{self, Refusal};
 /// The line by which the background process tells that everything is up.
 const READY: &str = "ready\n";
 
+/// How long a killed process may take to die.
+const DYING: Duration = Duration::from_secs(2);
+
 /// How often a signal, or an unmount by somebody else, is looked for.
 const POLL: Duration = Duration::from_millis(50);
 
 pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if !args.secrets_on_stdin {
-        // What a killed server left on this mount point would be in the way.
-        cleanup();
+        sweep(&std::path::absolute(&args.mountpoint)?);
     }
     let found = std::fs::metadata(&args.mountpoint);
     if !found.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
@@ -46,6 +48,17 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return serve(&mut mounted, stop);
     }
     hand_over(&credentials, protected.as_ref())
+}
+
+/// What a killed server left on this mount point would be in the way. A process that is just dying lets
+/// go of its ledger a moment after it was killed.
+fn sweep(place: &Path) {
+    let until = Instant::now() + DYING;
+    cleanup();
+    while mount_at(place).is_some() && Instant::now() < until {
+        std::thread::sleep(POLL);
+        cleanup();
+    }
 }
 
 fn ask(args: &MountArgs) -> anyhow::Result<(Credentials, Option<Credentials>)> {
