@@ -1,4 +1,4 @@
-//! The only place that spawns a process: programs of the system, their output captured, no shell.
+//! The place of this crate that spawns processes: programs of the system, their output captured, no shell.
 
 use std::ffi::OsStr;
 use std::io;
