@@ -324,6 +324,15 @@ fn a_killed_server_leaves_nothing_that_cleanup_does_not_remove_and_no_secret_sho
         let shown = fs::read(format!("/proc/{server}/{what}")).unwrap();
         assert!(!shown.windows(7).any(|w| w == b" secret"), "{what}");
     }
+    let number = |process: &str, name: &str, radix: u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+        u64::from_str_radix(line.trim_end_matches(" kB"), radix).unwrap()
+    };
+    // CAP_IPC_LOCK (14): who has it keeps its keys from swap.
+    if number("self", "CapEff:", 16) >> 14 & 1 == 1 {
+        assert!(number(&server.to_string(), "VmLck:", 10) > 0);
+    }
     kill(server);
     let said = text(&bench.sandbox.run(&["cleanup"]).stdout);
     assert!(said.contains("mnt"), "{said}");
@@ -335,6 +344,31 @@ fn a_killed_server_leaves_nothing_that_cleanup_does_not_remove_and_no_secret_sho
     kill(server_of(&bench.path("v")));
     bench.ok(&["umount", "v"]);
     assert_eq!(left(&bench), [""; 0]);
+}
+
+#[test]
+fn a_file_that_was_not_finished_goes_with_cleanup() {
+    let bench = Bench::new();
+    let begun = || {
+        let entries = fs::read_dir(bench.sandbox.target()).unwrap().flatten();
+        let part = |path: &PathBuf| path.extension().is_some_and(|e| e == "part");
+        entries.map(|entry| entry.path()).find(part)
+    };
+    // A key derivation of half a minute, which nobody waits for.
+    let args =
+        ["volume", "create", "v", "--size", "2MiB", "--pim", "60000", "--passphrase-file", "old"];
+    let mut child = bench.sandbox.command(&args).spawn().unwrap();
+    while begun().is_none_or(|path| fs::metadata(path).map_or(0, |m| m.len()) == 0) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        std::thread::yield_now();
+    }
+    // A process that lives keeps its file.
+    bench.sandbox.run(&["cleanup"]);
+    assert!(begun().is_some());
+    kill(child.id() as i32);
+    child.wait().unwrap();
+    bench.sandbox.run(&["cleanup"]);
+    assert_eq!((begun(), left(&bench)), (None, vec![]));
 }
 
 /// Ends a process without a farewell, and waits until it has let go of its files.

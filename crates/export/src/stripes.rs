@@ -92,14 +92,16 @@ impl Stripes {
         Self { locks: std::array::from_fn(|_| Lock::default()) }
     }
 
-    /// Waits until `range` can be held. The caller gives it back with [`release`](Self::release).
-    pub(crate) fn acquire(&self, range: &Range<u64>, hold: Hold) {
+    /// Waits until `range` can be held, and holds it until the result is dropped.
+    pub(crate) fn hold(&self, range: &Range<u64>, hold: Hold) -> Held<'_> {
         for lock in self.of(range) {
             lock.acquire(hold);
         }
+        Held { stripes: self, range: range.clone(), hold }
     }
 
-    /// Holds `range` if nobody is in the way at this moment.
+    /// Holds `range` if nobody is in the way at this moment, until it is given back with
+    /// [`release`](Self::release).
     pub(crate) fn try_acquire(&self, range: &Range<u64>, hold: Hold) -> bool {
         for (taken, lock) in self.of(range).enumerate() {
             let mut holders = lock.holders();
@@ -126,6 +128,20 @@ impl Stripes {
             wanted |= 1 << (stripe % 64);
         }
         self.locks.iter().enumerate().filter(move |(i, _)| wanted >> i & 1 == 1).map(|(_, l)| l)
+    }
+}
+
+/// A range that is held. It is given back even if whoever holds it panics: those that wait for it would
+/// otherwise wait for ever, and the server with them.
+pub(crate) struct Held<'a> {
+    stripes: &'a Stripes,
+    range: Range<u64>,
+    hold: Hold,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.stripes.release(&self.range, self.hold);
     }
 }
 
@@ -168,16 +184,15 @@ mod tests {
                     for i in 0..2000 {
                         let range = (t % 2) * MIB / 2..MIB + i % 3;
                         if t == 0 {
-                            stripes.acquire(&range, Hold::Shared);
-                            stripes.release(&range, Hold::Shared);
+                            drop(stripes.hold(&range, Hold::Shared));
                             continue;
                         }
-                        stripes.acquire(&range, Hold::Exclusive);
+                        let held = stripes.hold(&range, Hold::Exclusive);
                         // A lock that admits two would lose additions here.
                         let before = *cell.lock().unwrap();
                         std::thread::yield_now();
                         *cell.lock().unwrap() = before + 1;
-                        stripes.release(&range, Hold::Exclusive);
+                        drop(held);
                     }
                 });
             }

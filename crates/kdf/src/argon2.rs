@@ -66,6 +66,7 @@ pub fn argon2(
     let refuse =
         |error: &dyn fmt::Display| KdfError::Parameters { function, reason: error.to_string() };
     effort.check()?;
+    let _timed = effort.start();
     let algorithm = match kind {
         Argon2Kind::I => Algorithm::Argon2i,
         Argon2Kind::Id => Algorithm::Argon2id,

@@ -4,21 +4,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cpu::Tier;
 use crate::error::KdfError;
+use crate::stopwatch::{Running, Stopwatch};
 
-/// Instruction sets, threads and stop flags of a key derivation.
+/// Instruction sets, threads, stop flags and stopwatch of a key derivation.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort<'a> {
     tier: Tier,
     threads: usize,
     /// The caller's flag, and one of this crate's own around several derivations.
     stops: [Option<&'a AtomicBool>; 2],
+    stopwatch: Option<&'a Stopwatch>,
 }
 
 impl<'a> Effort<'a> {
     /// At most the instruction sets of `tier` and so many threads; 0 counts as 1.
     #[must_use]
     pub fn new(tier: Tier, threads: usize) -> Self {
-        Self { tier, threads: threads.max(1), stops: [None; 2] }
+        Self { tier, threads: threads.max(1), stops: [None; 2], stopwatch: None }
     }
 
     /// Once `stop` is true, the derivation ends soon with [`KdfError::Stopped`]: PBKDF2 after about a
@@ -26,6 +28,13 @@ impl<'a> Effort<'a> {
     #[must_use]
     pub fn stopped_by(mut self, stop: &'a AtomicBool) -> Self {
         self.stops[0] = Some(stop);
+        self
+    }
+
+    /// `stopwatch` counts the time of the derivations.
+    #[must_use]
+    pub fn timed_by(mut self, stopwatch: &'a Stopwatch) -> Self {
+        self.stopwatch = Some(stopwatch);
         self
     }
 
@@ -46,6 +55,11 @@ impl<'a> Effort<'a> {
         self.threads = 1;
         self.stops[1] = Some(stop);
         self
+    }
+
+    /// Counts the time of a derivation until the result is dropped.
+    pub(crate) fn start(&self) -> Option<Running<'a>> {
+        self.stopwatch.map(Stopwatch::run)
     }
 
     /// # Errors

@@ -21,6 +21,7 @@ mod pbkdf2;
 pub mod pim;
 mod registry;
 mod scrypt;
+mod stopwatch;
 mod trial;
 
 use cryptbench_cpu as cpu;
@@ -33,4 +34,5 @@ pub use effort::Effort;
 pub use error::KdfError;
 pub use pbkdf2::Target;
 pub use registry::{Prf, find, prfs};
+pub use stopwatch::Stopwatch;
 pub use trial::first_fit;

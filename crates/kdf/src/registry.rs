@@ -91,6 +91,7 @@ impl Prf {
         targets: &mut [Target<'_>],
         effort: Effort<'_>,
     ) -> Result<(), KdfError> {
+        let _timed = effort.start();
         (self.derive)(password, iterations, targets, effort)
     }
 

@@ -35,6 +35,7 @@ pub fn scrypt(
     const FUNCTION: &str = "scrypt";
     let refuse = |reason: String| KdfError::Parameters { function: FUNCTION, reason };
     effort.check()?;
+    let _timed = effort.start();
     // What the crate lets through or overflows on (RFC 7914, section 2).
     if params.log_n == 0 {
         return Err(refuse("N must be larger than 1".to_owned()));

@@ -12,9 +12,8 @@ use crate::error::KdfError;
 
 /// Tries each derivation until `check` takes a key of `key_bytes` bytes, and gives what it made of it.
 ///
-/// Each runs on one thread, as many at once as `effort` allows, in the given order; but those that need
-/// memory run one at a time, beside the others, or last on a single thread. What still runs when a key
-/// is found is stopped. `check` gets the place in `derivations` and the key.
+/// Each runs on one thread, as many at once as `effort` allows, in the given order; those that need memory
+/// run last, one at a time. What still runs when a key is found is stopped. `check` gets the place in `derivations` and the key.
 ///
 /// # Errors
 /// If no key fits: the first error of any derivation, such as [`KdfError::Memory`]; then the others have
@@ -55,24 +54,19 @@ pub fn first_fit<T: Send>(
             attempt(index);
         }
     };
-    let run_large = || large.iter().copied().for_each(attempt);
     thread::scope(|scope| {
-        let mut others = effort.threads() - 1;
-        let large_apart = others > 0 && !large.is_empty();
-        if large_apart {
-            scope.spawn(|| {
-                run_large();
-                run_small();
-            });
-            others -= 1;
-        }
-        for _ in 0..others.min(small.len()) {
+        for _ in 1..effort.threads().min(small.len()) {
             scope.spawn(run_small);
         }
         run_small();
-        if !large_apart {
-            run_large();
-        }
     });
+    // One that needs memory cannot be stopped once it runs: beside the others it would keep a found key
+    // waiting for seconds.
+    for index in large {
+        if found.load(Ordering::Relaxed) {
+            break;
+        }
+        attempt(index);
+    }
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

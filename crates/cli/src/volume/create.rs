@@ -19,7 +19,7 @@ use cryptbench_volume::format::{luks, tcrypt};
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
 
 use super::args::{CreateArgs, FileSystemArg, FormatArg, SecretSource};
-use super::dump::partial;
+use super::partial::Partial;
 use super::secrets::{self, Prompt};
 use super::{effort, mount, resources, target};
 use crate::exit::Refusal;
@@ -40,18 +40,18 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let plan = Plan::new(args, stop)?;
     let whose = format!("the new volume {}", args.volume.display());
     let credentials = secrets::read(&(&args.secret).into(), &whose, luks, Prompt::Twice)?;
-    let file = if exists { None } else { Some(new_file(args)?) };
-    let place = file.as_ref().map_or(&*args.volume, tempfile::NamedTempFile::path);
-    let opened = target::open(place, Access::ReadWrite, false)?;
+    let mut file = if exists { None } else { Some(new_file(args)?) };
+    let place = file.as_mut().map_or(args.volume.clone(), |file| file.file().path().to_owned());
+    let opened = target::open(&place, Access::ReadWrite, false)?;
     let bar = Bar::new();
     plan.create(&*opened.device, &credentials, &bar, stop)
         .with_context(|| args.volume.display().to_string())?;
     drop(bar);
     if let Some(kind) = args.mkfs {
-        make_file_system(args, place, &credentials, opened.device, kind, stop)?;
+        make_file_system(args, &place, &credentials, opened.device, kind, stop)?;
     }
     if let Some(file) = file {
-        appear(file, &args.volume)?;
+        file.appear(&args.volume)?;
     }
     eprintln!("cryptbench: created {}", args.volume.display());
     Ok(ExitCode::SUCCESS)
@@ -239,28 +239,16 @@ fn make_file_system(
 }
 
 /// A file that takes its name only when the volume in it is whole, and goes again if that never comes.
-fn new_file(args: &CreateArgs) -> anyhow::Result<tempfile::NamedTempFile> {
+fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     let path = &args.volume;
     let Some(size) = args.size else {
         let reason = "there is no such file or device; for a new file give its --size";
         return Err(Refusal::target(path, reason).into());
     };
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-    let file = partial().tempfile_in(directory(path)).map_err(fail)?;
-    allocate(file.as_file(), size).map_err(fail)?;
-    Ok(file)
-}
-
-fn appear(file: tempfile::NamedTempFile, path: &Path) -> anyhow::Result<()> {
-    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-    file.as_file().sync_all().map_err(fail)?;
-    file.persist_noclobber(path).map_err(|e| fail(e.error))?;
-    File::open(directory(path)).and_then(|directory| directory.sync_all()).map_err(fail)?;
-    Ok(())
-}
-
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    let mut partial = Partial::beside(path)?;
+    allocate(partial.file().as_file(), size).map_err(fail)?;
+    Ok(partial)
 }
 
 /// Takes the room now, so that the disk is not full in the middle of a write to the volume.

@@ -11,6 +11,7 @@ use cryptbench_cipher::tier;
 use cryptbench_volume::{Access, OpenOptions, VolumeError};
 
 use super::args::DumpArgs;
+use super::partial::Partial;
 use super::{effort, target};
 use crate::exit::Refusal;
 
@@ -37,21 +38,9 @@ pub fn new_file(
     path: &Path,
     write: impl FnOnce(&mut std::fs::File) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-    let mut file = partial().tempfile_in(parent).map_err(fail)?;
-    write(file.as_file_mut())?;
-    file.as_file().sync_all().map_err(fail)?;
-    file.persist_noclobber(path).map_err(|e| fail(e.error))?;
-    std::fs::File::open(parent).and_then(|directory| directory.sync_all()).map_err(fail)?;
-    Ok(())
-}
-
-/// Names for what is not whole yet; readable by this user alone.
-pub fn partial() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cryptbench-").suffix(".part");
-    builder
+    let mut partial = Partial::beside(path)?;
+    write(partial.file().as_file_mut())?;
+    partial.appear(path)
 }
 
 fn copy(volume: &dyn BlockDevice, to: &mut impl Write, stop: &AtomicBool) -> anyhow::Result<()> {

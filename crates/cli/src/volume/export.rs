@@ -17,6 +17,7 @@ pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let target = target::open(&args.unlock.volume, access, true)?;
     let options = OpenOptions { access, ..OpenOptions::new(tier()?, effort(stop)?) };
     let volume = target::unlock(&args.unlock, &target, &options)?;
+    super::keep_keys_from_swap();
     let options =
         NbdOptions { read_only: args.read_only, discard: args.discard, ..NbdOptions::default() };
     let server = nbd::serve(Arc::new(volume), &args.nbd, &options)?;

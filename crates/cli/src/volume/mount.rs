@@ -100,6 +100,7 @@ fn up(
         ..OpenOptions::new(tier()?, effort(stop)?)
     };
     let volume = target::unlock_with(&args.unlock, &target, credentials, &options)?;
+    super::keep_keys_from_swap();
     let volume = Arc::new(volume);
     let read_only = volume.is_read_only();
     let raw = args.raw || !rustix::process::geteuid().is_root();

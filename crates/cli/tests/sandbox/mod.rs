@@ -35,7 +35,8 @@ impl Sandbox {
             .args(args)
             .env("HOME", &home)
             .env("TMPDIR", &home)
-            .env_remove("XDG_STATE_HOME")
+            // Not left to the default, which for root is no place in a home.
+            .env("XDG_STATE_HOME", home.join(".local/state"))
             .env_remove("XDG_DATA_HOME")
             .env_remove("CRYPTBENCH_CPU")
             .current_dir(self.target())

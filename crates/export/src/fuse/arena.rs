@@ -15,6 +15,7 @@ pub(super) struct Arena {
     /// The first huge page in it.
     start: NonNull<u8>,
     len: usize,
+    leaks: bool,
 }
 
 // SAFETY: uniquely owned plain memory.
@@ -35,7 +36,7 @@ impl Arena {
         let _ = unsafe {
             madvise(start.as_ptr().cast(), len.next_multiple_of(huge), Advice::LinuxHugepage)
         };
-        Ok(Self { base, reserved, start, len })
+        Ok(Self { base, reserved, start, len, leaks: false })
     }
 
     /// All of it.
@@ -52,8 +53,18 @@ impl Arena {
     }
 }
 
+impl Arena {
+    /// Leaves the memory mapped for good, since somebody may still read or write it.
+    pub(super) fn leak(&mut self) {
+        self.leaks = true;
+    }
+}
+
 impl Drop for Arena {
     fn drop(&mut self) {
+        if self.leaks {
+            return;
+        }
         // SAFETY: mapped in `new` with this length; no borrow outlives `self`.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
     }

@@ -103,7 +103,7 @@ pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io:
     let mut buffer = Buffer(Arena::new(PAGE + MAX_REQUEST)?);
     while !stop.is_raised() {
         match rustix::io::read(fuse, &mut buffer.0.bytes()[REQUEST_AT..]) {
-            Ok(len) => buffer.handle(fuse, session, len),
+            Ok(len) => buffer.handle(fuse, session, stop, len),
             Err(Errno::AGAIN) => {
                 let mut events = [epoll::Event { flags: one, data: epoll::EventData::new_u64(0) }];
                 match epoll::wait(&waiting, &mut events[..], None) {
@@ -128,7 +128,7 @@ pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io:
 
 impl Buffer {
     /// Carries out the request of `len` bytes in the buffer and replies.
-    fn handle(&mut self, fuse: BorrowedFd<'_>, session: &Session, len: usize) {
+    fn handle(&mut self, fuse: BorrowedFd<'_>, session: &Session, stop: &Stop, len: usize) {
         let request = &self.0.bytes()[REQUEST_AT..REQUEST_AT + len];
         let Some(header) = Header::parse(request).filter(|h| h.len == len) else {
             return; // The kernel sends none such; there is nobody to reply to.
@@ -148,7 +148,9 @@ impl Buffer {
             }
             Some(Request::Read { .. } | Request::Write { .. }) => Err(Errno::INVAL),
             Some(Request::Fsync) => session.flush(),
-            Some(Request::Fallocate { offset, len, mode }) => session.fallocate(offset, len, mode),
+            Some(Request::Fallocate { offset, len, mode }) => {
+                session.fallocate(offset, len, mode, stop)
+            }
             Some(other) => {
                 // The reply may overwrite the request, of which only names lie in the buffer.
                 let mut out = [0; 1024];

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{
@@ -24,6 +25,8 @@ pub(super) struct Mount {
     path: PathBuf,
     /// Whether root made it, without `fusermount3`.
     direct: bool,
+    /// What tells it from another mount at the same path, where the kernel tells it (Linux 6.8).
+    id: Option<u64>,
 }
 
 impl Mount {
@@ -33,14 +36,18 @@ impl Mount {
         let path = std::path::absolute(path).map_err(|e| failed(e.to_string()))?;
         let fuse = channel::open().map_err(ExportError::NoFuse)?;
         match mount_directly(&path, &fuse, options) {
-            Ok(()) => return Ok((Self { path, direct: true }, fuse)),
+            Ok(()) => {
+                let id = mount_id(&path);
+                return Ok((Self { path, direct: true, id }, fuse));
+            }
             Err(Errno::PERM) => drop(fuse),
             Err(e) => return Err(failed(e.to_string())),
         }
         let fuse = mount_by_fusermount(&path, options).map_err(failed)?;
         rustix::fs::fcntl_setfl(&fuse, rustix::fs::OFlags::NONBLOCK)
             .map_err(|e| ExportError::system("the connection to the kernel", e))?;
-        Ok((Self { path, direct: false }, fuse))
+        let id = mount_id(&path);
+        Ok((Self { path, direct: false, id }, fuse))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -48,8 +55,16 @@ impl Mount {
     }
 
     /// Removes the mount; with `detach` also if it is in use, and then whatever still waits for an answer
-    /// gets an error.
+    /// gets an error. Another mount that lies at the same path by now is left alone.
     pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
+        if self.id.is_some() && mount_id(&self.path) != self.id {
+            // Ours is gone, or lies below the other one.
+            return if detach {
+                Ok(())
+            } else {
+                Err(ExportError::Busy { path: self.path.clone() })
+            };
+        }
         if self.direct {
             // FORCE ends the connection itself (fuse_umount_begin in fs/fuse/inode.c), even if a child
             // that is about to exec has a copy of it.
@@ -63,6 +78,17 @@ impl Mount {
         }
         fusermount_unmount(&self.path, detach)
     }
+}
+
+/// The number of the topmost mount at `path`, which no other mount gets until the next boot.
+///
+/// No server is asked for it: only numbers that the kernel has itself are wanted.
+fn mount_id(path: &Path) -> Option<u64> {
+    /// `STATX_MNT_ID_UNIQUE` (include/uapi/linux/stat.h).
+    const UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+    let found = rustix::fs::statx(rustix::fs::CWD, path, flags, UNIQUE).ok()?;
+    (found.stx_mask & UNIQUE.bits() != 0).then_some(found.stx_mnt_id)
 }
 
 /// Whether `path` is a mount whose server is gone: every access to it fails with "Transport endpoint is

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 use cryptbench_blockdev::Surface;
 use io_uring::squeue::Entry128;
 use io_uring::{IoUring, cqueue, opcode, types};
+use rustix::io::Errno;
 
 /// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 of the operation's structure,
 /// and `struct fuse_uring_ent_in_out`.
@@ -23,6 +25,9 @@ const CMD_COMMIT_AND_FETCH: u32 = 2;
 /// Places of the two files in the ring's table.
 const DISK: types::Fixed = types::Fixed(0);
 const FUSE: types::Fixed = types::Fixed(1);
+
+/// Pause where the kernel has no memory.
+const SHORTAGE: Duration = Duration::from_millis(1);
 
 /// What a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +94,7 @@ impl Ring {
     /// # Safety
     /// `header` has [`REQUEST_HEADER`] bytes and `payload` those that INIT agreed on; both stay valid
     /// while the ring exists, and are not touched until the entry's [`Tag::Fetch`] has come.
-    /// `parts` are the two of them, and stay in place until the next [`submit`](Self::submit).
+    /// `parts` are the two of them, and stay in place as long.
     pub(super) unsafe fn register(
         &mut self,
         queue: u16,
@@ -167,11 +172,16 @@ impl Ring {
     }
 
     fn enter(&self, want: usize) -> io::Result<()> {
-        match self.ring.submit_and_wait(want) {
-            Ok(_) => Ok(()),
+        let Err(error) = self.ring.submit_and_wait(want) else { return Ok(()) };
+        match Errno::from_io_error(&error) {
             // Interrupted, or completions must be taken first: both are for the next turn.
-            Err(e) if matches!(e.raw_os_error(), Some(4 | 16)) => Ok(()),
-            Err(e) => Err(e),
+            Some(Errno::INTR | Errno::BUSY) => Ok(()),
+            // The kernel is out of memory for requests; it may have some soon (io_uring_enter(2)).
+            Some(Errno::AGAIN | Errno::NOMEM) => {
+                std::thread::sleep(SHORTAGE);
+                Ok(())
+            }
+            _ => Err(error),
         }
     }
 

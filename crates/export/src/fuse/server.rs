@@ -129,8 +129,8 @@ impl Server {
         Ok(())
     }
 
-    /// Ends the server even if the file is in use: requests that were begun are carried out, later ones
-    /// fail.
+    /// Ends the server even if the file is in use: requests that were begun are carried out, but for ranges
+    /// that are being zeroed, which are given up; later ones fail.
     pub fn stop(&self) {
         self.shared.stop.raise();
         self.wait();

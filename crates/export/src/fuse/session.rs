@@ -1,6 +1,5 @@
 //! What the mount is and answers, whichever way requests come: one directory with one file.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::io::Errno;
@@ -10,6 +9,7 @@ use super::options::FuseOptions;
 use crate::bytes::Bytes;
 use crate::error::errno;
 use crate::stats::Counters;
+use crate::stop::Stop;
 
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
@@ -35,7 +35,6 @@ const MAX_BACKGROUND: u16 = 512;
 pub(super) struct Session {
     pub(super) bytes: Bytes,
     pub(super) counters: Counters,
-    flush_failed: AtomicBool,
     name: Vec<u8>,
     read_only: bool,
     discard: bool,
@@ -63,7 +62,6 @@ impl Session {
             gid: rustix::process::getegid().as_raw(),
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
             counters: Counters::default(),
-            flush_failed: AtomicBool::new(false),
             bytes,
         }
     }
@@ -187,29 +185,20 @@ impl Session {
 
     pub(super) fn flush(&self) -> Result<usize, Errno> {
         self.counters.flush();
-        if self.flush_failed() {
-            return Err(Errno::IO);
-        }
-        self.bytes.device().flush().map_err(|e| {
-            self.note_failed_flush();
-            self.failed(&e)
-        })?;
+        self.bytes.flush().map_err(|e| self.failed(&e))?;
         Ok(0)
-    }
-
-    /// Whether a flush failed before. What was written until then may be lost, and the kernel tells that
-    /// once only; all who flush later are told too.
-    pub(super) fn flush_failed(&self) -> bool {
-        self.flush_failed.load(Ordering::Acquire)
-    }
-
-    pub(super) fn note_failed_flush(&self) {
-        self.flush_failed.store(true, Ordering::Release);
     }
 
     /// A hole must read as zeros, and a loop device relies on it for more than its discards: so only a
     /// device that promises zeros is told to discard; on others the kernel falls back to writing them.
-    pub(super) fn fallocate(&self, offset: u64, len: u64, mode: u32) -> Result<usize, Errno> {
+    /// Ends soon once `stop` is raised.
+    pub(super) fn fallocate(
+        &self,
+        offset: u64,
+        len: u64,
+        mode: u32,
+        stop: &Stop,
+    ) -> Result<usize, Errno> {
         let may_discard = self.discard && self.bytes.device().discard_zeroes();
         match mode {
             abi::PUNCH_HOLE if may_discard => {}
@@ -223,7 +212,7 @@ impl Session {
             return Err(Errno::NOSPC);
         }
         let may_discard = may_discard && mode == abi::PUNCH_HOLE;
-        self.bytes.zero(offset, len, may_discard).map_err(|e| self.failed(&e))?;
+        self.bytes.zero(offset, len, may_discard, stop).map_err(|e| self.failed(&e))?;
         Ok(0)
     }
 
@@ -318,18 +307,22 @@ mod tests {
     #[test]
     fn the_end_of_the_device_and_its_modes_are_told_as_a_disk_would() {
         let writable = session(&FuseOptions::default());
+        let stop = Stop::new().unwrap();
         let mut buf = [9; 1024];
         assert_eq!(writable.read(8000, &mut buf), Ok(192));
         assert_eq!(writable.read(9000, &mut buf), Ok(0));
         assert_eq!(writable.write(8000, &mut buf, false), Ok(192));
         assert_eq!(writable.write(8192, &mut buf, false), Err(Errno::NOSPC));
-        assert_eq!(writable.fallocate(0, 512, abi::PUNCH_HOLE), Err(Errno::OPNOTSUPP));
-        assert_eq!(writable.fallocate(0, 512, abi::ZERO_RANGE), Ok(0));
+        assert_eq!(writable.fallocate(0, 512, abi::PUNCH_HOLE, &stop), Err(Errno::OPNOTSUPP));
+        assert_eq!(writable.fallocate(0, 512, abi::ZERO_RANGE, &stop), Ok(0));
         let options = FuseOptions { discard: true, ..FuseOptions::default() };
-        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE), Ok(0));
-        assert_eq!(session(&options).fallocate(8192, 512, abi::PUNCH_HOLE), Err(Errno::NOSPC));
+        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE, &stop), Ok(0));
+        assert_eq!(
+            session(&options).fallocate(8192, 512, abi::PUNCH_HOLE, &stop),
+            Err(Errno::NOSPC)
+        );
         let options = FuseOptions { read_only: true, ..options };
         assert_eq!(session(&options).write(0, &mut buf, false), Err(Errno::ROFS));
-        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE), Err(Errno::ROFS));
+        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE, &stop), Err(Errno::ROFS));
     }
 }

@@ -1,6 +1,7 @@
 //! The lane for requests that must wait or be copied: parts of sectors, and writes that meet one.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -8,6 +9,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
 use super::session::Session;
+use crate::stop::Stop;
 
 /// A request with the buffer of its entry.
 pub(super) struct Job {
@@ -65,15 +67,22 @@ pub(super) fn lane() -> (Sender<Job>, Receiver<Job>) {
 }
 
 /// Carries out jobs, one after another, until the sender is gone.
-pub(super) fn run(session: &Session, jobs: &Receiver<Job>, done: &Done) {
+///
+/// A job that panics is answered with `EIO`, and the lane goes on: its ring would otherwise wait for the
+/// answer for ever.
+pub(super) fn run(session: &Session, stop: &Stop, jobs: &Receiver<Job>, done: &Done) {
     while let Ok(job) = jobs.recv() {
-        // SAFETY: `data` has `len` bytes, and they are this job's alone until it is reported.
+        // SAFETY: `data` has `len` bytes, and they are this job's alone until it is reported; whoever
+        // lent them leaves them mapped, should it end before that.
         let data = unsafe { std::slice::from_raw_parts_mut(job.data, job.len) };
-        let result = match job.work {
+        let work = || match job.work {
             Work::Read { offset } => session.read(offset, data),
             Work::Write { offset, sync } => session.write(offset, data, sync),
-            Work::Fallocate { offset, len, mode } => session.fallocate(offset, len, mode),
+            Work::Fallocate { offset, len, mode } => session.fallocate(offset, len, mode, stop),
         };
-        done.put(job.entry, result);
+        // What is shared with others is the device, whose business panics are, atomics, and stripes, which
+        // are given back; the data of a failed job is not looked at.
+        let result = catch_unwind(AssertUnwindSafe(work));
+        done.put(job.entry, result.unwrap_or(Err(Errno::IO)));
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn serve(
     let (jobs, lane) = slow::lane();
     std::thread::scope(|scope| {
         let done = &done;
-        scope.spawn(move || slow::run(session, &lane, done));
+        scope.spawn(move || slow::run(session, stop, &lane, done));
         match Worker::new(fuse, session, surface, queues, done, jobs) {
             Ok(mut worker) => match worker.begin(stop) {
                 Ok(()) => {
@@ -127,6 +127,8 @@ struct Entry {
     len: usize,
     /// How much of it the disk has done.
     moved: usize,
+    /// Whether its range is held, as that of a write on its way to the disk is.
+    held: bool,
 }
 
 struct Worker<'a> {
@@ -134,6 +136,9 @@ struct Worker<'a> {
     ring: Ring,
     arena: Arena,
     entries: Vec<Entry>,
+    /// Where the parts of each entry lie. The kernel looks when it takes an entry's registration, which
+    /// may be later than it is asked to.
+    vectors: Vec<[Vector; 2]>,
     session: &'a Session,
     surface: &'a Surface,
     done: &'a Done,
@@ -165,6 +170,7 @@ impl<'a> Worker<'a> {
                 offset: 0,
                 len: 0,
                 moved: 0,
+                held: false,
             }));
         }
         let headers = (entries.len() * HEADER_STRIDE).next_multiple_of(MAX_REQUEST);
@@ -174,6 +180,7 @@ impl<'a> Worker<'a> {
             ring,
             arena,
             entries,
+            vectors: Vec::new(),
             session,
             surface,
             done,
@@ -186,7 +193,7 @@ impl<'a> Worker<'a> {
 
     /// Offers every entry to the kernel.
     fn begin(&mut self, stop: &Stop) -> io::Result<()> {
-        let vectors: Vec<_> = (0..self.entries.len())
+        self.vectors = (0..self.entries.len())
             .map(|entry| {
                 let header = self.header(entry).as_mut_ptr();
                 let payload = self.payload(entry).as_mut_ptr();
@@ -196,9 +203,9 @@ impl<'a> Worker<'a> {
                 ]
             })
             .collect();
-        for (entry, parts) in vectors.iter().enumerate() {
-            // SAFETY: both parts lie in the arena, which outlives the ring; nobody looks at them before
-            // the entry is fetched; `vectors` outlives the submission below.
+        for (entry, parts) in self.vectors.iter().enumerate() {
+            // SAFETY: both parts lie in the arena, which outlives the ring, as `vectors` does, which is
+            // not touched again; nobody looks at the parts before the entry is fetched.
             unsafe { self.ring.register(self.entries[entry].queue, entry, parts) }?;
         }
         self.ring.watch(stop.as_fd(), STOPPED)?;
@@ -239,7 +246,7 @@ impl<'a> Worker<'a> {
             Tag::Flush(entry) => {
                 self.in_flight -= 1;
                 if result < 0 {
-                    self.session.note_failed_flush();
+                    self.session.bytes.note_failed_flush();
                 }
                 let done = if result < 0 { Err(self.failed(result)) } else { Ok(0) };
                 self.reply(entry, done)
@@ -282,8 +289,9 @@ impl<'a> Worker<'a> {
             Some(Request::Read { .. } | Request::Write { .. }) => Err(Errno::INVAL),
             Some(Request::Fsync) => {
                 self.session.counters.flush();
-                if self.session.flush_failed() {
-                    return self.reply(entry, Err(Errno::IO));
+                if self.session.bytes.flush_failed() {
+                    let failed = self.failed(-Errno::IO.raw_os_error());
+                    return self.reply(entry, Err(failed));
                 }
                 self.entries[entry].state = State::Elsewhere;
                 self.in_flight += 1;
@@ -332,6 +340,9 @@ impl<'a> Worker<'a> {
         {
             return self.go_slow(entry, Work::Write { offset, sync }, len);
         }
+        // Given back at its end, or with this thread's: the place is known from here on.
+        let request = &mut self.entries[entry];
+        (request.offset, request.len, request.held) = (offset, len, true);
         self.session.counters.write(len);
         let surface = self.surface;
         if let Some(transform) = &surface.transform {
@@ -381,10 +392,7 @@ impl<'a> Worker<'a> {
             return self.transfer(entry);
         }
         self.in_flight -= 1;
-        if state == State::Writing {
-            let range = offset..offset + len as u64;
-            self.session.bytes.stripes().release(&range, Hold::Shared);
-        }
+        self.give_back(entry);
         if result <= 0 {
             // The end of a file that was cut short below is an error, too.
             let error = if result < 0 { result } else { -Errno::IO.raw_os_error() };
@@ -438,6 +446,15 @@ impl<'a> Worker<'a> {
         self.ring.commit(queue, entry, commit_id)
     }
 
+    /// Ends the hold on an entry's range, if there is one.
+    fn give_back(&mut self, entry: usize) {
+        let request = &mut self.entries[entry];
+        if std::mem::take(&mut request.held) {
+            let range = request.offset..request.offset + request.len as u64;
+            self.session.bytes.stripes().release(&range, Hold::Shared);
+        }
+    }
+
     fn failed(&self, negative: i32) -> Errno {
         self.session.failed(&io::Error::from_raw_os_error(-negative))
     }
@@ -449,6 +466,20 @@ impl<'a> Worker<'a> {
     fn payload(&mut self, entry: usize) -> &mut [u8] {
         let headers = (self.entries.len() * HEADER_STRIDE).next_multiple_of(MAX_REQUEST);
         self.arena.part(headers + entry * MAX_REQUEST, MAX_REQUEST)
+    }
+}
+
+impl Drop for Worker<'_> {
+    /// A thread that ends before its requests do, by an error of the ring or a panic, leaves their memory to
+    /// whoever still works on it: the slow lane, or the kernel, which closes rings later on its own. And
+    /// nobody waits for their ranges any more: the server is ending.
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            self.arena.leak();
+        }
+        for entry in 0..self.entries.len() {
+            self.give_back(entry);
+        }
     }
 }
 

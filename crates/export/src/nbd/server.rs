@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -35,11 +36,21 @@ pub struct NbdOptions {
     pub threads: usize,
     /// Connections at once; more are sent away.
     pub connections: usize,
+    /// How long a client may think during the negotiation, and how long one may leave its replies lying
+    /// when the server ends. In between it may take any time, as one does that is paused or debugged.
+    pub patience: Duration,
 }
 
 impl Default for NbdOptions {
     fn default() -> Self {
-        Self { name: String::new(), read_only: false, discard: false, threads: 16, connections: 16 }
+        Self {
+            name: String::new(),
+            read_only: false,
+            discard: false,
+            threads: 16,
+            connections: 16,
+            patience: Duration::from_secs(20),
+        }
     }
 }
 
@@ -83,6 +94,8 @@ struct Shared {
     stop: Stop,
     options: NbdOptions,
     open: Mutex<HashMap<u64, UnixStream>>,
+    /// A connection has ended.
+    closed: Condvar,
 }
 
 /// Serves `device` on a new unix socket at `path`, which only this user may open.
@@ -107,8 +120,8 @@ pub fn serve(
         discard: options.discard,
     };
     let stop = Stop::new().map_err(failed)?;
-    let open = Mutex::default();
-    let shared = Arc::new(Shared { export, stop, options: options.clone(), open });
+    let (open, closed) = (Mutex::default(), Condvar::new());
+    let shared = Arc::new(Shared { export, stop, options: options.clone(), open, closed });
     let mut server = NbdServer { shared: Arc::clone(&shared), listener: None, path };
     let thread = std::thread::Builder::new().name("nbd".to_owned());
     let thread = thread.spawn(move || shared.accept(&listener)).map_err(failed)?;
@@ -129,7 +142,9 @@ impl NbdServer {
         self.shared.export.counters.snapshot()
     }
 
-    /// Closes every connection once its requests in hand are done, and removes the socket.
+    /// Closes every connection once its requests in hand are done, and removes the socket. A range that is
+    /// being zeroed is given up, and replies that a client does not take within
+    /// [`patience`](NbdOptions::patience).
     pub fn stop(mut self) {
         self.end();
     }
@@ -139,7 +154,7 @@ impl NbdServer {
         self.shared.stop.raise();
         let _ = std::fs::remove_file(&self.path);
         for stream in self.shared.open().values() {
-            let _ = stream.shutdown(std::net::Shutdown::Read);
+            let _ = stream.shutdown(Shutdown::Read);
         }
         let _ = listener.join();
     }
@@ -179,8 +194,17 @@ impl Shared {
                 }
             }
             // Whoever came in between the flag and the shutdown of the rest.
-            for stream in self.open().values() {
-                let _ = stream.shutdown(std::net::Shutdown::Read);
+            let open = self.open();
+            for stream in open.values() {
+                let _ = stream.shutdown(Shutdown::Read);
+            }
+            let waited = self
+                .closed
+                .wait_timeout_while(open, self.options.patience, |open| !open.is_empty());
+            let (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            for stream in open.values() {
+                // This ends a write that waits for the client.
+                let _ = stream.shutdown(Shutdown::Both);
             }
         });
     }
@@ -204,15 +228,16 @@ impl Shared {
     }
 
     fn talk(&self, stream: &UnixStream) {
-        /// How long a client may think during the negotiation, or leave replies lying.
-        const PATIENCE: Duration = Duration::from_secs(20);
         let _ = stream.set_nonblocking(false);
-        let _ = stream.set_read_timeout(Some(PATIENCE));
-        // A client that does not take its replies must not keep the server from ending.
-        let _ = stream.set_write_timeout(Some(PATIENCE));
+        let timeouts = |patience| {
+            stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience))
+        };
+        // A timeout of nothing is none that can be set; the least is then the wish.
+        let _ = timeouts(Some(self.options.patience.max(Duration::from_millis(1))));
         let agreed = handshake::negotiate(&mut &*stream, &self.export).unwrap_or(false);
-        if agreed && stream.set_read_timeout(None).is_ok() {
-            transmission::serve(stream, &self.export, self.options.threads.max(1));
+        if agreed && timeouts(None).is_ok() {
+            let threads = self.options.threads.max(1);
+            transmission::serve(stream, &self.export, &self.stop, threads);
         }
     }
 }
@@ -226,8 +251,9 @@ struct Closes<'a> {
 impl Drop for Closes<'_> {
     fn drop(&mut self) {
         if let Some(stream) = self.shared.open().remove(&self.number) {
-            let _ = stream.shutdown(std::net::Shutdown::Both);
+            let _ = stream.shutdown(Shutdown::Both);
         }
+        self.shared.closed.notify_all();
     }
 }
 

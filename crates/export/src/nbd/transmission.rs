@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::protocol::{self, Request, command};
 use super::server::Export;
 use crate::error::errno;
+use crate::stop::Stop;
 
 /// Data of one connection that may be in memory at once: two of the longest requests.
 const BUDGET: usize = 2 * protocol::MAX_REQUEST as usize;
@@ -19,10 +20,12 @@ const BUDGET: usize = 2 * protocol::MAX_REQUEST as usize;
 const KEPT: usize = 1 << 20;
 
 /// Carries out requests on `threads` threads until the client leaves or breaks the protocol.
-pub(super) fn serve(stream: &UnixStream, export: &Export, threads: usize) {
+/// Ranges that are being zeroed are given up once `stop` is raised.
+pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: usize) {
     let connection = Connection {
         stream,
         export,
+        stop,
         reading: Mutex::new(true),
         writing: Mutex::new(()),
         budget: Mutex::new(BUDGET),
@@ -40,6 +43,7 @@ pub(super) fn serve(stream: &UnixStream, export: &Export, threads: usize) {
 struct Connection<'a> {
     stream: &'a UnixStream,
     export: &'a Export,
+    stop: &'a Stop,
     /// Held by the thread whose turn it is to read; `false` once there is nothing more to read.
     reading: Mutex<bool>,
     writing: Mutex<()>,
@@ -146,19 +150,19 @@ impl Connection<'_> {
             }
             command::FLUSH => {
                 counters.flush();
-                bytes.device().flush()
+                bytes.flush()
             }
             command::TRIM if self.export.discard => bytes.discard(offset..offset + u64::from(len)),
             command::WRITE_ZEROES => {
                 let may_discard = self.export.discard && flags & protocol::NO_HOLE == 0;
-                bytes.zero(offset, u64::from(len), may_discard)
+                bytes.zero(offset, u64::from(len), may_discard, self.stop)
             }
             _ => return Err(Errno::INVAL),
         };
         let done = match done {
             Ok(()) if writes && flags & protocol::FUA != 0 => {
                 counters.flush();
-                bytes.device().flush()
+                bytes.flush()
             }
             other => other,
         };
@@ -218,8 +222,15 @@ impl Request {
 
 /// The protocol's own list of errors; what is not in it is `EIO`.
 fn on_the_wire(error: Errno) -> u32 {
-    let known =
-        [Errno::PERM, Errno::NOMEM, Errno::INVAL, Errno::NOSPC, Errno::OVERFLOW, Errno::OPNOTSUPP];
+    let known = [
+        Errno::PERM,
+        Errno::NOMEM,
+        Errno::INVAL,
+        Errno::NOSPC,
+        Errno::OVERFLOW,
+        Errno::OPNOTSUPP,
+        Errno::SHUTDOWN,
+    ];
     let error = match error {
         Errno::ROFS => Errno::PERM,
         e if known.contains(&e) => e,

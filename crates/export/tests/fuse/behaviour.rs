@@ -6,13 +6,13 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode, MemoryDevice};
 use cryptbench_export::ExportError;
 use cryptbench_export::fuse::{FuseOptions, Transport, is_stale_mount, mount, remove_stale_mount};
 
-use crate::devices::{Failing, Shift, Shifted, file_device};
+use crate::devices::{Broken, Failing, Shift, Shifted, file_device};
 use crate::{is_mounted, try_mount};
 
 fn open(path: &Path) -> File {
@@ -163,6 +163,93 @@ fn unmounting_from_outside_ends_the_server() {
         drop(server);
         assert!(is_mounted(point.path()));
         second.unmount().unwrap();
+    }
+}
+
+#[test]
+fn a_server_leaves_the_mount_alone_that_took_the_place_of_its_own() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: umount is for root");
+        return;
+    }
+    for (round, transport) in [Transport::Device, Transport::Uring].repeat(8).iter().enumerate() {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let point = tempfile::tempdir().unwrap();
+        let device = file_device(directory.path(), 1 << 20);
+        let options = FuseOptions { transport: *transport, ..FuseOptions::default() };
+        let Some(first) = try_mount(device, point.path(), &options) else { continue };
+        rustix::mount::unmount(point.path(), rustix::mount::UnmountFlags::empty()).unwrap();
+        let other = Arc::new(MemoryDevice::new(vec![5; 4096]));
+        let second = mount(other, point.path(), &FuseOptions::default()).unwrap();
+        // At any moment of the first one's end.
+        match round % 3 {
+            0 => first.stop(),
+            1 => drop(first),
+            _ => drop(first.unmount()),
+        }
+        assert!(is_mounted(point.path()), "{transport:?}");
+        assert_eq!(std::fs::read(second.file()).unwrap(), [5; 4096]);
+        second.unmount().unwrap();
+    }
+}
+
+/// Sets a flag when it is dropped.
+struct Sets<'a>(&'a AtomicBool);
+
+impl Drop for Sets<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_device_that_panics_hangs_nobody() {
+    for (transport, in_transform) in
+        [(Transport::Device, false), (Transport::Uring, false), (Transport::Uring, true)]
+    {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let point = tempfile::tempdir().unwrap();
+        let below = file_device(directory.path(), 1 << 20);
+        let shift = Arc::new(Shift { unit: 4096 });
+        let inner = Shifted { below, shift, start: 0, len: 1 << 20 };
+        let device = Arc::new(Broken { inner, bad_from: 64 << 10, in_transform });
+        let options = FuseOptions { transport, threads: 4, ..FuseOptions::default() };
+        let Some(server) = try_mount(device, point.path(), &options) else { continue };
+        let path = server.file();
+        let file = open(&path);
+        file.write_all_at(&[7; 4096], 4096).unwrap();
+        // Others that share its stripe, and wait for it if it is never given back.
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // Even where an assertion below fails: the writers would go on for ever.
+            let _end = Sets(&ended);
+            for t in 0..4u64 {
+                let (file, ended) = (open(&path), &ended);
+                scope.spawn(move || {
+                    let whole = t % 2 == 0;
+                    let data = vec![t as u8; if whole { 4096 } else { 100 }];
+                    while !ended.load(Ordering::Relaxed) {
+                        if file.write_all_at(&data, 8192 + t * 4096).is_err() {
+                            break; // The server has ended.
+                        }
+                    }
+                });
+            }
+            // In the middle of it, a write of whole sectors and one of a part of one.
+            let whole = file.write_all_at(&[1; 4096], 128 << 10);
+            let part = file.write_all_at(&[1; 100], (256 << 10) + 5);
+            // A ring's own lane answers for its panics; a thread that panics ends the server.
+            if transport == Transport::Uring && !in_transform {
+                assert_eq!(part.unwrap_err().raw_os_error(), Some(5));
+                // It takes the lane only where it meets another's hold.
+                assert!(whole.is_ok() || whole.unwrap_err().raw_os_error() == Some(5));
+                file.write_all_at(&[9; 4096], 4096).unwrap();
+            } else {
+                assert!(whole.is_err() && part.is_err());
+            }
+        });
+        server.stop();
+        assert!(!is_mounted(point.path()));
     }
 }
 

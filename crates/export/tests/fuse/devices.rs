@@ -155,3 +155,72 @@ impl BlockDevice for Failing {
         Ok(())
     }
 }
+
+/// A [`Shifted`] whose code is broken: calls for its sectors from `bad_from` on panic, and so does the
+/// transform of its surface where `in_transform` is set.
+pub struct Broken {
+    pub inner: Shifted,
+    pub bad_from: u64,
+    pub in_transform: bool,
+}
+
+/// The transform of a [`Broken`] device.
+struct BrokenShift(Arc<Shift>, u64);
+
+impl SectorTransform for BrokenShift {
+    fn unit(&self) -> usize {
+        self.0.unit
+    }
+
+    fn seal(&self, offset: u64, plain: &[u8], stored: &mut [u8]) {
+        stored.copy_from_slice(plain);
+        self.seal_in_place(offset, stored);
+    }
+
+    fn seal_in_place(&self, offset: u64, data: &mut [u8]) {
+        assert!(offset < self.1, "broken, as the test wants it");
+        self.0.seal_in_place(offset, data);
+    }
+
+    fn open(&self, offset: u64, data: &mut [u8]) {
+        assert!(offset < self.1, "broken, as the test wants it");
+        self.0.open(offset, data);
+    }
+}
+
+impl BlockDevice for Broken {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn sector(&self) -> usize {
+        self.inner.sector()
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        assert!(offset < self.bad_from, "broken, as the test wants it");
+        self.inner.read_at(offset, buf)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        assert!(offset < self.bad_from, "broken, as the test wants it");
+        self.inner.write_at(offset, data)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.inner.flush()
+    }
+
+    fn surface(&self) -> Option<Surface> {
+        let mut surface = self.inner.surface()?;
+        if self.in_transform {
+            let broken = BrokenShift(Arc::clone(&self.inner.shift), self.bad_from);
+            surface.transform = Some(Arc::new(broken));
+        }
+        Some(surface)
+    }
+}

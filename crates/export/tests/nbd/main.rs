@@ -4,11 +4,14 @@ mod client;
 mod hostile;
 mod programs;
 
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use client::{Client, FUA};
+use client::{Client, FUA, connect};
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_export::nbd::{NbdOptions, NbdServer, serve};
 use rand::{RngExt as _, SeedableRng as _};
@@ -144,4 +147,83 @@ fn the_socket_is_the_owners_and_goes_with_the_server() {
     std::fs::write(&path, b"a file").unwrap();
     assert!(serve(device, &path, &NbdOptions::default()).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), b"a file");
+}
+
+/// Memory whose flushes fail, but for the first `good`.
+struct Forgetful {
+    memory: MemoryDevice,
+    good: AtomicU64,
+}
+
+impl BlockDevice for Forgetful {
+    fn size(&self) -> u64 {
+        self.memory.size()
+    }
+
+    fn sector(&self) -> usize {
+        self.memory.sector()
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.memory.read_at(offset, buf)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.memory.write_at(offset, data)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        // As the kernel does: an error is told once, and the next fsync succeeds.
+        match self.good.fetch_sub(1, Ordering::SeqCst) {
+            0 => Err(io::ErrorKind::StorageFull.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn a_failed_flush_is_told_to_every_client_that_flushes_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let memory = MemoryDevice::new(vec![0; 8192]);
+    let device = Arc::new(Forgetful { memory, good: AtomicU64::new(1) });
+    let server = serve(device, &directory.path().join("socket"), &NbdOptions::default()).unwrap();
+    let mut first = Client::go(server.socket(), "").unwrap();
+    let mut second = Client::go(server.socket(), "").unwrap();
+    first.flush().unwrap();
+    // 28 is ENOSPC, 5 is EIO.
+    assert_eq!(first.flush(), Err(28));
+    assert_eq!(second.flush(), Err(5));
+    assert_eq!(first.write(0, &[1; 512], FUA), Err(5));
+    first.write(0, &[1; 512], 0).unwrap();
+    assert_eq!(server.stats().errors, 3);
+}
+
+#[test]
+fn a_client_may_pause_but_does_not_keep_the_server_from_ending() {
+    let directory = tempfile::tempdir().unwrap();
+    let options =
+        NbdOptions { patience: Duration::from_millis(100), threads: 3, ..NbdOptions::default() };
+    let (server, _) = start(directory.path(), 4 << 20, &options);
+    let ask = |client: &mut Client| {
+        // More than a socket holds: the server has to wait for whoever reads it.
+        for cookie in 0..4 {
+            client.send(0, 0, cookie, 0, 4 << 20, &[]);
+        }
+    };
+    let mut paused = Client::go(server.socket(), "").unwrap();
+    ask(&mut paused);
+    std::thread::sleep(Duration::from_millis(500));
+    for _ in 0..4 {
+        assert_eq!(paused.answer(4 << 20).unwrap().1, vec![3; 4 << 20]);
+    }
+    // And neither does one that never reads.
+    ask(&mut paused);
+    let mut thinking = connect(server.socket()).unwrap();
+    server.stop();
+    assert!(paused.flush().is_err());
+    assert_eq!(thinking.read(&mut [0]).unwrap_or(0), 0);
 }

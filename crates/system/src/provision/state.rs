@@ -5,12 +5,27 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+/// Where root's ledgers lie whatever its home is said to be: `sudo` and a login of root have different
+/// ones, and the one has to find what the other mounted.
+const OF_ROOT: &str = "/var/lib/cryptbench";
+
 /// Directories that may hold ledgers, the preferred one first.
 ///
-/// `$XDG_STATE_HOME/cryptbench`, `~/.local/state/cryptbench`, and a private directory in the
-/// temporary directory for users without a writable home.
+/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private
+/// directory in the temporary directory for users without a writable home. All of them are looked through
+/// for what is to be cleaned up or unmounted.
 pub fn state_directories() -> Vec<PathBuf> {
-    candidates("XDG_STATE_HOME", ".local/state")
+    let root = rustix::process::getuid().is_root();
+    let chosen = env::var_os("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute());
+    with_roots(candidates("XDG_STATE_HOME", ".local/state"), root, chosen)
+}
+
+/// `found` with root's own directory: first, unless somebody chose another by the variable.
+fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf> {
+    if root {
+        found.insert(usize::from(chosen), OF_ROOT.into());
+    }
+    found
 }
 
 /// The directory for records: `$XDG_DATA_HOME/cryptbench` or its fallbacks, the first writable one.
@@ -63,4 +78,23 @@ pub(crate) fn trusted(dir: &Path) -> bool {
             && m.uid() == rustix::process::getuid().as_raw()
             && m.permissions().mode() & 0o022 == 0
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_ledgers_lie_in_one_place_whatever_its_home_is() {
+        let found = |home: &str| vec![PathBuf::from(home), "/tmp/cryptbench-0".into()];
+        let (sudo, login) = (found("/home/u/.local/state"), found("/root/.local/state"));
+        assert_eq!(with_roots(sudo.clone(), true, false)[0], Path::new(OF_ROOT));
+        assert_eq!(with_roots(login.clone(), true, false)[0], Path::new(OF_ROOT));
+        // The old places are still looked at.
+        assert_eq!(with_roots(sudo.clone(), true, false)[1..], sudo);
+        // A directory that was chosen stays the first, and an ordinary user's are as they were.
+        let chosen = with_roots(login.clone(), true, true);
+        assert_eq!((&chosen[0], chosen[1].as_path()), (&login[0], Path::new(OF_ROOT)));
+        assert_eq!(with_roots(login.clone(), false, false), login);
+    }
 }

@@ -13,8 +13,8 @@ use crate::detect::{Kind, detect};
 /// Bytes that are copied at once.
 const CHUNK: u64 = 1 << 20;
 
-/// Writes header and keyslots of `device` to `out`, byte by byte as cryptsetup's `luksHeaderBackup` does.
-/// Gives the number of bytes.
+/// Writes header and keyslots of `device` to `out`, byte by byte as cryptsetup's `luksHeaderBackup` does:
+/// where LUKS1 has nothing, with zeros. Gives the number of bytes.
 ///
 /// Whoever has the backup and a passphrase of that time opens the volume, even if the key was removed
 /// since.
@@ -22,8 +22,19 @@ const CHUNK: u64 = 1 << 20;
 /// # Errors
 /// As for [`info`](super::info); [`VolumeError::Io`] also for `out`.
 pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u64, VolumeError> {
-    let bytes = store::read(device, Which::Newest)?.metadata().header_bytes;
-    copy(device, 0..bytes, |_, data| out.write_all(data), "writing the backup")?;
+    let header = store::read(device, Which::Newest)?;
+    let bytes = header.metadata().header_bytes;
+    let unused = header.unused();
+    let write = |offset: u64, data: &mut [u8]| {
+        // A backup carries nothing that lay there before the volume.
+        for part in &unused {
+            let within = |at: u64| at.saturating_sub(offset).min(data.len() as u64) as usize;
+            let (start, end) = (within(part.start), within(part.end));
+            data[start..end].fill(0);
+        }
+        out.write_all(data)
+    };
+    copy(device, 0..bytes, write, "writing the backup")?;
     out.flush().map_err(io("writing the backup"))?;
     Ok(bytes)
 }
@@ -71,7 +82,7 @@ pub fn restore_header(
     }
     let heads = saved.heads_bytes.min(bytes);
     let whole = copies_agree(header.as_ref());
-    let write = |offset, data: &[u8]| write_bytes(device, offset, data);
+    let write = |offset, data: &mut [u8]| write_bytes(device, offset, data);
     copy(backup, heads..bytes, write, "writing keyslots")?;
     device.flush().map_err(io("writing keyslots"))?;
     if !whole {
@@ -79,8 +90,8 @@ pub fn restore_header(
     }
     // Secondary, then primary: the halves of LUKS2's heads, the later one first.
     for part in [heads / 2..heads, 0..heads / 2] {
-        let data = read_bytes(backup, part.clone()).map_err(io("reading the backup"))?;
-        write(part.start, &data).map_err(io("writing the header"))?;
+        let mut data = read_bytes(backup, part.clone()).map_err(io("reading the backup"))?;
+        write(part.start, &mut data).map_err(io("writing the header"))?;
         device.flush().map_err(io("writing the header"))?;
     }
     Ok(())
@@ -130,14 +141,14 @@ pub(super) fn refuse_other_contents(device: &dyn BlockDevice) -> Result<(), Volu
 fn copy(
     from: &dyn BlockDevice,
     range: Range<u64>,
-    mut to: impl FnMut(u64, &[u8]) -> std::io::Result<()>,
+    mut to: impl FnMut(u64, &mut [u8]) -> std::io::Result<()>,
     doing: &'static str,
 ) -> Result<(), VolumeError> {
     let mut offset = range.start;
     while offset < range.end {
         let end = (offset + CHUNK).min(range.end);
-        let data = read_bytes(from, offset..end).map_err(io("reading the header"))?;
-        to(offset, &data).map_err(io(doing))?;
+        let mut data = read_bytes(from, offset..end).map_err(io("reading the header"))?;
+        to(offset, &mut data).map_err(io(doing))?;
         offset = end;
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! How the metadata lies on a device: the seam between what LUKS1 and LUKS2 share and what differs.
 
+use std::ops::Range;
+
 use cryptbench_blockdev::{BlockDevice, Extent, read_bytes};
 
 use super::model::{Keyslot, Metadata};
@@ -13,6 +15,11 @@ pub(super) trait Header {
 
     /// What is to be told of it beyond that: which copy was read, and what is wrong with the other.
     fn copies(&self) -> Vec<super::CopyInfo> {
+        Vec::new()
+    }
+
+    /// Parts of the header that hold nothing.
+    fn unused(&self) -> Vec<Range<u64>> {
         Vec::new()
     }
 

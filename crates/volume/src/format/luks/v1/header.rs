@@ -1,6 +1,7 @@
 //! The header of LUKS1, read and written (LUKS1 specification, section 3, figures 2 and 3).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use cryptbench_blockdev::{BlockDevice, Extent, read_bytes, write_bytes};
 use cryptbench_kdf::Derivation;
@@ -16,15 +17,15 @@ use crate::format::luks::{ALIGNMENT, MAGIC, SECTOR, Version, set_text, text};
 /// Bytes of the header.
 const HEADER_BYTES: usize = 592;
 
-const CIPHER: std::ops::Range<usize> = 8..40;
-const MODE: std::ops::Range<usize> = 40..72;
-const HASH: std::ops::Range<usize> = 72..104;
+const CIPHER: Range<usize> = 8..40;
+const MODE: Range<usize> = 40..72;
+const HASH: Range<usize> = 72..104;
 const PAYLOAD: usize = 104;
 const KEY_BYTES: usize = 108;
-const DIGEST: std::ops::Range<usize> = 112..132;
-const DIGEST_SALT: std::ops::Range<usize> = 132..164;
+const DIGEST: Range<usize> = 112..132;
+const DIGEST_SALT: Range<usize> = 132..164;
 const DIGEST_ITERATIONS: usize = 164;
-const UUID: std::ops::Range<usize> = 168..208;
+const UUID: Range<usize> = 168..208;
 
 /// A header of LUKS1: its bytes, and what they mean.
 pub(in crate::format::luks) struct Header {
@@ -166,6 +167,19 @@ impl Header {
 impl crate::format::luks::store::Header for Header {
     fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    /// What is behind the header where keyslots begin on the next boundary, and what fills the last keyslot
+    /// up to one: that is where cryptsetup's backups have zeros. Between keyslots they have what is there.
+    fn unused(&self) -> Vec<Range<u64>> {
+        let area = |id: u32| {
+            let at = KEYSLOTS_AT + id as usize * KEYSLOT;
+            super::keyslots::offset(&self.raw[at..at + KEYSLOT])
+        };
+        let len = area_bytes(get(&self.raw, KEY_BYTES) as usize);
+        let used = (0..SLOTS).map(area).max().unwrap_or(0) + len;
+        let start = if area(0) == ALIGNMENT { ALIGNMENT } else { HEADER_BYTES as u64 };
+        vec![HEADER_BYTES as u64..start, used..self.metadata.header_bytes]
     }
 
     fn room(&self, wanted: Option<u32>, bytes: u64) -> Result<(u32, Extent), VolumeError> {

@@ -1,0 +1,105 @@
+//! How much of a larger piece of work, such as opening a volume, key derivations are.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time during which at least one key derivation ran.
+///
+/// It is wall-clock time: derivations that run at once, on several threads, count once. So it is never
+/// more than the time of the work that they are part of, and the difference is the rest of that work.
+#[derive(Debug, Default)]
+pub struct Stopwatch(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    running: u32,
+    /// When `running` left 0.
+    since: Option<Instant>,
+    total: Duration,
+}
+
+impl Stopwatch {
+    /// Nothing has run yet. [`Effort::timed_by`](crate::Effort::timed_by) gives it to derivations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The time until now, that of derivations still running included.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        let state = self.state();
+        state.total + state.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Counts the time until the result is dropped.
+    pub(crate) fn run(&self) -> Running<'_> {
+        let mut state = self.state();
+        state.running += 1;
+        state.since.get_or_insert_with(Instant::now);
+        Running(self)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A derivation that runs.
+pub(crate) struct Running<'a>(&'a Stopwatch);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.running -= 1;
+        if state.running == 0
+            && let Some(since) = state.since.take()
+        {
+            state.total += since.elapsed();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Argon2Kind, Argon2Params, Derivation, Effort, KdfError, find, first_fit, tier};
+
+    #[test]
+    fn what_runs_at_once_counts_once() {
+        let watch = Stopwatch::new();
+        assert_eq!(watch.elapsed(), Duration::ZERO);
+        let started = Instant::now();
+        let (first, second) = (watch.run(), watch.run());
+        std::thread::sleep(Duration::from_millis(20));
+        drop(first);
+        assert!(watch.elapsed() >= Duration::from_millis(20), "one is still running");
+        drop(second);
+        let (counted, passed) = (watch.elapsed(), started.elapsed());
+        assert!(counted >= Duration::from_millis(20));
+        assert!(counted <= passed, "{counted:?} of {passed:?}");
+        std::thread::sleep(Duration::from_millis(5));
+        assert_eq!(watch.elapsed(), counted, "nothing runs");
+    }
+
+    #[test]
+    fn every_derivation_is_counted_and_nothing_else() -> Result<(), KdfError> {
+        let prf = find("sha-256")?;
+        let pbkdf2 = Derivation::Pbkdf2 { prf, iterations: 20_000 };
+        let params = Argon2Params { memory_kib: 4096, passes: 2, lanes: 1 };
+        let argon2 = Derivation::Argon2 { kind: Argon2Kind::Id, params };
+        for (derivations, threads) in [(vec![pbkdf2], 1), (vec![argon2], 1), (vec![pbkdf2; 5], 3)] {
+            let watch = Stopwatch::new();
+            let effort = Effort::new(tier().expect("a tier"), threads).timed_by(&watch);
+            let started = Instant::now();
+            let none =
+                first_fit(b"password", &[7; 64], 64, &derivations, effort, |_, _| None::<()>)?;
+            let passed = started.elapsed();
+            assert_eq!(none, None);
+            let counted = watch.elapsed();
+            assert!(!counted.is_zero() && counted <= passed, "{counted:?} of {passed:?}");
+            assert_eq!(watch.state().running, 0);
+        }
+        Ok(())
+    }
+}
