@@ -6,6 +6,7 @@ mod aligned;
 mod device;
 mod file;
 mod memory;
+mod page_cache;
 mod surface;
 mod transform;
 
@@ -13,5 +14,6 @@ pub use aligned::AlignedBuf;
 pub use device::{BlockDevice, check_request, read_bytes, write_bytes};
 pub use file::FileDevice;
 pub use memory::MemoryDevice;
+pub use page_cache::cached_share;
 pub use surface::{Extent, IoMode, Surface};
 pub use transform::SectorTransform;

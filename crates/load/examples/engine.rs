@@ -1,6 +1,6 @@
 //! Runs one job against an existing file or device and prints one line of JSON.
 //!
-//! `engine FILE --op read --pattern random --bs 4096 --qd 32 --seconds 2 [--engine threads]`
+//! `engine FILE --op read --pattern random --bs 4096 --qd 32 --seconds 2 [--threads 4] [--engine threads]`
 //!
 //! Writing overwrites FILE. The whole file is the extent; direct I/O unless `--buffered` is given.
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
-use cryptbench_load::{Engine, EngineChoice, Job, Operation, Pattern};
+use cryptbench_load::{Amount, Direction, Engine, EngineChoice, Job, Operation, Pattern};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -22,22 +22,28 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 struct Arguments {
     /// File or block device.
     file: PathBuf,
-    #[arg(long, value_parser = ["read", "write"], default_value = "read")]
+    #[arg(long, value_parser = ["read", "write", "mixed"], default_value = "read")]
     op: String,
-    #[arg(long, value_parser = ["sequential", "random"], default_value = "random")]
+    #[arg(
+        long,
+        value_parser = ["sequential", "random", "zipf", "permutation", "backward", "same"],
+        default_value = "random"
+    )]
     pattern: String,
     /// Bytes per request.
     #[arg(long, default_value_t = 4096)]
     bs: u64,
     #[arg(long, default_value_t = 1)]
     qd: u32,
+    #[arg(long, default_value_t = 1)]
+    threads: u32,
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
     #[arg(long, default_value_t = 0.2)]
     ramp: f64,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    #[arg(long, value_parser = ["auto", "io_uring", "threads"], default_value = "auto")]
+    #[arg(long, value_parser = ["auto", "io_uring", "polled", "threads"], default_value = "auto")]
     engine: String,
     /// Through the page cache.
     #[arg(long)]
@@ -79,11 +85,31 @@ fn surface(a: &Arguments) -> Fallible<Surface> {
     })
 }
 
+fn direction(name: &str) -> Direction {
+    match name {
+        "write" => Operation::Write.into(),
+        "mixed" => Direction::Mixed { read_percent: 70 },
+        _ => Operation::Read.into(),
+    }
+}
+
+fn pattern(name: &str) -> Pattern {
+    match name {
+        "sequential" => Pattern::Sequential,
+        "zipf" => Pattern::Zipf { theta: 1.1 },
+        "permutation" => Pattern::Permutation,
+        "backward" => Pattern::Backward,
+        "same" => Pattern::Same,
+        _ => Pattern::Random,
+    }
+}
+
 #[expect(clippy::print_stdout, reason = "its output is what the program is for")]
 fn main() -> Fallible<()> {
     let a = Arguments::parse();
     let choice = match a.engine.as_str() {
         "io_uring" => EngineChoice::Uring,
+        "polled" => EngineChoice::Polled,
         "threads" => EngineChoice::Threads,
         _ => EngineChoice::Auto,
     };
@@ -94,14 +120,14 @@ fn main() -> Fallible<()> {
         engine.prefill(&surface, a.seed, &stop, &mut |_| ())?;
     }
     let job = Job {
-        operation: if a.op == "write" { Operation::Write } else { Operation::Read },
-        pattern: if a.pattern == "random" { Pattern::Random } else { Pattern::Sequential },
-        block_size: a.bs,
-        queue_depth: a.qd,
-        ramp: Duration::try_from_secs_f64(a.ramp)?,
-        duration: Duration::try_from_secs_f64(a.seconds)?,
+        amount: Amount::Time {
+            ramp: Duration::try_from_secs_f64(a.ramp)?,
+            duration: Duration::try_from_secs_f64(a.seconds)?,
+        },
+        threads: a.threads,
         seed: a.seed,
         generation: 1,
+        ..Job::new(direction(&a.op), pattern(&a.pattern), a.bs, a.qd)
     };
     let m = engine.run(&surface, &job, &stop)?;
     let (elapsed, cpu, ios) = (m.elapsed.as_secs_f64(), m.cpu.as_secs_f64(), m.ios as f64);
@@ -119,6 +145,8 @@ fn main() -> Fallible<()> {
         "iops_per_cpu_s": ios / cpu,
         "p50_us": us(m.latency.value_at_quantile(0.5)),
         "p99_us": us(m.latency.value_at_quantile(0.99)),
+        "submission_p50_us": us(m.submission.value_at_quantile(0.5)),
+        "completion_p50_us": us(m.completion.value_at_quantile(0.5)),
     });
     println!("{line}");
     Ok(())

@@ -1,16 +1,19 @@
-//! One workload for some seconds.
+//! One workload for some time or some bytes.
+
+mod check;
 
 use std::fmt;
-use std::ops::Range;
 use std::time::Duration;
 
-use cryptbench_blockdev::{IoMode, Surface};
 use serde::Deserialize;
 
-use crate::{LoadError, SECTOR};
+pub(crate) use self::check::{check_fill, check_range};
 
 /// Most requests in flight.
 pub const MAX_QUEUE_DEPTH: u32 = 1024;
+
+/// Most threads of a job.
+pub const MAX_THREADS: u32 = 256;
 
 /// Largest block size in bytes (1 GiB, below the kernel's limit of 2 GiB per request).
 pub const MAX_BLOCK_SIZE: u64 = 1 << 30;
@@ -41,22 +44,92 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Where consecutive requests go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// What the requests of a job do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// All read.
+    Read,
+    /// All write.
+    Write,
+    /// Each is a read with this probability in percent (1 to 99), drawn from the job's seed.
+    Mixed {
+        /// Share of reads.
+        read_percent: u8,
+    },
+}
+
+impl Direction {
+    /// `read`, `write` or `mixed`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Mixed { .. } => "mixed",
+        }
+    }
+
+    /// Whether any request writes.
+    pub const fn writes(self) -> bool {
+        !matches!(self, Self::Read)
+    }
+}
+
+impl From<Operation> for Direction {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Read => Self::Read,
+            Operation::Write => Self::Write,
+        }
+    }
+}
+
+/// Where consecutive requests go, in blocks of the extent.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
-    /// Block after block from a seeded start, wrapping at the end of the extent.
+    /// Block after block, wrapping at the end of the extent.
     Sequential,
     /// Any block of the extent, uniformly and independently.
     Random,
+    /// Any block, the k-th most popular with probability proportional to k^-theta (theta above 0);
+    /// which blocks are popular follows from the seed.
+    Zipf {
+        /// Exponent.
+        theta: f64,
+    },
+    /// Every block exactly once in a random order, then again in another one.
+    Permutation,
+    /// From the last block to the first, wrapping.
+    Backward,
+    /// Every `stride`-th block, wrapping to the next residue at the end, so that one pass visits every
+    /// block once (iozone's stride read).
+    Strided {
+        /// Distance of consecutive requests in blocks, at least 2.
+        stride: u32,
+    },
+    /// One block again and again (iozone's record rewrite).
+    Same,
+    /// `run` consecutive blocks at each of `points` places spread evenly over the extent, in
+    /// ascending order, wrapping (HD Tune's curve over the surface).
+    Sampled {
+        /// Places.
+        points: u32,
+        /// Blocks at each.
+        run: u32,
+    },
 }
 
 impl Pattern {
-    /// `sequential` or `random`.
+    /// `sequential`, `random`, `zipf`, `permutation`, `backward`, `strided`, `same` or `sampled`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
             Self::Random => "random",
+            Self::Zipf { .. } => "zipf",
+            Self::Permutation => "permutation",
+            Self::Backward => "backward",
+            Self::Strided { .. } => "strided",
+            Self::Same => "same",
+            Self::Sampled { .. } => "sampled",
         }
     }
 }
@@ -67,21 +140,99 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// One workload for some seconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where the patterns that have a beginning begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At a block drawn from the seed, so that short jobs cover the extent over many trials.
+    #[default]
+    Seeded,
+    /// At the first block of the pattern.
+    First,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// A time.
+    Time {
+        /// Unmeasured lead-in, in which queues and caches of the device reach their steady state.
+        ramp: Duration,
+        /// Measured time. The request that is being waited for when it ends is still counted.
+        duration: Duration,
+    },
+    /// So many bytes, rounded up to whole requests; more than a pass of the pattern has begin another
+    /// pass. From before the first request to the completion of the last one, or of the last flush.
+    Bytes(u64),
+}
+
+/// When written data must be on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flush {
+    /// A write is done when the system says so.
+    #[default]
+    Never,
+    /// Each write completes when it is on stable storage (`RWF_DSYNC`, as `O_DSYNC`).
+    EachWrite,
+    /// After so many writes of a thread they are awaited and flushed, before its next request.
+    Every {
+        /// Writes between two flushes, at least 1.
+        writes: u32,
+        /// fdatasync(2) instead of fsync(2).
+        data_only: bool,
+    },
+    /// Once after the last request, within the measured time; takes [`Amount::Bytes`].
+    AtEnd,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// Incompressible, stamped.
+    #[default]
+    Random,
+    /// Zeros, unstamped, as `dd if=/dev/zero` writes them.
+    Zeros,
+    /// This share in percent (1 to 99) of each 4 KiB can be compressed away; stamped.
+    Compressible {
+        /// Share.
+        percent: u8,
+    },
+}
+
+/// Upper bound of the speed at which requests are issued, over all threads of a job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    /// Requests per second.
+    Requests(f64),
+    /// Bytes per second.
+    Bytes(f64),
+}
+
+/// One workload for some time or some bytes.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Direction of the requests.
-    pub operation: Operation,
+    /// What the requests do.
+    pub direction: Direction,
     /// Where consecutive requests go.
     pub pattern: Pattern,
+    /// Where the pattern begins.
+    pub start: Start,
     /// Bytes per request: a multiple of 512 and of the surface's data unit.
     pub block_size: u64,
-    /// Requests in flight, 1 to [`MAX_QUEUE_DEPTH`].
+    /// Requests in flight of each thread, 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// Unmeasured lead-in, in which queues and caches of the device reach their steady state.
-    pub ramp: Duration,
-    /// Measured time. The request that is being waited for when it ends is still counted.
-    pub duration: Duration,
+    /// Threads that issue requests, 1 to [`MAX_THREADS`]; they share one sequence of places.
+    pub threads: u32,
+    /// How much is measured.
+    pub amount: Amount,
+    /// When written data must be on the device.
+    pub flush: Flush,
+    /// What is written.
+    pub content: Content,
+    /// Upper bound of the speed, where there is one.
+    pub rate: Option<Rate>,
+    /// Place and latency are kept of so many measured requests from the first on.
+    pub samples: u32,
     /// Determines the places: jobs with the same seed, pattern, block size and extent visit the
     /// same places in the same order, whatever the surface and the engine.
     pub seed: u64,
@@ -90,55 +241,28 @@ pub struct Job {
 }
 
 impl Job {
-    /// Checks the job against the surface it is to run on.
-    pub(crate) fn check(&self, surface: &Surface) -> Result<(), LoadError> {
-        let Self { block_size, queue_depth, .. } = *self;
-        if block_size == 0 || block_size % SECTOR as u64 != 0 || block_size > MAX_BLOCK_SIZE {
-            return Err(LoadError::BlockSize { block_size });
+    /// One second of requests of one thread without ramp, flush, rate bound and samples; seed and
+    /// generation 0.
+    pub fn new(
+        direction: impl Into<Direction>,
+        pattern: Pattern,
+        block_size: u64,
+        queue_depth: u32,
+    ) -> Self {
+        Self {
+            direction: direction.into(),
+            pattern,
+            start: Start::default(),
+            block_size,
+            queue_depth,
+            threads: 1,
+            amount: Amount::Time { ramp: Duration::ZERO, duration: Duration::from_secs(1) },
+            flush: Flush::default(),
+            content: Content::default(),
+            rate: None,
+            samples: 0,
+            seed: 0,
+            generation: 0,
         }
-        if queue_depth == 0 || queue_depth > MAX_QUEUE_DEPTH {
-            return Err(LoadError::QueueDepth { queue_depth });
-        }
-        if let Some(transform) = &surface.transform {
-            let unit = transform.unit() as u64;
-            if !block_size.is_multiple_of(unit) {
-                return Err(LoadError::BlockNotUnits { block_size, unit });
-            }
-        }
-        check_range(surface)?;
-        let len = surface.extent.len;
-        if len < block_size {
-            return Err(LoadError::ExtentTooSmall { len, block_size });
-        }
-        Ok(())
     }
-}
-
-/// Checks that a surface may be filled to its last byte.
-pub(crate) fn check_fill(surface: &Surface, part: &Range<u64>) -> Result<(), LoadError> {
-    check_range(surface)?;
-    let unit = surface.transform.as_ref().map_or(SECTOR, |t| t.unit().max(SECTOR)) as u64;
-    let (offset, len) = (part.start, part.end.saturating_sub(part.start));
-    if len == 0 {
-        return Err(LoadError::ExtentTooSmall { len, block_size: unit });
-    }
-    if part.end > surface.extent.len {
-        return Err(LoadError::ExtentRange { offset, len });
-    }
-    if !offset.is_multiple_of(unit) || !len.is_multiple_of(unit) {
-        return Err(LoadError::ExtentUnaligned { offset, len, unit });
-    }
-    Ok(())
-}
-
-fn check_range(surface: &Surface) -> Result<(), LoadError> {
-    let (offset, len) = (surface.extent.offset, surface.extent.len);
-    if offset.checked_add(len).is_none_or(|end| end > i64::MAX as u64) {
-        return Err(LoadError::ExtentRange { offset, len });
-    }
-    let unit = SECTOR as u64;
-    if surface.mode == IoMode::Direct && !offset.is_multiple_of(unit) {
-        return Err(LoadError::ExtentUnaligned { offset, len, unit });
-    }
-    Ok(())
 }

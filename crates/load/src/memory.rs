@@ -1,23 +1,21 @@
 //! How much memory buffers may take.
 
-use crate::{LoadError, Operation};
+use crate::LoadError;
 
-/// Bytes for `depth` requests of `block` bytes.
+/// Bytes of each of `threads` threads for `depth` requests of `block` bytes.
 ///
-/// Writes get a second buffer each whether or not an inline layer needs it: limits on memory and
-/// on locked memory must strike all arms alike.
+/// Jobs that write get a second buffer for each whether or not an inline layer needs it: limits on
+/// memory and on locked memory must strike all arms alike.
 pub(crate) fn buffers_len(
-    block: u64,
+    block: u32,
     depth: u32,
-    operation: Operation,
+    threads: u32,
+    writes: bool,
 ) -> Result<usize, LoadError> {
-    let buffers = match operation {
-        Operation::Read => 1,
-        Operation::Write => 2,
-    };
-    let wanted = block * u64::from(depth) * buffers;
+    let each = u64::from(block) * u64::from(depth) * if writes { 2 } else { 1 };
+    let wanted = each.saturating_mul(u64::from(threads));
     let limit = limit();
-    match usize::try_from(wanted) {
+    match usize::try_from(each) {
         Ok(len) if wanted <= limit => Ok(len),
         _ => Err(LoadError::Memory { wanted, limit }),
     }

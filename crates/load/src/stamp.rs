@@ -10,7 +10,9 @@
 //! | 24-27 | low half of the job's seed |
 //! | 28-31 | check word over bytes 8-27 |
 //!
-//! The rest is pseudorandom and differs between slots, not between writes of one slot.
+//! The rest is pseudorandom, or in part zero where a job wants it compressible, and differs between
+//! slots, not between writes of one slot. Its first 8 bytes are a check word over what follows, so that
+//! no bit of a sector can change unseen.
 
 use crate::places::{mix, splitmix};
 
@@ -25,6 +27,13 @@ pub const STAMP_LEN: usize = 32;
 /// Storage on which these bytes can be found at sector starts is not encrypted. By chance they
 /// appear at a given place with probability 2^-64.
 pub const MARKER: [u8; 8] = *b"\x89cBench\n";
+
+/// Bytes in which a job's data has its compressible share.
+const COMPRESSIBLE_UNIT: usize = 4096;
+
+/// Flipped bits up to which a marker is taken for a damaged one. Random bytes come so close with a
+/// probability of 2^-48.
+const MARKER_FLIPS: u32 = 3;
 
 /// What a sector that was read back holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +52,8 @@ pub enum SectorState {
         /// The job that wrote it.
         generation: u64,
     },
-    /// The marker, but a stamp whose check word fails: a torn or corrupted sector.
+    /// Nearly the marker, a stamp whose check word fails, or a sound stamp on other bytes than it was
+    /// written with: a torn or corrupted sector.
     Damaged,
     /// All zeros: never written, or discarded.
     Blank,
@@ -52,19 +62,24 @@ pub enum SectorState {
 }
 
 /// Examines a sector of at least [`STAMP_LEN`] bytes (shorter: [`SectorState::Unmarked`]) read
-/// from `offset` bytes after the start of the surface.
+/// from `offset` bytes after the start of the surface. Of less than a [`SECTOR`] only the stamp is
+/// examined.
 pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
     let Some(stamp) = sector.first_chunk::<STAMP_LEN>() else {
         return SectorState::Unmarked;
     };
+    let u64_at = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| stamp[i + k]));
+    let u32_at = |i: usize| u32::from_le_bytes(std::array::from_fn(|k| stamp[i + k]));
     if stamp[..8] != MARKER {
+        if (u64_at(0) ^ u64::from_le_bytes(MARKER)).count_ones() <= MARKER_FLIPS {
+            return SectorState::Damaged;
+        }
         let blank = sector.iter().all(|&b| b == 0);
         return if blank { SectorState::Blank } else { SectorState::Unmarked };
     }
-    let u64_at = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| stamp[i + k]));
-    let u32_at = |i: usize| u32::from_le_bytes(std::array::from_fn(|k| stamp[i + k]));
     let (place, generation, seed) = (u64_at(8), u64_at(16), u32_at(24));
-    if u32_at(28) != check(key(generation, seed), place) {
+    let body = sector.get(STAMP_LEN..SECTOR);
+    if u32_at(28) != check(key(generation, seed), place) || !body.is_none_or(body_is_whole) {
         SectorState::Damaged
     } else if place != offset {
         SectorState::Misplaced { offset: place, generation }
@@ -119,6 +134,36 @@ pub(crate) fn fill_random(data: &mut [u8], seed: u64) {
     }
 }
 
+/// Fills what is to be stamped: at random but for the last `zeros` percent of each 4 KiB, and with its
+/// check word in each whole sector.
+pub(crate) fn fill_bodies(data: &mut [u8], seed: u64, zeros: u8) {
+    fill_random(data, seed);
+    if zeros > 0 {
+        for unit in data.chunks_mut(COMPRESSIBLE_UNIT) {
+            let random = unit.len() * (100 - usize::from(zeros.min(100))) / 100;
+            unit[random..].fill(0);
+        }
+    }
+    for sector in data.chunks_exact_mut(SECTOR) {
+        let (check, body) = sector[STAMP_LEN..].split_at_mut(8);
+        check.copy_from_slice(&body_check(body).to_le_bytes());
+    }
+}
+
+/// A hash that any change of one word changes: each step is a bijection of the word for a given state.
+fn body_check(body: &[u8]) -> u64 {
+    let (words, _) = body.as_chunks::<8>();
+    let step = |h: u64, word: &[u8; 8]| {
+        (h ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    };
+    mix(words.iter().fold(0x6269_7473, step))
+}
+
+fn body_is_whole(body: &[u8]) -> bool {
+    let (check, rest) = body.split_at(8);
+    check == body_check(rest).to_le_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -127,7 +172,7 @@ mod tests {
 
     fn stamped(offset: u64, generation: u64, seed: u64) -> Vec<u8> {
         let mut data = vec![0; 4 * SECTOR];
-        fill_random(&mut data, 7);
+        fill_bodies(&mut data, 7, 0);
         Stamper::new(generation, seed).stamp(&mut data, offset);
         data
     }
@@ -152,7 +197,7 @@ mod tests {
         }
 
         #[test]
-        fn any_flipped_stamp_bit_is_noticed(bit in 64usize..256, generation: u64) {
+        fn any_flipped_bit_is_noticed(bit in 0usize..4096, generation: u64) {
             let mut data = stamped(1 << 20, generation, 3);
             data[bit / 8] ^= 1 << (bit % 8);
             prop_assert_eq!(verify_sector(&data[..SECTOR], 1 << 20), SectorState::Damaged);
@@ -171,11 +216,45 @@ mod tests {
         assert_eq!(verify_sector(&[], 0), SectorState::Unmarked);
     }
 
+    #[test]
+    fn a_sector_of_two_halves_is_damaged() {
+        let (one, mut other) = (stamped(0, 1, 1), vec![0; 4 * SECTOR]);
+        fill_bodies(&mut other, 8, 0);
+        Stamper::new(2, 1).stamp(&mut other, 0);
+        for cut in (STAMP_LEN + 8..SECTOR).step_by(8) {
+            let sector = [&one[..cut], &other[cut..SECTOR]].concat();
+            assert_eq!(verify_sector(&sector, 0), SectorState::Damaged, "{cut}");
+        }
+    }
+
+    /// Zeros where they were asked for, random bytes elsewhere; stamps and check words take 40 bytes of
+    /// each sector in either.
+    #[test]
+    fn the_compressible_share_is_as_asked() {
+        for percent in [1, 30, 50, 99] {
+            let mut data = vec![1; 64 << 10];
+            fill_bodies(&mut data, 1, percent);
+            Stamper::new(1, 1).stamp(&mut data, 0);
+            assert!(data.chunks(SECTOR).enumerate().all(|(i, s)| {
+                let at = (i * SECTOR) as u64;
+                verify_sector(s, at) == SectorState::Valid { generation: 1, seed: 1 }
+            }));
+            for unit in data.chunks(4096) {
+                let body = |i: &usize| i % SECTOR >= STAMP_LEN + 8;
+                let border = 4096 * (100 - usize::from(percent)) / 100;
+                assert!((border..4096).filter(body).all(|i| unit[i] == 0));
+                let random = (0..border).filter(body).collect::<Vec<_>>();
+                let zeros = random.iter().filter(|&&i| unit[i] == 0).count();
+                assert!(zeros <= 5 + random.len() / 64, "{zeros} of {}", random.len());
+            }
+        }
+    }
+
     /// The byte entropy of one slot's data, stamps included, is that of random data.
     #[test]
     fn data_is_incompressible() {
         let mut data = vec![0; 1 << 20];
-        fill_random(&mut data, 1);
+        fill_bodies(&mut data, 1, 0);
         let mut seen = [0f64; 256];
         data.iter().for_each(|&b| seen[b as usize] += 1.0);
         let n = data.len() as f64;

@@ -12,6 +12,7 @@
 //! | which differences do two plain trials show already? | [`noise_floor`](mod@noise_floor) |
 //! | from which size on may a difference be claimed? | [`detect`] |
 //! | is it precise enough to stop? | [`stopping`] |
+//! | does the device still speed up or slow down? | [`steady_state`](mod@steady_state) |
 //! | which of many small p-values still count? | [`holm`](mod@holm) |
 
 pub mod detect;
@@ -20,6 +21,7 @@ pub mod noise_floor;
 pub mod paired;
 pub mod schedule;
 pub mod signed_rank;
+pub mod steady_state;
 pub mod stopping;
 mod student;
 
@@ -28,4 +30,5 @@ pub use holm::holm;
 pub use noise_floor::{median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
 pub use schedule::block_order;
+pub use steady_state::steady_state;
 pub use stopping::{Decision, StoppingRule};

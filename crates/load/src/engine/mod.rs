@@ -1,25 +1,33 @@
 //! The load engine: io_uring where the kernel offers it, threads elsewhere.
 
+mod crew;
+mod fill;
+mod pace;
+mod prepare;
+#[cfg(target_os = "linux")]
+mod stdio;
 mod threads;
 mod transfer;
+mod turn;
 #[cfg(target_os = "linux")]
 mod uring;
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cryptbench_blockdev::Surface;
 
-use self::threads::Threads;
-use self::transfer::{Transfer, sync_data};
+use self::pace::Pace;
+pub use self::prepare::Precondition;
+use self::threads::{Threads, Way};
+use self::transfer::{Task, Transfer};
 #[cfg(target_os = "linux")]
 use self::uring::Uring;
-use crate::job::check_fill;
-use crate::places::{FillPlaces, JobPlaces};
-use crate::window::{Gate, Tally};
-use crate::{Job, LoadError, MAX_BLOCK_SIZE, Measurement, Operation};
+use crate::places::{JobPlaces, Places};
+use crate::verify::Traced;
+use crate::window::{Gate, Sink, Tally};
+use crate::{Acknowledged, Job, LoadError, Measurement};
 
 /// How long the stop flag may go unseen.
 const STOP_POLL: Duration = Duration::from_millis(50);
@@ -27,10 +35,6 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 /// How long requests in flight are waited for once the stop flag is up. Requests that hang longer
 /// are abandoned together with their buffers, which are never freed.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
-
-/// Requests of a [prefill](Engine::prefill): large enough for full bandwidth on any device.
-const FILL_BLOCK: u32 = 1 << 20;
-const FILL_DEPTH: u32 = 4;
 
 /// Which engine is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,15 +44,19 @@ pub enum EngineChoice {
     Auto,
     /// io_uring or an error.
     Uring,
+    /// io_uring that polls the device for completions instead of waiting for interrupts, or an error: it
+    /// takes direct I/O, and a device with queues for it.
+    Polled,
     /// One thread per request in flight, with positioned reads and writes.
     Threads,
 }
 
 /// Runs jobs against surfaces, one at a time.
 ///
-/// With io_uring a single thread prepares, submits and completes all requests, the inline layer's
-/// work included; with threads each of `queue_depth` threads does its own. The two are therefore
-/// not comparable with one another: all arms of a run must use one engine.
+/// With io_uring one thread for each of the job's threads prepares, submits and completes requests, the
+/// inline layer's work included; a job of one thread stays in the calling thread. With threads each of
+/// `threads * queue_depth` threads does its own. The two are therefore not comparable with one another:
+/// all arms of a run must use one engine.
 pub struct Engine {
     kind: Kind,
 }
@@ -64,37 +72,42 @@ impl Engine {
     /// settle for threads.
     ///
     /// io_uring is really tried: a ring is set up and an operation is sent through it, since
-    /// kernels, `io_uring_disabled` and seccomp filters deny it in different places.
+    /// kernels, `io_uring_disabled` and seccomp filters deny it in different places. Whether a device can
+    /// be polled shows only when it is [run](Self::run) on.
     ///
     /// # Errors
-    /// [`LoadError::Unavailable`] when [`EngineChoice::Uring`] cannot be had.
+    /// [`LoadError::Unavailable`] when [`EngineChoice::Uring`] or [`EngineChoice::Polled`] cannot be had.
     pub fn open(choice: EngineChoice) -> Result<(Self, Option<String>), LoadError> {
-        let threads = || Self { kind: Kind::Threads(Threads::new()) };
+        let threads = || Self { kind: Kind::Threads(Threads { way: Way::Positioned }) };
         if choice == EngineChoice::Threads {
             return Ok((threads(), None));
         }
-        match Self::open_uring() {
+        let polled = choice == EngineChoice::Polled;
+        match Self::open_uring(polled) {
             Ok(engine) => Ok((engine, None)),
             Err(reason) if choice == EngineChoice::Auto => Ok((threads(), Some(reason))),
-            Err(reason) => Err(LoadError::Unavailable { reason }),
+            Err(reason) => {
+                let engine = if polled { "polled io_uring" } else { "io_uring" };
+                Err(LoadError::Unavailable { engine, reason })
+            }
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn open_uring() -> Result<Self, String> {
-        Uring::probe().map(|u| Self { kind: Kind::Uring(Box::new(u)) })
+    fn open_uring(polled: bool) -> Result<Self, String> {
+        Uring::probe(polled).map(|u| Self { kind: Kind::Uring(Box::new(u)) })
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_uring() -> Result<Self, String> {
+    fn open_uring(_: bool) -> Result<Self, String> {
         Err("this is not Linux".to_owned())
     }
 
-    /// `io_uring` or `threads`.
+    /// `io_uring`, `io_uring, polled` or `threads`.
     pub fn name(&self) -> &'static str {
         match &self.kind {
             #[cfg(target_os = "linux")]
-            Kind::Uring(_) => "io_uring",
+            Kind::Uring(u) => u.name(),
             Kind::Threads(_) => "threads",
         }
     }
@@ -109,100 +122,116 @@ impl Engine {
         }
     }
 
-    /// Runs one job: ramp, measured time, drain. Set-up happens before the ramp.
+    /// Runs one job: ramp, measured time, drain; or its bytes and the flush at their end. Set-up happens
+    /// before the ramp.
     ///
     /// Returns within about half a second after `stop` is raised, even when the device hangs.
     ///
     /// # Errors
-    /// The first request that failed ends the job; what was in flight is waited for.
+    /// What makes no sense is refused. The first request that failed ends the job; what was in flight is
+    /// waited for. [`LoadError::Unavailable`] when a device cannot be polled.
     pub fn run(
         &mut self,
         surface: &Surface,
         job: &Job,
         stop: &AtomicBool,
     ) -> Result<Measurement, LoadError> {
+        self.measure(surface, job, stop, |tally| tally, |tally| tally)
+    }
+
+    /// As [`run`](Self::run), noting each write that was acknowledged, so that what the surface holds can
+    /// be [verified](Acknowledged::verify) later.
+    ///
+    /// # Errors
+    /// As for `run`; [`LoadError::Untraceable`] for writes that carry no stamps or are no whole units of
+    /// the map.
+    pub fn run_traced(
+        &mut self,
+        surface: &Surface,
+        job: &Job,
+        acknowledged: &Arc<Acknowledged>,
+        stop: &AtomicBool,
+    ) -> Result<Measurement, LoadError> {
+        acknowledged.check(surface, job)?;
+        let trace = |tally| Traced::new(tally, acknowledged, job.generation);
+        self.measure(surface, job, stop, trace, Traced::into_inner)
+    }
+
+    /// As [`run`](Self::run), with requests that go through a stdio buffer of 4 KiB as fwrite(3) and
+    /// fread(3) take them, one thread, whatever the engine. An inline layer works before the buffer.
+    /// [`Amount::Bytes`](crate::Amount::Bytes) ends when the buffer's rest has been written.
+    ///
+    /// # Errors
+    /// As for `run`; [`LoadError::Stdio`] for what is not sequential, one request at a time.
+    #[cfg(target_os = "linux")]
+    pub fn run_stdio(
+        &mut self,
+        surface: &Surface,
+        job: &Job,
+        stop: &AtomicBool,
+    ) -> Result<Measurement, LoadError> {
+        job.check_stdio()?;
+        let mut engine = Self { kind: Kind::Threads(Threads { way: Way::Stdio }) };
+        engine.run(surface, job, stop)
+    }
+
+    fn measure<S: Sink + Send + 'static>(
+        &mut self,
+        surface: &Surface,
+        job: &Job,
+        stop: &AtomicBool,
+        wrap: impl Fn(Tally) -> S,
+        unwrap: impl Fn(S) -> Tally,
+    ) -> Result<Measurement, LoadError> {
         job.check(surface)?;
-        let transfer = Transfer::new(surface, job.operation, job.generation, job.seed);
+        let task = Task {
+            transfer: Transfer::of_job(surface, job),
+            block: job.block_size as u32,
+            depth: job.queue_depth,
+            threads: job.threads,
+            pace: Pace::of_job(job),
+        };
         let places = JobPlaces::new(job, surface.extent.len);
-        let gate = Arc::new(Gate::new(job.ramp, job.duration));
-        let (block, depth) = (job.block_size as u32, job.queue_depth);
+        let gate = Arc::new(Gate::new(job, self.tallies(job)));
+        let sink = || wrap(Tally::new(&gate, job));
+        let (sinks, interrupted) =
+            self.carry(surface, &task, places, sink, &|now| gate.begin(now), stop)?;
+        Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
+    }
+
+    /// Threads of this process that carry a job.
+    fn tallies(&self, job: &Job) -> u32 {
+        match &self.kind {
+            #[cfg(target_os = "linux")]
+            Kind::Uring(_) => job.threads,
+            Kind::Threads(_) => job.threads * job.queue_depth,
+        }
+    }
+
+    fn carry<P: Places, S: Sink + Send + 'static>(
+        &mut self,
+        surface: &Surface,
+        task: &Task,
+        places: P,
+        sink: impl Fn() -> S,
+        begin: &dyn Fn(u64),
+        stop: &AtomicBool,
+    ) -> Result<(Vec<S>, bool), LoadError> {
         match &mut self.kind {
             #[cfg(target_os = "linux")]
             Kind::Uring(u) => {
-                let mut tally = Tally::new(Arc::clone(&gate));
-                let interrupted = u.drive(&transfer, places, block, depth, &mut tally, stop)?;
-                Ok(Tally::sum(&gate, vec![tally], interrupted))
+                u.check(surface)?;
+                if task.threads > 1 {
+                    return u.drive_crew(task, places, sink, begin, stop);
+                }
+                let mut sink = sink();
+                let interrupted = u.drive(task, places, &mut sink, begin, stop)?;
+                Ok((vec![sink], interrupted))
             }
             Kind::Threads(t) => {
-                let sinks = || Tally::new(Arc::clone(&gate));
-                let (tallies, interrupted) =
-                    t.drive(&transfer, places, block, depth, sinks, stop, &mut || ())?;
-                Ok(Tally::sum(&gate, tallies, interrupted))
+                let _ = surface;
+                t.drive(task, places, sink, begin, stop, &mut || ())
             }
         }
     }
-
-    /// Fills the whole extent with incompressible, stamped data (generation 0) through the
-    /// surface's inline layer at full speed, and flushes it to the device.
-    ///
-    /// `progress` is told the bytes written so far.
-    ///
-    /// # Errors
-    /// [`LoadError::Interrupted`] when `stop` was raised before the end; else as
-    /// [`run`](Self::run).
-    pub fn prefill(
-        &mut self,
-        surface: &Surface,
-        seed: u64,
-        stop: &AtomicBool,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), LoadError> {
-        self.prefill_part(surface, 0..surface.extent.len, seed, stop, progress)
-    }
-
-    /// As [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the surface.
-    ///
-    /// Parts that follow one another leave what one fill of the whole would have left.
-    ///
-    /// # Errors
-    /// As `prefill`; a part that is empty, unaligned or beyond the surface is refused.
-    pub fn prefill_part(
-        &mut self,
-        surface: &Surface,
-        part: Range<u64>,
-        seed: u64,
-        stop: &AtomicBool,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), LoadError> {
-        check_fill(surface, &part)?;
-        let transfer = Transfer::new(surface, Operation::Write, 0, seed);
-        let block = fill_block(surface)?;
-        let places = FillPlaces { block, start: part.start, end: part.end };
-        let interrupted = match &mut self.kind {
-            #[cfg(target_os = "linux")]
-            Kind::Uring(u) => {
-                let mut fill = transfer::Fill::telling(progress);
-                u.drive(&transfer, places, block, FILL_DEPTH, &mut fill, stop)?
-            }
-            Kind::Threads(t) => {
-                let done = transfer::SharedFill::default();
-                let mut tick = || progress(done.bytes());
-                t.drive(&transfer, places, block, FILL_DEPTH, || done.clone(), stop, &mut tick)?.1
-            }
-        };
-        if interrupted || !sync_data(&surface.file, stop)? {
-            return Err(LoadError::Interrupted);
-        }
-        Ok(())
-    }
-}
-
-/// [`FILL_BLOCK`], or the data unit where that is larger or no divisor.
-fn fill_block(surface: &Surface) -> Result<u32, LoadError> {
-    let unit = surface.transform.as_ref().map_or(1, |t| t.unit() as u64);
-    let block = u64::from(FILL_BLOCK).next_multiple_of(unit);
-    if block > MAX_BLOCK_SIZE {
-        return Err(LoadError::BlockNotUnits { block_size: u64::from(FILL_BLOCK), unit });
-    }
-    Ok(block as u32)
 }

@@ -5,155 +5,85 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::Duration;
 
 use cryptbench_blockdev::AlignedBuf;
 
-use super::transfer::Transfer;
+use super::crew::{Crew, Ready};
+use super::pace::Pace;
+#[cfg(target_os = "linux")]
+use super::stdio::Stream;
+use super::transfer::{Task, Transfer};
+use super::turn::Turn;
 use super::{STOP_PATIENCE, STOP_POLL};
-use crate::clock::Clock;
 use crate::memory::buffers_len;
-use crate::places::{Place, Places};
-use crate::window::Sink;
+use crate::places::{Place, Places, Share};
+use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
-/// Stack of an I/O thread: inline layers keep little on it.
-const STACK: usize = 256 << 10;
-
-pub(super) struct Threads;
-
-/// What the threads of one job share.
-struct Shared {
-    clock: Clock,
-    next: AtomicU64,
-    halt: AtomicBool,
-    start: Mutex<Start>,
-    started: Condvar,
+pub(super) struct Threads {
+    /// How requests pass to the system.
+    pub(super) way: Way,
 }
 
+/// How requests pass to the system.
 #[derive(Clone, Copy, PartialEq)]
-enum Start {
-    Wait,
-    Go,
-    Cancel,
+pub(super) enum Way {
+    /// By positioned reads and writes.
+    Positioned,
+    /// Through a stdio buffer.
+    #[cfg(target_os = "linux")]
+    Stdio,
 }
 
-enum Message<S> {
-    Ready,
-    Done(S, Result<(), LoadError>),
+/// What the system threads of one thread of a job share.
+struct Group {
+    next: AtomicU64,
+    /// Where every so many writes are flushed.
+    turn: Option<Turn>,
 }
 
 impl Threads {
-    pub(super) fn new() -> Self {
-        Self
-    }
-
-    /// Runs the requests; returns the threads' sinks and whether the stop flag ended it. `tick` is
-    /// called every now and then.
-    #[expect(clippy::too_many_arguments, reason = "the two engines are driven alike")]
+    /// Runs the requests; returns the threads' sinks and whether the stop flag ended it. `begin` is told
+    /// when, and `tick` is called every now and then.
     pub(super) fn drive<P: Places, S: Sink + Send + 'static>(
         &mut self,
-        transfer: &Transfer,
+        task: &Task,
         places: P,
-        block: u32,
-        depth: u32,
         sink: impl Fn() -> S,
+        begin: &dyn Fn(u64),
         stop: &AtomicBool,
         tick: &mut dyn FnMut(),
     ) -> Result<(Vec<S>, bool), LoadError> {
-        buffers_len(u64::from(block), depth, transfer.operation)?;
-        let shared = Arc::new(Shared {
-            clock: Clock::start(),
-            next: AtomicU64::new(0),
-            halt: AtomicBool::new(false),
-            start: Mutex::new(Start::Wait),
-            started: Condvar::new(),
+        let Task { block, depth, threads, .. } = *task;
+        buffers_len(block, depth, threads, task.transfer.direction.writes())?;
+        let crew = Crew::new();
+        let way = self.way;
+        let groups: Vec<Arc<Group>> = (0..threads)
+            .map(|_| {
+                let turn = task.transfer.every.map(|every| Turn::new(every.writes));
+                Arc::new(Group { next: AtomicU64::new(0), turn })
+            })
+            .collect();
+        let workers = (0..threads * depth).map(|slot| {
+            // The first requests of all threads first.
+            let part = slot % threads;
+            let worker = Worker {
+                transfer: task.transfer.clone(),
+                places: Share { places, part, of: threads },
+                pace: task.pace.map(|pace| pace.share(part, threads)),
+                crew: Arc::clone(&crew),
+                group: Arc::clone(&groups[part as usize]),
+            };
+            let mut sink = sink();
+            move |ready: Ready<'_>| {
+                let result = worker.work(slot, (block, way), &mut sink, ready);
+                (sink, result)
+            }
         });
-        let (tell, told) = channel();
-        for slot in 0..depth {
-            let (worker, tell) = (Worker::new(transfer, places, &shared), tell.clone());
-            let sink = sink();
-            std::thread::Builder::new()
-                .name(format!("load-{slot}"))
-                .stack_size(STACK)
-                .spawn(move || worker.work(slot, block, sink, &tell))
-                .map_err(|source| {
-                    shared.release(Start::Cancel);
-                    LoadError::Setup { what: "starting a thread", source }
-                })?;
-        }
-        drop(tell);
-        for _ in 0..depth {
-            // Only readiness is told before the start.
-            if told.recv().is_err() {
-                shared.release(Start::Cancel);
-                return Err(LoadError::Panicked);
-            }
-        }
-        sink().begin(shared.clock.ns());
-        shared.release(Start::Go);
-        collect(&shared, &told, depth, stop, tick)
-    }
-}
-
-/// Waits for the threads of a job, and for no longer than patience allows after a stop.
-fn collect<S>(
-    shared: &Shared,
-    told: &Receiver<Message<S>>,
-    depth: u32,
-    stop: &AtomicBool,
-    tick: &mut dyn FnMut(),
-) -> Result<(Vec<S>, bool), LoadError> {
-    let mut sinks = Vec::with_capacity(depth as usize);
-    let mut failure = None;
-    let mut patience = None;
-    let mut running = depth;
-    while running > 0 {
-        match told.recv_timeout(STOP_POLL) {
-            Ok(Message::Done(sink, result)) => {
-                running -= 1;
-                sinks.push(sink);
-                if let Err(e) = result {
-                    shared.halt.store(true, Relaxed);
-                    failure.get_or_insert(e);
-                }
-            }
-            Ok(Message::Ready) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(failure.unwrap_or(LoadError::Panicked));
-            }
-        }
-        tick();
-        if patience.is_none() && stop.load(Relaxed) {
-            shared.halt.store(true, Relaxed);
-            patience = Some(Instant::now() + STOP_PATIENCE);
-        }
-        if patience.is_some_and(|until| Instant::now() > until) {
-            break;
-        }
-    }
-    match failure {
-        Some(e) => Err(e),
-        None => Ok((sinks, patience.is_some())),
-    }
-}
-
-impl Shared {
-    fn release(&self, how: Start) {
-        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = how;
-        self.started.notify_all();
-    }
-
-    /// Whether to go ahead.
-    fn wait(&self) -> bool {
-        let mut start = self.start.lock().unwrap_or_else(PoisonError::into_inner);
-        while *start == Start::Wait {
-            start = self.started.wait(start).unwrap_or_else(PoisonError::into_inner);
-        }
-        *start == Start::Go
+        crew.run(workers, begin, (stop, STOP_PATIENCE), tick)
     }
 }
 
@@ -166,91 +96,200 @@ fn buffer(len: usize) -> AlignedBuf {
 struct Worker<P> {
     transfer: Transfer,
     places: P,
-    shared: Arc<Shared>,
+    pace: Option<Pace>,
+    crew: Arc<Crew>,
+    group: Arc<Group>,
+}
+
+/// What a thread moves data with.
+struct Hands {
+    source: AlignedBuf,
+    second: Option<AlignedBuf>,
+    #[cfg(target_os = "linux")]
+    stream: Option<Stream>,
 }
 
 impl<P: Places> Worker<P> {
-    fn new(transfer: &Transfer, places: P, shared: &Arc<Shared>) -> Self {
-        Self { transfer: transfer.clone(), places, shared: Arc::clone(shared) }
-    }
-
-    fn work<S: Sink>(self, slot: u32, block: u32, mut sink: S, tell: &Sender<Message<S>>) {
-        let mut source = buffer(block as usize);
-        let mut bounce = self.transfer.needs_bounce().then(|| buffer(block as usize));
-        self.transfer.fill_source(&mut source, slot);
-        if tell.send(Message::Ready).is_err() || !self.shared.wait() {
-            return;
+    fn work<S: Sink>(
+        self,
+        slot: u32,
+        (block, way): (u32, Way),
+        sink: &mut S,
+        ready: Ready<'_>,
+    ) -> Result<(), LoadError> {
+        let block = block as usize;
+        let mut hands = Hands {
+            source: buffer(block),
+            second: self.transfer.needs_second().then(|| buffer(block)),
+            #[cfg(target_os = "linux")]
+            stream: match way {
+                Way::Positioned => None,
+                Way::Stdio => Some(Stream::open(&self.transfer)?),
+            },
+        };
+        #[cfg(not(target_os = "linux"))]
+        let Way::Positioned = way;
+        self.transfer.fill_source(&mut hands.source, slot);
+        match ready() {
+            Some(began) => self.requests(began, &mut hands, sink),
+            None => Ok(()),
         }
-        let result = self.requests(&mut source, bounce.as_deref_mut(), &mut sink);
-        // The file is let go before the result is told: the caller may unmount it next.
-        drop(self);
-        let _ = tell.send(Message::Done(sink, result));
     }
 
     /// Request after request; one clock read each, since the end of one starts the next.
     fn requests<S: Sink>(
         &self,
-        source: &mut [u8],
-        mut bounce: Option<&mut [u8]>,
+        began: u64,
+        hands: &mut Hands,
         sink: &mut S,
     ) -> Result<(), LoadError> {
-        let mut started = self.shared.clock.ns();
-        while !self.shared.halt.load(Relaxed) && !sink.finished() {
-            let index = self.shared.next.fetch_add(1, Relaxed);
+        let clock = self.crew.clock;
+        let mut started = clock.ns();
+        while !self.crew.halt.load(Relaxed) && !sink.finished() {
+            let index = self.group.next.fetch_add(1, Relaxed);
             let Some(place) = self.places.place(index) else {
-                break;
+                return self.end(started, hands, sink);
             };
-            let source = &mut source[..place.len as usize];
-            match self.transfer.operation {
-                Operation::Read => self.read(place, source)?,
-                Operation::Write => self.write(place, source, bounce.as_deref_mut())?,
+            if let Some(pace) = &self.pace {
+                if !self.await_due(pace.due(began, index), sink) {
+                    break;
+                }
+                started = clock.ns();
             }
-            let done = self.shared.clock.ns();
-            sink.completed(place.len, started, done);
+            if let Some(turn) = &self.group.turn {
+                let over = || self.crew.halt.load(Relaxed) || sink.finished();
+                if !turn.enter(place.operation, over) {
+                    break;
+                }
+                started = clock.ns();
+            }
+            let Place { operation, offset, len } = place;
+            match operation {
+                Operation::Read => self.read(place, hands)?,
+                Operation::Write => self.write(place, hands)?,
+            }
+            let done = clock.ns();
+            sink.completed(&Completed { operation, offset, len, started, taken: 0, done });
             started = done;
+            if let (Some(turn), Some(every)) = (&self.group.turn, self.transfer.every)
+                && turn.leave()
+            {
+                self.transfer.flush(every.data_only)?;
+                started = clock.ns();
+                sink.flushed(started);
+                turn.flushed();
+            }
         }
         Ok(())
     }
 
-    fn read(&self, place: Place, data: &mut [u8]) -> Result<(), LoadError> {
+    /// After the last place.
+    fn end<S: Sink>(
+        &self,
+        mut done: u64,
+        hands: &mut Hands,
+        sink: &mut S,
+    ) -> Result<(), LoadError> {
+        #[cfg(target_os = "linux")]
+        if let Some(stream) = &mut hands.stream {
+            stream.end().map_err(|source| LoadError::Sync { source })?;
+            done = self.crew.clock.ns();
+        }
+        if sink.exhausted(done) {
+            self.transfer.flush(false)?;
+            sink.flushed(self.crew.clock.ns());
+        }
+        Ok(())
+    }
+
+    /// Sleeps until `due`; `false` if the job ends before.
+    fn await_due<S: Sink>(&self, due: u64, sink: &mut S) -> bool {
+        loop {
+            let now = self.crew.clock.ns();
+            if now >= due {
+                return true;
+            }
+            sink.idle(now);
+            if self.crew.halt.load(Relaxed) || sink.finished() {
+                return false;
+            }
+            std::thread::sleep(Duration::from_nanos(due - now).min(STOP_POLL));
+        }
+    }
+
+    fn read(&self, place: Place, hands: &mut Hands) -> Result<(), LoadError> {
         let at = self.transfer.base + place.offset;
-        let moved = retry(|| self.transfer.file.read_at(data, at));
-        self.moved(place, moved)?;
+        let data = match &mut hands.second {
+            Some(second) if self.transfer.reads_into_second() => second,
+            _ => &mut hands.source,
+        };
+        let data = &mut data[..place.len as usize];
+        #[cfg(target_os = "linux")]
+        if let Some(stream) = &mut hands.stream {
+            Self::moved(place, stream.read(data, at))?;
+            self.open(place, data);
+            return Ok(());
+        }
+        Self::moved(place, retry(|| self.transfer.file.read_at(data, at)))?;
+        self.open(place, data);
+        Ok(())
+    }
+
+    fn open(&self, place: Place, data: &mut [u8]) {
         if let Some(transform) = &self.transfer.transform {
             transform.open(place.offset, data);
         }
-        Ok(())
     }
 
-    fn write(
-        &self,
-        place: Place,
-        source: &mut [u8],
-        bounce: Option<&mut [u8]>,
-    ) -> Result<(), LoadError> {
-        self.transfer.stamper.stamp(source, place.offset);
-        let stored = match (&self.transfer.transform, bounce) {
-            (Some(transform), Some(bounce)) => {
-                let bounce = &mut bounce[..place.len as usize];
-                transform.seal(place.offset, source, bounce);
-                &*bounce
+    fn write(&self, place: Place, hands: &mut Hands) -> Result<(), LoadError> {
+        let len = place.len as usize;
+        let source = &mut hands.source[..len];
+        if let Some(stamper) = &self.transfer.stamper {
+            stamper.stamp(source, place.offset);
+        }
+        let stored = match (&self.transfer.transform, &mut hands.second) {
+            (Some(transform), Some(second)) => {
+                let second = &mut second[..len];
+                transform.seal(place.offset, source, second);
+                &*second
             }
             _ => &*source,
         };
         let at = self.transfer.base + place.offset;
-        let moved = retry(|| self.transfer.file.write_at(stored, at));
-        self.moved(place, moved)
+        #[cfg(target_os = "linux")]
+        if let Some(stream) = &mut hands.stream {
+            return Self::moved(place, stream.write(stored, at));
+        }
+        let moved = retry(|| match self.transfer.dsync {
+            true => write_through(&self.transfer, stored, at),
+            false => self.transfer.file.write_at(stored, at),
+        });
+        Self::moved(place, moved)
     }
 
-    fn moved(&self, place: Place, moved: io::Result<usize>) -> Result<(), LoadError> {
-        let Place { offset, len } = place;
-        let operation = self.transfer.operation;
+    fn moved(place: Place, moved: io::Result<usize>) -> Result<(), LoadError> {
+        let Place { operation, offset, len } = place;
         match moved {
             Ok(got) if got == len as usize => Ok(()),
             Ok(got) => Err(LoadError::Short { operation, offset, wanted: len, got: got as u32 }),
             Err(source) => Err(LoadError::Io { operation, offset, len, source }),
         }
     }
+}
+
+/// A write that completes when its data is on stable storage.
+#[cfg(target_os = "linux")]
+fn write_through(transfer: &Transfer, data: &[u8], at: u64) -> io::Result<usize> {
+    use rustix::io::{ReadWriteFlags, pwritev2};
+    let data = [io::IoSlice::new(data)];
+    Ok(pwritev2(&*transfer.file, &data, at, ReadWriteFlags::DSYNC)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_through(transfer: &Transfer, data: &[u8], at: u64) -> io::Result<usize> {
+    let moved = transfer.file.write_at(data, at)?;
+    transfer.file.sync_data()?;
+    Ok(moved)
 }
 
 fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {

@@ -1,111 +1,138 @@
-//! What both engines need to know to move one block, and the sinks of a prefill.
+//! What both engines need to know to move one block.
 
 use std::fs::File;
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use cryptbench_blockdev::{SectorTransform, Surface};
 
 use super::STOP_POLL;
-use crate::stamp::{Stamper, fill_random};
-use crate::window::Sink;
-use crate::{LoadError, Operation};
+use super::pace::Pace;
+use crate::stamp::{Stamper, fill_bodies};
+use crate::{Content, Direction, Flush, Job, LoadError};
 
-/// One direction of traffic between buffers and a surface.
+/// What an engine is to carry, the places aside.
+#[derive(Clone)]
+pub(super) struct Task {
+    pub(super) transfer: Transfer,
+    /// Bytes of a request, at most.
+    pub(super) block: u32,
+    /// Requests in flight of each thread.
+    pub(super) depth: u32,
+    pub(super) threads: u32,
+    pub(super) pace: Option<Pace>,
+}
+
+/// Traffic between buffers and a surface.
 #[derive(Clone)]
 pub(super) struct Transfer {
     pub(super) file: Arc<File>,
     /// First byte of the extent in the file.
     pub(super) base: u64,
-    pub(super) operation: Operation,
+    pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
-    pub(super) stamper: Stamper,
+    /// `None` where written data carries no stamps.
+    pub(super) stamper: Option<Stamper>,
+    /// Each write completes on stable storage.
+    pub(super) dsync: bool,
+    pub(super) every: Option<FlushEvery>,
+    content: Content,
     seed: u64,
 }
 
+/// A flush after so many writes.
+#[derive(Clone, Copy)]
+pub(super) struct FlushEvery {
+    pub(super) writes: u32,
+    pub(super) data_only: bool,
+}
+
 impl Transfer {
-    pub(super) fn new(surface: &Surface, operation: Operation, generation: u64, seed: u64) -> Self {
+    pub(super) fn of_job(surface: &Surface, job: &Job) -> Self {
+        let stamped = job.content != Content::Zeros;
         Self {
             file: Arc::clone(&surface.file),
             base: surface.extent.offset,
-            operation,
+            direction: job.direction,
             transform: surface.transform.clone(),
-            stamper: Stamper::new(generation, seed),
+            stamper: stamped.then(|| Stamper::new(job.generation, job.seed)),
+            dsync: job.flush == Flush::EachWrite,
+            every: match job.flush {
+                Flush::Every { writes, data_only } => Some(FlushEvery { writes, data_only }),
+                _ => None,
+            },
+            content: job.content,
+            seed: job.seed,
+        }
+    }
+
+    /// Incompressible data of generation 0.
+    pub(super) fn of_fill(surface: &Surface, seed: u64) -> Self {
+        Self {
+            file: Arc::clone(&surface.file),
+            base: surface.extent.offset,
+            direction: Direction::Write,
+            transform: surface.transform.clone(),
+            stamper: Some(Stamper::new(0, seed)),
+            dsync: false,
+            every: None,
+            content: Content::Random,
             seed,
         }
     }
 
-    /// Whether requests need a second buffer for what belongs on the device.
-    pub(super) fn needs_bounce(&self) -> bool {
-        self.operation == Operation::Write && self.transform.is_some()
+    /// Whether requests need a second buffer: for what belongs on the device, or for what is read where
+    /// the first one holds what is to be written.
+    pub(super) fn needs_second(&self) -> bool {
+        self.direction.writes() && self.transform.is_some() || self.reads_into_second()
     }
 
-    /// Fills the source buffer of `slot` with what is going to be written, stamps aside.
+    /// Whether reads must spare the buffers of what is written.
+    pub(super) fn reads_into_second(&self) -> bool {
+        matches!(self.direction, Direction::Mixed { .. })
+    }
+
+    /// Fills the source buffer of `slot` with what is going to be written, stamps aside. Slots of
+    /// different threads have different numbers.
     pub(super) fn fill_source(&self, source: &mut [u8], slot: u32) {
-        if self.operation == Operation::Write {
-            fill_random(source, self.seed.rotate_left(32) ^ u64::from(slot));
+        if !self.direction.writes() {
+            return;
+        }
+        let seed = self.seed.rotate_left(32) ^ u64::from(slot);
+        match self.content {
+            Content::Random => fill_bodies(source, seed, 0),
+            Content::Compressible { percent } => fill_bodies(source, seed, percent),
+            // Buffers are used again: other jobs may have been here.
+            Content::Zeros => source.fill(0),
         }
     }
-}
 
-/// Tells a caller how far a prefill has come.
-pub(super) struct Fill<'a> {
-    bytes: u64,
-    progress: &'a mut dyn FnMut(u64),
-}
-
-impl<'a> Fill<'a> {
-    pub(super) fn telling(progress: &'a mut dyn FnMut(u64)) -> Self {
-        Self { bytes: 0, progress }
+    /// Flushes the file to the device, without its metadata where that is enough.
+    pub(super) fn flush(&self, data_only: bool) -> Result<(), LoadError> {
+        flush(&self.file, data_only).map_err(|source| LoadError::Sync { source })
     }
 }
 
-impl Sink for Fill<'_> {
-    fn begin(&mut self, _: u64) {}
-
-    fn completed(&mut self, len: u32, _: u64, _: u64) {
-        self.bytes += u64::from(len);
-        (self.progress)(self.bytes);
-    }
-
-    fn finished(&self) -> bool {
-        false
-    }
+fn flush(file: &File, data_only: bool) -> io::Result<()> {
+    if data_only { file.sync_data() } else { file.sync_all() }
 }
 
-/// As [`Fill`], for threads: the coordinating thread tells the caller.
-#[derive(Clone, Default)]
-pub(super) struct SharedFill(Arc<AtomicU64>);
-
-impl SharedFill {
-    pub(super) fn bytes(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-}
-
-impl Sink for SharedFill {
-    fn begin(&mut self, _: u64) {}
-
-    fn completed(&mut self, len: u32, _: u64, _: u64) {
-        self.0.fetch_add(u64::from(len), Relaxed);
-    }
-
-    fn finished(&self) -> bool {
-        false
-    }
-}
-
-/// Flushes the file's data to the device; `false` when `stop` was raised meanwhile.
+/// Flushes the file to the device; `false` when `stop` was raised meanwhile.
 ///
 /// The flush cannot be called off, so it runs in a thread of its own that may outlive the call.
-pub(super) fn sync_data(file: &Arc<File>, stop: &AtomicBool) -> Result<bool, LoadError> {
+pub(super) fn flush_or_stop(
+    file: &Arc<File>,
+    data_only: bool,
+    stop: &AtomicBool,
+) -> Result<bool, LoadError> {
     let (tell, told) = channel();
     let file = Arc::clone(file);
     std::thread::Builder::new()
         .name("load-flush".to_owned())
         .spawn(move || {
-            let result = file.sync_data();
+            let result = flush(&file, data_only);
             // The file is let go before the result is told: the caller may unmount it next.
             drop(file);
             let _ = tell.send(result);

@@ -2,119 +2,84 @@
 //!
 //! A profile is a TOML file; `profiles/` holds the ones that are built in.
 
+mod error;
+mod figure;
+mod fio;
+mod forecast;
 mod parse;
 mod size;
+mod span;
+mod work;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::Deserialize;
-
-use crate::{Operation, Pattern};
+pub use error::ProfileError;
+pub use figure::{Estimator, Headline, Presentation};
+pub use forecast::{Assumptions, Forecast, Rates};
+pub use work::{
+    BlockWork, Cache, FileAction, FileSizes, FileUse, FileWork, UnlockWork, Work, WorkAmount,
+};
 
 /// The built-in profiles: name and text. A new one is a file and its line here.
-const BUILTIN: &[(&str, &str)] = &[("quick", include_str!("../../profiles/quick.toml"))];
+const BUILTIN: &[(&str, &str)] = &[
+    ("quick", include_str!("../../profiles/quick.toml")),
+    ("atto", include_str!("../../profiles/atto.toml")),
+    ("anvil", include_str!("../../profiles/anvil.toml")),
+    ("hdtune", include_str!("../../profiles/hdtune.toml")),
+    ("dd-removable", include_str!("../../profiles/dd-removable.toml")),
+    ("dd-copy", include_str!("../../profiles/dd-copy.toml")),
+    ("iozone", include_str!("../../profiles/iozone.toml")),
+    ("crystaldiskmark", include_str!("../../profiles/crystaldiskmark.toml")),
+    ("crystaldiskmark-nvme", include_str!("../../profiles/crystaldiskmark-nvme.toml")),
+    ("small-files", include_str!("../../profiles/small-files.toml")),
+    ("mount", include_str!("../../profiles/mount.toml")),
+];
 
 /// Largest profile file that is read, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The figure that people quote for a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Headline {
-    /// Bytes per second.
-    Bandwidth,
-    /// Requests per second.
-    Iops,
-}
-
-impl Headline {
-    /// `bandwidth` or `iops`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Bandwidth => "bandwidth",
-            Self::Iops => "iops",
-        }
-    }
-}
-
 /// A named list of workloads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// Lower-case letters, digits and hyphens.
     pub name: String,
     /// One sentence.
     pub description: String,
+    /// The form in which its users know its results.
+    pub presentation: Presentation,
+    /// Whether requests pass the page cache unless the user says otherwise.
+    pub buffered: bool,
+    /// Bytes of the scratch file; chosen from the room there is where absent.
+    pub size: Option<u64>,
+    /// Measured seconds of a trial that is measured by time; from the budget where absent.
+    pub trial_s: Option<f64>,
+    /// Trials per workload and arm; until the intervals are narrow enough where absent.
+    pub trials: Option<u32>,
+    /// Unmeasured seconds before each trial that is measured by time; the runner's choice where absent.
+    pub ramp_s: Option<f64>,
+    /// Seconds of rest before each trial.
+    pub pause_s: f64,
+    /// Seconds of rest between two rounds of all workloads (between two series of iozone).
+    pub round_pause_s: f64,
+    /// How its users condense trials.
+    pub estimator: Option<Estimator>,
     /// At least one; identifiers are unique.
     pub workloads: Vec<WorkloadSpec>,
+    /// What means something else here than where the profile comes from, in sentences (fio job files).
+    pub remarks: Vec<String>,
 }
 
 /// One workload of a profile.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadSpec {
     /// Unique within the profile: lower-case letters, digits and hyphens.
     pub id: String,
     /// How tables call it; 22 characters at most.
     pub label: String,
-    /// Direction of the requests.
-    pub operation: Operation,
-    /// Where consecutive requests go.
-    pub pattern: Pattern,
-    /// Bytes per request, a multiple of 512.
-    pub block_size: u64,
-    /// Requests in flight, 1 to [`MAX_QUEUE_DEPTH`](crate::MAX_QUEUE_DEPTH).
-    pub queue_depth: u32,
+    /// What it does.
+    pub work: Work,
     /// The figure that people quote for it.
     pub headline: Headline,
-}
-
-/// Why a profile could not be had.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProfileError {
-    /// No built-in profile has this name.
-    #[error("there is no profile '{name}'; built in: {known}")]
-    Unknown {
-        /// The name that was asked for.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// The file could not be read.
-    #[error("cannot read the profile {path}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
-    /// The file is far larger than a profile can be.
-    #[error("{path} is larger than 1 MiB and hardly a profile; give a TOML file of workloads")]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Not TOML, or not the keys and values of a profile.
-    #[error("{origin}: {message}")]
-    Syntax {
-        /// File or profile.
-        origin: String,
-        /// Line, column and reason, on several lines.
-        message: String,
-    },
-    /// A value that makes no sense.
-    #[error("{origin}, line {line}: {field} {problem}; {remedy}")]
-    Invalid {
-        /// File or profile.
-        origin: String,
-        /// Line of the value, from 1.
-        line: usize,
-        /// Key of the value.
-        field: &'static str,
-        /// What is wrong with it.
-        problem: String,
-        /// What to do.
-        remedy: String,
-    },
 }
 
 impl Profile {
@@ -143,10 +108,22 @@ impl Profile {
         parse::parse(text, origin)
     }
 
-    /// Reads and parses a profile.
+    /// Parses a fio job file (docs/profiles.md lists the options); `origin` names it in errors and
+    /// gives the profile its name.
     ///
     /// # Errors
-    /// As [`from_toml`](Self::from_toml), and when the file cannot be read.
+    /// [`ProfileError::Invalid`] with the line: for an option that is not understood or cannot be
+    /// repeated here too.
+    pub fn from_fio(text: &str, origin: &str) -> Result<Self, ProfileError> {
+        fio::parse(text, origin)
+    }
+
+    /// Reads and parses a profile: a fio job file where the name ends in `.fio` or `.ini`, or where
+    /// the text has the shape of one, otherwise TOML.
+    ///
+    /// # Errors
+    /// As [`from_toml`](Self::from_toml) and [`from_fio`](Self::from_fio), and when the file cannot be
+    /// read.
     pub fn from_file(path: &Path) -> Result<Self, ProfileError> {
         use std::io::Read;
 
@@ -157,6 +134,15 @@ impl Profile {
         if text.len() as u64 > MAX_FILE {
             return Err(ProfileError::TooLarge { path: path.to_owned() });
         }
-        Self::from_toml(&text, &path.display().to_string())
+        let origin = path.display().to_string();
+        let is_fio = match path.extension().and_then(|e| e.to_str()) {
+            Some("fio" | "ini") => true,
+            Some("toml") => false,
+            _ => fio::looks_like(&text),
+        };
+        if is_fio { Self::from_fio(&text, &origin) } else { Self::from_toml(&text, &origin) }
     }
 }
+
+#[cfg(test)]
+mod tests;

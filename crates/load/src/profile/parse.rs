@@ -1,172 +1,140 @@
 //! From TOML to a [`Profile`] whose every value makes sense.
 
+mod fields;
+mod sweep;
+mod template;
+mod workload;
+
 use std::collections::HashMap;
 
-use serde::Deserialize;
-use toml::Spanned;
-
-use super::size::parse_size;
-use super::{Headline, Profile, ProfileError, WorkloadSpec};
-use crate::{MAX_BLOCK_SIZE, MAX_QUEUE_DEPTH, Operation, Pattern, SECTOR};
+use super::size::format_size;
+use super::{Estimator, Presentation, Profile, ProfileError, Work, WorkloadSpec};
+use fields::{Fields, Source, Value};
 
 /// Longest label, so that tables keep their shape.
-const MAX_LABEL: usize = 22;
+pub(super) const MAX_LABEL: usize = 22;
 
 /// Longest name, identifier and description.
-const MAX_ID: usize = 48;
-const MAX_DESCRIPTION: usize = 400;
+pub(super) const MAX_ID: usize = 48;
+pub(super) const MAX_DESCRIPTION: usize = 400;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProfileText {
-    name: Spanned<String>,
-    description: Spanned<String>,
-    workload: Spanned<Vec<WorkloadText>>,
-}
+/// Most workloads of a profile: iozone has 1,638.
+pub(super) const MAX_WORKLOADS: usize = 5000;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkloadText {
-    id: Spanned<String>,
-    label: Spanned<String>,
-    operation: Operation,
-    pattern: Pattern,
-    block_size: Spanned<String>,
-    queue_depth: Spanned<i64>,
-    headline: Headline,
+/// A workload and the place of its identifier in the text.
+struct Made {
+    id_at: usize,
+    spec: WorkloadSpec,
+    from_sweep: bool,
 }
 
 pub(super) fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
-    let profile: ProfileText = toml::from_str(text).map_err(|e| ProfileError::Syntax {
-        origin: origin.to_owned(),
-        message: e.to_string().trim_end().to_owned(),
-    })?;
-    let checker = Checker { text, origin };
-    checker.identifier("name", &profile.name)?;
-    checker.words("description", &profile.description, MAX_DESCRIPTION)?;
-    if profile.workload.get_ref().is_empty() {
-        return Err(checker.invalid(
-            "workload",
-            &profile.workload,
-            "is empty",
-            "give at least one [[workload]]",
-        ));
-    }
-    let mut seen = HashMap::new();
-    let mut workloads = Vec::new();
-    for w in profile.workload.into_inner() {
-        checker.identifier("id", &w.id)?;
-        if let Some(line) = seen.insert(w.id.get_ref().clone(), checker.line(&w.id)) {
-            let problem = format!("'{}' is that of line {line} too", w.id.get_ref());
-            return Err(checker.invalid("id", &w.id, problem, "give each workload its own"));
+    let source = Source { text, origin };
+    let mut top = Fields::new(&source, "profile", 0, source.read()?);
+    let name = top.required(Fields::text, "name")?;
+    source.identifier("name", name.at, &name.value)?;
+    let description = top.required(Fields::text, "description")?;
+    source.words("description", description.at, &description.value, MAX_DESCRIPTION)?;
+    let choices: Vec<_> = Presentation::ALL.iter().map(|p| (p.as_str(), *p)).collect();
+    let presentation = top.choice("presentation", &choices)?.map(|p| p.value).unwrap_or_default();
+    let choices: Vec<_> = Estimator::ALL.iter().map(|e| (e.as_str(), *e)).collect();
+    let estimator = top.choice("estimator", &choices)?.map(|e| e.value);
+    let buffered = top.flag("buffered")?.is_some_and(|b| b.value);
+    let size = top.size("size", 512, 1 << 50)?;
+    let trial_s = top.number("trial_s", 0.001, 86_400.0)?.map(|s| s.value);
+    let trials = top.count("trials", 1, 10_000)?.map(|n| n.value);
+    let ramp_s = top.number("ramp_s", 0.0, 3600.0)?.map(|s| s.value);
+    let pause_s = top.number("pause_s", 0.0, 3600.0)?.map_or(0.0, |s| s.value);
+    let round_pause_s = top.number("round_pause_s", 0.0, 3600.0)?.map_or(0.0, |s| s.value);
+
+    let workload_at = top.at("workload");
+    let mut parts = Vec::new();
+    for key in ["workload", "sweep"] {
+        for table in top.tables(key)? {
+            parts.push((key, table));
         }
-        checker.words("label", &w.label, MAX_LABEL)?;
-        workloads.push(WorkloadSpec {
-            block_size: checker.block_size(&w.block_size)?,
-            queue_depth: checker.queue_depth(&w.queue_depth)?,
-            id: w.id.into_inner(),
-            label: w.label.into_inner(),
-            operation: w.operation,
-            pattern: w.pattern,
-            headline: w.headline,
-        });
+    }
+    parts.sort_by_key(|(_, table)| table.at);
+    top.finish()?;
+    let mut made = Vec::new();
+    for (key, table) in parts {
+        let Value::Table(entries) = table.value else { continue };
+        if key == "sweep" {
+            sweep::expand(&source, table.at, entries, &mut made)?;
+        } else {
+            made.push(explicit(&mut Fields::new(&source, "workload", table.at, entries))?);
+        }
+    }
+    if made.is_empty() {
+        let remedy = "give at least one [[workload]] or [[sweep]]";
+        return Err(source.invalid("workload", workload_at, "is empty", remedy));
+    }
+    unique(&source, &made)?;
+    let workloads: Vec<_> = made.into_iter().map(|m| m.spec).collect();
+    if let Some(size) = size {
+        fits(&source, size.at, size.value, &workloads)?;
     }
     Ok(Profile {
-        name: profile.name.into_inner(),
-        description: profile.description.into_inner(),
+        name: name.value,
+        description: description.value,
+        presentation,
+        buffered,
+        size: size.map(|s| s.value),
+        trial_s,
+        trials,
+        ramp_s,
+        pause_s,
+        round_pause_s,
+        estimator,
         workloads,
+        remarks: Vec::new(),
     })
 }
 
-struct Checker<'a> {
-    text: &'a str,
-    origin: &'a str,
+fn explicit(fields: &mut Fields<'_>) -> Result<Made, ProfileError> {
+    let source = fields.source();
+    let id = fields.required(Fields::text, "id")?;
+    source.identifier("id", id.at, &id.value)?;
+    let label = fields.required(Fields::text, "label")?;
+    source.words("label", label.at, &label.value, MAX_LABEL)?;
+    let (work, headline) = workload::read(fields)?;
+    fields.finish()?;
+    let spec = WorkloadSpec { id: id.value, label: label.value, work, headline };
+    Ok(Made { id_at: id.at, spec, from_sweep: false })
 }
 
-impl Checker<'_> {
-    fn line<T>(&self, value: &Spanned<T>) -> usize {
-        let before = self.text.as_bytes().iter().take(value.span().start);
-        1 + before.filter(|&&b| b == b'\n').count()
-    }
-
-    fn invalid<T>(
-        &self,
-        field: &'static str,
-        value: &Spanned<T>,
-        problem: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> ProfileError {
-        ProfileError::Invalid {
-            origin: self.origin.to_owned(),
-            line: self.line(value),
-            field,
-            problem: problem.into(),
-            remedy: remedy.into(),
-        }
-    }
-
-    fn identifier(&self, field: &'static str, value: &Spanned<String>) -> Result<(), ProfileError> {
-        let id = value.get_ref();
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if id.is_empty() || id.len() > MAX_ID || !id.chars().all(allowed) {
-            let remedy = format!("use 1 to {MAX_ID} lower-case letters, digits and hyphens");
-            return Err(self.invalid(field, value, format!("{id:?} is no identifier"), remedy));
-        }
-        Ok(())
-    }
-
-    fn words(
-        &self,
-        field: &'static str,
-        value: &Spanned<String>,
-        longest: usize,
-    ) -> Result<(), ProfileError> {
-        let words = value.get_ref();
-        let n = words.chars().count();
-        if words.trim().is_empty() {
-            return Err(self.invalid(field, value, "is empty", "say what it is"));
-        }
-        if words.chars().any(char::is_control) {
-            let remedy = "write it on one line";
-            return Err(self.invalid(field, value, "holds control characters", remedy));
-        }
-        if n > longest {
-            let remedy = format!("use {longest} at most");
-            return Err(self.invalid(field, value, format!("has {n} characters"), remedy));
-        }
-        Ok(())
-    }
-
-    fn block_size(&self, value: &Spanned<String>) -> Result<u64, ProfileError> {
-        const FIELD: &str = "block_size";
-        let text = value.get_ref();
-        let size = parse_size(text).ok_or_else(|| {
-            let remedy = "write a whole number with B, KiB, MiB or GiB, such as \"4KiB\"";
-            self.invalid(FIELD, value, format!("{text:?} is no size"), remedy)
-        })?;
-        let problem = if size == 0 {
-            "is zero"
-        } else if !size.is_multiple_of(SECTOR as u64) {
-            "is not a multiple of 512 bytes"
-        } else if size > MAX_BLOCK_SIZE {
-            "is larger than 1 GiB"
+fn unique(source: &Source<'_>, made: &[Made]) -> Result<(), ProfileError> {
+    let mut seen = HashMap::new();
+    for m in made {
+        let id = &m.spec.id;
+        let Some(first) = seen.insert(id.as_str(), m.id_at) else { continue };
+        let (problem, remedy) = if first == m.id_at && m.from_sweep {
+            let remedy = "name every list of the sweep in it, such as \"{operation}-{block_size}\"";
+            (format!("makes '{id}' twice"), remedy)
         } else {
-            return Ok(size);
+            let line = source.line(first);
+            (format!("'{id}' is that of line {line} too"), "give each workload its own")
         };
-        let remedy = "give a multiple of 512B up to 1GiB";
-        Err(self.invalid(FIELD, value, format!("{text:?} {problem}"), remedy))
+        return Err(source.invalid("id", m.id_at, problem, remedy));
     }
+    Ok(())
+}
 
-    fn queue_depth(&self, value: &Spanned<i64>) -> Result<u32, ProfileError> {
-        let depth = *value.get_ref();
-        match u32::try_from(depth) {
-            Ok(d) if (1..=MAX_QUEUE_DEPTH).contains(&d) => Ok(d),
-            _ => {
-                let remedy = format!("give 1 to {MAX_QUEUE_DEPTH}");
-                Err(self.invalid("queue_depth", value, format!("{depth} is out of range"), remedy))
-            }
-        }
-    }
+/// Whether every workload finds room in a scratch file of `size` bytes.
+fn fits(
+    source: &Source<'_>,
+    at: usize,
+    size: u64,
+    workloads: &[WorkloadSpec],
+) -> Result<(), ProfileError> {
+    let span = |w: &WorkloadSpec| match &w.work {
+        Work::Block(b) => b.scratch_span(),
+        Work::Files(_) | Work::Unlock(_) => 0,
+    };
+    let Some(w) = workloads.iter().find(|w| span(w) > size) else { return Ok(()) };
+    let problem = format!("is too small for workload '{}'", w.id);
+    let remedy = format!("give at least {}", format_size(span(w)));
+    Err(source.invalid("size", at, problem, remedy))
 }
 
 #[cfg(test)]

@@ -17,11 +17,46 @@ pub(super) fn parse_size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
+/// The largest binary unit of which a size is a whole number: `64 KiB`.
+pub(super) fn format_size(bytes: u64) -> String {
+    let (number, unit) = in_unit(bytes);
+    format!("{number} {}", if unit.is_empty() { "B".to_owned() } else { format!("{unit}iB") })
+}
+
+/// As [`format_size`], as short as it can be: `64K`, `512`.
+pub(super) fn short_size(bytes: u64) -> String {
+    let (number, unit) = in_unit(bytes);
+    format!("{number}{unit}")
+}
+
+fn in_unit(bytes: u64) -> (u64, &'static str) {
+    for (shift, unit) in [(30, "G"), (20, "M"), (10, "K")] {
+        if bytes > 0 && bytes.trailing_zeros() >= shift {
+            return (bytes >> shift, unit);
+        }
+    }
+    (bytes, "")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::parse_size;
+    use super::{format_size, parse_size, short_size};
+
+    #[test]
+    fn sizes_are_written_in_their_largest_whole_unit() {
+        for (bytes, long, short) in [
+            (0, "0 B", "0"),
+            (512, "512 B", "512"),
+            (1536, "1536 B", "1536"),
+            (1 << 10, "1 KiB", "1K"),
+            (12 << 20, "12 MiB", "12M"),
+            (1 << 30, "1 GiB", "1G"),
+        ] {
+            assert_eq!((format_size(bytes).as_str(), short_size(bytes).as_str()), (long, short));
+        }
+    }
 
     #[test]
     fn known_sizes() {
@@ -45,6 +80,11 @@ mod tests {
         #[test]
         fn never_panics(text: String) {
             let _ = parse_size(&text);
+        }
+
+        #[test]
+        fn what_is_written_is_read(bytes: u64) {
+            prop_assert_eq!(parse_size(&format_size(bytes)), Some(bytes));
         }
 
         #[test]

@@ -11,7 +11,7 @@ use super::session::Session;
 /// # Errors
 /// In words, why not.
 pub(super) fn probe() -> Result<(), String> {
-    let mut session = Session::new(4).map_err(|e| setup_refused(&e))?;
+    let mut session = Session::new(4, false).map_err(|e| setup_refused(&e))?;
     let ring = &mut *session.ring;
     let mut known = Probe::new();
     ring.submitter()
@@ -23,6 +23,7 @@ pub(super) fn probe() -> Result<(), String> {
         ("read into registered buffers", opcode::ReadFixed::CODE),
         ("write from registered buffers", opcode::WriteFixed::CODE),
         ("timeout", opcode::Timeout::CODE),
+        ("fsync", opcode::Fsync::CODE),
     ];
     for (name, code) in needed {
         if !known.is_supported(code) {

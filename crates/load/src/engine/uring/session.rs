@@ -20,6 +20,8 @@ pub(super) struct Session {
     /// A timer is under way, or its completion lies in the queue. It outlasts jobs, refers to no
     /// memory of ours, and goes with the ring.
     pub(super) ticking: bool,
+    /// Completions are polled for.
+    pub(super) polled: bool,
     /// Flags with which the ring was made, for people.
     pub(super) flags: &'static str,
     /// Why the arena is not registered.
@@ -29,13 +31,14 @@ pub(super) struct Session {
 
 impl Session {
     /// A ring with room for `entries` requests and a timer, made for the calling thread, and no arena.
-    pub(super) fn new(entries: u32) -> io::Result<Self> {
-        let (ring, flags) = build_ring(entries)?;
+    pub(super) fn new(entries: u32, polled: bool) -> io::Result<Self> {
+        let (ring, flags) = build_ring(entries, polled)?;
         Ok(Self {
             ring: ManuallyDrop::new(ring),
             arena: ManuallyDrop::new(None),
             in_flight: 0,
             ticking: false,
+            polled,
             flags,
             unregistered: None,
             owner: std::thread::current().id(),
@@ -99,24 +102,28 @@ impl Drop for Session {
 }
 
 /// The leanest ring that the kernel makes: flags are given up from the newest on.
-fn build_ring(entries: u32) -> io::Result<(IoUring, &'static str)> {
+fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)> {
+    let builder = || {
+        let mut builder = IoUring::builder();
+        builder.dontfork();
+        if polled {
+            builder.setup_iopoll();
+        }
+        builder
+    };
     // Linux 6.1: completions are processed only when this thread asks, without interrupting it.
-    let newest = IoUring::builder()
-        .dontfork()
-        .setup_single_issuer()
-        .setup_defer_taskrun()
-        .setup_coop_taskrun()
-        .build(entries);
+    let newest =
+        builder().setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun().build(entries);
     match newest {
         Ok(ring) => return Ok((ring, "single issuer, deferred task work")),
         Err(e) if e.raw_os_error() != Some(libc::EINVAL) => return Err(e),
         Err(_) => {}
     }
     // Linux 5.19.
-    match IoUring::builder().dontfork().setup_coop_taskrun().build(entries) {
+    match builder().setup_coop_taskrun().build(entries) {
         Ok(ring) => return Ok((ring, "cooperative task work")),
         Err(e) if e.raw_os_error() != Some(libc::EINVAL) => return Err(e),
         Err(_) => {}
     }
-    IoUring::builder().dontfork().build(entries).map(|ring| (ring, "no set-up flags"))
+    builder().build(entries).map(|ring| (ring, "no set-up flags"))
 }

@@ -2,7 +2,11 @@
 
 use proptest::prelude::*;
 
+use super::super::{
+    BlockWork, Cache, FileAction, FileSizes, FileUse, FileWork, Headline, UnlockWork, WorkAmount,
+};
 use super::*;
+use crate::{Content, Direction, Flush, Operation, Pattern, Rate, Start};
 
 const GOOD: &str = r#"name = "mine"
 description = "One workload."
@@ -26,38 +30,15 @@ fn a_profile_becomes_what_it_says() {
         [WorkloadSpec {
             id: "a".into(),
             label: "seq. read 1 MiB QD1".into(),
-            operation: Operation::Read,
-            pattern: Pattern::Sequential,
-            block_size: 1 << 20,
-            queue_depth: 1,
+            work: Work::Block(BlockWork::new(
+                Operation::Read.into(),
+                Pattern::Sequential,
+                1 << 20,
+                1,
+            )),
             headline: Headline::Bandwidth,
         }]
     );
-}
-
-#[test]
-fn builtin_profiles_parse_under_their_names() {
-    for (name, _) in Profile::builtin() {
-        let p = Profile::named(name).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(p.name, *name);
-    }
-    let quick = Profile::named("quick").unwrap();
-    let ids: Vec<_> = quick.workloads.iter().map(|w| w.id.as_str()).collect();
-    assert_eq!(
-        ids,
-        [
-            "seq-read-1m-q1",
-            "seq-write-1m-q1",
-            "seq-read-1m-q8",
-            "seq-write-1m-q8",
-            "rand-read-4k-q1",
-            "rand-write-4k-q1",
-            "rand-read-4k-q32",
-            "rand-write-4k-q32",
-        ]
-    );
-    let e = Profile::named("quikc").unwrap_err().to_string();
-    assert!(e.contains("quikc") && e.contains("quick"), "{e}");
 }
 
 /// Each defect: what to replace, by what, and what the message must name.
@@ -108,6 +89,351 @@ fn a_profile_without_workloads_is_refused() {
     assert!(e.contains("line 3") && e.contains("[[workload]]"), "{e}");
 }
 
+/// A block workload with these further keys, on lines 12 and following.
+#[track_caller]
+fn block(keys: &str) -> BlockWork {
+    let p = Profile::from_toml(&format!("{GOOD}{keys}\n"), "x").unwrap_or_else(|e| panic!("{e}"));
+    let [WorkloadSpec { work: Work::Block(work), .. }] = &p.workloads[..] else { panic!("{p:?}") };
+    work.clone()
+}
+
+fn with(from: &str, to: &str, keys: &str) -> String {
+    format!("{}{keys}\n", GOOD.replacen(from, to, 1))
+}
+
+#[track_caller]
+fn block_in(text: &str) -> BlockWork {
+    let p = Profile::from_toml(text, "x").unwrap_or_else(|e| panic!("{e}"));
+    let Work::Block(work) = &p.workloads[0].work else { panic!("{p:?}") };
+    work.clone()
+}
+
+#[test]
+fn every_key_of_requests_is_read() {
+    let write = |keys: &str| block_in(&with("\"read\"", "\"write\"", keys));
+    let pattern = |name: &str, keys: &str| {
+        block_in(&with("\"sequential\"", &format!("\"{name}\""), keys)).pattern
+    };
+    assert_eq!(block("kind = \"block\""), block(""));
+    let mixed = block_in(&with("\"read\"", "\"mixed\"", "read_percent = 70"));
+    assert_eq!(mixed.direction, Direction::Mixed { read_percent: 70 });
+    assert_eq!(pattern("random", ""), Pattern::Random);
+    assert_eq!(pattern("zipf", "theta = 1.1"), Pattern::Zipf { theta: 1.1 });
+    assert_eq!(pattern("zipf", "theta = 1"), Pattern::Zipf { theta: 1.0 });
+    assert_eq!(pattern("permutation", ""), Pattern::Permutation);
+    assert_eq!(pattern("backward", ""), Pattern::Backward);
+    assert_eq!(pattern("strided", "stride = 17"), Pattern::Strided { stride: 17 });
+    assert_eq!(pattern("same", ""), Pattern::Same);
+    assert_eq!(pattern("sampled", "points = 9\nrun = 3"), Pattern::Sampled { points: 9, run: 3 });
+    assert_eq!(block("start = \"first\"").start, Start::First);
+    assert_eq!(block("start = \"seeded\"").start, Start::Seeded);
+    assert_eq!(block("threads = 16").threads, 16);
+    assert_eq!(block("amount = \"10MiB\"").amount, WorkAmount::Bytes(10 << 20));
+    let pass = block("amount = \"file\"\nfile_size = \"3MiB\"");
+    assert_eq!(
+        (pass.amount, pass.file),
+        (WorkAmount::Bytes(3 << 20), FileUse::Scratch(Some(3 << 20)))
+    );
+    let fresh =
+        write("file = \"fresh\"\nfile_size = \"4MiB\"\namount = \"2MiB\"\nflush = \"at-end\"");
+    assert_eq!((fresh.file, fresh.flush), (FileUse::Fresh(4 << 20), Flush::AtEnd));
+    assert_eq!(write("flush = \"never\"").flush, Flush::Never);
+    assert_eq!(write("flush = \"each-write\"").flush, Flush::EachWrite);
+    let every = Flush::Every { writes: 8, data_only: false };
+    assert_eq!(write("flush = \"every\"\nflush_writes = 8").flush, every);
+    let every = Flush::Every { writes: 1, data_only: true };
+    assert_eq!(write("flush = \"every\"\nflush_writes = 1\nflush_data_only = true").flush, every);
+    assert_eq!(write("content = \"zeros\"").content, Content::Zeros);
+    assert_eq!(write("content = \"random\"").content, Content::Random);
+    let half = write("content = \"compressible\"\ncompressible_percent = 50").content;
+    assert_eq!(half, Content::Compressible { percent: 50 });
+    assert_eq!(block("rate = \"10MiB\"").rate, Some(Rate::Bytes(10.0 * 1_048_576.0)));
+    assert_eq!(block("rate_iops = 2.5").rate, Some(Rate::Requests(2.5)));
+    assert_eq!(block("samples = 200").samples, 200);
+    assert_eq!(block("cache = \"warm\"").cache, Cache::Warm);
+    assert_eq!(block("cache = \"cold\"").cache, Cache::Cold);
+    assert!(block("stdio = true").stdio);
+    assert!(!block("stdio = false").stdio);
+}
+
+const HEAD: &str = "name = \"mine\"\ndescription = \"d\"\n";
+
+#[test]
+fn files_and_volumes_are_read() {
+    let files = |action: &str, sizes: &str| {
+        let text = format!(
+            "{HEAD}[[workload]]\nid = \"a\"\nlabel = \"a\"\nkind = \"files\"\nheadline = \"files\"\n\
+             action = \"{action}\"\ncount = 10\n{sizes}"
+        );
+        Profile::from_toml(&text, "x").unwrap_or_else(|e| panic!("{e}")).workloads[0].work.clone()
+    };
+    let fixed = FileSizes::Fixed(1000);
+    for action in FileAction::ALL {
+        let wanted = Work::Files(FileWork { action: *action, count: 10, sizes: fixed });
+        assert_eq!(files(action.as_str(), "file_size = \"1000\""), wanted);
+    }
+    let sizes = FileSizes::LogNormal { median: 4096, sigma: 1.5 };
+    let wanted = Work::Files(FileWork { action: FileAction::Read, count: 10, sizes });
+    assert_eq!(files("read", "file_size_median = \"4KiB\"\nfile_size_sigma = 1.5"), wanted);
+    for (passphrase, right) in [("right", true), ("wrong", false)] {
+        for (prf, prf_known) in [("known", true), ("unknown", false)] {
+            let text = format!(
+                "{HEAD}[[workload]]\nid = \"a\"\nlabel = \"a\"\nkind = \"unlock\"\n\
+                 headline = \"seconds\"\npassphrase = \"{passphrase}\"\nprf = \"{prf}\""
+            );
+            let p = Profile::from_toml(&text, "x").unwrap();
+            assert_eq!(p.workloads[0].work, Work::Unlock(UnlockWork { right, prf_known }));
+        }
+    }
+}
+
+#[test]
+fn every_key_of_a_profile_is_read() {
+    let keys = "presentation = \"bars\"\nbuffered = true\nsize = \"256MiB\"\ntrial_s = 1.5\ntrials = 5\n\
+                ramp_s = 2\npause_s = 3\nround_pause_s = 180\nestimator = \"trimmed-mean\"\n";
+    let p = Profile::from_toml(&format!("{keys}{GOOD}"), "x").unwrap();
+    assert_eq!((p.presentation, p.buffered), (Presentation::Bars, true));
+    assert_eq!((p.size, p.trial_s, p.trials), (Some(256 << 20), Some(1.5), Some(5)));
+    assert_eq!((p.ramp_s, p.pause_s, p.round_pause_s), (Some(2.0), 3.0, 180.0));
+    assert_eq!(p.estimator, Some(Estimator::TrimmedMean));
+    let p = Profile::from_toml(GOOD, "x").unwrap();
+    assert_eq!((p.presentation, p.buffered), (Presentation::Table, false));
+    assert_eq!((p.size, p.trial_s, p.trials, p.ramp_s), (None, None, None, None));
+    assert_eq!((p.pause_s, p.round_pause_s, p.estimator), (0.0, 0.0, None));
+    for presentation in Presentation::ALL {
+        let text = format!("presentation = \"{}\"\n{GOOD}", presentation.as_str());
+        assert_eq!(Profile::from_toml(&text, "x").unwrap().presentation, *presentation);
+    }
+}
+
+/// Further keys of the workload from line 12 on: each alone makes no sense.
+#[test]
+fn keys_that_make_no_sense_are_refused() {
+    for (operation, keys, wanted) in [
+        ("read", "kind = \"tape\"", &["line 12", "kind", "tape", "block, files, unlock"][..]),
+        ("read", "theta = 1", &["line 12", "theta", "unknown key"]),
+        ("read", "read_percent = 50", &["line 12", "read_percent", "unknown key"]),
+        ("mixed", "", &["line 4", "read_percent", "missing"]),
+        ("mixed", "read_percent = 100", &["line 12", "read_percent", "1 to 99"]),
+        ("read", "threads = 257", &["line 12", "threads", "1 to 256"]),
+        ("read", "threads = 1.5", &["line 12", "threads", "a number", "1 to 256"]),
+        ("read", "amount = \"0\"", &["line 12", "amount", "range"]),
+        ("read", "amount = \"all\"", &["line 12", "amount", "no size"]),
+        ("read", "amount = \"file\"", &["line 12", "amount", "file_size"]),
+        ("read", "file = \"old\"", &["line 12", "file", "scratch, fresh"]),
+        ("read", "file = \"fresh\"\nfile_size = \"1MiB\"", &["line 12", "file", "read"]),
+        ("write", "file = \"fresh\"", &["line 4", "file_size", "missing"]),
+        ("write", "file = \"fresh\"\nfile_size = \"2MiB\"", &["line 12", "file", "amount"]),
+        (
+            "write",
+            "file = \"fresh\"\nfile_size = \"1536KiB\"\namount = \"file\"",
+            &["line 12", "file", "whole number of blocks"],
+        ),
+        (
+            "write",
+            "file = \"fresh\"\nfile_size = \"1MiB\"\namount = \"2MiB\"",
+            &["line 14", "amount", "larger"],
+        ),
+        ("read", "file_size = \"512KiB\"", &["line 12", "file_size", "less than a block"]),
+        ("read", "flush = \"each-write\"", &["line 12", "flush", "reads"]),
+        ("write", "flush = \"at-end\"", &["line 12", "flush", "amount"]),
+        ("write", "flush = \"every\"", &["line 4", "flush_writes", "missing"]),
+        ("write", "flush = \"every\"\nflush_writes = 0", &["line 13", "flush_writes", "1 to"]),
+        ("write", "flush_writes = 8", &["line 12", "flush_writes", "unknown key"]),
+        ("write", "content = \"text\"", &["line 12", "content", "zeros"]),
+        ("write", "content = \"compressible\"", &["line 4", "compressible_percent", "missing"]),
+        ("read", "rate = \"1MiB\"\nrate_iops = 5", &["line 13", "rate_iops", "beside rate"]),
+        ("read", "rate_iops = 0", &["line 12", "rate_iops", "range"]),
+        ("read", "rate_iops = nan", &["line 12", "rate_iops", "range"]),
+        ("read", "samples = 1000000", &["line 12", "samples", "100000"]),
+        ("read", "cache = \"hot\"", &["line 12", "cache", "warm"]),
+        ("read", "stdio = 1", &["line 12", "stdio", "true or false"]),
+        ("read", "stdio = true\nthreads = 2", &["line 12", "stdio", "queue"]),
+        ("mixed", "read_percent = 1\nstdio = true", &["line 13", "stdio", "mix"]),
+        ("write", "stdio = true\nflush = \"each-write\"", &["line 12", "stdio", "flushed"]),
+        ("read", "count = 5", &["line 12", "count", "unknown key"]),
+        ("read", "count = 99999999999999999999", &["line 12"]),
+        ("read", "start = 07:32:00", &["line 12", "start", "date or time"]),
+        ("read", "start = [\"first\"]", &["line 12", "start", "a list"]),
+        ("read", "start = { from = 1 }", &["line 12", "start", "a table"]),
+    ] {
+        let text = with("\"read\"", &format!("\"{operation}\""), keys);
+        let e = Profile::from_toml(&text, "my.toml").unwrap_err().to_string();
+        for word in wanted {
+            assert!(e.contains(word), "{keys}: expected {word:?} in: {e}");
+        }
+    }
+    for (pattern, keys, wanted) in [
+        ("zipf", "", &["line 4", "theta", "missing"][..]),
+        ("zipf", "theta = 0", &["line 12", "theta", "0.01 to 10"]),
+        ("strided", "", &["line 4", "stride", "missing"]),
+        ("strided", "stride = 1", &["line 12", "stride", "2 to"]),
+        ("sampled", "points = 10", &["line 4", "run", "missing"]),
+        ("sampled", "points = 10\nrun = 0", &["line 13", "run", "1 to"]),
+        (
+            "sampled",
+            "points = 10\nrun = 2\nfile_size = \"19MiB\"",
+            &["line 14", "file_size", "sampled"],
+        ),
+        ("random", "stdio = true", &["line 12", "stdio", "sequential"]),
+    ] {
+        let text = with("\"sequential\"", &format!("\"{pattern}\""), keys);
+        let e = Profile::from_toml(&text, "my.toml").unwrap_err().to_string();
+        for word in wanted {
+            assert!(e.contains(word), "{pattern} {keys}: expected {word:?} in: {e}");
+        }
+    }
+    for (keys, wanted) in [
+        ("presentation = \"pie\"", &["line 1", "presentation", "heatmap"][..]),
+        ("estimator = \"median\"", &["line 1", "estimator", "trimmed-mean"]),
+        ("buffered = \"yes\"", &["line 1", "buffered", "true or false"]),
+        ("size = \"1000\"", &["line 1", "size", "multiple of 512"]),
+        ("size = \"512KiB\"", &["line 1", "size", "workload 'a'", "1 MiB"]),
+        ("trial_s = 0", &["line 1", "trial_s", "0.001 to"]),
+        ("trials = 0", &["line 1", "trials", "1 to"]),
+        ("pause_s = -1", &["line 1", "pause_s", "0 to 3600"]),
+        ("pause_s = inf", &["line 1", "pause_s", "range"]),
+        ("colour = \"red\"", &["line 1", "colour", "unknown key", "round_pause_s"]),
+        ("sweep = 5", &["line 1", "sweep", "[[sweep]]"]),
+        ("sweep = [5]", &["line 1", "sweep", "an integer"]),
+    ] {
+        let e = Profile::from_toml(&format!("{keys}\n{GOOD}"), "my.toml").unwrap_err().to_string();
+        for word in wanted {
+            assert!(e.contains(word), "{keys}: expected {word:?} in: {e}");
+        }
+    }
+    for (headline, kind) in [
+        ("files", ""),
+        ("iops", "kind = \"files\"\naction = \"stat\"\ncount = 1\nfile_size = \"1\""),
+    ] {
+        let text =
+            format!("{HEAD}[[workload]]\nid = \"a\"\nlabel = \"a\"\nheadline = \"{headline}\"\n");
+        let keys = if kind.is_empty() {
+            "operation = \"read\"\npattern = \"same\"\nblock_size = \"4KiB\""
+        } else {
+            kind
+        };
+        let e = Profile::from_toml(&(text + keys), "x").unwrap_err().to_string();
+        assert!(e.contains("line 6: headline") && e.contains(headline), "{e}");
+    }
+}
+
+const SWEEP: &str = r#"name = "mine"
+description = "A sweep."
+
+[[sweep]]
+id = "{operation}-{case}-{block_size}"
+label = "{case} {operation} {block_size}"
+headline = "bandwidth"
+operation = ["write", "read"]
+block_size = { from = "64KiB", to = "1MiB" }
+file_size = "512KiB"
+
+[[sweep.case]]
+name = "seq"
+pattern = "sequential"
+
+[[sweep.case]]
+name = "str"
+label = "strided"
+pattern = "strided"
+stride = 3
+"#;
+
+#[test]
+fn a_sweep_is_every_combination_in_order() {
+    let p = Profile::from_toml(SWEEP, "x").unwrap();
+    let ids: Vec<_> = p.workloads.iter().map(|w| w.id.as_str()).collect();
+    // 64, 128, 256 and 512 KiB; 1 MiB is larger than the file.
+    let mut wanted = Vec::new();
+    for operation in ["write", "read"] {
+        for block in ["64k", "128k", "256k", "512k"] {
+            for case in ["seq", "str"] {
+                wanted.push(format!("{operation}-{case}-{block}"));
+            }
+        }
+    }
+    assert_eq!(ids, wanted);
+    assert_eq!(p.workloads[3].label, "strided write 128 KiB");
+    let work = BlockWork {
+        file: FileUse::Scratch(Some(512 << 10)),
+        ..BlockWork::new(Direction::Write, Pattern::Strided { stride: 3 }, 128 << 10, 1)
+    };
+    assert_eq!(p.workloads[3].work, Work::Block(work));
+}
+
+#[test]
+fn grids_are_swept_one_after_the_other_and_workloads_keep_their_order() {
+    let text = SWEEP
+        .replace("block_size = { from = \"64KiB\", to = \"1MiB\" }\nfile_size = \"512KiB\"\n", "")
+        .replace("{block_size}\"\nlabel", "{block_size}-{queue_depth}\"\nlabel")
+        + "[[sweep.grid]]\nblock_size = [\"8KiB\"]\nqueue_depth = [4, 1]\n\
+           [[sweep.grid]]\nblock_size = \"4KiB\"\nqueue_depth = 2\n";
+    let last = GOOD[GOOD.find("[[").unwrap()..].to_owned();
+    let p = Profile::from_toml(&format!("{text}{last}"), "x").unwrap();
+    let ids: Vec<_> = p.workloads.iter().map(|w| w.id.as_str()).collect();
+    assert_eq!(ids.len(), 2 * 2 * 2 + 2 * 2 + 1);
+    assert_eq!(ids[0], "write-seq-8k-4");
+    assert_eq!(ids[7], "read-str-8k-1");
+    assert_eq!(ids[8], "write-seq-4k-2");
+    assert_eq!(ids[12], "a");
+}
+
+/// What to replace in the sweep, by what, and what the message must name.
+#[test]
+fn defects_of_sweeps_name_their_line() {
+    for (from, to, wanted) in [
+        ("{operation}-{case}", "{operation}", &["line 5", "id", "'write-64k' twice", "list"][..]),
+        ("{operation}-{case}", "{op}-{case}", &["line 5", "id", "{op}"]),
+        ("{operation}-{case}", "{operation-{case}", &["line 5", "id", "{operation-{case}"]),
+        ("-{block_size}\"\nlabel", "-{block_size\"\nlabel", &["line 5", "id", "'}'"]),
+        ("{operation}-{case}", "{operation} {case}", &["line 5", "id", "write seq-64k", "hyphens"]),
+        ("{case} {operation}", "{case} and {operation}", &["line 6", "label", "22"]),
+        ("id = \"{operation}-{case}-{block_size}\"\n", "", &["line 4", "id", "missing"]),
+        ("\"write\", \"read\"", "", &["line 8", "operation", "empty list"]),
+        ("\"write\", \"read\"", "\"write\", \"erase\"", &["line 8", "operation", "erase"]),
+        ("\"write\", \"read\"", "\"write\", 5", &["line 8", "operation", "an integer"]),
+        ("\"64KiB\", to", "\"96KiB\", to", &["line 9", "to", "doubling"]),
+        ("\"64KiB\", to", "\"2MiB\", to", &["line 9", "to", "doubling"]),
+        ("\"64KiB\", to", "\"64\", upto = 1, to", &["line 9", "upto", "unknown key"]),
+        ("from = \"64KiB\", ", "", &["line 9", "from", "missing"]),
+        ("\"512KiB\"", "\"32KiB\"", &["line 4", "sweep", "no workload"]),
+        ("file_size", "file_sizes", &["line 10", "file_sizes", "unknown key"]),
+        ("name = \"seq\"\n", "", &["line 12", "name", "missing"]),
+        ("stride = 3", "stride = [3, 4]", &["line 20", "stride", "list in a case"]),
+        ("stride = 3", "operation = \"read\"", &["line 20", "operation", "line 8"]),
+        ("stride = 3", "", &["stride", "missing"]),
+    ] {
+        let text = SWEEP.replacen(from, to, 1);
+        assert_ne!(text, SWEEP, "{from}");
+        let e = Profile::from_toml(&text, "my.toml").unwrap_err().to_string();
+        for word in wanted {
+            assert!(e.contains(word), "{to}: expected {word:?} in: {e}");
+        }
+    }
+    let grid = format!("{SWEEP}[[sweep.grid]]\noperation = \"read\"\n");
+    let e = Profile::from_toml(&grid, "x").unwrap_err().to_string();
+    assert!(e.contains("line 22: operation stands on line 8 too"), "{e}");
+    let many = SWEEP.replace(
+        "file_size =",
+        &format!("samples = {:?}\nfile_size =", (0..700).collect::<Vec<_>>()),
+    );
+    let e = Profile::from_toml(&many, "x").unwrap_err().to_string();
+    assert!(e.contains("line 4: sweep makes too many workloads") && e.contains("5000"), "{e}");
+}
+
+#[test]
+fn the_product_of_lists_is_bounded_before_it_is_made() {
+    let list = format!("{:?}", (1..=1000).collect::<Vec<_>>());
+    let keys: String = ["queue_depth", "threads", "samples", "stride", "points", "run", "count"]
+        .iter()
+        .map(|key| format!("{key} = {list}\n"))
+        .collect();
+    let text = SWEEP.replace("headline", &format!("{keys}headline"));
+    let e = Profile::from_toml(&text, "x").unwrap_err().to_string();
+    assert!(e.contains("too many"), "{e}");
+}
+
 proptest! {
     #[test]
     fn arbitrary_text_never_panics(text: String) {
@@ -121,5 +447,27 @@ proptest! {
         let end = (at + cut).min(GOOD.len());
         let text = format!("{}{insert}{}", &GOOD[..at], &GOOD[end..]);
         let _ = Profile::from_toml(&text, "x");
+    }
+
+    #[test]
+    fn mutilated_sweeps_never_panic(
+        at in 0..SWEEP.len(), cut in 0usize..20, insert in "[\\PC\n\"\\[\\]={}]{0,8}",
+    ) {
+        let end = (at + cut).min(SWEEP.len());
+        let text = format!("{}{insert}{}", &SWEEP[..at], &SWEEP[end..]);
+        let _ = Profile::from_toml(&text, "x");
+    }
+
+    #[test]
+    fn sweeps_of_sizes_by_doubling_hold_both_ends(from in 9u32..20, steps in 0u32..11) {
+        let size = |shift: u32| format_size(1 << shift).replace(' ', "");
+        let range = format!("{{ from = \"{}\", to = \"{}\" }}", size(from), size(from + steps));
+        let text = SWEEP
+            .replace("{ from = \"64KiB\", to = \"1MiB\" }", &range)
+            .replace("file_size = \"512KiB\"", "file_size = \"1GiB\"");
+        let p = Profile::from_toml(&text, "x").unwrap();
+        let blocks: Vec<_> = p.workloads.iter().map(|w| w.work.block_size()).collect();
+        let wanted: Vec<_> = (from..=from + steps).flat_map(|n| [1u64 << n; 2]).collect();
+        prop_assert_eq!(blocks, wanted.repeat(2));
     }
 }

@@ -1,32 +1,20 @@
 //! Both engines against scratch files: data, counts, transforms, errors.
 
-mod storage;
-
 use std::fs::OpenOptions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::GO;
+use crate::storage::{BASE, Xor, engines, extent_of, job, scratch, states, stored};
 use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
 use cryptbench_load::{
-    Engine, EngineChoice, LoadError, MARKER, Operation, Pattern, SECTOR, SectorState, verify_sector,
+    Amount, Engine, EngineChoice, LoadError, MARKER, Operation, Pattern, SectorState,
 };
-use storage::{BASE, Xor, engines, job, scratch, stored};
-
-static GO: AtomicBool = AtomicBool::new(false);
-
-fn states(bytes: &[u8]) -> Vec<SectorState> {
-    let sectors = bytes.chunks(SECTOR).enumerate();
-    sectors.map(|(i, s)| verify_sector(s, (i * SECTOR) as u64)).collect()
-}
 
 fn surroundings_are_blank(bytes: &[u8]) {
     assert!(bytes[..BASE as usize].iter().all(|&b| b == 0), "bytes before the extent changed");
     assert!(bytes[bytes.len() - BASE as usize..].iter().all(|&b| b == 0), "bytes after it changed");
-}
-
-fn extent_of<'a>(bytes: &'a [u8], surface: &Surface) -> &'a [u8] {
-    &bytes[BASE as usize..][..surface.extent.len as usize]
 }
 
 fn contains_marker(bytes: &[u8]) -> bool {
@@ -169,12 +157,16 @@ fn both_engines_visit_the_same_places() {
     }
 }
 
+fn time(ms: u64) -> Amount {
+    Amount::Time { ramp: Duration::ZERO, duration: Duration::from_millis(ms) }
+}
+
 #[test]
 fn an_empty_window_holds_the_request_that_closes_it() {
     for mut engine in engines() {
         let surface = scratch(1 << 20, None);
         let mut job = job(Operation::Read, Pattern::Random, 4096, 1);
-        (job.ramp, job.duration) = (Duration::ZERO, Duration::ZERO);
+        job.amount = time(0);
         let m = engine.run(&surface, &job, &GO).unwrap();
         assert_eq!((m.ios, m.bytes, m.interrupted), (1, 4096, false));
     }
@@ -187,8 +179,7 @@ fn extremes_of_depth_and_duration_work() {
         for (block, depth, ms) in [(4096, 1, 0), (4096, 1024, 1), (8 << 20, 2, 0), (4096, 1, 1)] {
             for operation in [Operation::Write, Operation::Read] {
                 let mut job = job(operation, Pattern::Random, block, depth);
-                job.ramp = Duration::ZERO;
-                job.duration = Duration::from_millis(ms);
+                job.amount = time(ms);
                 let m = engine.run(&surface, &job, &GO).unwrap();
                 assert!(m.ios > 0 && m.elapsed > Duration::ZERO, "{block} {depth} {ms}");
                 assert_eq!(m.latency.len(), m.ios);
@@ -306,7 +297,7 @@ fn the_stop_flag_ends_a_run() {
     for mut engine in engines() {
         let surface = scratch(1 << 20, None);
         let mut job = job(Operation::Read, Pattern::Random, 4096, 4);
-        job.duration = Duration::from_secs(3600);
+        job.amount = time(3_600_000);
         let stop = AtomicBool::new(false);
         let m = std::thread::scope(|s| {
             s.spawn(|| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
 use cryptbench_load::{
-    Engine, EngineChoice, Job, Operation, Pattern, SECTOR, SectorState, verify_sector,
+    Amount, Engine, EngineChoice, Job, Operation, Pattern, SECTOR, SectorState, verify_sector,
 };
 
 /// First byte of the extent in the scratch file; what lies before must stay untouched.
@@ -26,7 +26,16 @@ pub fn engines() -> Vec<Engine> {
 /// A surface of `len` bytes after [`BASE`] in an anonymous file; direct where the file system
 /// knows that.
 pub fn scratch(len: u64, transform: Option<Arc<dyn SectorTransform>>) -> Surface {
-    let named = tempfile::NamedTempFile::new().unwrap();
+    scratch_in(&std::env::temp_dir(), len, transform)
+}
+
+/// As [`scratch`], in a directory.
+pub fn scratch_in(
+    directory: &std::path::Path,
+    len: u64,
+    transform: Option<Arc<dyn SectorTransform>>,
+) -> Surface {
+    let named = tempfile::NamedTempFile::new_in(directory).unwrap();
     named.as_file().set_len(BASE + len + BASE).unwrap();
     let open = |flags: rustix::fs::OFlags| {
         let flags = flags.bits() as i32;
@@ -49,16 +58,26 @@ pub fn stored(surface: &Surface) -> Vec<u8> {
     bytes
 }
 
+/// The bytes of the extent among those of the file.
+pub fn extent_of<'a>(bytes: &'a [u8], surface: &Surface) -> &'a [u8] {
+    &bytes[surface.extent.offset as usize..][..surface.extent.len as usize]
+}
+
+/// What the sectors of an extent hold.
+pub fn states(bytes: &[u8]) -> Vec<SectorState> {
+    let sectors = bytes.chunks(SECTOR).enumerate();
+    sectors.map(|(i, s)| verify_sector(s, (i * SECTOR) as u64)).collect()
+}
+
 pub fn job(operation: Operation, pattern: Pattern, block_size: u64, queue_depth: u32) -> Job {
     Job {
-        operation,
-        pattern,
-        block_size,
-        queue_depth,
-        ramp: Duration::from_millis(5),
-        duration: Duration::from_millis(40),
+        amount: Amount::Time {
+            ramp: Duration::from_millis(5),
+            duration: Duration::from_millis(40),
+        },
         seed: 0x1234_5678_9abc_def0,
         generation: 5,
+        ..Job::new(operation, pattern, block_size, queue_depth)
     }
 }
 

@@ -1,0 +1,147 @@
+//! Filling a surface before it is measured.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_blockdev::Surface;
+
+use super::fill::{Fill, SharedFill};
+use super::transfer::{Task, Transfer, flush_or_stop};
+use super::{Engine, Kind};
+use crate::job::check_fill;
+use crate::places::FillPlaces;
+use crate::{LoadError, MAX_BLOCK_SIZE, Pattern};
+
+/// Requests of a [prefill](Engine::prefill): large enough for full bandwidth on any device.
+const FILL_BLOCK: u32 = 1 << 20;
+const FILL_DEPTH: u32 = 4;
+
+/// Most requests in flight of [preconditioning](Engine::precondition) with small blocks.
+const SMALL_DEPTH: u32 = 64;
+
+/// How a surface is brought to a known state before it is measured.
+///
+/// The SNIA Solid State Storage Performance Test Specification preconditions with two passes of
+/// sequential 128 KiB writes, whatever the load that follows. Passes in a random order leave a device
+/// that was written at random; each still writes every block once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precondition {
+    /// [`Pattern::Sequential`] or [`Pattern::Permutation`], in another order in each pass.
+    pub pattern: Pattern,
+    /// Times that the whole extent is written, at least 1.
+    pub passes: u32,
+    /// Bytes per request: a multiple of 512 and of the surface's data unit. The last block of the extent
+    /// may be shorter.
+    pub block_size: u64,
+    /// Determines data and order.
+    pub seed: u64,
+}
+
+impl Engine {
+    /// Fills the whole extent with incompressible, stamped data (generation 0) through the
+    /// surface's inline layer at full speed, and flushes it to the device.
+    ///
+    /// `progress` is told the bytes written so far.
+    ///
+    /// # Errors
+    /// [`LoadError::Interrupted`] when `stop` was raised before the end; else as
+    /// [`run`](Self::run).
+    pub fn prefill(
+        &mut self,
+        surface: &Surface,
+        seed: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), LoadError> {
+        self.prefill_part(surface, 0..surface.extent.len, seed, stop, progress)
+    }
+
+    /// As [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the surface.
+    ///
+    /// Parts that follow one another leave what one fill of the whole would have left.
+    ///
+    /// # Errors
+    /// As `prefill`; a part that is empty, unaligned or beyond the surface is refused.
+    pub fn prefill_part(
+        &mut self,
+        surface: &Surface,
+        part: Range<u64>,
+        seed: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), LoadError> {
+        let block = fill_block(surface)?;
+        check_fill(surface, &part, u64::from(block))?;
+        self.fill(surface, FillPlaces::sequential(block, part), block, seed, stop, progress)
+    }
+
+    /// Writes the whole extent some number of times with stamped data (generation 0), and flushes it.
+    ///
+    /// `progress` is told the bytes written so far, all passes together.
+    ///
+    /// # Errors
+    /// [`LoadError::Precondition`] for another pattern or no pass; else as for
+    /// [`prefill`](Self::prefill).
+    pub fn precondition(
+        &mut self,
+        surface: &Surface,
+        how: &Precondition,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), LoadError> {
+        let order = match how.pattern {
+            Pattern::Sequential => None,
+            Pattern::Permutation => Some(how.seed),
+            _ => return Err(LoadError::Precondition),
+        };
+        if how.passes == 0 {
+            return Err(LoadError::Precondition);
+        }
+        let part = 0..surface.extent.len;
+        check_fill(surface, &part, how.block_size)?;
+        let block = how.block_size as u32;
+        let places = FillPlaces::passes(block, part, how.passes, order);
+        self.fill(surface, places, block, how.seed, stop, progress)
+    }
+
+    fn fill(
+        &mut self,
+        surface: &Surface,
+        places: FillPlaces,
+        block: u32,
+        seed: u64,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), LoadError> {
+        let depth = (FILL_BLOCK * FILL_DEPTH / block).clamp(FILL_DEPTH, SMALL_DEPTH);
+        let transfer = Transfer::of_fill(surface, seed);
+        let task = Task { transfer, block, depth, threads: 1, pace: None };
+        let begin = |_| ();
+        let interrupted = match &mut self.kind {
+            #[cfg(target_os = "linux")]
+            Kind::Uring(u) => {
+                u.check(surface)?;
+                u.drive(&task, places, &mut Fill::telling(progress), &begin, stop)?
+            }
+            Kind::Threads(t) => {
+                let done = SharedFill::default();
+                let mut tick = || progress(done.bytes());
+                t.drive(&task, places, || done.clone(), &begin, stop, &mut tick)?.1
+            }
+        };
+        if interrupted || !flush_or_stop(&surface.file, true, stop)? {
+            return Err(LoadError::Interrupted);
+        }
+        Ok(())
+    }
+}
+
+/// [`FILL_BLOCK`], or the data unit where that is larger or no divisor.
+fn fill_block(surface: &Surface) -> Result<u32, LoadError> {
+    let unit = surface.transform.as_ref().map_or(1, |t| t.unit() as u64);
+    let block = u64::from(FILL_BLOCK).next_multiple_of(unit);
+    if block > MAX_BLOCK_SIZE {
+        return Err(LoadError::BlockNotUnits { block_size: u64::from(FILL_BLOCK), unit });
+    }
+    Ok(block as u32)
+}

@@ -1,0 +1,103 @@
+//! Requests through a stdio buffer, as programs make them with fwrite(3) and fread(3).
+//!
+//! The C library's own stdio does it, since its rules are what is to be measured: glibc passes whole
+//! blocks of a large request by its buffer, and copies what is left.
+
+use std::io;
+use std::os::fd::{AsRawFd, IntoRawFd};
+use std::ptr::NonNull;
+
+use cryptbench_blockdev::AlignedBuf;
+
+use super::transfer::Transfer;
+use crate::LoadError;
+
+/// Bytes of the buffer: `st_blksize` of the usual file systems, which is what glibc allocates.
+const BUFFER: usize = 4096;
+
+/// A `FILE` over a surface's file, for one thread.
+pub(super) struct Stream {
+    stream: NonNull<libc::FILE>,
+    /// Position in the file of the next byte.
+    at: Option<u64>,
+    /// Aligned, so that direct I/O takes it. Dropped after the stream that uses it.
+    _buffer: AlignedBuf,
+}
+
+impl Stream {
+    pub(super) fn open(transfer: &Transfer) -> Result<Self, LoadError> {
+        let failed = |source| LoadError::Setup { what: "opening a stdio stream", source };
+        let file = transfer.file.try_clone().map_err(failed)?;
+        let mode = if transfer.direction.writes() { c"r+" } else { c"r" };
+        // SAFETY: the descriptor is open and the mode a C string.
+        let stream = unsafe { libc::fdopen(file.as_raw_fd(), mode.as_ptr()) };
+        let stream = NonNull::new(stream).ok_or_else(|| failed(io::Error::last_os_error()))?;
+        // The stream owns the descriptor from here on.
+        let _ = file.into_raw_fd();
+        let mut buffer = AlignedBuf::zeroed(BUFFER);
+        let start = buffer.as_mut_ptr().cast();
+        // SAFETY: nothing was done with the stream yet; the buffer has so many bytes, nothing else
+        // refers to them, and it outlives the stream, see `drop`.
+        let refused = unsafe { libc::setvbuf(stream.as_ptr(), start, libc::_IOFBF, BUFFER) };
+        let stream = Self { stream, at: None, _buffer: buffer };
+        if refused != 0 {
+            return Err(failed(io::ErrorKind::InvalidInput.into()));
+        }
+        Ok(stream)
+    }
+
+    pub(super) fn write(&mut self, data: &[u8], at: u64) -> io::Result<usize> {
+        self.seek(at)?;
+        // SAFETY: the stream is open, and `data` has so many bytes.
+        let moved =
+            unsafe { libc::fwrite(data.as_ptr().cast(), 1, data.len(), self.stream.as_ptr()) };
+        self.moved(at, moved, data.len())
+    }
+
+    pub(super) fn read(&mut self, data: &mut [u8], at: u64) -> io::Result<usize> {
+        self.seek(at)?;
+        // SAFETY: the stream is open, and `data` has room for so many bytes.
+        let moved =
+            unsafe { libc::fread(data.as_mut_ptr().cast(), 1, data.len(), self.stream.as_ptr()) };
+        self.moved(at, moved, data.len())
+    }
+
+    /// Hands the system what the buffer still holds.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        // SAFETY: the stream is open.
+        match unsafe { libc::fflush(self.stream.as_ptr()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Goes to `at`, unless the stream is there already.
+    fn seek(&mut self, at: u64) -> io::Result<()> {
+        if self.at == Some(at) {
+            return Ok(());
+        }
+        let offset = libc::off_t::try_from(at).map_err(io::Error::other)?;
+        // SAFETY: the stream is open.
+        match unsafe { libc::fseeko(self.stream.as_ptr(), offset, libc::SEEK_SET) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn moved(&mut self, at: u64, moved: usize, wanted: usize) -> io::Result<usize> {
+        self.at = Some(at + moved as u64);
+        // SAFETY: the stream is open.
+        if moved < wanted && unsafe { libc::ferror(self.stream.as_ptr()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(moved)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: the stream is open and not used again; its buffer goes after it. What a stopped job
+        // left in the buffer is written now, and nobody waits for whether that succeeds.
+        unsafe { libc::fclose(self.stream.as_ptr()) };
+    }
+}

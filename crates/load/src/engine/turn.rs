@@ -1,0 +1,54 @@
+//! Writes of one thread of a job that several system threads carry, with a flush after every so many.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::STOP_POLL;
+use crate::Operation;
+
+/// Holds requests back while those before a flush are awaited, and during the flush.
+pub(super) struct Turn {
+    every: u32,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Since the last flush.
+    writes: u32,
+    in_flight: u32,
+}
+
+impl Turn {
+    pub(super) fn new(every: u32) -> Self {
+        Self { every, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Waits until the next request may be issued; `false` if there is to be none.
+    pub(super) fn enter(&self, operation: Operation, over: impl Fn() -> bool) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.writes >= self.every {
+            if over() {
+                return false;
+            }
+            let wait = self.changed.wait_timeout(state, STOP_POLL);
+            (state, _) = wait.unwrap_or_else(PoisonError::into_inner);
+        }
+        state.writes += u32::from(operation == Operation::Write);
+        state.in_flight += 1;
+        true
+    }
+
+    /// A request is complete. True if it was the last one before a flush, which the caller is to do.
+    pub(super) fn leave(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.in_flight -= 1;
+        state.in_flight == 0 && state.writes >= self.every
+    }
+
+    /// The flush is done.
+    pub(super) fn flushed(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).writes = 0;
+        self.changed.notify_all();
+    }
+}

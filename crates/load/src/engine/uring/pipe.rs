@@ -1,0 +1,147 @@
+//! The two queues of a ring in use, and waiting for completions.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{CompletionQueue, SubmissionQueue, Submitter, opcode, squeue};
+
+use super::session::Session;
+use crate::LoadError;
+use crate::clock::Clock;
+use crate::engine::{STOP_PATIENCE, STOP_POLL};
+
+/// Marks the completion of a [`tick`]; requests carry the number of their slot.
+pub(super) const TICK: u64 = u64::MAX;
+
+/// Marks the completion of a flush.
+const FLUSH: u64 = u64::MAX - 1;
+
+/// The queues of a session's ring.
+pub(super) struct Pipe<'a> {
+    pub(super) submitter: Submitter<'a>,
+    pub(super) sq: SubmissionQueue<'a>,
+    pub(super) cq: CompletionQueue<'a>,
+    pub(super) in_flight: &'a mut usize,
+    pub(super) ticking: &'a mut bool,
+    /// Waiting is polling: no operation but reads and writes.
+    polled: bool,
+    /// A wait can be given a time.
+    timed: bool,
+}
+
+impl<'a> Pipe<'a> {
+    pub(super) fn new(session: &'a mut Session) -> Self {
+        let timed = session.ring.params().is_feature_ext_arg();
+        let polled = session.polled;
+        let (in_flight, ticking) = (&mut session.in_flight, &mut session.ticking);
+        let (submitter, sq, cq) = session.ring.split();
+        Self { submitter, sq, cq, in_flight, ticking, polled, timed }
+    }
+
+    /// Submits what is queued without waiting. What the kernel refuses stays queued for the next
+    /// waiting call, which tells why.
+    #[inline]
+    pub(super) fn submit(&mut self) {
+        self.sq.sync();
+        let _ = self.submitter.submit();
+        self.sq.sync();
+    }
+
+    /// Submits what is queued and waits for a completion: for [`STOP_POLL`] at most, or for `pause`
+    /// nanoseconds if there is one.
+    #[inline]
+    pub(super) fn wait(&mut self, pause: Option<u64>) -> io::Result<()> {
+        if !*self.ticking && !self.polled {
+            // SAFETY: the operation refers to nothing but a static.
+            *self.ticking = unsafe { self.sq.push(&tick()) }.is_ok();
+        }
+        self.sq.sync();
+        let waited = match pause {
+            None => self.submitter.submit_and_wait(1),
+            Some(ns) if self.timed && !self.polled => {
+                let time =
+                    Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
+                self.submitter.submit_with_args(1, &SubmitArgs::new().timespec(&time))
+            }
+            Some(_) => self.submitter.submit_and_wait(0),
+        };
+        if let Err(e) = waited
+            && !is_passing(&e)
+        {
+            return Err(e);
+        }
+        self.sq.sync();
+        self.cq.sync();
+        Ok(())
+    }
+
+    /// Flushes the file while nothing else is in flight; `false` when `stop` was raised and the flush did
+    /// not end within its patience: then it still is.
+    ///
+    /// A polled ring has no such operation.
+    pub(super) fn flush(
+        &mut self,
+        (file, fixed): (RawFd, bool),
+        data_only: bool,
+        clock: &Clock,
+        stop: &AtomicBool,
+    ) -> Result<bool, LoadError> {
+        let flags = if data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+        let entry = match fixed {
+            true => opcode::Fsync::new(Fixed(0)).flags(flags).build(),
+            false => opcode::Fsync::new(Fd(file)).flags(flags).build(),
+        };
+        // SAFETY: the operation refers to no memory, and to a file that the caller keeps open.
+        unsafe { self.sq.push(&entry.user_data(FLUSH)) }.expect("nothing else is queued");
+        *self.in_flight += 1;
+        let mut stopped = None;
+        while *self.in_flight > 0 {
+            if let Err(source) = self.wait(None) {
+                return Err(LoadError::Setup { what: "waiting for io_uring", source });
+            }
+            let mut result = 0;
+            for completion in &mut self.cq {
+                if completion.user_data() == TICK {
+                    *self.ticking = false;
+                } else {
+                    *self.in_flight -= 1;
+                    result = completion.result();
+                }
+            }
+            self.cq.sync();
+            if result < 0 {
+                return Err(LoadError::Sync { source: io::Error::from_raw_os_error(-result) });
+            }
+            let now = clock.ns();
+            if stop.load(Relaxed) {
+                let since = *stopped.get_or_insert(now);
+                if now - since > STOP_PATIENCE.as_nanos() as u64 {
+                    break;
+                }
+            }
+        }
+        Ok(*self.in_flight == 0)
+    }
+
+    /// Whether flushes go through the ring.
+    pub(super) fn can_flush(&self) -> bool {
+        !self.polled
+    }
+}
+
+/// A request that completes after [`STOP_POLL`], so that no wait lasts longer.
+///
+/// A timeout given with each wait would arm and cancel a timer per wait, which costs some tenths
+/// of a microsecond, and more in virtual machines.
+fn tick() -> squeue::Entry {
+    static POLL: Timespec = Timespec::new().nsec(STOP_POLL.subsec_nanos());
+    opcode::Timeout::new(&raw const POLL).build().user_data(TICK)
+}
+
+/// The wait was interrupted by a signal or ended by its time, or the kernel is short of memory or of
+/// completion entries for now: reaping completions and asking again helps.
+fn is_passing(e: &io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME))
+}

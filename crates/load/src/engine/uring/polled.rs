@@ -1,0 +1,51 @@
+//! Whether completions can be polled for on a file.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+use cryptbench_blockdev::{IoMode, Surface};
+
+use crate::LoadError;
+
+/// Refuses what the kernel would refuse, or would quietly complete by interrupts instead.
+///
+/// # Errors
+/// [`LoadError::Unavailable`] for buffered I/O and for devices without queues for polling.
+pub(super) fn check(surface: &Surface) -> Result<(), LoadError> {
+    if surface.mode != IoMode::Direct {
+        return Err(unavailable("polling for completions takes direct I/O"));
+    }
+    if device_polls(surface) == Some(false) {
+        return Err(unavailable(NO_QUEUES));
+    }
+    Ok(())
+}
+
+/// Names the one refusal that only the first request shows.
+pub(super) fn explain(e: LoadError) -> LoadError {
+    match &e {
+        LoadError::Io { source, .. } if source.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            unavailable(NO_QUEUES)
+        }
+        _ => e,
+    }
+}
+
+const NO_QUEUES: &str = "the device or file system under the surface has no queues for polling (for NVMe: \
+                         module parameter nvme.poll_queues)";
+
+fn unavailable(reason: &str) -> LoadError {
+    LoadError::Unavailable { engine: "polled io_uring", reason: reason.to_owned() }
+}
+
+/// What the block layer says of the device; `None` where there is no one block device.
+fn device_polls(surface: &Surface) -> Option<bool> {
+    let metadata = surface.file.metadata().ok()?;
+    let block = metadata.file_type().is_block_device();
+    let device = if block { metadata.rdev() } else { metadata.dev() };
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    // A partition's queue is that of the disk above it.
+    let read =
+        |path: &str| std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{path}")).ok();
+    let answer = read("queue/io_poll").or_else(|| read("../queue/io_poll"))?;
+    Some(answer.trim() == "1")
+}

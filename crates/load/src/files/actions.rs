@@ -1,0 +1,305 @@
+//! The five actions, each file timed by itself.
+
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::content::Contents;
+use super::tree::{Open, Tree, write_all};
+use super::{FilesMeasurement, cold, cpu_ns};
+use crate::LoadError;
+use crate::clock::Clock;
+use crate::places::splitmix;
+
+const NEW: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+const OLD: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What the measured actions added up to.
+pub(super) struct Tally {
+    clock: Clock,
+    elapsed_ns: u64,
+    cpu_ns: u64,
+    files: u64,
+    bytes: u64,
+    latency: Histogram<u64>,
+}
+
+impl Tally {
+    pub(super) fn new() -> Self {
+        // 1 ns to 1 h, bounds for which the constructor has no error.
+        let latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds");
+        Self { clock: Clock::start(), elapsed_ns: 0, cpu_ns: 0, files: 0, bytes: 0, latency }
+    }
+
+    /// Time and CPU time of `action`; the CPU clock, which is dear, is read outside the time.
+    fn timed<T>(&mut self, action: impl FnOnce() -> T) -> (T, u64) {
+        let cpu = cpu_ns();
+        let started = self.clock.ns();
+        let result = action();
+        let took = self.clock.ns() - started;
+        self.cpu_ns += cpu_ns().saturating_sub(cpu);
+        self.elapsed_ns += took;
+        (result, took)
+    }
+
+    /// One file's action.
+    fn file<T>(
+        &mut self,
+        bytes: u64,
+        action: impl FnOnce() -> Result<T, Errno>,
+        failed: impl FnOnce(Errno) -> LoadError,
+    ) -> Result<T, LoadError> {
+        let (result, took) = self.timed(action);
+        let value = result.map_err(failed)?;
+        self.latency.saturating_record(took);
+        self.files += 1;
+        self.bytes += bytes;
+        Ok(value)
+    }
+
+    pub(super) fn measured(self, metadata_cold: bool, interrupted: bool) -> FilesMeasurement {
+        FilesMeasurement {
+            elapsed: Duration::from_nanos(self.elapsed_ns),
+            files: self.files,
+            bytes: self.bytes,
+            latency: self.latency,
+            cpu: Duration::from_nanos(self.cpu_ns),
+            metadata_cold,
+            interrupted,
+        }
+    }
+}
+
+fn create_file(folder: &OwnedFd, name: &str, data: &[u8]) -> Result<(), Errno> {
+    let file = openat(folder, name, NEW, Mode::RUSR | Mode::WUSR)?;
+    write_all(&file, data)
+}
+
+fn was_there(error: &LoadError) -> bool {
+    matches!(error, LoadError::File { source, .. } if source.kind() == ErrorKind::AlreadyExists)
+}
+
+/// Creates every file and flushes; true when `stop` ended it early.
+pub(super) fn create(
+    tree: &mut Tree,
+    open: &Open,
+    contents: &mut Contents,
+    tally: &mut Tally,
+    stop: &AtomicBool,
+) -> Result<bool, LoadError> {
+    for i in 0..tree.files.len() {
+        if stop.load(Relaxed) {
+            return Ok(true);
+        }
+        let (folder, name) = tree.place(i);
+        let size = tree.files[i].size;
+        let data = contents.of(i as u32, size);
+        let made = tally.file(
+            size,
+            || create_file(&open.folders[folder], &name, data),
+            |e| LoadError::file("create", tree.path_of(i), e),
+        );
+        // A file that could not be written to its end is there all the same, and ours; one that was
+        // there before is not.
+        tree.files[i].exists = !matches!(&made, Err(e) if was_there(e));
+        made?;
+    }
+    let (flushed, _) = tally.timed(|| cold::flush(open));
+    flushed?;
+    Ok(false)
+}
+
+/// Creates the files that are not there, unmeasured.
+pub(super) fn create_missing(
+    tree: &mut Tree,
+    open: &Open,
+    contents: &mut Contents,
+    stop: &AtomicBool,
+) -> Result<(), LoadError> {
+    for i in 0..tree.files.len() {
+        if tree.files[i].exists {
+            continue;
+        }
+        if stop.load(Relaxed) {
+            return Err(LoadError::Interrupted);
+        }
+        let (folder, name) = tree.place(i);
+        let data = contents.of(i as u32, tree.files[i].size);
+        let made = create_file(&open.folders[folder], &name, data)
+            .map_err(|e| LoadError::file("create", tree.path_of(i), e));
+        tree.files[i].exists = !matches!(&made, Err(e) if was_there(e));
+        made?;
+    }
+    Ok(())
+}
+
+pub(super) fn stat(
+    tree: &Tree,
+    open: &Open,
+    tally: &mut Tally,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<bool, LoadError> {
+    for i in order(tree.files.len(), seed) {
+        if stop.load(Relaxed) {
+            return Ok(true);
+        }
+        let (folder, name) = tree.place(i);
+        let found = tally.file(
+            0,
+            || statat(&open.folders[folder], &name, AtFlags::SYMLINK_NOFOLLOW),
+            |e| LoadError::file("examine", tree.path_of(i), e),
+        )?;
+        let size = tree.files[i].size;
+        let len = u64::try_from(found.st_size).unwrap_or(0);
+        if len != size {
+            return Err(LoadError::FileContent { path: tree.path_of(i), offset: len.min(size) });
+        }
+    }
+    Ok(false)
+}
+
+pub(super) fn read(
+    tree: &Tree,
+    open: &Open,
+    contents: &mut Contents,
+    tally: &mut Tally,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<bool, LoadError> {
+    let largest = tree.files.iter().map(|f| f.size).max().unwrap_or(0);
+    // One byte more than there should be, so that a file that grew is noticed.
+    let mut buffer = vec![0; largest as usize + 1];
+    for i in order(tree.files.len(), seed) {
+        if stop.load(Relaxed) {
+            return Ok(true);
+        }
+        let (folder, name) = tree.place(i);
+        let size = tree.files[i].size;
+        let len = tally.file(
+            size,
+            || read_file(&open.folders[folder], &name, &mut buffer),
+            |e| LoadError::file("read", tree.path_of(i), e),
+        )?;
+        if let Some(offset) = contents.first_difference(i as u32, size, &buffer[..len]) {
+            return Err(LoadError::FileContent { path: tree.path_of(i), offset });
+        }
+    }
+    Ok(false)
+}
+
+/// Reads until the end of the file or of the buffer; returns how much.
+fn read_file(folder: &OwnedFd, name: &str, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let file = openat(folder, name, OLD, Mode::empty())?;
+    let mut len = 0;
+    while len < buffer.len() {
+        match rustix::io::read(&file, &mut buffer[len..]) {
+            Ok(0) => break,
+            Ok(n) => len += n,
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(len)
+}
+
+pub(super) fn rename(
+    tree: &mut Tree,
+    open: &Open,
+    tally: &mut Tally,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<bool, LoadError> {
+    for i in order(tree.files.len(), seed) {
+        if stop.load(Relaxed) {
+            return Ok(true);
+        }
+        let (folder, name) = tree.place(i);
+        let other = tree.other_name(i);
+        let folder = &open.folders[folder];
+        tally.file(
+            0,
+            || renameat(folder, &name, folder, &other),
+            |e| LoadError::file("rename", tree.path_of(i), e),
+        )?;
+        tree.files[i].renamed ^= true;
+    }
+    Ok(false)
+}
+
+pub(super) fn delete(
+    tree: &mut Tree,
+    open: &Open,
+    tally: &mut Tally,
+    stop: &AtomicBool,
+) -> Result<bool, LoadError> {
+    for i in 0..tree.files.len() {
+        if stop.load(Relaxed) {
+            return Ok(true);
+        }
+        let (folder, name) = tree.place(i);
+        tally.file(
+            0,
+            || unlinkat(&open.folders[folder], &name, AtFlags::empty()),
+            |e| LoadError::file("delete", tree.path_of(i), e),
+        )?;
+        tree.files[i].exists = false;
+        tree.files[i].renamed = false;
+    }
+    Ok(false)
+}
+
+/// Deletes the files that are there, unmeasured. One that has gone already is no error.
+pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> {
+    for i in 0..tree.files.len() {
+        if !tree.files[i].exists {
+            continue;
+        }
+        let (folder, name) = tree.place(i);
+        match unlinkat(&open.folders[folder], &name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {
+                tree.files[i].exists = false;
+                tree.files[i].renamed = false;
+            }
+            Err(e) => return Err(LoadError::file("delete", tree.path_of(i), e)),
+        }
+    }
+    Ok(())
+}
+
+/// A permutation of `0..n` by the shuffle of Fisher and Yates (Durstenfeld's form).
+fn order(n: usize, seed: u64) -> Vec<usize> {
+    let mut order: Vec<_> = (0..n).collect();
+    for i in (1..n).rev() {
+        let below = (u128::from(splitmix(seed, i as u64)) * (i as u128 + 1)) >> 64;
+        order.swap(i, below as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+
+    #[test]
+    fn an_order_holds_each_file_once_and_follows_the_seed() {
+        for n in [0, 1, 2, 1000] {
+            let mut seen = order(n, 5);
+            assert_eq!(seen, order(n, 5));
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..n));
+        }
+        assert_ne!(order(1000, 5), order(1000, 6));
+        assert_ne!(order(1000, 5), (0..1000).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,94 @@
+//! What the files hold: incompressible, stamped, and known again when it is read.
+
+use crate::SECTOR;
+use crate::places::splitmix;
+use crate::stamp::{Stamper, fill_bodies};
+
+/// Random bytes that the contents are cut from, at whole sectors.
+const POOL: usize = 1 << 20;
+
+/// Bytes of stamp offsets that belong to one file: more than the largest.
+const FILE_SPAN: u64 = 1 << 25;
+
+/// The contents of all files of a set.
+///
+/// A file's bytes follow from the seed, its number and the generation, which grows whenever the set is
+/// made anew, so that an old file is told from a new one.
+pub(super) struct Contents {
+    seed: u64,
+    generation: u64,
+    pool: Vec<u8>,
+    wanted: Vec<u8>,
+}
+
+impl Contents {
+    /// For files of at most `largest` bytes.
+    pub(super) fn new(seed: u64, largest: u64) -> Self {
+        let mut pool = vec![0; POOL];
+        fill_bodies(&mut pool, seed ^ 0xf11e5, 0);
+        Self { seed, generation: 0, pool, wanted: vec![0; largest as usize] }
+    }
+
+    /// From now on all contents are other ones.
+    pub(super) fn renew(&mut self) {
+        self.generation += 1;
+    }
+
+    /// What file `index` of `size` bytes holds.
+    pub(super) fn of(&mut self, index: u32, size: u64) -> &[u8] {
+        let wanted = &mut self.wanted[..size as usize];
+        let sector =
+            splitmix(self.seed ^ self.generation, u64::from(index)) as usize % (POOL / SECTOR);
+        let from = sector * SECTOR;
+        let mut rest = &mut wanted[..];
+        let mut source = &self.pool[from..];
+        while !rest.is_empty() {
+            let n = rest.len().min(source.len());
+            let (now, later) = rest.split_at_mut(n);
+            now.copy_from_slice(&source[..n]);
+            rest = later;
+            source = &self.pool;
+        }
+        let stamper = Stamper::new(self.generation, self.seed);
+        stamper.stamp(wanted, u64::from(index) * FILE_SPAN);
+        wanted
+    }
+
+    /// Offset of the first byte of `found` that is not what file `index` of `size` bytes holds.
+    pub(super) fn first_difference(&mut self, index: u32, size: u64, found: &[u8]) -> Option<u64> {
+        let wanted = self.of(index, size);
+        if wanted == found {
+            return None;
+        }
+        let differs = wanted.iter().zip(found).position(|(a, b)| a != b);
+        Some(differs.unwrap_or(wanted.len().min(found.len())) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_differ_between_files_and_generations_and_repeat() {
+        let mut c = Contents::new(3, 3 << 20);
+        let a = c.of(0, 4096).to_vec();
+        assert_eq!(a, c.of(0, 4096));
+        assert_ne!(a, c.of(1, 4096));
+        assert_eq!(c.of(0, 3 << 20).len(), 3 << 20);
+        c.renew();
+        assert_ne!(a, c.of(0, 4096));
+        assert_eq!(c.of(5, 0), [0u8; 0]);
+    }
+
+    #[test]
+    fn the_first_difference_is_found() {
+        let mut c = Contents::new(3, 10_000);
+        let mut found = c.of(2, 10_000).to_vec();
+        assert_eq!(c.first_difference(2, 10_000, &found), None);
+        assert_eq!(c.first_difference(2, 10_000, &found[..9_000]), Some(9_000));
+        found[7_777] ^= 1;
+        assert_eq!(c.first_difference(2, 10_000, &found), Some(7_777));
+        assert_eq!(c.first_difference(3, 0, &found), Some(0));
+    }
+}

@@ -1,0 +1,212 @@
+//! The folder of a set: made by us, known again by its marker, removed by the names we keep.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
+use rustix::io::Errno;
+
+use crate::LoadError;
+
+/// Files per subfolder, unless that makes too many subfolders.
+const PER_FOLDER: u32 = 100;
+
+/// Most subfolders, since all are held open while an action runs.
+const MAX_FOLDERS: u32 = 256;
+
+/// Most names that are tried for the folder of a set.
+const MAX_NAMES: u32 = 1000;
+
+/// The file by which a folder is known to be ours.
+pub(super) const MARKER: &str = ".cryptbench-files";
+
+/// Beginning of the name of a set's folder.
+pub(super) const PREFIX: &str = "cryptbench-files-";
+
+/// How folders of a set are opened: never through a link.
+pub(super) const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// One file of a set.
+pub(super) struct File {
+    pub(super) size: u64,
+    pub(super) exists: bool,
+    pub(super) renamed: bool,
+}
+
+/// The folder of a set and what it holds.
+pub(super) struct Tree {
+    directory: PathBuf,
+    name: String,
+    token: String,
+    folders: u32,
+    per_folder: u32,
+    pub(super) files: Vec<File>,
+}
+
+/// The folders of a tree, open: names are looked up in them and nowhere else.
+pub(super) struct Open {
+    pub(super) root: OwnedFd,
+    pub(super) folders: Vec<OwnedFd>,
+}
+
+impl Tree {
+    /// Makes the folder and its subfolders; no file of the set yet.
+    pub(super) fn make(directory: &Path, sizes: Vec<u64>) -> Result<Self, LoadError> {
+        let count = sizes.len() as u32;
+        let per_folder = PER_FOLDER.max(count.div_ceil(MAX_FOLDERS));
+        let at = at(directory)?;
+        let name = own_name(directory, &at)?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let token = format!("cryptbench {} {}\n", std::process::id(), since.as_nanos());
+        let new = |size| File { size, exists: false, renamed: false };
+        let tree = Self {
+            directory: directory.to_owned(),
+            name,
+            token,
+            folders: count.div_ceil(per_folder),
+            per_folder,
+            files: sizes.into_iter().map(new).collect(),
+        };
+        // Dropping a half-made tree must not leave it behind.
+        if let Err(e) = tree.fill(&at) {
+            tree.undo(&at);
+            return Err(e);
+        }
+        Ok(tree)
+    }
+
+    fn fill(&self, at: &OwnedFd) -> Result<(), LoadError> {
+        let failed = |path: PathBuf| move |e: Errno| LoadError::file("make", path, e);
+        let root = openat(at, &self.name, FOLDER, Mode::empty()).map_err(failed(self.path()))?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let path = || self.path().join(MARKER);
+        let marker =
+            openat(&root, MARKER, flags, Mode::RUSR | Mode::WUSR).map_err(failed(path()))?;
+        write_all(&marker, self.token.as_bytes()).map_err(failed(path()))?;
+        for i in 0..self.folders {
+            let name = folder_name(i);
+            mkdirat(&root, &name, Mode::RWXU).map_err(failed(self.path().join(name)))?;
+        }
+        Ok(())
+    }
+
+    fn undo(&self, at: &OwnedFd) {
+        if let Ok(root) = openat(at, &self.name, FOLDER, Mode::empty()) {
+            for i in 0..self.folders {
+                let _ = unlinkat(&root, folder_name(i), AtFlags::REMOVEDIR);
+            }
+            let _ = unlinkat(&root, MARKER, AtFlags::empty());
+        }
+        let _ = unlinkat(at, &self.name, AtFlags::REMOVEDIR);
+    }
+
+    /// The folder of the set.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.join(&self.name)
+    }
+
+    /// Path of a file, for messages.
+    pub(super) fn path_of(&self, index: usize) -> PathBuf {
+        let (folder, name) = self.place(index);
+        self.path().join(folder_name(folder as u32)).join(name)
+    }
+
+    /// Number of the folder and name of a file.
+    pub(super) fn place(&self, index: usize) -> (usize, String) {
+        (index / self.per_folder as usize, file_name(index, self.files[index].renamed))
+    }
+
+    /// Name that a file gets when it is renamed.
+    pub(super) fn other_name(&self, index: usize) -> String {
+        file_name(index, !self.files[index].renamed)
+    }
+
+    /// Files that are there.
+    pub(super) fn existing(&self) -> usize {
+        self.files.iter().filter(|f| f.exists).count()
+    }
+
+    /// Opens the folders, after making sure that they are ours.
+    pub(super) fn open(&self) -> Result<Open, LoadError> {
+        let at = at(&self.directory)?;
+        let root = openat(&at, &self.name, FOLDER, Mode::empty())
+            .map_err(|e| LoadError::file("open", self.path(), e))?;
+        if self.token != marker_of(&root).unwrap_or_default() {
+            return Err(LoadError::NotOurs { path: self.path() });
+        }
+        let folder = |i| {
+            let name = folder_name(i);
+            openat(&root, &name, FOLDER, Mode::empty())
+                .map_err(|e| LoadError::file("open", self.path().join(name), e))
+        };
+        let folders = (0..self.folders).map(folder).collect::<Result<_, _>>()?;
+        Ok(Open { root, folders })
+    }
+
+    /// Removes the folders; the files have been removed before. What is not ours keeps its folder.
+    pub(super) fn remove(&self, open: Open) -> Result<(), LoadError> {
+        let failed = |path: PathBuf| move |e: Errno| LoadError::file("remove", path, e);
+        let Open { root, folders } = open;
+        drop(folders);
+        for i in 0..self.folders {
+            let name = folder_name(i);
+            let path = self.path().join(&name);
+            unlinkat(&root, name, AtFlags::REMOVEDIR).map_err(failed(path))?;
+        }
+        unlinkat(&root, MARKER, AtFlags::empty()).map_err(failed(self.path().join(MARKER)))?;
+        drop(root);
+        let at = at(&self.directory)?;
+        unlinkat(&at, &self.name, AtFlags::REMOVEDIR).map_err(failed(self.path()))
+    }
+}
+
+/// The directory that is measured. It was named by the user, who may have meant a link.
+fn at(directory: &Path) -> Result<OwnedFd, LoadError> {
+    open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|e| LoadError::file("open", directory.to_owned(), e))
+}
+
+/// Makes a folder that was not there before, so that everything in it is ours.
+fn own_name(directory: &Path, at: &OwnedFd) -> Result<String, LoadError> {
+    let mut n = 0;
+    loop {
+        let name = format!("{PREFIX}{}-{n}", std::process::id());
+        match mkdirat(at, &name, Mode::RWXU) {
+            Ok(()) => return Ok(name),
+            Err(Errno::EXIST) if n < MAX_NAMES => n += 1,
+            Err(e) => return Err(LoadError::file("make", directory.join(name), e)),
+        }
+    }
+}
+
+pub(super) fn marker_of(root: &OwnedFd) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = openat(root, MARKER, flags, Mode::empty()).ok()?;
+    let mut text = [0; 128];
+    let n = rustix::io::read(&file, &mut text).ok()?;
+    String::from_utf8(text[..n].to_vec()).ok()
+}
+
+/// write(2) until all is written.
+pub(super) fn write_all(file: &OwnedFd, mut data: &[u8]) -> Result<(), Errno> {
+    while !data.is_empty() {
+        match rustix::io::write(file, data) {
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(n) => data = &data[n..],
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+fn folder_name(index: u32) -> String {
+    format!("d{index:03}")
+}
+
+fn file_name(index: usize, renamed: bool) -> String {
+    format!("{}{index:06}", if renamed { 'r' } else { 'f' })
+}

@@ -1,0 +1,99 @@
+//! Places that cover a part of an extent to its last byte, some number of times.
+
+use std::ops::Range;
+
+use super::{Place, Places, Shuffle, splitmix};
+use crate::Operation;
+
+/// Every byte from `start` to `end` once in each pass, in large blocks; the last one may be shorter.
+#[derive(Clone, Copy)]
+pub(crate) struct FillPlaces {
+    block: u32,
+    start: u64,
+    end: u64,
+    passes: u32,
+    /// Blocks of a pass, the short one included.
+    blocks: u64,
+    /// The order within each pass, and the seed of the orders; ascending where there is none.
+    order: Option<(Shuffle, u64)>,
+}
+
+impl FillPlaces {
+    /// One pass in ascending order.
+    pub(crate) fn sequential(block: u32, part: Range<u64>) -> Self {
+        Self::passes(block, part, 1, None)
+    }
+
+    /// `passes` passes, each in a random order of its own where there is a seed. `block` is not zero.
+    pub(crate) fn passes(block: u32, part: Range<u64>, passes: u32, seed: Option<u64>) -> Self {
+        let blocks = part.end.saturating_sub(part.start).div_ceil(u64::from(block)).max(1);
+        let order = seed.map(|seed| (Shuffle::new(blocks), seed));
+        Self { block, start: part.start, end: part.end, passes, blocks, order }
+    }
+}
+
+impl Places for FillPlaces {
+    #[inline]
+    fn place(&self, index: u64) -> Option<Place> {
+        let pass = index / self.blocks;
+        if pass >= u64::from(self.passes) {
+            return None;
+        }
+        let number = index % self.blocks;
+        let number = match &self.order {
+            Some((shuffle, seed)) => shuffle.at(splitmix(*seed, pass), number),
+            None => number,
+        };
+        let offset = number.checked_mul(u64::from(self.block))?.checked_add(self.start)?;
+        let left = self.end.checked_sub(offset).filter(|&left| left > 0)?;
+        let len = u64::from(self.block).min(left) as u32;
+        Some(Place { operation: Operation::Write, offset, len })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_fill_covers_every_byte_once(
+            block in 1u32..100_000,
+            start in 0u64..5_000_000,
+            len in 1u64..5_000_000,
+        ) {
+            let p = FillPlaces::sequential(block, start..start + len);
+            let mut end = start;
+            for i in 0.. {
+                let Some(place) = p.place(i) else { break };
+                prop_assert_eq!(place.offset, end);
+                prop_assert!(place.len > 0);
+                end += u64::from(place.len);
+            }
+            prop_assert_eq!(end, start + len);
+            prop_assert!(p.place(u64::MAX).is_none());
+        }
+
+        #[test]
+        fn each_random_pass_covers_every_byte_once(
+            block in 1u32..3000, start in 0u64..5000, len in 1u64..100_000, seed: u64,
+        ) {
+            let p = FillPlaces::passes(block, start..start + len, 3, Some(seed));
+            let blocks = len.div_ceil(u64::from(block));
+            for pass in 0..3 {
+                let mut places: Vec<_> =
+                    (0..blocks).map(|i| p.place(pass * blocks + i).unwrap()).collect();
+                places.sort_by_key(|p| p.offset);
+                let mut end = start;
+                for place in places {
+                    prop_assert_eq!(place.offset, end);
+                    end += u64::from(place.len);
+                }
+                prop_assert_eq!(end, start + len);
+            }
+            prop_assert!(p.place(3 * blocks).is_none());
+        }
+    }
+}

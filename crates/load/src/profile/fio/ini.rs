@@ -1,0 +1,108 @@
+//! Sections and options of a job file, each with its line.
+
+use super::super::ProfileError;
+use super::Source;
+use super::options;
+
+/// One option as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Setting {
+    /// Canonical name.
+    pub(super) name: &'static str,
+    /// What follows the `=`; `None` for an option without one.
+    pub(super) value: Option<String>,
+    pub(super) line: usize,
+}
+
+/// A job: the options of its own section and, before them, those of `[global]` up to there.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Section {
+    pub(super) name: String,
+    pub(super) line: usize,
+    settings: Vec<Setting>,
+}
+
+impl Section {
+    /// The option's last setting: later ones override earlier ones, a job's those of `[global]`.
+    pub(super) fn get(&self, name: &str) -> Option<&Setting> {
+        self.settings.iter().rev().find(|s| s.name == name)
+    }
+
+    /// Line of the option, or of the section where it has none.
+    pub(super) fn line_of(&self, name: &str) -> usize {
+        self.get(name).map_or(self.line, |s| s.line)
+    }
+
+    /// Whether `a` was set after `b` was, or `b` was not set.
+    pub(super) fn later(&self, a: &str, b: &str) -> bool {
+        let place = |name| self.settings.iter().rposition(|s| s.name == name);
+        place(a) > place(b)
+    }
+
+    /// All settings, overridden ones too.
+    pub(super) fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter()
+    }
+}
+
+/// The jobs of a text; every option is known.
+pub(super) fn sections(source: &Source<'_>, text: &str) -> Result<Vec<Section>, ProfileError> {
+    let mut jobs: Vec<Section> = Vec::new();
+    let mut global = Vec::new();
+    let mut in_global = None;
+    for (n, line) in text.lines().enumerate() {
+        let n = n + 1;
+        // As fio does: a comment may also follow an option.
+        let line = line.split([';', '#']).next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let name = rest.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty());
+            let Some(name) = name else {
+                let remedy = "write a name in brackets, such as [randread]";
+                return Err(source.invalid("section", n, format!("{line:?} has no name"), remedy));
+            };
+            in_global = Some(name == "global");
+            if name != "global" {
+                jobs.push(Section { name: name.to_owned(), line: n, settings: global.clone() });
+            }
+            continue;
+        }
+        let setting = setting(source, n, line)?;
+        match (in_global, jobs.last_mut()) {
+            (Some(true), _) => global.push(setting),
+            (Some(false), Some(job)) => job.settings.push(setting),
+            _ => {
+                let remedy = "begin with [global] or with a job such as [randread]";
+                return Err(source.invalid(setting.name, n, "stands before any section", remedy));
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+fn setting(source: &Source<'_>, line: usize, text: &str) -> Result<Setting, ProfileError> {
+    let (word, value) = match text.split_once('=') {
+        Some((word, value)) => (word.trim(), Some(value.trim().to_owned())),
+        None => (text, None),
+    };
+    let shown: String = word.chars().take(40).collect();
+    let Some(option) = options::find(word) else {
+        let remedy = format!("only these are understood: {}", options::names());
+        return Err(source.invalid(shown, line, "is no option that is understood here", remedy));
+    };
+    if value.as_deref() == Some("") {
+        return Err(source.invalid(option, line, "has no value", "give one behind the '='"));
+    }
+    if value.as_deref().is_some_and(|v| v.contains('$')) {
+        let remedy = "write out what it stands for";
+        return Err(source.invalid(
+            option,
+            line,
+            "holds a variable, which is not expanded here",
+            remedy,
+        ));
+    }
+    Ok(Setting { name: option, value, line })
+}

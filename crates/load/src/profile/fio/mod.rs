@@ -1,0 +1,196 @@
+//! fio job files as profiles: the common options with fio's meaning, and an error for every other.
+//!
+//! Options, units and defaults are those of fio's manual (HOWTO, fio 3.33). What cannot be carried out
+//! exactly is refused; what is carried out in another way is said in the profile's remarks.
+
+mod ini;
+mod job;
+mod options;
+mod reader;
+mod value;
+mod writes;
+
+use std::collections::HashSet;
+
+use super::parse::{MAX_DESCRIPTION, MAX_ID, MAX_LABEL, MAX_WORKLOADS};
+use super::{Presentation, Profile, ProfileError, WorkloadSpec};
+use ini::Section;
+use job::Job;
+
+/// The text of a job file and the name by which errors call it.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    origin: &'a str,
+}
+
+impl Source<'_> {
+    fn invalid(
+        &self,
+        field: impl Into<String>,
+        line: usize,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> ProfileError {
+        ProfileError::Invalid {
+            origin: self.origin.to_owned(),
+            line,
+            field: field.into(),
+            problem: problem.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// Whether a text has the shape of a job file: it begins with a section whose name could not begin a
+/// profile in TOML.
+pub(super) fn looks_like(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|l| !l.is_empty() && !l.starts_with(['#', ';']));
+    first.is_some_and(|l| l.starts_with('[') && !l.starts_with("[["))
+        || text.lines().any(|l| l.trim_start().starts_with(';'))
+}
+
+pub(super) fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
+    let source = Source { origin };
+    let mut jobs: Vec<(Section, Job)> = Vec::new();
+    let mut remarks = Remarks::default();
+    for section in ini::sections(&source, text)? {
+        if jobs.len() == MAX_WORKLOADS {
+            let remedy = format!("a profile has at most {MAX_WORKLOADS}");
+            return Err(source.invalid("job", section.line, "is one too many", remedy));
+        }
+        let job = job::read(&source, &section, &mut remarks)?;
+        if !jobs.is_empty() && !job.stonewall {
+            let remedy =
+                "put stonewall into it or into [global], so that each job waits for the one before";
+            let problem = format!("[{}] would run beside the jobs above", section.name);
+            return Err(source.invalid("job", section.line, problem, remedy));
+        }
+        jobs.push((section, job));
+    }
+    if jobs.is_empty() {
+        return Err(source.invalid("job", 1, "is missing", "give a section such as [randread]"));
+    }
+    let direct = same(&source, &jobs, "direct", |j| Some(j.direct))?;
+    let trial_s = same(&source, &jobs, "runtime", |j| j.runtime_s)?;
+    let ramp_s = same(&source, &jobs, "ramp_time", |j| j.ramp_s)?;
+    let size = jobs.iter().filter_map(|(_, j)| j.size).max();
+    let description = jobs.iter().find_map(|(_, j)| j.description.clone());
+    let description = description.unwrap_or_else(|| {
+        let names: Vec<_> = jobs.iter().map(|(s, _)| s.name.as_str()).collect();
+        format!("fio jobs: {}.", names.join(", "))
+    });
+    Ok(Profile {
+        name: profile_name(origin),
+        description: shortened(&description, MAX_DESCRIPTION),
+        presentation: Presentation::Table,
+        buffered: direct == Some(false),
+        size,
+        trial_s,
+        trials: None,
+        ramp_s,
+        pause_s: 0.0,
+        round_pause_s: 0.0,
+        estimator: None,
+        workloads: named(jobs),
+        remarks: remarks.sentences,
+    })
+}
+
+/// Each sentence once, in the order in which they came up.
+#[derive(Default)]
+struct Remarks {
+    sentences: Vec<String>,
+}
+
+impl Remarks {
+    fn add(&mut self, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        if !self.sentences.contains(&sentence) {
+            self.sentences.push(sentence);
+        }
+    }
+}
+
+/// A setting that holds for a whole run, so that all jobs that have it must agree.
+fn same<T: PartialEq + Copy>(
+    source: &Source<'_>,
+    jobs: &[(Section, Job)],
+    option: &str,
+    of: impl Fn(&Job) -> Option<T>,
+) -> Result<Option<T>, ProfileError> {
+    let mut found: Option<(T, &Section)> = None;
+    for (section, job) in jobs {
+        let Some(value) = of(job) else { continue };
+        match found {
+            Some((first, before)) if first != value => {
+                let problem = format!("of [{}] is not that of [{}]", section.name, before.name);
+                let line = section.line_of(option);
+                let remedy = "a run has one: put the jobs into files of their own";
+                return Err(source.invalid(option, line, problem, remedy));
+            }
+            Some(_) => {}
+            None => found = Some((value, section)),
+        }
+    }
+    Ok(found.map(|(value, _)| value))
+}
+
+/// Identifiers and labels from the names of the jobs.
+fn named(jobs: Vec<(Section, Job)>) -> Vec<WorkloadSpec> {
+    let mut taken = HashSet::new();
+    let name = |(section, job): (Section, Job)| {
+        let stem = identifier(&section.name, MAX_ID - 5, "job");
+        let mut id = stem.clone();
+        for n in 2.. {
+            if taken.insert(id.clone()) {
+                break;
+            }
+            id = format!("{stem}-{n}");
+        }
+        WorkloadSpec {
+            id,
+            label: shortened(&section.name, MAX_LABEL),
+            work: super::Work::Block(job.work),
+            headline: job.headline,
+        }
+    };
+    jobs.into_iter().map(name).collect()
+}
+
+/// The file's name without its folder and ending, as an identifier.
+fn profile_name(origin: &str) -> String {
+    let file = origin.rsplit('/').next().unwrap_or(origin);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    identifier(stem, MAX_ID, "fio")
+}
+
+/// Lower-case letters, digits and hyphens of `text`, at most `longest`; `otherwise` where none is left.
+fn identifier(text: &str, longest: usize, otherwise: &str) -> String {
+    let mut id = String::new();
+    for c in text.chars().map(|c| c.to_ascii_lowercase()) {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            id.push(c);
+        } else if !id.is_empty() && !id.ends_with('-') {
+            id.push('-');
+        }
+        if id.len() == longest {
+            break;
+        }
+    }
+    let id = id.trim_end_matches('-');
+    if id.is_empty() { otherwise.to_owned() } else { id.to_owned() }
+}
+
+fn shortened(text: &str, longest: usize) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    let text = text.trim();
+    if text.chars().count() <= longest {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(longest - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Values as fio reads them: sizes, times, numbers, flags.
+
+/// Bytes of a size with fio's units; `None` when it is none.
+///
+/// fio's `kb_base` is 1024 unless told otherwise, and then `4k`, `4K` and `4kb` are 4096 bytes; `4KiB`,
+/// against the standard, is 4000 (HOWTO, "Parameter types"). With 1000 it is the other way round.
+pub(super) fn size(text: &str, kb_base: u64) -> Option<u64> {
+    let (number, unit) = split(text)?;
+    let unit = unit.to_ascii_lowercase();
+    let (prefix, base) = match unit.strip_suffix("ib") {
+        Some(prefix) if !prefix.is_empty() => (prefix, if kb_base == 1000 { 1024 } else { 1000 }),
+        _ => (unit.strip_suffix('b').unwrap_or(&unit), kb_base),
+    };
+    let power = match prefix {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        "p" => 5,
+        _ => return None,
+    };
+    number.checked_mul(base.checked_pow(power)?)
+}
+
+/// Seconds of a time; a number without a unit is in seconds.
+pub(super) fn seconds(text: &str) -> Option<f64> {
+    let (number, unit) = split(text)?;
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "s" => 1.0,
+        "us" | "usec" => 1e-6,
+        "ms" | "msec" => 1e-3,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Some(number as f64 * factor)
+}
+
+/// A whole number without a unit.
+pub(super) fn count(text: &str) -> Option<u64> {
+    split(text).filter(|(_, unit)| unit.is_empty()).map(|(number, _)| number)
+}
+
+/// An option without a value is set; otherwise `1` and `0`.
+pub(super) fn flag(text: Option<&str>) -> Option<bool> {
+    match text {
+        None | Some("1") => Some(true),
+        Some("0") => Some(false),
+        Some(_) => None,
+    }
+}
+
+fn split(text: &str) -> Option<(u64, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    Some((number.parse().ok()?, unit))
+}

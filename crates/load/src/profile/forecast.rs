@@ -1,0 +1,210 @@
+//! What a profile would write and read, and how long it would take, before it starts.
+
+use std::collections::BTreeMap;
+
+use super::{
+    BlockWork, FileAction, FileSizes, FileUse, FileWork, Profile, Work, WorkAmount, WorkloadSpec,
+};
+use crate::{Direction, Rate};
+
+/// Unmeasured trials of a workload on each arm: one where a trial is measured by time.
+fn discarded(work: &Work) -> u64 {
+    u64::from(matches!(work, Work::Block(block) if block.amount == WorkAmount::Time))
+}
+
+/// Speeds of the storage, measured or assumed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Bytes per second that large reads reach.
+    pub read: f64,
+    /// Bytes per second that large writes reach.
+    pub write: f64,
+    /// Seconds that a request takes besides the time of its bytes.
+    pub request_s: f64,
+    /// Small files per second, whatever is done to them.
+    pub files: f64,
+    /// Seconds to open a volume.
+    pub unlock_s: f64,
+}
+
+impl Default for Rates {
+    /// A SATA SSD on an ordinary computer.
+    fn default() -> Self {
+        Self { read: 500e6, write: 400e6, request_s: 100e-6, files: 5000.0, unlock_s: 2.0 }
+    }
+}
+
+/// What a forecast takes for granted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Assumptions {
+    /// Contenders, plain storage included.
+    pub arms: u32,
+    /// Measured trials of each workload on each arm.
+    pub pairs: u32,
+    /// Measured seconds of a trial that is measured by time.
+    pub trial_s: f64,
+    /// Unmeasured lead-in of such a trial in seconds, unless the profile says.
+    pub ramp_s: f64,
+    /// Bytes of the scratch file.
+    pub scratch_bytes: u64,
+    /// How often the scratch file is filled: once where all arms share its extents.
+    pub fills: u32,
+    /// The storage.
+    pub rates: Rates,
+}
+
+/// What a run would do. Time-based trials take exactly the time that is told; what they move, and the
+/// time of all others, follows from the assumed speeds. Caches make both less.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Forecast {
+    /// Trials, discarded ones included.
+    pub trials: u64,
+    /// Bytes written, the filling of the scratch file included.
+    pub bytes_written: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Seconds, pauses included.
+    pub seconds: f64,
+    /// Most bytes that are taken up on the storage at one time.
+    pub scratch_bytes: u64,
+}
+
+/// One trial, or what it needs once.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    written: f64,
+    read: f64,
+    seconds: f64,
+}
+
+impl Cost {
+    fn times(self, n: f64) -> Self {
+        Self { written: self.written * n, read: self.read * n, seconds: self.seconds * n }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            written: self.written + other.written,
+            read: self.read + other.read,
+            seconds: self.seconds + other.seconds,
+        }
+    }
+}
+
+impl Profile {
+    /// What a run of this profile would write, read and take.
+    pub fn forecast(&self, assumptions: &Assumptions) -> Forecast {
+        let (arms, pairs) = (f64::from(assumptions.arms), u64::from(assumptions.pairs));
+        let ramp_s = self.ramp_s.unwrap_or(assumptions.ramp_s);
+        let timed_s = ramp_s + assumptions.trial_s;
+        let rates = &assumptions.rates;
+        let uses_scratch = self.scratch_needed() > 0;
+        let scratch = if uses_scratch { assumptions.scratch_bytes } else { 0 };
+
+        let fill = scratch as f64;
+        let mut sum = Cost { written: fill, read: 0.0, seconds: fill / rates.write }
+            .times(f64::from(assumptions.fills));
+        let (mut fresh, mut sets, mut trials) = (0, BTreeMap::new(), 0);
+        for WorkloadSpec { work, .. } in &self.workloads {
+            let trial = match work {
+                Work::Block(block) => {
+                    if let FileUse::Fresh(bytes) = block.file {
+                        fresh = fresh.max(bytes);
+                    }
+                    block_trial(block, timed_s, rates)
+                }
+                Work::Files(files) => {
+                    let set = sets.entry(set_of(files)).or_insert((files, false, false));
+                    set.1 |= files.action == FileAction::Create;
+                    set.2 |= files.action == FileAction::Delete;
+                    files_trial(files, rates)
+                }
+                Work::Unlock(_) => Cost { seconds: rates.unlock_s, ..Cost::default() },
+            };
+            let rest = Cost { seconds: self.pause_s, ..Cost::default() };
+            let runs = pairs + discarded(work);
+            trials += runs;
+            sum = sum.plus(trial.plus(rest).times(arms * runs as f64));
+        }
+        let mut kept = 0u64;
+        for (files, created, deleted) in sets.into_values() {
+            kept = kept.saturating_add(set_bytes(files));
+            // Where no trial creates the files, they are made for the first one, and again after each
+            // that deletes them.
+            let made = match (created, deleted) {
+                (true, _) => 0,
+                (false, true) => pairs,
+                (false, false) => 1,
+            };
+            sum = sum.plus(create(files, rates).times(arms * made as f64));
+        }
+        let rounds = pairs.saturating_sub(1) as f64;
+        Forecast {
+            trials: trials * u64::from(assumptions.arms),
+            bytes_written: sum.written.round() as u64,
+            bytes_read: sum.read.round() as u64,
+            seconds: sum.seconds + self.round_pause_s * rounds,
+            scratch_bytes: scratch
+                .saturating_add(fresh)
+                .saturating_add(kept.saturating_mul(u64::from(assumptions.arms))),
+        }
+    }
+}
+
+fn block_trial(work: &BlockWork, timed_s: f64, rates: &Rates) -> Cost {
+    let reads = match work.direction {
+        Direction::Read => 1.0,
+        Direction::Write => 0.0,
+        Direction::Mixed { read_percent } => f64::from(read_percent) / 100.0,
+    };
+    let speed = speed(work, reads, rates);
+    let (bytes, seconds) = match work.amount {
+        WorkAmount::Time => (speed * timed_s, timed_s),
+        WorkAmount::Bytes(bytes) => {
+            let bytes = bytes.div_ceil(work.block_size).saturating_mul(work.block_size) as f64;
+            (bytes, bytes / speed)
+        }
+    };
+    Cost { written: bytes * (1.0 - reads), read: bytes * reads, seconds }
+}
+
+/// Bytes per second: what the requests in flight make of the time of one, at most what large requests
+/// reach and what the workload's own bound allows.
+fn speed(work: &BlockWork, reads: f64, rates: &Rates) -> f64 {
+    let block = work.block_size as f64;
+    let most = 1.0 / (reads / rates.read + (1.0 - reads) / rates.write);
+    let in_flight = f64::from(work.queue_depth) * f64::from(work.threads);
+    let speed = most.min(in_flight * block / (rates.request_s + block / most));
+    match work.rate {
+        Some(Rate::Bytes(bound)) => speed.min(bound),
+        Some(Rate::Requests(bound)) => speed.min(bound * block),
+        None => speed,
+    }
+}
+
+fn files_trial(work: &FileWork, rates: &Rates) -> Cost {
+    let (count, bytes) = (f64::from(work.count), set_bytes(work) as f64);
+    let (written, read) = match work.action {
+        FileAction::Create => (bytes, 0.0),
+        FileAction::Read => (0.0, bytes),
+        FileAction::Stat | FileAction::Rename | FileAction::Delete => (0.0, 0.0),
+    };
+    Cost { written, read, seconds: count / rates.files + written / rates.write + read / rates.read }
+}
+
+/// Making a set before the clock starts.
+fn create(work: &FileWork, rates: &Rates) -> Cost {
+    files_trial(&FileWork { action: FileAction::Create, ..work.clone() }, rates)
+}
+
+fn set_bytes(work: &FileWork) -> u64 {
+    work.sizes.mean().saturating_mul(u64::from(work.count))
+}
+
+/// What tells one set of files from another.
+fn set_of(work: &FileWork) -> (u32, u64, u64) {
+    match work.sizes {
+        FileSizes::Fixed(bytes) => (work.count, bytes, 0),
+        FileSizes::LogNormal { median, sigma } => (work.count, median, sigma.to_bits()),
+    }
+}

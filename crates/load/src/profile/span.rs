@@ -1,0 +1,74 @@
+//! How much room workloads need, and profiles cut to fit into less.
+
+use super::{BlockWork, FileSizes, FileUse, Profile, ProfileError, Work};
+use crate::Pattern;
+
+impl BlockWork {
+    /// Bytes of the scratch file without which this workload cannot run; 0 where it uses none.
+    pub fn scratch_span(&self) -> u64 {
+        match self.file {
+            FileUse::Fresh(_) => 0,
+            FileUse::Scratch(Some(bytes)) => bytes.max(self.sampled_span()),
+            FileUse::Scratch(None) => self.block_size.max(self.sampled_span()),
+        }
+    }
+
+    /// Bytes of all blocks that a sampled pattern visits in one pass; 0 for other patterns.
+    pub(super) fn sampled_span(&self) -> u64 {
+        match self.pattern {
+            Pattern::Sampled { points, run } => {
+                self.block_size.saturating_mul(u64::from(points)).saturating_mul(u64::from(run))
+            }
+            _ => 0,
+        }
+    }
+}
+
+impl Work {
+    /// Bytes of the largest file that this work needs; 0 for a volume.
+    fn largest_file(&self) -> u64 {
+        match self {
+            Self::Block(block) => match block.file {
+                FileUse::Fresh(bytes) => bytes,
+                FileUse::Scratch(_) => block.scratch_span(),
+            },
+            Self::Files(files) => match files.sizes {
+                FileSizes::Fixed(bytes) => bytes,
+                FileSizes::LogNormal { .. } => FileSizes::CAP,
+            },
+            Self::Unlock(_) => 0,
+        }
+    }
+}
+
+impl Profile {
+    /// Bytes of the smallest scratch file in which every workload finds room; 0 where none uses it.
+    pub fn scratch_needed(&self) -> u64 {
+        let spans = self.workloads.iter().map(|w| match &w.work {
+            Work::Block(block) => block.scratch_span(),
+            Work::Files(_) | Work::Unlock(_) => 0,
+        });
+        spans.max().unwrap_or(0)
+    }
+
+    /// Drops the workloads that need a file of more than `bytes`, bounds the profile's own scratch
+    /// size, and returns how many were dropped.
+    ///
+    /// # Errors
+    /// [`ProfileError::NothingLeft`] when that leaves no workload; the profile is unchanged then.
+    pub fn max_file(&mut self, bytes: u64) -> Result<usize, ProfileError> {
+        let needs = self.workloads.iter().map(|w| w.work.largest_file());
+        let smallest = needs.min().unwrap_or(0);
+        if smallest > bytes {
+            return Err(ProfileError::NothingLeft {
+                profile: self.name.clone(),
+                limit: bytes,
+                smallest,
+            });
+        }
+        let before = self.workloads.len();
+        self.workloads.retain(|w| w.work.largest_file() <= bytes);
+        self.size = self.size.map(|size| size.min(bytes));
+        Ok(before - self.workloads.len())
+    }
+}

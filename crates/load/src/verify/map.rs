@@ -1,0 +1,170 @@
+//! Which generation was acknowledged where.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use cryptbench_blockdev::Surface;
+
+use crate::window::{Completed, Sink};
+use crate::{Content, Job, LoadError, Operation, SECTOR};
+
+/// The last acknowledged generation of each unit of a surface, and the one before.
+///
+/// The unit is what is written as one: the block size of the jobs, or their greatest common divisor.
+/// Sixteen bytes of memory for each.
+pub struct Acknowledged {
+    unit: u64,
+    units: Vec<[AtomicU64; 2]>,
+}
+
+/// No write was acknowledged.
+const NONE: u64 = 0;
+
+/// What was acknowledged of one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct History {
+    pub(super) last: u64,
+    pub(super) before: Option<u64>,
+}
+
+impl Acknowledged {
+    /// For a surface of `len` bytes to which nothing was written yet.
+    ///
+    /// # Errors
+    /// [`LoadError::Untraceable`] for a unit that is no multiple of 512 bytes, or zero.
+    pub fn nothing(len: u64, unit: u64) -> Result<Self, LoadError> {
+        Self::new(len, unit, NONE)
+    }
+
+    /// For a surface of `len` bytes after a [prefill](crate::Engine::prefill): generation 0 all over.
+    ///
+    /// # Errors
+    /// As for [`nothing`](Self::nothing).
+    pub fn filled(len: u64, unit: u64) -> Result<Self, LoadError> {
+        Self::new(len, unit, encode(0))
+    }
+
+    fn new(len: u64, unit: u64, last: u64) -> Result<Self, LoadError> {
+        if unit == 0 || !unit.is_multiple_of(SECTOR as u64) {
+            return Err(LoadError::Untraceable { unit });
+        }
+        let each = || [AtomicU64::new(last), AtomicU64::new(NONE)];
+        Ok(Self { unit, units: (0..len / unit).map(|_| each()).collect() })
+    }
+
+    /// Bytes of which one acknowledgement is kept.
+    pub fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// Bytes that it knows of, a rest that is no whole unit aside.
+    pub(super) fn len(&self) -> u64 {
+        self.unit * self.units.len() as u64
+    }
+
+    /// Notes that a write of `generation` to whole units was acknowledged.
+    pub fn acknowledge(&self, offset: u64, len: u64, generation: u64) {
+        let first = (offset / self.unit) as usize;
+        let count = (len / self.unit) as usize;
+        for [last, before] in self.units.iter().skip(first).take(count) {
+            // Two writes of one generation to one unit may race: both store the same.
+            let was = last.load(Relaxed);
+            if was != encode(generation) {
+                before.store(was, Relaxed);
+                last.store(encode(generation), Relaxed);
+            }
+        }
+    }
+
+    /// What was acknowledged of the unit with this number.
+    pub(super) fn history(&self, unit: u64) -> Option<History> {
+        let [last, before] = self.units.get(unit as usize)?;
+        Some(History { last: decode(last.load(Relaxed))?, before: decode(before.load(Relaxed)) })
+    }
+
+    /// Whether a job's writes can be traced.
+    pub(crate) fn check(&self, surface: &Surface, job: &Job) -> Result<(), LoadError> {
+        let stamped = job.content != Content::Zeros || !job.direction.writes();
+        let inside = surface.extent.len / self.unit <= self.units.len() as u64;
+        if stamped && inside && job.block_size.is_multiple_of(self.unit) {
+            return Ok(());
+        }
+        Err(LoadError::Untraceable { unit: self.unit })
+    }
+}
+
+/// The generation 2^64 - 1 shares a code with none before it; jobs count up from 1.
+fn encode(generation: u64) -> u64 {
+    generation.saturating_add(1)
+}
+
+fn decode(code: u64) -> Option<u64> {
+    (code != NONE).then(|| code - 1)
+}
+
+/// A sink that notes acknowledged writes on their way to another one.
+pub(crate) struct Traced<S> {
+    inner: S,
+    acknowledged: Arc<Acknowledged>,
+    generation: u64,
+}
+
+impl<S> Traced<S> {
+    pub(crate) fn new(inner: S, acknowledged: &Arc<Acknowledged>, generation: u64) -> Self {
+        Self { inner, acknowledged: Arc::clone(acknowledged), generation }
+    }
+
+    pub(crate) fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S: Sink> Sink for Traced<S> {
+    fn completed(&mut self, request: &Completed) {
+        if request.operation == Operation::Write {
+            let (offset, len) = (request.offset, u64::from(request.len));
+            self.acknowledged.acknowledge(offset, len, self.generation);
+        }
+        self.inner.completed(request);
+    }
+
+    fn finished(&self) -> bool {
+        self.inner.finished()
+    }
+
+    fn idle(&mut self, now: u64) {
+        self.inner.idle(now);
+    }
+
+    fn flushed(&mut self, done: u64) {
+        self.inner.flushed(done);
+    }
+
+    fn exhausted(&mut self, done: u64) -> bool {
+        self.inner.exhausted(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_two_generations_of_each_unit_are_known() {
+        let map = Acknowledged::filled(10 * 4096 + 100, 4096).unwrap();
+        assert_eq!(map.len(), 40960);
+        map.acknowledge(8192, 8192, 3);
+        map.acknowledge(12288, 4096, 7);
+        map.acknowledge(12288, 4096, 7);
+        let of = |unit| map.history(unit).map(|h| (h.last, h.before));
+        assert_eq!(of(1), Some((0, None)));
+        assert_eq!(of(2), Some((3, Some(0))));
+        assert_eq!(of(3), Some((7, Some(3))));
+        assert_eq!(of(10), None);
+        assert_eq!(Acknowledged::nothing(4096, 4096).unwrap().history(0), None);
+        assert!(matches!(
+            Acknowledged::nothing(4096, 100),
+            Err(LoadError::Untraceable { unit: 100 })
+        ));
+    }
+}

@@ -1,0 +1,105 @@
+//! Going over an extent.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use cryptbench_blockdev::{AlignedBuf, IoMode, Surface};
+
+use super::judge::{is_outdated, judge};
+use super::{Acknowledged, Verification};
+use crate::job::check_range;
+use crate::{LoadError, MAX_BLOCK_SIZE, Operation, SECTOR};
+
+/// Bytes of a read, at least one unit.
+const READ: u64 = 1 << 20;
+
+impl Acknowledged {
+    /// Reads every unit through the surface's inline layer and holds it against what was acknowledged.
+    ///
+    /// A buffered surface is read past the page cache as far as the kernel heeds the advice to drop it;
+    /// direct I/O leaves no doubt. `progress` is told the bytes read so far.
+    ///
+    /// # Errors
+    /// [`LoadError::Io`] and [`LoadError::Short`] when reading fails, [`LoadError::Interrupted`] when
+    /// `stop` is raised; [`LoadError::BlockNotUnits`] for an inline layer whose data unit is no divisor
+    /// of [`unit`](Self::unit).
+    pub fn verify(
+        &self,
+        surface: &Surface,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Verification, LoadError> {
+        check_range(surface)?;
+        let unit = self.unit();
+        if let Some(transform) = &surface.transform
+            && !unit.is_multiple_of(transform.unit() as u64)
+        {
+            return Err(LoadError::BlockNotUnits {
+                block_size: unit,
+                unit: transform.unit() as u64,
+            });
+        }
+        if unit > MAX_BLOCK_SIZE {
+            return Err(LoadError::BlockSize { block_size: unit });
+        }
+        let len = self.len().min(surface.extent.len / unit * unit);
+        let chunk = (READ / unit).max(1) * unit;
+        let mut buffer = AlignedBuf::zeroed(chunk as usize);
+        let mut second = AlignedBuf::zeroed(unit as usize);
+        let mut found = Verification::default();
+        let mut at = 0;
+        while at < len {
+            if stop.load(Relaxed) {
+                return Err(LoadError::Interrupted);
+            }
+            let data = &mut buffer[..chunk.min(len - at) as usize];
+            read(surface, at, data)?;
+            for (i, data) in data.chunks(unit as usize).enumerate() {
+                let offset = at + i as u64 * unit;
+                let Some(history) = self.history(offset / unit) else {
+                    found.unwritten += unit / SECTOR as u64;
+                    continue;
+                };
+                let again = if is_outdated(data, offset, history) {
+                    read(surface, offset, &mut second)?;
+                    Some(&*second)
+                } else {
+                    None
+                };
+                judge(data, again, offset, history, &mut found);
+            }
+            at += data.len() as u64;
+            progress(at);
+        }
+        Ok(found)
+    }
+}
+
+/// Reads from the device and opens what was read.
+fn read(surface: &Surface, offset: u64, data: &mut [u8]) -> Result<(), LoadError> {
+    let (operation, len) = (Operation::Read, data.len() as u32);
+    let at = surface.extent.offset + offset;
+    #[cfg(target_os = "linux")]
+    if surface.mode == IoMode::Buffered {
+        use rustix::fs::{Advice, fadvise};
+        // Advice: where it is not followed, what the cache holds is verified.
+        let _ =
+            fadvise(&*surface.file, at, std::num::NonZeroU64::new(len.into()), Advice::DontNeed);
+    }
+    let mut done = 0;
+    while done < data.len() {
+        match surface.file.read_at(&mut data[done..], at + done as u64) {
+            Ok(0) => {
+                return Err(LoadError::Short { operation, offset, wanted: len, got: done as u32 });
+            }
+            Ok(n) => done += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => return Err(LoadError::Io { operation, offset, len, source }),
+        }
+    }
+    if let Some(transform) = &surface.transform {
+        transform.open(offset, data);
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Storage that fails under a running job: full, broken, gone.
+
+use std::fs::OpenOptions;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_load::{Amount, Flush, Job, LoadError, Operation, Pattern, Start};
+
+use crate::GO;
+use crate::devices::{Event, Faulty, Misdeed, Recorder, Served};
+use crate::storage::{engines, job, scratch};
+
+const BLOCK: u64 = 16 << 10;
+
+fn whole(operation: Operation, len: u64, depth: u32, threads: u32) -> Job {
+    Job {
+        amount: Amount::Bytes(len),
+        start: Start::First,
+        threads,
+        ..job(operation, Pattern::Sequential, BLOCK, depth)
+    }
+}
+
+/// A small file system of its own, unmounted at the end.
+struct Tmpfs(tempfile::TempDir);
+
+impl Tmpfs {
+    fn new() -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=1m", "cryptbench-test"]).arg(directory.path());
+        match mount.output() {
+            Ok(out) if out.status.success() => Some(Self(directory)),
+            Ok(out) => {
+                eprintln!("SKIPPED: mount: {}", String::from_utf8_lossy(&out.stderr).trim());
+                None
+            }
+            Err(e) => {
+                eprintln!("SKIPPED: mount: {e}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_named() {
+    for mut engine in engines() {
+        for threads in [1, 2] {
+            let Some(tmpfs) = Tmpfs::new() else { return };
+            let path = tmpfs.0.path().join("scratch");
+            let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+            let surface = Surface {
+                file: Arc::new(file.unwrap()),
+                extent: Extent { offset: 0, len: 4 << 20 },
+                mode: IoMode::Buffered,
+                transform: None,
+            };
+            surface.file.set_len(4 << 20).unwrap();
+            let job = whole(Operation::Write, 4 << 20, 4, threads);
+            match engine.run(&surface, &job, &GO).unwrap_err() {
+                LoadError::Io { operation: Operation::Write, offset, source, .. } => {
+                    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+                    assert!(offset >= 512 << 10, "{offset}");
+                }
+                LoadError::Short { operation: Operation::Write, .. } => {}
+                e => panic!("{}: {e}", engine.name()),
+            }
+            assert_eq!(Arc::strong_count(&surface.file), 1, "and the file system can be unmounted");
+        }
+    }
+}
+
+#[test]
+fn an_error_in_the_middle_ends_the_job_and_names_the_place() {
+    for mut engine in engines() {
+        let device = Arc::new(Faulty::new(1 << 20));
+        let Some(served) = Served::new(device.clone()) else { return };
+        let bad = 20 * BLOCK;
+        for operation in [Operation::Write, Operation::Read] {
+            for (depth, threads) in [(1, 1), (4, 1), (2, 3)] {
+                device.misbehave(0..0, Misdeed::Lose);
+                let surface = served.surface();
+                let job = whole(operation, 1 << 20, depth, threads);
+                engine.run(&surface, &job, &GO).unwrap();
+                device.misbehave(bad..bad + BLOCK, Misdeed::Fail(5));
+                match engine.run(&surface, &job, &GO).unwrap_err() {
+                    LoadError::Io { operation: o, offset, len, source } => {
+                        assert_eq!((o, offset, u64::from(len)), (operation, bad, BLOCK));
+                        assert_eq!(source.raw_os_error(), Some(5));
+                    }
+                    e => panic!("{}: {e}", engine.name()),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_removed_directory_does_not_disturb_an_open_file() {
+    for mut engine in engines() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("scratch");
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+        file.set_len(1 << 20).unwrap();
+        let surface = Surface {
+            file: Arc::new(file),
+            extent: Extent { offset: 0, len: 1 << 20 },
+            mode: IoMode::Buffered,
+            transform: None,
+        };
+        let job = Job {
+            amount: Amount::Time { ramp: Duration::ZERO, duration: Duration::from_millis(80) },
+            threads: 2,
+            ..job(Operation::Write, Pattern::Random, 4096, 2)
+        };
+        let m = std::thread::scope(|s| {
+            s.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                directory.close().unwrap();
+            });
+            engine.run(&surface, &job, &GO).unwrap()
+        });
+        assert!(m.ios > 0 && !m.interrupted);
+        assert!(!path.exists());
+    }
+}
+
+/// Storage that goes away under the job ends it with an error, not with silence.
+#[test]
+fn storage_that_is_gone_is_told() {
+    for mut engine in engines() {
+        let Some(served) = Served::new(Arc::new(Faulty::new(1 << 20))) else { return };
+        let surface = served.surface();
+        let job = Job {
+            amount: Amount::Time { ramp: Duration::ZERO, duration: Duration::from_secs(60) },
+            ..job(Operation::Read, Pattern::Random, 4096, 4)
+        };
+        let result = std::thread::scope(|s| {
+            s.spawn(|| {
+                std::thread::sleep(Duration::from_millis(50));
+                served.server.stop();
+            });
+            engine.run(&surface, &job, &GO)
+        });
+        match result.unwrap_err() {
+            LoadError::Io { operation: Operation::Read, .. } => {}
+            e => panic!("{}: {e}", engine.name()),
+        }
+        let surface = scratch(1 << 20, None);
+        let job = whole(Operation::Write, 1 << 20, 2, 1);
+        engine.run(&surface, &job, &AtomicBool::new(false)).unwrap();
+    }
+}
+
+/// Between two flushes lie exactly so many writes, all of them complete.
+#[test]
+fn writes_are_awaited_before_they_are_flushed() {
+    for mut engine in engines() {
+        let recorder = Arc::new(Recorder::new(1 << 20));
+        let Some(served) = Served::new(recorder.clone()) else { return };
+        let surface = served.surface();
+        let job = Job {
+            flush: Flush::Every { writes: 8, data_only: false },
+            ..whole(Operation::Write, 1 << 20, 4, 1)
+        };
+        assert_eq!(engine.run(&surface, &job, &GO).unwrap().flushes, 8);
+        let (mut begun, mut ended, mut flushes) = (0, 0, 0);
+        for event in recorder.events() {
+            match event {
+                Event::WriteBegins(_, len) => begun += len,
+                Event::WriteEnds => ended += 1,
+                Event::Flush => {
+                    flushes += 1;
+                    assert_eq!(begun as u64, flushes * 8 * BLOCK, "{}", engine.name());
+                    assert!(ended > 0);
+                }
+            }
+        }
+        assert_eq!(flushes, 8);
+
+        let before = recorder.events().len();
+        let job = Job { flush: Flush::EachWrite, ..whole(Operation::Write, 8 * BLOCK, 1, 1) };
+        engine.run(&surface, &job, &GO).unwrap();
+        let flushes = recorder.events()[before..].iter().filter(|e| **e == Event::Flush).count();
+        assert!(flushes >= 8, "{}: each write is flushed, not {flushes} of 8", engine.name());
+    }
+}
