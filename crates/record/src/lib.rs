@@ -14,7 +14,7 @@ pub use run::{
     Arm, ArmRole, Device, Engine, Machine, Plan, Record, Scratch, StopReason, Target, Workload,
     WorkloadStop,
 };
-pub use trial::{DeviceMoved, Percentiles, Trial, log_ratios, trials_of};
+pub use trial::{Accounting, DeviceMoved, Percentiles, Samples, Trial, log_ratios, trials_of};
 
 /// Version of the document. Readers refuse a newer major number and accept older ones.
 pub const SCHEMA: &str = "cryptbench.record/1";

@@ -1,5 +1,7 @@
 //! What was planned, on what it ran, and why it ended.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Results, Trial};
@@ -37,7 +39,7 @@ pub struct Record {
 }
 
 /// What is measured, how long, and in which order.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// Name of the workload profile.
     pub profile: String,
@@ -59,32 +61,120 @@ pub struct Plan {
     pub target_half_width: f64,
     /// Confidence of all intervals, for instance 0.95.
     pub confidence: f64,
+    /// The form in which the profile's users know its results: `table`, `bars`, `curve`, `grid`,
+    /// `heatmap`, `copies`, `files` or `unlock`; absent means `table`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presentation: Option<String>,
+    /// How the profile's users condense trials: `mean`, `trimmed-mean`, `best` or `cellwise-percent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimator: Option<String>,
+    /// Seconds of rest before each trial.
+    #[serde(default)]
+    pub pause_s: f64,
+    /// Seconds of rest between two rounds of all workloads.
+    #[serde(default)]
+    pub round_pause_s: f64,
+    /// Unmeasured seconds before each trial that is measured by time.
+    #[serde(default)]
+    pub ramp_s: f64,
+}
+
+impl Plan {
+    /// Trials of the whole run, discarded ones included, where the plan fixes their number.
+    pub fn fixed_trials(&self) -> Option<u32> {
+        let of = |w: &Workload| {
+            let arms = self.arms.iter().filter(|a| self.includes(w, a)).count() as u32;
+            arms * (self.max_pairs + u32::from(w.is_timed()))
+        };
+        (self.min_pairs == self.max_pairs).then(|| self.workloads.iter().map(of).sum())
+    }
+
+    /// Whether `arm` takes part in `workload`: requests must be whole data units, and small files need a
+    /// file system that passes the arm's system.
+    pub fn includes(&self, workload: &Workload, arm: &Arm) -> bool {
+        match workload.pattern.as_str() {
+            "unlock" => true,
+            "files" => arm.attachment.as_deref() != Some("inline"),
+            _ => arm.data_unit.is_none_or(|unit| workload.block_size.is_multiple_of(unit.into())),
+        }
+    }
 }
 
 /// One workload of a profile.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Workload {
     /// Identifier within the record, such as `seq-read-1m-q1`.
     pub id: String,
     /// How people call it, such as `sequential read 1 MiB QD1`.
     pub label: String,
-    /// `read` or `write`.
+    /// `read`, `write` or `mixed`; for small files `create`, `stat`, `read`, `rename` or `delete`; for a
+    /// volume `unlock`.
     pub operation: String,
-    /// `sequential` or `random`.
+    /// `sequential`, `random`, `zipf`, `permutation`, `backward`, `strided`, `same` or `sampled`;
+    /// `files` for small files, `unlock` for a volume.
     pub pattern: String,
-    /// Bytes per request.
+    /// Bytes per request; mean bytes per file for small files; 0 for a volume.
     pub block_size: u64,
-    /// Requests in flight.
+    /// Requests in flight of each thread.
     pub queue_depth: u32,
-    /// The figure that people quote for it: `bandwidth` or `iops`.
+    /// The figure that people quote for it: `bandwidth`, `iops`, `latency`, `files` or `seconds`.
     pub headline: String,
+    /// Threads that issue requests; absent means one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Share of reads in percent of a mixed workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_percent: Option<u8>,
+    /// Bytes of the part of the scratch file, or of the new file, that is used; absent means the whole
+    /// scratch file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_bytes: Option<u64>,
+    /// Whether each trial writes a new file.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fresh_file: bool,
+    /// Bytes that a trial moves, where it is measured by bytes and not by time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial_bytes: Option<u64>,
+    /// When written data must be on the device: `each-write`, `every <n>` or `at-end`; absent means when
+    /// the system likes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<String>,
+    /// What is written, where it is not incompressible: `zeros` or `compressible <n> %`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Whether the page cache keeps what earlier trials left there.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub warm_cache: bool,
+    /// Whether requests pass a stdio buffer.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stdio: bool,
+    /// Number of files, for small files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<u32>,
+}
+
+impl Workload {
+    /// Whether a trial is measured by time; otherwise by bytes, files or one act.
+    pub fn is_timed(&self) -> bool {
+        self.trial_bytes.is_none() && self.pattern != "files" && self.pattern != "unlock"
+    }
+
+    /// Requests in flight of all threads together.
+    pub fn in_flight(&self) -> u32 {
+        self.queue_depth.saturating_mul(self.threads.unwrap_or(1))
+    }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What an arm is compared as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArmRole {
     /// Plain storage, the baseline.
+    #[default]
     Plain,
     /// Plain storage again; its distance from `Plain` is the noise floor.
     PlainAgain,
@@ -95,7 +185,7 @@ pub enum ArmRole {
 }
 
 /// One contender.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Arm {
     /// Identifier within the record, such as `builtin/aes-256-xts/512`.
     pub id: String,
@@ -117,6 +207,13 @@ pub struct Arm {
     /// The cipher kernel that really ran, such as `vaes-avx2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_tier: Option<String>,
+    /// How the system comes between work and storage: `inline` in the process that issues the requests, or
+    /// `mounted` as a file system of its own; absent for plain storage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachment: Option<String>,
+    /// What the arm runs with besides, such as mount options or a PRF: name and value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
 }
 
 /// The machine.
@@ -207,6 +304,9 @@ pub struct Engine {
     pub fallback_reason: Option<String>,
     /// Whether the page cache was bypassed (`O_DIRECT`).
     pub direct: bool,
+    /// How requests were carried: kernel features used and denied, kind of memory pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<String>,
 }
 
 /// Why a workload's trials ended.

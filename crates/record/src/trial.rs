@@ -1,11 +1,13 @@
 //! One observation: a workload run once on one arm.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Record;
 
 /// One trial. A trial, never a single request, is the unit of observation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Trial {
     /// Position in the order of execution, from 0.
     pub sequence: u32,
@@ -32,6 +34,63 @@ pub struct Trial {
     /// What the device counted meanwhile, where it counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceMoved>,
+    /// Whose CPU time it was, and the state of the machine meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
+    /// Place and latency of single requests, where the workload asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<Samples>,
+    /// Parts of the time, where the workload has parts: name and seconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, f64>,
+}
+
+/// Whose CPU time a trial took, and the state of the machine meanwhile. What cannot be read on a
+/// machine is absent. CPU seconds are scaled to the measured time, as `cpu_machine_s` is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Accounting {
+    /// CPU seconds of the threads that issue the load, inline layers included.
+    pub generator_s: f64,
+    /// CPU seconds of the encryption system's own processes and serving threads.
+    pub daemons_s: f64,
+    /// CPU seconds of kernel threads (kworker, kcryptd, loop, io-wq and so on), less their idle baseline.
+    pub kernel_s: f64,
+    /// CPU seconds of all else, interrupts included: the machine's busy time less the three above and
+    /// the idle baseline. May be slightly negative: the machine counts in ticks.
+    pub other_s: f64,
+    /// Share of the file that lay in the page cache when the trial began, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_before: Option<f64>,
+    /// Joules of the processor packages, less nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_j: Option<f64>,
+    /// Hottest processor temperature at the end, degrees Celsius.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<f64>,
+    /// Mean clock rate of the processors at the end, MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_mhz: Option<f64>,
+    /// Share of the time in which some task waited for a processor (PSI), 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_pressure: Option<f64>,
+    /// Share of the time in which some task waited for I/O (PSI), 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_pressure: Option<f64>,
+    /// Share of the time in which some task waited for memory (PSI), 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_pressure: Option<f64>,
+    /// CPU seconds that the hypervisor took from this machine (steal).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_s: Option<f64>,
+}
+
+/// Place and latency of single requests, in the order of their completion.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Samples {
+    /// Bytes from the start of the extent.
+    pub offset: Vec<u64>,
+    /// Microseconds.
+    pub latency_us: Vec<f32>,
 }
 
 /// Bytes and requests that the device itself counted.

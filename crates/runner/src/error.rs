@@ -30,6 +30,18 @@ pub enum RunError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The storage does not hold what was written.
+    #[error(
+        "{faults} sectors do not hold what was written; the first, {offset} bytes into the file, is {fault}"
+    )]
+    Verification {
+        /// Sectors with a fault.
+        faults: u64,
+        /// What is wrong with the first: `lost`, `stale`, `torn` and so on.
+        fault: &'static str,
+        /// Its place, in bytes from the start of the scratch file.
+        offset: u64,
+    },
     /// A profile could not be read.
     #[error(transparent)]
     Profile(#[from] cryptbench_load::ProfileError),
@@ -39,4 +51,7 @@ pub enum RunError {
     /// A key derivation that does not exist, or not on that kind of volume, or that failed.
     #[error(transparent)]
     Kdf(#[from] cryptbench_kdf::KdfError),
+    /// A volume could not be made, or not be opened.
+    #[error(transparent)]
+    Volume(#[from] cryptbench_volume::VolumeError),
 }

@@ -21,6 +21,11 @@ pub enum Event<'a> {
         /// Bytes in all.
         total: u64,
     },
+    /// A contender is being set up.
+    Preparing {
+        /// How people call it.
+        what: &'a str,
+    },
     /// A trial begins.
     Trial {
         /// How people call the workload.
@@ -33,6 +38,8 @@ pub enum Event<'a> {
         elapsed: Duration,
         /// The budget.
         budget: Duration,
+        /// Trials that were run, and how many there will be, where that is known beforehand.
+        trials: (u32, Option<u32>),
     },
     /// A workload has a new estimate: what the last arm keeps of plain speed.
     Estimate {

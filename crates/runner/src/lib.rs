@@ -1,19 +1,23 @@
 //! From a plan to a record: the schedule of trials, their execution and their accounting.
 
 mod accounting;
+mod bench;
+mod dry_run;
 mod environment;
 mod error;
 mod events;
-mod measure;
 mod plan;
 mod run;
 mod schedule;
 pub mod speed;
 mod target;
+pub mod unlock;
 
 pub use cryptbench_load::EngineChoice;
+pub use dry_run::{DryRun, dry_run};
 pub use error::RunError;
 pub use events::{Event, Observer};
-pub use plan::{Request, TargetRequest};
+pub use plan::{DEFAULT_BUDGET, Request, TargetRequest};
 pub use run::run;
 pub use schedule::{Bench, Course, Outcome, drive};
+pub use target::human;

@@ -4,12 +4,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cryptbench_cipher::Tier;
-use cryptbench_load::{EngineChoice, Profile, WorkloadSpec};
+use cryptbench_load::{
+    BlockWork, Cache, Content, Direction, EngineChoice, FileUse, Flush, Pattern, Presentation,
+    Profile, Work, WorkAmount, WorkloadSpec,
+};
 use cryptbench_record as record;
 use cryptbench_stats::StoppingRule;
 use cryptbench_system::{self as system, ArmSpec, Role, Selection};
 
 use crate::RunError;
+use crate::unlock::{self, UnlockArm, UnlockSelection};
 
 /// Where to measure.
 #[derive(Clone, Debug)]
@@ -18,8 +22,9 @@ pub struct TargetRequest {
     pub path: PathBuf,
     /// Bytes of the scratch file; `None` chooses from the room there is.
     pub size: Option<u64>,
-    /// Use the page cache even where direct I/O works.
-    pub buffered: bool,
+    /// Whether requests pass the page cache; `None` leaves it to the profile. Where direct I/O does not work
+    /// they always do.
+    pub buffered: Option<bool>,
 }
 
 /// Everything that a user can ask of a run.
@@ -29,10 +34,15 @@ pub struct Request {
     pub target: TargetRequest,
     /// The work.
     pub profile: Profile,
-    /// The contenders.
+    /// The contenders under a load.
     pub selection: Selection,
-    /// Wall-clock bound of the whole run.
-    pub budget: Duration,
+    /// The volumes, where opening them is the work.
+    pub unlock: UnlockSelection,
+    /// Wall-clock bound of the whole run; `None` is [`DEFAULT_BUDGET`], or as long as a profile with a fixed
+    /// number of trials takes.
+    pub budget: Option<Duration>,
+    /// Trials per workload and arm instead of as many as the precision takes; `None` leaves it to the profile.
+    pub trials: Option<u32>,
     /// Measured time of one trial; `None` chooses it from the budget.
     pub trial: Option<Duration>,
     /// Seed of the schedule; `None` draws one.
@@ -43,7 +53,18 @@ pub struct Request {
     pub max_pairs: u32,
     /// What carries the requests.
     pub engine: EngineChoice,
+    /// Read back after each trial what it wrote.
+    pub verify: bool,
+    /// Times that the filled scratch file is written again in a random order before the first trial.
+    pub precondition: u32,
 }
+
+/// Wall-clock bound of a run whose profile leaves the number of trials to the precision.
+pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
+
+/// Bound of a run with a fixed number of trials, where none is asked for: a safeguard against a disk that
+/// never ends.
+const UNBOUNDED: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Fewest pairs before a workload may end on precision: below it the interval says more about luck
 /// than about the disk (docs/methodology.md).
@@ -55,66 +76,164 @@ pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Pairs that a trial's length leaves room for within the budget.
 const PAIRS_WITHIN_BUDGET: f64 = 10.0;
 
+/// Unmeasured lead-in of a trial that is measured by time: the queue fills, the device turns to the new
+/// work. At most a quarter of the trial.
+const RAMP_S: f64 = 0.02;
+
 /// Share of the budget that filling, discarded trials and pauses take on an ordinary disk.
 const OVERHEAD: f64 = 0.20;
 
 /// A request with every open question answered.
 pub(crate) struct Resolved {
     pub(crate) plan: record::Plan,
-    pub(crate) arms: Vec<ArmSpec>,
+    pub(crate) arms: Arms,
     pub(crate) workloads: Vec<WorkloadSpec>,
     pub(crate) tier: Tier,
+}
+
+/// The contenders of a run, in the order of the plan's arms.
+pub(crate) enum Arms {
+    /// Systems under a load.
+    Systems(Vec<ArmSpec>),
+    /// Volumes that are opened.
+    Volumes(Vec<UnlockArm>),
+}
+
+impl Arms {
+    /// The contenders that the profile's kind of work and the user's choice come to.
+    fn choose(request: &Request, tier: Tier) -> Result<(Self, Vec<record::Arm>), RunError> {
+        let works = || request.profile.workloads.iter().map(|w| &w.work);
+        let opens = works().filter(|w| matches!(w, Work::Unlock(_))).count();
+        if opens > 0 {
+            if opens < request.profile.workloads.len() {
+                return Err(RunError::Request(
+                    "opening volumes and loading a disk are measured on different contenders: put them \
+                     into two profiles"
+                        .to_owned(),
+                ));
+            }
+            let arms = unlock::arms(&request.unlock)?;
+            let recorded = arms.iter().map(UnlockArm::record).collect::<Result<_, _>>()?;
+            return Ok((Self::Volumes(arms), recorded));
+        }
+        let mut selection = request.selection.clone();
+        if selection.systems.is_empty() && works().any(|w| matches!(w, Work::Files(_))) {
+            // Small files need a file system on the encrypted storage.
+            selection.systems.push("builtin-mounted".to_owned());
+        }
+        let arms = system::arms(&selection)?;
+        let recorded = arms.iter().map(|a| record_arm(a, tier)).collect::<Result<_, _>>()?;
+        Ok((Self::Systems(arms), recorded))
+    }
 }
 
 /// Resolves `request`; nothing is created, opened or measured.
 pub(crate) fn resolve(request: &Request) -> Result<Resolved, RunError> {
     let tier = cryptbench_cipher::tier()?;
-    let arms = system::arms(&request.selection)?;
+    let (arms, recorded) = Arms::choose(request, tier)?;
     let workloads = request.profile.workloads.clone();
-    for arm in &arms {
-        let unit = u64::from(arm.data_unit.unwrap_or(1));
-        if let Some(w) = workloads.iter().find(|w| w.block_size % unit != 0) {
-            return Err(RunError::Request(format!(
-                "workload {:?} has requests of {} bytes, no multiple of the {unit}-byte data unit of \
-                 {}: leave that arm out with --data-unit, or use larger requests",
-                w.id, w.block_size, arm.label
-            )));
-        }
-    }
-    let cells = (workloads.len() * arms.len()) as f64;
-    let trial = request.trial.unwrap_or_else(|| {
-        let share = request.budget.as_secs_f64() * (1.0 - OVERHEAD) / (cells * PAIRS_WITHIN_BUDGET);
+    let profile = &request.profile;
+    let trials = request.trials.or(profile.trials);
+    let budget = request.budget.unwrap_or(match trials {
+        Some(_) => UNBOUNDED,
+        None => DEFAULT_BUDGET,
+    });
+    let (min_pairs, max_pairs) = match trials {
+        Some(trials) => (trials, trials),
+        None => (MIN_PAIRS, request.max_pairs.max(MIN_PAIRS)),
+    };
+    let cells = (workloads.len() * recorded.len()) as f64;
+    let asked = request.trial.or(profile.trial_s.map(Duration::from_secs_f64));
+    let trial = asked.unwrap_or_else(|| {
+        let pairs = trials.map_or(PAIRS_WITHIN_BUDGET, f64::from);
+        let share = budget.as_secs_f64() * (1.0 - OVERHEAD) / (cells * pairs);
         Duration::from_secs_f64(share.clamp(0.1, 2.0))
     });
-    let least = trial.as_secs_f64() * cells * f64::from(MIN_PAIRS);
-    if least > request.budget.as_secs_f64() {
-        return Err(RunError::Request(format!(
-            "{} workloads on {} arms need {least:.0} s for {MIN_PAIRS} trials of {:.2} s each, more than \
-             the budget of {:.0} s: give a larger --budget, a shorter --trial, or fewer arms",
-            workloads.len(),
-            arms.len(),
-            trial.as_secs_f64(),
-            request.budget.as_secs_f64()
-        )));
-    }
     let seed = match request.seed {
         Some(seed) => seed,
         // Short enough to be typed again.
         None => u64::from(getrandom::u32().expect("the kernel's random generator answers")),
     };
     let plan = record::Plan {
-        profile: request.profile.name.clone(),
+        profile: profile.name.clone(),
         workloads: workloads.iter().map(record_workload).collect(),
-        arms: arms.iter().map(|a| record_arm(a, tier)).collect::<Result<_, RunError>>()?,
+        arms: recorded,
         seed,
-        budget_s: request.budget.as_secs_f64(),
+        budget_s: budget.as_secs_f64(),
         trial_s: trial.as_secs_f64(),
-        min_pairs: MIN_PAIRS,
-        max_pairs: request.max_pairs.max(MIN_PAIRS),
+        min_pairs,
+        max_pairs,
         target_half_width: request.precision,
         confidence: CONFIDENCE,
+        presentation: (profile.presentation != Presentation::Table)
+            .then(|| profile.presentation.as_str().to_owned()),
+        estimator: profile.estimator.map(|e| e.as_str().to_owned()),
+        pause_s: profile.pause_s,
+        round_pause_s: profile.round_pause_s,
+        ramp_s: profile.ramp_s.unwrap_or_else(|| RAMP_S.min(trial.as_secs_f64() / 4.0)),
     };
+    check(&plan)?;
     Ok(Resolved { plan, arms, workloads, tier })
+}
+
+/// Refuses a plan that cannot come to its end, or that leaves a workload without an arm to compare.
+fn check(plan: &record::Plan) -> Result<(), RunError> {
+    for workload in &plan.workloads {
+        let encrypted = |a: &&record::Arm| {
+            matches!(a.role, record::ArmRole::Encrypted | record::ArmRole::NullLayer)
+        };
+        let mut others = plan.arms.iter().filter(encrypted).peekable();
+        if others.peek().is_some() && !others.any(|arm| plan.includes(workload, arm)) {
+            let remedy = match workload.pattern.as_str() {
+                "files" => {
+                    "small files need a file system on the encrypted storage, as builtin-mounted has \
+                            it: choose it with --system"
+                }
+                _ => "its requests are no whole data units: choose another --data-unit",
+            };
+            return Err(RunError::Request(format!(
+                "workload {:?} can run on none of the chosen systems; {remedy}",
+                workload.id
+            )));
+        }
+    }
+    let timed: usize = plan
+        .workloads
+        .iter()
+        .filter(|w| w.is_timed())
+        .map(|w| plan.arms.iter().filter(|a| plan.includes(w, a)).count())
+        .sum();
+    let least = plan.trial_s * timed as f64 * f64::from(plan.min_pairs);
+    if least > plan.budget_s {
+        return Err(RunError::Request(format!(
+            "{} workloads on {} arms need {least:.0} s for {} trials of {:.2} s each, more than \
+             the budget of {:.0} s: give a larger --budget, a shorter --trial, or fewer arms",
+            plan.workloads.len(),
+            plan.arms.len(),
+            plan.min_pairs,
+            plan.trial_s,
+            plan.budget_s
+        )));
+    }
+    Ok(())
+}
+
+/// Bytes that the scratch file must have at least for these workloads: eight of the largest requests that
+/// go to places of their own choice, so that the places can differ, one of those that go on in order, and
+/// what a workload names.
+pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
+    let need = |work: &Work| match work {
+        Work::Block(b) => match b.file {
+            FileUse::Scratch(Some(bytes)) => bytes,
+            FileUse::Scratch(None) => match b.pattern {
+                Pattern::Random | Pattern::Zipf { .. } | Pattern::Permutation => 8 * b.block_size,
+                _ => b.block_size,
+            },
+            FileUse::Fresh(_) => 0,
+        },
+        Work::Files(_) | Work::Unlock(_) => 0,
+    };
+    workloads.iter().map(|w| need(&w.work)).max().unwrap_or(0)
 }
 
 /// The stopping rule of a plan.
@@ -131,11 +250,67 @@ fn record_workload(w: &WorkloadSpec) -> record::Workload {
     record::Workload {
         id: w.id.clone(),
         label: w.label.clone(),
-        operation: w.operation.as_str().to_owned(),
-        pattern: w.pattern.as_str().to_owned(),
-        block_size: w.block_size,
-        queue_depth: w.queue_depth,
         headline: w.headline.as_str().to_owned(),
+        ..describe(&w.work)
+    }
+}
+
+/// The part of a record's workload that says what is done.
+fn describe(work: &Work) -> record::Workload {
+    match work {
+        Work::Block(b) => describe_block(b),
+        Work::Files(f) => record::Workload {
+            operation: f.action.as_str().to_owned(),
+            pattern: "files".to_owned(),
+            block_size: f.sizes.mean(),
+            queue_depth: 1,
+            files: Some(f.count),
+            ..record::Workload::default()
+        },
+        Work::Unlock(_) => record::Workload {
+            operation: "unlock".to_owned(),
+            pattern: "unlock".to_owned(),
+            queue_depth: 1,
+            ..record::Workload::default()
+        },
+    }
+}
+
+fn describe_block(b: &BlockWork) -> record::Workload {
+    let (file_bytes, fresh_file) = match b.file {
+        FileUse::Scratch(bytes) => (bytes, false),
+        FileUse::Fresh(bytes) => (Some(bytes), true),
+    };
+    record::Workload {
+        operation: b.direction.as_str().to_owned(),
+        pattern: b.pattern.as_str().to_owned(),
+        block_size: b.block_size,
+        queue_depth: b.queue_depth,
+        threads: (b.threads > 1).then_some(b.threads),
+        read_percent: match b.direction {
+            Direction::Mixed { read_percent } => Some(read_percent),
+            _ => None,
+        },
+        file_bytes,
+        fresh_file,
+        trial_bytes: match b.amount {
+            WorkAmount::Bytes(bytes) => Some(bytes),
+            WorkAmount::Time => None,
+        },
+        flush: match b.flush {
+            Flush::Never => None,
+            Flush::EachWrite => Some("each-write".to_owned()),
+            Flush::Every { writes, .. } => Some(format!("every {writes}")),
+            Flush::AtEnd => Some("at-end".to_owned()),
+        },
+        content: match b.content {
+            Content::Random => None,
+            Content::Zeros => Some("zeros".to_owned()),
+            Content::Compressible { percent } => Some(format!("compressible {percent} %")),
+        },
+        warm_cache: b.cache == Cache::Warm,
+        stdio: b.stdio,
+        ..record::Workload::default()
     }
 }
 
@@ -154,5 +329,9 @@ fn record_arm(arm: &ArmSpec, tier: Tier) -> Result<record::Arm, RunError> {
         data_unit: arm.data_unit,
         layout: arm.layout.map(str::to_owned),
         kernel_tier: system::find(arm.system)?.kernel_tier(arm, tier),
+        attachment: (arm.system != "plain")
+            .then(|| system::find(arm.system).map(|s| s.attachment().as_str().to_owned()))
+            .transpose()?,
+        settings: arm.settings.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
     })
 }

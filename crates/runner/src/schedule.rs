@@ -9,7 +9,7 @@ use crate::plan::stopping_rule;
 use crate::{Event, Observer, RunError};
 
 /// What one trial observed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Measured seconds.
     pub elapsed_s: f64,
@@ -25,6 +25,12 @@ pub struct Outcome {
     pub cpu_machine_s: f64,
     /// What the device counted.
     pub device: Option<cryptbench_record::DeviceMoved>,
+    /// Whose CPU time it was, and the state of the machine.
+    pub accounting: Option<cryptbench_record::Accounting>,
+    /// Single requests, where the workload asks for them.
+    pub samples: Option<cryptbench_record::Samples>,
+    /// Parts of the time: name and seconds.
+    pub parts: std::collections::BTreeMap<String, f64>,
 }
 
 /// What a schedule drives: the real storage, or a simulated one in tests.
@@ -38,6 +44,8 @@ pub trait Bench {
         arm: usize,
         place: u64,
     ) -> Result<Option<Outcome>, RunError>;
+    /// Leaves the storage alone for so long.
+    fn rest(&mut self, pause: Duration);
     /// Time since the start of the run.
     fn elapsed(&self) -> Duration;
     /// Whether the run was asked to end.
@@ -66,6 +74,7 @@ pub fn drive(plan: &Plan, bench: &mut dyn Bench, observer: &mut dyn Observer) ->
         blocks: vec![0; plan.workloads.len()],
         ended: vec![None; plan.workloads.len()],
         longest_block: vec![Duration::ZERO; plan.workloads.len()],
+        planned: plan.fixed_trials(),
     };
     let last = match driver.all() {
         Ok(reason) => reason,
@@ -97,6 +106,8 @@ struct Driver<'a> {
     blocks: Vec<u32>,
     ended: Vec<Option<StopReason>>,
     longest_block: Vec<Duration>,
+    /// Trials of the whole run, where their number is fixed.
+    planned: Option<u32>,
 }
 
 /// Whether a block was completed.
@@ -107,13 +118,20 @@ enum BlockEnd {
 
 impl Driver<'_> {
     fn all(&mut self) -> Result<StopReason, RunError> {
-        // One discarded trial per workload and arm: first use of buffers, caches and the device.
+        // One discarded trial per workload and arm: first use of buffers, caches and the device. A trial
+        // of a given number of bytes has no such lead-in: what it is known for includes its beginning.
         for workload in 0..self.plan.workloads.len() {
+            if !self.plan.workloads[workload].is_timed() {
+                continue;
+            }
             if let BlockEnd::Interrupted = self.block(workload, None)? {
                 return Ok(StopReason::Interrupted);
             }
         }
-        loop {
+        for round in 0.. {
+            if round > 0 {
+                self.bench.rest(Duration::from_secs_f64(self.plan.round_pause_s));
+            }
             let mut open = false;
             // The workload furthest from precision does not run more often than the others: one
             // block each per round keeps all of them spread over the whole run.
@@ -133,9 +151,10 @@ impl Driver<'_> {
                 open |= self.ended[workload].is_none();
             }
             if !open {
-                return Ok(StopReason::Budget);
+                break;
             }
         }
+        Ok(StopReason::Budget)
     }
 
     /// Whether another block of this workload ends within the budget.
@@ -151,6 +170,10 @@ impl Driver<'_> {
         let order = block_order(self.plan.seed, workload as u64, block.unwrap_or(0), arms);
         let place = place(self.plan.seed, workload as u64, block);
         for arm in order {
+            if !self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[arm]) {
+                continue;
+            }
+            self.bench.rest(Duration::from_secs_f64(self.plan.pause_s));
             if self.bench.interrupted() {
                 return Ok(BlockEnd::Interrupted);
             }
@@ -161,18 +184,19 @@ impl Driver<'_> {
                 block,
                 elapsed: at,
                 budget: Duration::from_secs_f64(self.plan.budget_s),
+                trials: (self.course.trials.len() as u32, self.planned),
             });
             let Some(outcome) = self.bench.trial(workload, arm, place)? else {
                 return Ok(BlockEnd::Interrupted);
             };
-            self.keep(workload, arm, block, at, &outcome);
+            self.keep(workload, arm, block, at, outcome);
         }
         let took = self.bench.elapsed().saturating_sub(started);
         self.longest_block[workload] = self.longest_block[workload].max(took);
         Ok(BlockEnd::Complete)
     }
 
-    fn keep(&mut self, workload: usize, arm: usize, block: Option<u32>, at: Duration, o: &Outcome) {
+    fn keep(&mut self, workload: usize, arm: usize, block: Option<u32>, at: Duration, o: Outcome) {
         self.course.trials.push(Trial {
             sequence: self.course.trials.len() as u32,
             block,
@@ -186,6 +210,9 @@ impl Driver<'_> {
             cpu_process_s: o.cpu_process_s,
             cpu_machine_s: o.cpu_machine_s,
             device: o.device,
+            accounting: o.accounting,
+            samples: o.samples,
+            parts: o.parts,
         });
     }
 
@@ -193,10 +220,11 @@ impl Driver<'_> {
         let id = &self.plan.workloads[workload].id;
         let plain = &self.plan.arms[0].id;
         let ratios = |arm: &str| log_ratios(&self.course.trials, id, arm, plain);
-        let arms: Vec<_> = self.plan.arms[1..].iter().map(|a| ratios(&a.id)).collect();
-        if let Some((arm, e)) = self
-            .plan
-            .arms
+        let workload_spec = &self.plan.workloads[workload];
+        let included: Vec<_> =
+            self.plan.arms[1..].iter().filter(|a| self.plan.includes(workload_spec, a)).collect();
+        let arms: Vec<_> = included.iter().map(|a| ratios(&a.id)).collect();
+        if let Some((arm, e)) = included
             .last()
             .zip(arms.last())
             .and_then(|(arm, d)| estimate(d, self.plan.confidence).map(|e| (arm, e)))

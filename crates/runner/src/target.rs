@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use cryptbench_record::Device;
 use rustix::fs::{major, minor, statvfs};
 
-use crate::RunError;
+use cryptbench_load::WorkloadSpec;
+
+use crate::plan::least_scratch;
+use crate::{Request, RunError};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -90,26 +93,33 @@ impl Site {
         })
     }
 
-    /// Chooses the size of the scratch file, or checks the one that was asked for.
+    /// The size of the scratch file for what is asked, and the reason for it in words.
+    pub(crate) fn scratch_size(
+        &self,
+        request: &Request,
+        workloads: &[WorkloadSpec],
+    ) -> Result<(u64, String), RunError> {
+        let asked = request.target.size.map(|size| (size, "asked for with --size"));
+        let usual = request.profile.size.map(|size| (size, "as the profile has it"));
+        self.size(asked.or(usual), least_scratch(workloads))
+    }
+
+    /// Chooses the size of the scratch file, or checks the one that was asked for, which comes with the
+    /// reason for it; `least` is what the workloads need.
     ///
     /// Returns bytes and the reason in words.
-    pub(crate) fn size(
-        &self,
-        asked: Option<u64>,
-        block_size: u64,
-    ) -> Result<(u64, String), RunError> {
+    fn size(&self, asked: Option<(u64, &str)>, least: u64) -> Result<(u64, String), RunError> {
         let refuse = |problem| RunError::Target { path: self.directory.clone(), problem };
         let round = |n: u64| n / MIB * MIB;
-        // Room for at least eight of the largest requests, so that offsets can differ.
-        let smallest = SMALLEST.max((8 * block_size).next_multiple_of(MIB));
-        if let Some(asked) = asked {
+        let least = least.next_multiple_of(MIB).max(MIB);
+        let smallest = SMALLEST.max(least);
+        if let Some((asked, reason)) = asked {
             let size = round(asked);
-            if size < (8 * block_size).next_multiple_of(MIB) {
+            if size < least {
                 return Err(refuse(format!(
-                    "a scratch file of {} is too small for requests of {}: ask for at least {}",
+                    "a scratch file of {} is too small for these workloads: ask for at least {}",
                     human(asked),
-                    human(block_size),
-                    human((8 * block_size).next_multiple_of(MIB))
+                    human(least)
                 )));
             }
             // A file system filled to the last byte behaves unlike itself.
@@ -121,7 +131,7 @@ impl Site {
                     human(self.free)
                 )));
             }
-            return Ok((size, "asked for with --size".to_owned()));
+            return Ok((size, reason.to_owned()));
         }
         let device = self.device.as_ref().map_or(self.filesystem_size, |d| d.size_bytes);
         let wanted = round((device / 256).clamp(256 * MIB, 2 * GIB));
@@ -144,7 +154,7 @@ impl Site {
 }
 
 /// Bytes for people, in binary units.
-pub(crate) fn human(bytes: u64) -> String {
+pub fn human(bytes: u64) -> String {
     let (value, unit) = match bytes {
         0..1024 => return format!("{bytes} B"),
         1024..MIB => (bytes as f64 / 1024.0, "KiB"),
@@ -238,7 +248,16 @@ fn block_device(dev: u64, source: &str) -> Option<PathBuf> {
         let link = format!("/sys/dev/block/{}:{}", major(dev), minor(dev));
         fs::canonicalize(link).ok()
     };
-    of(dev).or_else(|| of(fs::metadata(source).ok()?.rdev()))
+    let mut found = of(dev).or_else(|| of(fs::metadata(source).ok()?.rdev()))?;
+    // A loop device counts what it is asked for, cached or not: its file's device tells the truth. Four
+    // levels are more than anybody stacks.
+    for _ in 0..4 {
+        let Ok(backing) = fs::read_to_string(found.join("loop/backing_file")) else { break };
+        let file = fs::metadata(backing.trim_end_matches('\n'));
+        let Some(below) = file.ok().and_then(|m| of(m.dev())) else { break };
+        found = below;
+    }
+    Some(found)
 }
 
 fn describe(sys: &Path) -> Option<Device> {
@@ -318,11 +337,11 @@ broken line
             error.contains("200 MiB are free") && error.contains("free 56 MiB more"),
             "{error}"
         );
-        let error = site(GIB, GIB).size(Some(GIB), MIB).unwrap_err().to_string();
+        let error = site(GIB, GIB).size(Some((GIB, "asked")), MIB).unwrap_err().to_string();
         assert!(error.contains("does not fit"), "{error}");
-        let error = site(GIB, GIB).size(Some(MIB), MIB).unwrap_err().to_string();
+        let error = site(GIB, GIB).size(Some((MIB, "asked")), 8 * MIB).unwrap_err().to_string();
         assert!(error.contains("at least 8 MiB"), "{error}");
-        assert_eq!(site(GIB, GIB).size(Some(16 * MIB + 5), MIB).unwrap().0, 16 * MIB);
+        assert_eq!(site(GIB, GIB).size(Some((16 * MIB + 5, "asked")), MIB).unwrap().0, 16 * MIB);
     }
 
     #[test]

@@ -73,8 +73,12 @@ impl Bench for SimulatedDisk {
             latency: Percentiles::default(),
             cpu_process_s: 0.01,
             cpu_machine_s: 0.02,
-            device: None,
+            ..Outcome::default()
         }))
+    }
+
+    fn rest(&mut self, pause: Duration) {
+        self.now += pause;
     }
 
     fn elapsed(&self) -> Duration {
@@ -95,16 +99,14 @@ fn plan(workloads: usize, roles: &[ArmRole]) -> Plan {
         block_size: 4096,
         queue_depth: 1,
         headline: "iops".to_owned(),
+        ..Workload::default()
     };
     let arm = |(i, role): (usize, &ArmRole)| Arm {
         id: format!("a{i}"),
         label: format!("arm {i}"),
         role: *role,
         system: "simulated".to_owned(),
-        cipher: None,
-        data_unit: None,
-        layout: None,
-        kernel_tier: None,
+        ..Arm::default()
     };
     Plan {
         profile: "simulated".to_owned(),
@@ -117,6 +119,7 @@ fn plan(workloads: usize, roles: &[ArmRole]) -> Plan {
         max_pairs: 40,
         target_half_width: 0.03,
         confidence: 0.95,
+        ..Plan::default()
     }
 }
 

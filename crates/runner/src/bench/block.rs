@@ -1,119 +1,147 @@
-//! The bench of a real run: the load engine on the surfaces of the systems.
+//! Block workloads: the load engine on a contender's surface.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use cryptbench_blockdev::{IoMode, Surface};
-use cryptbench_load::{Engine, Job, Operation, WorkloadSpec};
-use cryptbench_record::{DeviceMoved, Percentiles};
-use hdrhistogram::Histogram;
+use cryptbench_blockdev::{Extent, IoMode, Surface, cached_share};
+use cryptbench_load::{
+    Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Job, LoadError, WorkAmount,
+};
+use cryptbench_record::Accounting;
 
-use crate::accounting::{Accountant, Passed};
-use crate::{Bench, Outcome, RunError};
+use super::Storage;
+use super::fresh::FreshFile;
+use super::numbers::{percentiles, samples, scaled, share};
+use crate::accounting;
+use crate::{Outcome, RunError};
 
-/// Requests that a percentile needs in its trial (docs/methodology.md).
-const FOR_P99: u64 = 1_000;
-const FOR_P999: u64 = 10_000;
-
-/// Unmeasured lead-in of a trial: the queue fills, the device turns to the new work.
-const RAMP: Duration = Duration::from_millis(20);
-
-pub(crate) struct Storage<'a> {
-    pub(crate) engine: Engine,
-    pub(crate) surfaces: Vec<Surface>,
-    pub(crate) workloads: Vec<WorkloadSpec>,
-    pub(crate) accountant: Accountant,
-    pub(crate) trial: Duration,
-    pub(crate) started: Instant,
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) generation: u64,
-}
-
-impl Bench for Storage<'_> {
-    fn trial(
+impl Storage<'_> {
+    /// Runs a block workload; `None` when it was interrupted.
+    pub(super) fn block(
         &mut self,
-        workload: usize,
+        work: &BlockWork,
         arm: usize,
         place: u64,
     ) -> Result<Option<Outcome>, RunError> {
-        let spec = &self.workloads[workload];
-        let surface = &self.surfaces[arm];
-        self.generation += 1;
-        if surface.mode == IoMode::Buffered {
-            drop_cache(surface);
-        }
-        let job = Job {
-            operation: spec.operation,
-            pattern: spec.pattern,
-            block_size: spec.block_size,
-            queue_depth: spec.queue_depth,
-            ramp: RAMP.min(self.trial / 4),
-            duration: self.trial,
-            seed: place,
-            generation: self.generation,
+        let contender = &self.contenders[arm];
+        let (surface, fresh) = match work.file {
+            FileUse::Scratch(bytes) => {
+                let mut surface = contender.surface.clone();
+                surface.extent.len =
+                    bytes.map_or(surface.extent.len, |b| b.min(surface.extent.len));
+                (surface, None)
+            }
+            FileUse::Fresh(bytes) => {
+                let fresh = FreshFile::create(contender, bytes, self.generation)?;
+                (fresh.surface.clone(), Some(fresh))
+            }
         };
-        let before = self.accountant.snapshot();
-        let measured = self.engine.run(surface, &job, self.stop)?;
-        if surface.mode == IoMode::Buffered && spec.operation == Operation::Write {
-            settle(surface)?;
+        if surface.mode == IoMode::Buffered && work.cache == Cache::Cold && fresh.is_none() {
+            drop_cache(&surface);
+        }
+        let job = job(work, (self.ramp, self.trial), place, self.generation);
+        let cached_before = cached(&surface);
+        let before = self.begin_account(arm);
+        let traced = self.verify && stamps(work);
+        let mut acknowledged = None;
+        let measured = if work.stdio {
+            self.engine.run_stdio(&surface, &job, self.stop)?
+        } else if traced {
+            let map = Arc::new(Acknowledged::nothing(surface.extent.len, work.block_size)?);
+            let map = acknowledged.insert(map);
+            self.engine.run_traced(&surface, &job, map, self.stop)?
+        } else {
+            self.engine.run(&surface, &job, self.stop)?
+        };
+        let writes = work.direction.writes();
+        if surface.mode == IoMode::Buffered && writes {
+            // Within the account: what the page cache took belongs to this trial.
+            settle(&surface)?;
         }
         let passed = self.accountant.passed(&before);
-        if surface.mode == IoMode::Direct && spec.operation == Operation::Write {
+        if surface.mode == IoMode::Direct && writes {
             // The device's own write cache is emptied between trials, outside the measured time,
             // so that one arm's writes are not paid for by the next.
-            settle(surface)?;
+            settle(&surface)?;
         }
         if measured.interrupted {
             return Ok(None);
         }
+        if let Some(map) = acknowledged {
+            self.read_back(&map, &surface)?;
+        }
+        drop(fresh);
         let elapsed_s = measured.elapsed.as_secs_f64();
+        let share = share(elapsed_s, &passed);
         Ok(Some(Outcome {
             elapsed_s,
             ios: measured.ios,
             bytes: measured.bytes,
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
-            cpu_machine_s: passed.busy_s * share(elapsed_s, &passed),
+            cpu_machine_s: passed.busy_s * share,
             device: passed.device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
+            accounting: Some(Accounting {
+                cached_before,
+                ..accounting::scaled(&passed.accounting, share)
+            }),
+            samples: samples(&measured.samples),
+            parts: BTreeMap::new(),
         }))
     }
+}
 
-    fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    fn interrupted(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+impl Storage<'_> {
+    /// Reads what a trial wrote, and ends the run if the storage does not hold it.
+    fn read_back(&self, map: &Acknowledged, surface: &Surface) -> Result<(), RunError> {
+        let found = match map.verify(surface, self.stop, &mut |_| ()) {
+            // The schedule sees the same flag.
+            Err(LoadError::Interrupted) => return Ok(()),
+            other => other?,
+        };
+        match found.findings.first() {
+            None => Ok(()),
+            Some(first) => Err(RunError::Verification {
+                faults: found.faults(),
+                fault: first.fault.as_str(),
+                offset: first.offset,
+            }),
+        }
     }
 }
 
-/// The measured part of the time that the machine-wide counters span (the ramp is in them too).
-fn share(elapsed_s: f64, passed: &Passed) -> f64 {
-    (elapsed_s / passed.wall_s).min(1.0)
+/// Whether what is written says where and when it was written.
+fn stamps(work: &BlockWork) -> bool {
+    work.direction.writes() && work.content != Content::Zeros && !work.stdio
 }
 
-/// The device's counters span the ramp as well: their share of the measured bytes.
-fn scaled(d: DeviceMoved, measured: u64, total: u64) -> DeviceMoved {
-    let part =
-        |n: u64| if total == 0 { n } else { (n as f64 * measured as f64 / total as f64) as u64 };
-    DeviceMoved {
-        read_bytes: part(d.read_bytes),
-        written_bytes: part(d.written_bytes),
-        reads: part(d.reads),
-        writes: part(d.writes),
+fn job(work: &BlockWork, (ramp, trial): (Duration, Duration), seed: u64, generation: u64) -> Job {
+    Job {
+        direction: work.direction,
+        pattern: work.pattern,
+        start: work.start,
+        block_size: work.block_size,
+        queue_depth: work.queue_depth,
+        threads: work.threads,
+        amount: match work.amount {
+            WorkAmount::Time => Amount::Time { ramp, duration: trial },
+            WorkAmount::Bytes(bytes) => Amount::Bytes(bytes),
+        },
+        flush: work.flush,
+        content: work.content,
+        rate: work.rate,
+        samples: work.samples,
+        seed,
+        generation,
     }
 }
 
-fn percentiles(h: &Histogram<u64>) -> Percentiles {
-    let us = |ns: u64| ns as f64 / 1000.0;
-    let at = |q: f64, needed: u64| (h.len() >= needed).then(|| us(h.value_at_quantile(q)));
-    Percentiles {
-        mean_us: h.mean() / 1000.0,
-        p50_us: us(h.value_at_quantile(0.5)),
-        p99_us: at(0.99, FOR_P99),
-        p999_us: at(0.999, FOR_P999),
-        max_us: us(h.max()),
-    }
+/// Share of the surface that lies in the page cache; direct I/O has none.
+fn cached(surface: &Surface) -> Option<f64> {
+    (surface.mode == IoMode::Buffered).then_some(())?;
+    let Extent { offset, len } = surface.extent;
+    cached_share(&surface.file, offset..offset + len)
 }
 
 /// Waits until what was written is on the device.
@@ -126,28 +154,4 @@ fn settle(surface: &Surface) -> Result<(), RunError> {
 fn drop_cache(surface: &Surface) {
     // Advice: where it is not followed, the device counters show it.
     let _ = rustix::fs::fadvise(&*surface.file, 0, None, rustix::fs::Advice::DontNeed);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_need_enough_requests() {
-        let mut h = Histogram::<u64>::new(3).unwrap();
-        h.record_n(100_000, 999).unwrap();
-        assert_eq!(percentiles(&h).p99_us, None);
-        h.record(100_000).unwrap();
-        assert!((percentiles(&h).p99_us.unwrap() - 100.0).abs() < 0.2);
-        assert_eq!(percentiles(&h).p999_us, None);
-        h.record_n(100_000, 9_000).unwrap();
-        assert!(percentiles(&h).p999_us.is_some());
-    }
-
-    #[test]
-    fn counters_are_scaled_to_the_measured_part() {
-        let d = DeviceMoved { read_bytes: 200, written_bytes: 0, reads: 20, writes: 0 };
-        assert_eq!(scaled(d, 50, 100).read_bytes, 100);
-        assert_eq!(scaled(d, 0, 0).read_bytes, 200);
-    }
 }

@@ -1,0 +1,108 @@
+//! CPU time of kernel threads: kworker, kcryptd, loop, jbd2 and so on.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::task::{self, Stat, TaskClock, used};
+
+/// kthreadd, the parent of all kernel threads.
+const KTHREADD: u32 = 2;
+
+/// The task is a kernel thread (Linux, include/linux/sched.h).
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// Reads the kernel's threads.
+pub(super) struct KernelThreads {
+    proc: PathBuf,
+    clock: TaskClock,
+}
+
+/// CPU nanoseconds by thread.
+pub(super) type KernelReading = BTreeMap<u32, u64>;
+
+impl KernelThreads {
+    pub(super) fn new(proc: &Path, clock: TaskClock) -> Self {
+        Self { proc: proc.to_owned(), clock }
+    }
+
+    /// Empty where they are not visible: in a container's process namespace number 2 is an ordinary
+    /// process, or nobody.
+    pub(super) fn read(&self) -> KernelReading {
+        let kthreadd = Stat::read(&self.directory(KTHREADD));
+        if kthreadd.is_none_or(|s| s.flags & PF_KTHREAD == 0) {
+            return KernelReading::new();
+        }
+        let children = task::children(&self.proc, KTHREADD, KTHREADD).unwrap_or_else(|| {
+            let mut all = task::ids(&self.proc);
+            all.retain(|id| Stat::read(&self.directory(*id)).is_some_and(|s| s.parent == KTHREADD));
+            all
+        });
+        children
+            .into_iter()
+            .chain([KTHREADD])
+            .filter_map(|id| Some((id, self.clock.read(&self.directory(id))?)))
+            .collect()
+    }
+
+    /// Nanoseconds from one reading to the next; `since` is the time of the first in boot ticks.
+    ///
+    /// What a thread that ended in between used is lost. Workers end after minutes without work.
+    pub(super) fn used(&self, before: &KernelReading, now: &KernelReading, since: u64) -> u64 {
+        now.iter()
+            .map(|(id, ns)| used(before.get(id).copied(), *ns, &self.directory(*id), since))
+            .sum()
+    }
+
+    fn directory(&self, id: u32) -> PathBuf {
+        self.proc.join(id.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A process as /proc shows it.
+    fn process(proc: &Path, id: u32, parent: u32, flags: u64, ns: u64) {
+        let dir = proc.join(id.to_string());
+        fs::create_dir_all(&dir).unwrap();
+        let stat = format!("{id} (x) S {parent} 0 0 0 -1 {flags} 0 0 0 0 1 1 0 0 20 0 1 0 500 1 2");
+        fs::write(dir.join("stat"), stat).unwrap();
+        fs::write(dir.join("schedstat"), format!("{ns} 7 7\n")).unwrap();
+    }
+
+    #[test]
+    fn children_of_kthreadd_with_and_without_its_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let proc = dir.path();
+        process(proc, 1, 0, 0, 1);
+        process(proc, 2, 0, PF_KTHREAD, 20);
+        process(proc, 3, 2, PF_KTHREAD, 300);
+        process(proc, 40, 2, PF_KTHREAD, 4000);
+        process(proc, 50, 1, 0, 50_000);
+        let threads = KernelThreads::new(proc, TaskClock::Scheduler);
+        let all = KernelReading::from([(2, 20), (3, 300), (40, 4000)]);
+        assert_eq!(threads.read(), all);
+        fs::create_dir_all(proc.join("2/task/2")).unwrap();
+        fs::write(proc.join("2/task/2/children"), "3 40 ").unwrap();
+        assert_eq!(threads.read(), all);
+        process(proc, 40, 2, PF_KTHREAD, 4500);
+        assert_eq!(threads.used(&all, &threads.read(), 600), 500);
+        // One that was there and was not seen before does not count; one that is new does.
+        let without = KernelReading::from([(2, 20), (3, 300)]);
+        assert_eq!(threads.used(&without, &threads.read(), 600), 0);
+        assert_eq!(threads.used(&without, &threads.read(), 500), 4500);
+    }
+
+    #[test]
+    fn a_container_shows_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let threads = KernelThreads::new(dir.path(), TaskClock::Scheduler);
+        assert!(threads.read().is_empty());
+        process(dir.path(), 2, 1, 0, 20);
+        process(dir.path(), 3, 2, 0, 300);
+        assert!(threads.read().is_empty());
+    }
+}

@@ -1,0 +1,173 @@
+//! CPU time of this process: who issues the load, who serves it, who works for both in the kernel.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::task::{self, TaskClock, used};
+
+/// Beginning of the names of the load engine's threads.
+const LOAD: &str = "load-";
+
+/// Beginnings of the names of io_uring's threads (Linux, io_uring/io-wq.c and io_uring/sqpoll.c): tasks
+/// of this process that never leave the kernel.
+const KERNEL: [&str; 2] = ["iou-wrk-", "iou-sqp-"];
+
+/// Whose work a thread of this process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Generator,
+    Server,
+    Kernel,
+    Other,
+}
+
+/// Tells the threads of this process apart.
+pub(super) struct OwnThreads {
+    /// `/proc/self/task`.
+    tasks: PathBuf,
+    clock: TaskClock,
+    /// The process's first thread and the one that made this: both only wait while others work.
+    issuing: [u32; 2],
+    /// Beginnings of the names of threads that serve an encryption system.
+    serving: Vec<String>,
+}
+
+/// The process and its living threads at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnReading {
+    process_ns: u64,
+    threads: BTreeMap<u32, (Part, u64)>,
+}
+
+/// CPU nanoseconds of this process between two readings, by part. Their sum is that of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OwnUsed {
+    /// Threads that issue the load, and all that ended meanwhile.
+    pub(super) generator: u64,
+    pub(super) servers: u64,
+    /// Threads of io_uring.
+    pub(super) kernel: u64,
+    pub(super) other: u64,
+}
+
+impl OwnThreads {
+    pub(super) fn new(proc: &Path, clock: TaskClock) -> Self {
+        let issuing = [rustix::process::getpid(), rustix::thread::gettid()]
+            .map(|id| id.as_raw_nonzero().get().unsigned_abs());
+        Self { tasks: proc.join("self/task"), clock, issuing, serving: Vec::new() }
+    }
+
+    pub(super) fn serving(&mut self, beginnings: &[&str]) {
+        self.serving = beginnings.iter().map(|b| (*b).to_owned()).collect();
+    }
+
+    pub(super) fn read(&self) -> OwnReading {
+        // Also brings the account of the thread that asks up to date.
+        let process_ns = task::process_ns();
+        let first = self.name(self.issuing[0]);
+        let threads = task::ids(&self.tasks)
+            .into_iter()
+            .filter_map(|tid| {
+                let name = self.name(tid);
+                let ns = self.clock.read(&self.directory(tid))?;
+                Some((tid, (self.part(tid, &name, &first), ns)))
+            })
+            .collect();
+        OwnReading { process_ns, threads }
+    }
+
+    /// What passed from one reading to the next; `since` is the time of the first in boot ticks.
+    pub(super) fn used(&self, before: &OwnReading, now: &OwnReading, since: u64) -> OwnUsed {
+        let mut sum = OwnUsed::default();
+        for (tid, (part, ns)) in &now.threads {
+            let earlier = before.threads.get(tid).map(|(_, ns)| *ns);
+            let used = used(earlier, *ns, &self.directory(*tid), since);
+            match part {
+                Part::Generator => sum.generator += used,
+                Part::Server => sum.servers += used,
+                Part::Kernel => sum.kernel += used,
+                Part::Other => sum.other += used,
+            }
+        }
+        // The process's clock has the threads that ended as well.
+        let living = sum.generator + sum.servers + sum.kernel + sum.other;
+        let whole = now.process_ns.saturating_sub(before.process_ns);
+        sum.generator += whole.saturating_sub(living);
+        sum
+    }
+
+    fn part(&self, tid: u32, name: &[u8], first: &[u8]) -> Part {
+        let begins = |with: &str| name.starts_with(with.as_bytes());
+        if begins(LOAD) || self.issuing.contains(&tid) {
+            Part::Generator
+        } else if KERNEL.into_iter().any(begins) {
+            Part::Kernel
+        } else if self.serving.iter().any(|with| begins(with)) {
+            Part::Server
+        } else if name == first {
+            // A thread without a name of its own has that of the one that started it.
+            Part::Generator
+        } else {
+            Part::Other
+        }
+    }
+
+    fn name(&self, tid: u32) -> Vec<u8> {
+        // TASK_COMM_LEN is 16, the terminating zero included.
+        let mut buffer = [0; 64];
+        let name = task::read(&self.directory(tid).join("comm"), &mut buffer).unwrap_or_default();
+        name.trim_ascii_end().to_vec()
+    }
+
+    fn directory(&self, tid: u32) -> PathBuf {
+        self.tasks.join(tid.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> OwnThreads {
+        let mut own = OwnThreads::new(Path::new("/nowhere"), TaskClock::Scheduler);
+        own.issuing = [10, 11];
+        own.serving(&["fuse-", "nbd"]);
+        own
+    }
+
+    #[test]
+    fn threads_are_told_apart_by_name() {
+        let part = |tid, name: &str| own().part(tid, name.as_bytes(), b"cryptbench");
+        assert_eq!(part(10, "cryptbench"), Part::Generator);
+        assert_eq!(part(11, "anything"), Part::Generator);
+        assert_eq!(part(12, "load-3"), Part::Generator);
+        assert_eq!(part(12, "cryptbench"), Part::Generator);
+        for serving in ["fuse-0", "fuse-ring-1", "nbd", "nbd-2"] {
+            assert_eq!(part(12, serving), Part::Server, "{serving}");
+        }
+        assert_eq!(part(12, "iou-wrk-10"), Part::Kernel);
+        assert_eq!(part(12, "iou-sqp-10"), Part::Kernel);
+        assert_eq!(part(12, "progress"), Part::Other);
+        assert_eq!(part(12, "reload-1"), Part::Other);
+    }
+
+    #[test]
+    fn threads_that_ended_are_the_generators() {
+        let reading = |process_ns, threads: &[(u32, Part, u64)]| OwnReading {
+            process_ns,
+            threads: threads.iter().map(|(tid, part, ns)| (*tid, (*part, *ns))).collect(),
+        };
+        let before = reading(
+            1000,
+            &[(10, Part::Generator, 500), (12, Part::Server, 100), (13, Part::Generator, 50)],
+        );
+        let now = reading(
+            2000,
+            &[(10, Part::Generator, 600), (12, Part::Server, 400), (14, Part::Kernel, 70)],
+        );
+        // 14 is in no directory of tasks, so nothing says that it is new.
+        let used = own().used(&before, &now, 0);
+        assert_eq!(used, OwnUsed { generator: 100 + 600, servers: 300, kernel: 0, other: 0 });
+        assert_eq!(used.generator + used.servers, 1000);
+    }
+}

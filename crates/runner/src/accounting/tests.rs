@@ -1,0 +1,266 @@
+//! The account of threads and processes whose CPU time is known.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Barrier};
+use std::thread::{Builder, JoinHandle};
+
+use rustix::time::ClockId;
+
+use super::*;
+
+/// CPU nanoseconds that each thread burns: thirty clock ticks.
+const WORK: u64 = 300_000_000;
+
+/// What accounts of one process may differ by: user and system time are each counted in whole ticks of
+/// 10 ms, by `times` and for children that ended, at both ends; and starting and ending takes some.
+const CLOSE_S: f64 = 0.05;
+
+const WORK_S: f64 = WORK as f64 / 1e9;
+
+/// Whether this process runs nothing but the test of this name, which is else run in one that does:
+/// threads of other tests that end meanwhile would be taken for the generator's.
+fn alone(test: &str) -> bool {
+    const ALONE: &str = "CRYPTBENCH_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([&format!("{module}::{test}"), "--exact"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    false
+}
+
+fn burn() {
+    let end = task::nanoseconds(ClockId::ThreadCPUTime) + WORK;
+    while task::nanoseconds(ClockId::ThreadCPUTime) < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// A thread that burns and then lives on until the barrier opens.
+fn burning(name: &str, done: &Arc<Barrier>, release: &Arc<Barrier>) -> JoinHandle<()> {
+    let (done, release) = (Arc::clone(done), Arc::clone(release));
+    let body = move || {
+        burn();
+        done.wait();
+        release.wait();
+    };
+    Builder::new().name(name.to_owned()).spawn(body).unwrap()
+}
+
+fn close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= CLOSE_S
+}
+
+/// A shell that waits for a line, runs `work`, tells its own or its children's time and waits again.
+struct Shell {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+}
+
+impl Shell {
+    fn start(script: &str) -> Self {
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self { child, output }
+    }
+
+    fn go(&mut self) {
+        self.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
+    }
+
+    /// The next line: user and system time as `times` writes them, `0m0.310000s 0m0.020000s`.
+    fn seconds(&mut self) -> f64 {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let one = |t: &str| {
+            let (minutes, seconds) = t.strip_suffix('s').unwrap().split_once('m').unwrap();
+            minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
+        };
+        line.split_whitespace().map(one).sum()
+    }
+
+    fn end(mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
+const LOOP: &str = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+
+#[test]
+fn parts_are_told_apart_and_add_up() {
+    if !alone("parts_are_told_apart_and_add_up") {
+        return;
+    }
+    // The inner shell does the work: a descendant of the one that is watched.
+    let mut shell = Shell::start(&format!("read go; sh -c '{LOOP}; times; read end'; :"));
+    let mut accountant = Accountant::new(None);
+    accountant.watch(shell.child.id());
+    accountant.serving_threads(&["serve-"]);
+    let (done, release) = (Arc::new(Barrier::new(4)), Arc::new(Barrier::new(4)));
+
+    let before = accountant.snapshot();
+    shell.go();
+    let threads = ["load-x", "serve-x", "elsewhere"].map(|name| burning(name, &done, &release));
+    done.wait();
+    let child_s = shell.seconds();
+    let passed = accountant.passed(&before);
+    release.wait();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    shell.end();
+
+    let parts = &passed.accounting;
+    assert!(child_s > CLOSE_S, "the shell worked for {child_s} s only");
+    assert!(close(parts.generator_s, WORK_S), "{parts:?}");
+    assert!(close(parts.daemons_s, WORK_S + child_s), "child {child_s}, {parts:?}");
+    let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;
+    assert!((sum - passed.busy_s).abs() < 1e-9, "{sum} of {}", passed.busy_s);
+    // The third thread is in the rest, whatever else the machine did; each processor is sampled at
+    // its ticks, and what was stolen from a task is in its account.
+    let tick_per_cpu = 0.01 * std::thread::available_parallelism().unwrap().get() as f64;
+    let least = WORK_S - tick_per_cpu - CLOSE_S - parts.stolen_s.unwrap_or(0.0);
+    assert!(parts.other_s >= least, "{parts:?}");
+}
+
+#[test]
+fn threads_and_children_that_ended_are_not_lost() {
+    if !alone("threads_and_children_that_ended_are_not_lost") {
+        return;
+    }
+    let script = format!("read go; sh -c '{LOOP}; times; :'; echo; read end");
+    let mut shell = Shell::start(&script);
+    let mut accountant = Accountant::new(None);
+    accountant.watch(shell.child.id());
+    let before = accountant.snapshot();
+    shell.go();
+    Builder::new().name("load-1".to_owned()).spawn(burn).unwrap().join().unwrap();
+    let child_s = shell.seconds();
+    // `times` also tells of the inner shell's children, and the empty line says that it was waited for.
+    shell.seconds();
+    shell.seconds();
+    let passed = accountant.passed(&before);
+    shell.end();
+    let parts = &passed.accounting;
+    assert!(close(parts.generator_s, WORK_S), "{parts:?}");
+    assert!(close(parts.daemons_s, child_s), "child {child_s}, {parts:?}");
+}
+
+#[test]
+fn a_child_that_is_not_watched_counts_once_it_was_waited_for() {
+    if !alone("a_child_that_is_not_watched_counts_once_it_was_waited_for") {
+        return;
+    }
+    let mut shell = Shell::start(&format!("read go; {LOOP}; times; read end"));
+    let mut accountant = Accountant::new(None);
+    accountant.watch(shell.child.id());
+    accountant.forget_watched();
+    let before = accountant.snapshot();
+    shell.go();
+    let child_s = shell.seconds();
+    assert_eq!(accountant.passed(&before).accounting.daemons_s, 0.0);
+    shell.end();
+    let parts = accountant.passed(&before).accounting;
+    assert!(close(parts.daemons_s, child_s), "child {child_s}, {parts:?}");
+    // Watched or not, it counts once.
+    let mut accountant = Accountant::new(None);
+    let mut shell =
+        Shell::start(&format!("read go; {LOOP}; times; read on; {LOOP}; times; read end"));
+    accountant.watch(shell.child.id());
+    shell.go();
+    let first_s = shell.seconds();
+    shell.seconds();
+    let before = accountant.snapshot();
+    shell.go();
+    let second_s = shell.seconds() - first_s;
+    shell.end();
+    let parts = accountant.passed(&before).accounting;
+    assert!(close(parts.daemons_s, second_s), "child {second_s}, {parts:?}");
+}
+
+#[test]
+fn the_idle_baseline_is_taken_off_by_the_time() {
+    let cpus = std::thread::available_parallelism().unwrap().get() as f64;
+    let mut accountant = Accountant::new(None);
+    // Less than nothing, so that what the machine really does is small beside it.
+    accountant.idle = Idle { busy: -20.0 * cpus, kernel: -10.0 * cpus };
+    let before = accountant.snapshot();
+    burn();
+    let passed = accountant.passed(&before);
+    let (wall_s, parts) = (passed.wall_s, &passed.accounting);
+    let per_cpu_s = |s: f64| s / wall_s / cpus;
+    // Nothing takes more than all processors, the sampling of the ticks aside.
+    assert!((20.0..21.5).contains(&per_cpu_s(passed.busy_s)), "{passed:?}");
+    assert!((10.0..11.5).contains(&per_cpu_s(parts.kernel_s)), "{passed:?}");
+    let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;
+    assert!((sum - passed.busy_s).abs() < 1e-9, "{sum} of {}", passed.busy_s);
+    // A machine that idles less than before used nothing, and not less.
+    accountant.idle = Idle { busy: 1e6, kernel: 1e6 };
+    let passed = accountant.passed(&before);
+    assert_eq!((passed.busy_s, passed.accounting.kernel_s), (0.0, 0.0));
+}
+
+#[test]
+fn seconds_are_scaled_and_states_are_not() {
+    let whole = Accounting {
+        generator_s: 1.0,
+        daemons_s: 2.0,
+        kernel_s: 3.0,
+        other_s: -4.0,
+        cached_before: Some(0.5),
+        energy_j: Some(5.0),
+        temperature_c: Some(60.0),
+        frequency_mhz: Some(3000.0),
+        cpu_pressure: Some(0.1),
+        io_pressure: Some(0.2),
+        memory_pressure: Some(0.3),
+        stolen_s: Some(6.0),
+    };
+    let half = scaled(&whole, 0.5);
+    assert_eq!((half.generator_s, half.daemons_s), (0.5, 1.0));
+    assert_eq!((half.kernel_s, half.other_s), (1.5, -2.0));
+    assert_eq!((half.energy_j, half.stolen_s), (Some(2.5), Some(3.0)));
+    assert_eq!((half.cached_before, half.temperature_c), (Some(0.5), Some(60.0)));
+    assert_eq!((half.frequency_mhz, half.cpu_pressure), (Some(3000.0), Some(0.1)));
+    assert_eq!((half.io_pressure, half.memory_pressure), (Some(0.2), Some(0.3)));
+}
+
+/// `cargo test --release -p cryptbench-runner --lib snapshot_costs -- --ignored --nocapture`
+#[test]
+#[ignore = "prints what a snapshot costs here"]
+fn snapshot_costs() {
+    let mut accountant = Accountant::new(None);
+    for watched in ["nothing", "all processes"] {
+        // CPU time: what else runs meanwhile does not matter.
+        let mut costs: Vec<Duration> = (0..200)
+            .map(|_| {
+                let start = task::nanoseconds(ClockId::ThreadCPUTime);
+                let _ = std::hint::black_box(accountant.snapshot());
+                Duration::from_nanos(task::nanoseconds(ClockId::ThreadCPUTime) - start)
+            })
+            .collect();
+        costs.sort();
+        let snapshot = accountant.snapshot();
+        eprintln!(
+            "watching {watched}: {} kernel threads, {} processes: median {:?}, 95 % {:?}",
+            snapshot.wide.kernel.len(),
+            snapshot.wide.daemons.len(),
+            costs[100],
+            costs[190],
+        );
+        accountant.watch(1);
+    }
+}
