@@ -1,7 +1,8 @@
 //! Writes a synthetic record as an HTML page, for looking at it, and prints its text report.
 //!
 //! `cargo run -p cryptbench-report --example fixture -- <kind> <page.html> [columns]`, where the
-//! kind is `quick`, `one`, `many`, `noisy`, `cached`, `partial` or `empty`.
+//! kind is `quick`, `one`, `many`, `noisy`, `cached`, `partial`, `empty`, or a published profile:
+//! `atto`, `hdtune`, `crystaldiskmark`, `anvil`, `iozone`, `dd`, `small-files` or `mount`.
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
@@ -16,7 +17,8 @@ use fixture::{Fixture, encrypted, null_layer, plain, plain_again};
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let kind = arguments.first().map_or("quick", String::as_str);
-    let record = fixture(kind).record();
+    let published = fixture::profiles::all().into_iter().find(|(name, _)| *name == kind);
+    let record = published.map_or_else(|| fixture(kind).record(), |(_, record)| record);
     let results = analyse(&record);
     if let Some(path) = arguments.get(1) {
         std::fs::write(path, html::page(&record, &results))?;

@@ -1,25 +1,31 @@
 //! From raw trials to one cell per workload and arm, with its estimate and its verdict.
 
+use std::collections::HashSet;
+
 use cryptbench_record::{
     Arm, ArmRole, Cell, CpuCost, Latency, Record, Results, Trial, Verdict, Workload,
 };
 use cryptbench_stats::{PairedEstimate, holm, median, noise_floor, noise_of_mean};
 
 use crate::comparison::{as_ratio, sound_estimate};
+use crate::device::{device_ratio, moves_bytes};
+use crate::lookup::Trials;
 use crate::sentences;
 use crate::verdict::{Evidence, judge, log_of_loss, loss};
 
 /// Below this many bytes at the device per byte asked for, a cache answered.
 const CACHED_BELOW: f64 = 0.5;
 
-const GIB: f64 = 1_073_741_824.0;
+/// Bytes per GiB.
+pub(crate) const GIB: f64 = 1_073_741_824.0;
 
 /// Derives everything that is shown from the trials: cells in plan order (workload by workload,
 /// arm by arm), then the sentences. The same trials give the same results.
 pub fn analyse(record: &Record) -> Results {
-    let mut results = Results { cells: cells(record), sentences: Vec::new() };
+    let trials = Trials::of(record);
+    let mut results = Results { cells: cells(record, &trials), sentences: Vec::new() };
     for arm in &record.plan.arms {
-        judge_arm(record, arm, &mut results.cells);
+        judge_arm(record, &trials, arm, &mut results.cells);
     }
     results.sentences = sentences::sentences(record, &results);
     results
@@ -40,14 +46,14 @@ pub(crate) fn plain_arm(record: &Record) -> Option<&Arm> {
     record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)
 }
 
-fn cells(record: &Record) -> Vec<Cell> {
+fn cells(record: &Record, trials: &Trials) -> Vec<Cell> {
     let mut cells = Vec::new();
     for workload in &record.plan.workloads {
-        let noise = noise(record, workload);
+        let noise = noise(record, trials, workload);
         let first = cells.len();
         let mut plain_cached = false;
         for arm in &record.plan.arms {
-            let mut cell = describe(record, workload, arm);
+            let mut cell = describe(record, trials, workload, arm);
             cell.noise_floor = noise.map(|n| loss(n.of_trial));
             cell.noise_of_mean = noise.map(|n| loss(n.of_mean));
             plain_cached |= arm.role == ArmRole::Plain && cell.cached;
@@ -68,20 +74,19 @@ struct Noise {
     of_mean: f64,
 }
 
-fn noise(record: &Record, workload: &Workload) -> Option<Noise> {
+fn noise(record: &Record, trials: &Trials, workload: &Workload) -> Option<Noise> {
     let plain = plain_arm(record)?;
     let again = record.plan.arms.iter().find(|a| a.role == ArmRole::PlainAgain)?;
-    let d = record.log_ratios(&workload.id, &again.id, &plain.id);
+    let d = trials.log_ratios(&workload.id, &again.id, &plain.id);
     let of_trial = noise_floor(&d).filter(|f| f.is_finite())?;
     Some(Noise { of_trial, of_mean: noise_of_mean(of_trial, d.len()) })
 }
 
 /// The cell without any comparison.
-fn describe(record: &Record, workload: &Workload, arm: &Arm) -> Cell {
-    let trials: Vec<&Trial> =
-        record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| t).collect();
+fn describe(record: &Record, trials: &Trials, workload: &Workload, arm: &Arm) -> Cell {
+    let trials = trials.of_cell(&workload.id, &arm.id);
     let over = |value: &dyn Fn(&Trial) -> Option<f64>| middle(trials.iter().map(|t| value(t)));
-    let device_ratio = over(&|t| t.device_ratio(&workload.operation));
+    let device_ratio = over(&|t| device_ratio(t, workload));
     Cell {
         workload: workload.id.clone(),
         arm: arm.id.clone(),
@@ -93,7 +98,7 @@ fn describe(record: &Record, workload: &Workload, arm: &Arm) -> Cell {
             p99_us: over(&|t| t.latency.p99_us),
             p999_us: over(&|t| t.latency.p999_us),
         },
-        cpu: cpu_cost(&trials, record.machine.cpus),
+        cpu: cpu_cost(&trials, workload, record.machine.cpus),
         device_ratio,
         cached: device_ratio.is_some_and(|ratio| ratio < CACHED_BELOW),
         noise_floor: None,
@@ -108,11 +113,13 @@ fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 }
 
 /// Summed over the trials before dividing, because the machine's clock ticks are coarse.
-fn cpu_cost(trials: &[&Trial], cpus: u32) -> CpuCost {
+///
+/// Per GiB only where the workload moves bytes of files.
+fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
     let sum = |value: fn(&Trial) -> f64| trials.iter().map(|t| value(t)).sum::<f64>();
     let process = sum(|t| t.cpu_process_s);
     let machine = sum(|t| t.cpu_machine_s);
-    let gib = sum(|t| t.bytes as f64) / GIB;
+    let gib = if moves_bytes(workload) { sum(|t| t.bytes as f64) / GIB } else { 0.0 };
     let capacity = sum(|t| t.elapsed_s) * f64::from(cpus);
     let per = |seconds: f64, unit: f64| {
         let value = seconds / unit;
@@ -126,15 +133,26 @@ fn cpu_cost(trials: &[&Trial], cpus: u32) -> CpuCost {
 }
 
 /// Fills in the estimates and verdicts of one arm; Holm corrects over its workloads.
-fn judge_arm(record: &Record, arm: &Arm, cells: &mut [Cell]) {
+fn judge_arm(record: &Record, trials: &Trials, arm: &Arm, cells: &mut [Cell]) {
     let Some(plain) = plain_arm(record).filter(|p| p.id != arm.id) else { return };
+    let openings: HashSet<&str> = record
+        .plan
+        .workloads
+        .iter()
+        .filter(|w| w.operation == "unlock")
+        .map(|w| w.id.as_str())
+        .collect();
     let mut open: Vec<(usize, Vec<f64>, PairedEstimate)> = Vec::new();
     for (i, cell) in cells.iter_mut().enumerate().filter(|(_, c)| c.arm == arm.id) {
         if cell.cached {
             cell.verdict = Some(Verdict::Cached);
             continue;
         }
-        let d = record.log_ratios(&cell.workload, &arm.id, &plain.id);
+        if openings.contains(cell.workload.as_str()) {
+            // Plain storage has nothing to unlock: no share of its speed is kept.
+            continue;
+        }
+        let d = trials.log_ratios(&cell.workload, &arm.id, &plain.id);
         match sound_estimate(&d, record.plan.confidence) {
             Some(estimate) => open.push((i, d, estimate)),
             None => cell.verdict = Some(Verdict::TooFewPairs),

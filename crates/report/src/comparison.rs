@@ -4,6 +4,7 @@ use cryptbench_record::{Estimate, Record, Results, Verdict};
 use cryptbench_stats::{PairedEstimate, estimate, holm};
 
 use crate::analysis::cell;
+use crate::lookup::Trials;
 use crate::verdict::{Evidence, judge, log_of_loss};
 
 /// One workload of a comparison of `arm` with `baseline`.
@@ -20,6 +21,7 @@ pub struct Comparison {
 /// Compares two arms block by block in every workload in which both have enough pairs and neither
 /// was answered from a cache. Holm corrects over these workloads.
 pub fn compare(record: &Record, results: &Results, arm: &str, baseline: &str) -> Vec<Comparison> {
+    let trials = Trials::of(record);
     let cached = |workload: &str, arm: &str| cell(results, workload, arm).is_some_and(|c| c.cached);
     let found: Vec<_> = record
         .plan
@@ -27,7 +29,7 @@ pub fn compare(record: &Record, results: &Results, arm: &str, baseline: &str) ->
         .iter()
         .filter(|w| !cached(&w.id, arm) && !cached(&w.id, baseline))
         .filter_map(|w| {
-            let d = record.log_ratios(&w.id, arm, baseline);
+            let d = trials.log_ratios(&w.id, arm, baseline);
             sound_estimate(&d, record.plan.confidence).map(|e| (w, d, e))
         })
         .collect();

@@ -1,13 +1,19 @@
 //! Estimates and verdicts derived from a record alone, and their presentation to people.
 //!
 //! [`analyse`] turns raw trials into [`Results`](cryptbench_record::Results); [`terminal`] and
-//! [`html`] show a record with its results. Nothing here measures, and nothing is shown that the
-//! record does not hold.
+//! [`html`] show a record with its results, first of all in the picture that the users of its
+//! profile know. What such a picture shows is data of `presentation`, the same for both. Nothing
+//! here measures, and nothing is shown that the record does not hold.
 
+mod accounting;
 mod analysis;
 mod comparison;
+mod compatibility;
 mod cpu;
+mod device;
 mod format;
+mod lookup;
+mod presentation;
 mod quantity;
 mod sentences;
 mod verdict;

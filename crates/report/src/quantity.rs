@@ -1,6 +1,6 @@
 //! How numbers are written for people: with a unit, and with no more digits than they carry.
 
-use cryptbench_record::{Estimate, Workload};
+use cryptbench_record::{Cell, Estimate, Workload};
 
 /// What stands where no number can be given.
 pub(crate) const NONE: &str = "–";
@@ -54,9 +54,62 @@ fn kept_numbers(e: &Estimate) -> [String; 3] {
     })
 }
 
-/// The figure that people quote for a workload: decimal megabytes or requests per second.
-pub(crate) fn headline(workload: &Workload, bandwidth: f64, iops: f64) -> String {
-    if workload.headline == "iops" { requests(iops) } else { megabytes(bandwidth) }
+/// The figure that people quote for a workload: decimal megabytes, requests or files per second, the
+/// mean time of a request, or the time of the whole trial.
+pub(crate) fn headline(workload: &Workload, cell: &Cell) -> String {
+    value_words(workload, headline_value(workload, cell.bandwidth, cell.iops))
+}
+
+/// A [`headline_value`] with its unit.
+pub(crate) fn value_words(workload: &Workload, value: f64) -> String {
+    match workload.headline.as_str() {
+        "iops" => requests(value),
+        "files" => files(value),
+        "latency" | "seconds" => latency(value * 1e6),
+        _ => megabytes(value),
+    }
+}
+
+/// [`headline`] as a number: bytes, requests or files per second, or seconds.
+///
+/// Times follow from rates: the mean time of a request is the number in flight over the requests per
+/// second (Little's law), so that the figure and the ratio that is judged are one and the same.
+pub(crate) fn headline_value(workload: &Workload, bandwidth: f64, iops: f64) -> f64 {
+    match workload.headline.as_str() {
+        "iops" | "files" => iops,
+        "latency" => f64::from(workload.in_flight().max(1)) / iops,
+        "seconds" => match (workload.trial_bytes, workload.files) {
+            (Some(bytes), _) if bytes > 0 => bytes as f64 / bandwidth,
+            (_, Some(files)) => f64::from(files) / iops,
+            _ => 1.0 / iops,
+        },
+        _ => bandwidth,
+    }
+}
+
+/// Whether a smaller headline is the better one.
+pub(crate) fn is_time(workload: &Workload) -> bool {
+    matches!(workload.headline.as_str(), "latency" | "seconds")
+}
+
+/// Files per second: `812 files/s`, `12.3k files/s`.
+pub(crate) fn files(per_s: f64) -> String {
+    requests(per_s).replace(" IOPS", " files/s")
+}
+
+/// Seconds as [`latency`] writes them: `1.21 s`, `83.0 ms`.
+pub(crate) fn seconds(seconds: f64) -> String {
+    latency(seconds * 1e6)
+}
+
+/// A file or record size as iozone's tables have it: `512`, `4K`, `16M`.
+pub(crate) fn short_bytes(bytes: u64) -> String {
+    let written = binary_bytes(bytes);
+    match written.split_once(' ') {
+        Some((number, "B")) => number.to_owned(),
+        Some((number, unit)) => format!("{number}{}", &unit[..1]),
+        None => written,
+    }
 }
 
 /// Bytes per second: `512 MB/s`, `1.85 GB/s`.
@@ -237,6 +290,40 @@ mod tests {
             p_holm: 0.5,
             pairs: 10,
         }
+    }
+
+    #[test]
+    fn headlines_are_rates_or_times() {
+        let workload = |headline: &str| Workload {
+            headline: headline.to_owned(),
+            queue_depth: 4,
+            trial_bytes: Some(128 << 20),
+            ..Workload::default()
+        };
+        let cell = Cell {
+            bandwidth: 64.0 * 1_048_576.0,
+            iops: 16_384.0,
+            ..serde_json::from_str(EMPTY_CELL).unwrap()
+        };
+        assert_eq!(headline(&workload("bandwidth"), &cell), "67.1 MB/s");
+        assert_eq!(headline(&workload("iops"), &cell), "16.4k IOPS");
+        assert_eq!(headline(&workload("files"), &cell), "16.4k files/s");
+        // 4 in flight over 16,384 per second.
+        assert_eq!(headline(&workload("latency"), &cell), "244 µs");
+        // 128 MiB at 64 MiB/s.
+        assert_eq!(headline(&workload("seconds"), &cell), "2.00 s");
+        let files = Workload { trial_bytes: None, files: Some(8_192), ..workload("seconds") };
+        assert_eq!(headline(&files, &cell), "500 ms");
+    }
+
+    const EMPTY_CELL: &str = r#"{"workload":"","arm":"","trials":1,"bandwidth":0,"iops":0,
+        "latency":{"p50_us":0,"p99_us":null,"p999_us":null},
+        "cpu":{"process_s_per_gib":0,"machine_s_per_gib":0,"machine_percent":0},
+        "device_ratio":null,"cached":false,"noise_floor":null,"kept":null,"verdict":null}"#;
+
+    #[test]
+    fn sizes_are_short_in_heat_maps() {
+        assert_eq!([512, 4096, 65_536, 16 << 20].map(short_bytes), ["512", "4K", "64K", "16M"]);
     }
 
     #[test]

@@ -82,16 +82,12 @@ mod tests {
 
     fn plan(target: f64) -> Plan {
         Plan {
-            profile: String::new(),
-            workloads: Vec::new(),
-            arms: Vec::new(),
-            seed: 0,
-            budget_s: 0.0,
             trial_s: 1.0,
             min_pairs: 6,
             max_pairs: 40,
             target_half_width: target,
             confidence: 0.95,
+            ..Plan::default()
         }
     }
 

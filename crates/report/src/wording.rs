@@ -1,8 +1,8 @@
 //! The words and marks for verdicts, stop reasons and arms, the same in every format.
 
-use cryptbench_record::{Arm, ArmRole, StopReason, Verdict};
+use cryptbench_record::{Arm, ArmRole, StopReason, Verdict, Workload};
 
-use crate::quantity::{percent, thousands};
+use crate::quantity::{binary_bytes, count, percent, thousands};
 
 /// Above this margin "equivalent" says more about the noise of the disk than about encryption.
 pub(crate) const TELLING_MARGIN_PERCENT: f64 = 10.0;
@@ -108,4 +108,116 @@ pub(crate) fn compared(arms: &[Arm]) -> Vec<&Arm> {
 /// The arms whose bars and percentiles are drawn: all but the repetition of plain.
 pub(crate) fn drawn(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| a.role != ArmRole::PlainAgain).collect()
+}
+
+/// What is particular about a workload beyond direction, pattern, size and depth: files, flushes, content
+/// and caches; empty for most.
+pub(crate) fn particulars(w: &Workload) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(files) = w.files {
+        let size = binary_bytes(w.block_size);
+        parts.push(format!("{}, {size} on average", count(files as usize, "file", "files")));
+    }
+    if let Some(percent) = w.read_percent {
+        parts.push(format!("{percent} % reads"));
+    }
+    if let Some(threads) = w.threads.filter(|n| *n > 1) {
+        parts.push(format!("{threads} threads"));
+    }
+    if w.fresh_file {
+        parts.push("a new file for each trial".to_owned());
+    }
+    parts.extend(w.flush.as_deref().map(flush_words));
+    if let Some(content) = &w.content {
+        parts.push(content.clone());
+    }
+    if w.stdio {
+        parts.push("through a stdio buffer".to_owned());
+    }
+    if w.warm_cache {
+        parts.push("page cache as earlier trials left it".to_owned());
+    }
+    parts.join(", ")
+}
+
+fn flush_words(flush: &str) -> String {
+    match (flush, flush.strip_prefix("every ")) {
+        ("each-write", _) => "each write on stable storage before it is done".to_owned(),
+        ("at-end", _) => "flushed within the time".to_owned(),
+        (_, Some(n)) => format!("flushed after every {n} writes"),
+        (other, None) => format!("flush {other}"),
+    }
+}
+
+/// Pattern and direction: `random read`, `write of one block again and again`.
+fn access_words(w: &Workload) -> String {
+    let direction = if w.operation == "mixed" { "reads and writes" } else { &w.operation };
+    match w.pattern.as_str() {
+        "same" => format!("{direction} of one block again and again"),
+        "sampled" => format!("{direction} of runs of blocks at places spread evenly"),
+        "permutation" => format!("random {direction}, every block once before any again"),
+        pattern => format!("{pattern} {direction}"),
+    }
+}
+
+/// What a workload does, in words: `random read, 4 KiB, 32 in flight, 16 threads`.
+pub(crate) fn workload_words(w: &Workload) -> String {
+    let mut parts = vec![match (w.files, w.operation.as_str()) {
+        (Some(_), action) => format!("{action} small files"),
+        (None, "unlock") => "open a volume and read its first block".to_owned(),
+        (None, _) => format!(
+            "{}, {}, {} in flight",
+            access_words(w),
+            binary_bytes(w.block_size),
+            w.queue_depth
+        ),
+    }];
+    if let Some(bytes) = w.file_bytes {
+        parts.push(format!("file of {}", binary_bytes(bytes)));
+    }
+    let more = particulars(w);
+    if !more.is_empty() {
+        parts.push(more);
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_workload_say_what_is_particular_about_it() {
+        let workload = Workload {
+            operation: "write".to_owned(),
+            pattern: "random".to_owned(),
+            block_size: 4096,
+            queue_depth: 32,
+            threads: Some(16),
+            ..Workload::default()
+        };
+        assert_eq!(workload_words(&workload), "random write, 4 KiB, 32 in flight, 16 threads");
+        let again = Workload { pattern: "same".to_owned(), threads: None, ..workload.clone() };
+        assert_eq!(
+            workload_words(&again),
+            "write of one block again and again, 4 KiB, 32 in flight"
+        );
+        let copy = Workload {
+            pattern: "sequential".to_owned(),
+            queue_depth: 1,
+            threads: None,
+            fresh_file: true,
+            flush: Some("at-end".to_owned()),
+            content: Some("zeros".to_owned()),
+            file_bytes: Some(128 << 20),
+            ..workload
+        };
+        assert_eq!(
+            workload_words(&copy),
+            "sequential write, 4 KiB, 1 in flight, file of 128 MiB, a new file for each trial, flushed \
+             within the time, zeros"
+        );
+        assert_eq!(particulars(&Workload::default()), "");
+        assert_eq!(flush_words("every 32"), "flushed after every 32 writes");
+    }
 }

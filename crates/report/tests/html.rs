@@ -166,3 +166,68 @@ fn the_embedded_record_is_the_record() {
     assert_eq!(embedded.trials.len(), record.trials.len());
     assert!(embedded.results.is_some());
 }
+
+#[test]
+fn every_profile_makes_a_sound_page_with_its_picture() {
+    for (name, record) in fixture::profiles::all() {
+        let page = page(&record);
+        assert_sound(&page);
+        assert!(page.contains("id=\"picture\""), "{name}");
+        assert!(page.matches("<svg").count() >= 2, "{name}");
+        assert_eq!(page.matches("<desc").count(), page.matches("<svg").count(), "{name}");
+        for attribute in ["fill", "stroke"] {
+            for value in page.split(&format!(" {attribute}=\"#")).skip(1) {
+                let hex = value.split('"').next().unwrap();
+                let rule = format!(".chart [{attribute}=\"#{hex}\"]");
+                assert!(page.contains(&rule), "{name}: no rule for {attribute} #{hex}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_of_1638_workloads_stays_below_a_megabyte() {
+    let mut fixture = fixture::profiles::iozone();
+    fixture.arms.insert(2, fixture::null_layer(&[0.98]));
+    fixture.arms.push(encrypted("Serpent-256-XTS 512 B", 512, &[0.4], 0.9));
+    let record = Fixture { blocks: 3, ..fixture }.record();
+    assert!(record.trials.len() > 30_000);
+    let page = page(&record);
+    assert_sound(&page);
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    assert!(page.contains("too many for a page"));
+}
+
+#[test]
+fn records_without_what_a_picture_draws_make_sound_pages() {
+    for presentation in ["bars", "curve", "grid", "heatmap", "copies", "files", "unlock"] {
+        let none = Fixture { blocks: 0, ..Fixture::default() };
+        let plain_only = Fixture { arms: vec![plain()], ..Fixture::default() };
+        let armless = Fixture { arms: Vec::new(), ..Fixture::default() };
+        for fixture in [none, plain_only, armless, Fixture::default()] {
+            let presentation = Some(presentation.to_owned());
+            assert_sound(&page(&Fixture { presentation, ..fixture }.record()));
+        }
+    }
+}
+
+#[test]
+fn settings_workloads_and_cpu_time_are_in_the_method() {
+    let mut record = fixture::profiles::mount();
+    record.target.engine.details = Some("fixed buffers, huge pages".to_owned());
+    record.plan.pause_s = 5.0;
+    record.plan.round_pause_s = 90.0;
+    let page = page(&record);
+    for part in
+        ["pim default, prf argon2id", "inline", "open a volume", "fixed buffers, huge pages"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    let page = html::page(
+        &fixture::profiles::crystaldiskmark().record(),
+        &analyse(&fixture::profiles::crystaldiskmark().record()),
+    );
+    for part in ["Whose CPU time it was", "16 threads", "70 % reads", "file of 1 GiB"] {
+        assert!(page.contains(part), "{part}");
+    }
+}

@@ -81,7 +81,8 @@ fn engine(record: &Record) -> String {
     let cache = if e.direct { "direct I/O" } else { "buffered I/O" };
     let fallback =
         e.fallback_reason.as_ref().map_or_else(String::new, |why| format!(" (no io_uring: {why})"));
-    format!("{}, {cache}{fallback}", e.name)
+    let details = e.details.as_ref().map_or_else(String::new, |d| format!(", {d}"));
+    format!("{}, {cache}{details}{fallback}", e.name)
 }
 
 fn scratch(record: &Record) -> String {

@@ -3,7 +3,7 @@
 use cryptbench_record::{Arm, Cell, Verdict};
 
 use super::{MOST_ARMS_SPOKEN, Sentence, View, alike, of_workloads};
-use crate::quantity::{cpu, fraction, kept_percent, percent};
+use crate::quantity::{cpu, fraction, kept_percent, percent, thousands};
 use crate::wording::{TELLING_MARGIN_PERCENT, list, verdict_words};
 
 /// One sentence per encrypted arm; of many arms, the best and the worst stand for all.
@@ -100,10 +100,10 @@ fn slowed(view: &View<'_>, arm: &Arm, costly: usize, worst: &Cell, alike: usize)
     let others = match alike {
         0 => String::new(),
         1 => "; in one it cannot be told from plain".to_owned(),
-        n if n + costly == view.workloads().len() => {
-            format!("; in the other {n} it cannot be told from plain")
+        n => {
+            let rest = if n + costly == view.workloads().len() { "the other " } else { "" };
+            format!("; in {rest}{} it cannot be told from plain", thousands(n as f64))
         }
-        n => format!("; in {n} it cannot be told from plain"),
     };
     format!(
         "{lead} {kept} of plain speed there{}{}{others}.",
@@ -148,7 +148,7 @@ pub(super) fn gains(view: &View<'_>) -> Option<Sentence> {
     let (arm, most) = faster.iter().max_by(|a, b| ratio(a.1).total_cmp(&ratio(b.1)))?;
     let others = match faster.len() - 1 {
         0 => String::new(),
-        n => format!(", and {n} more results came out faster"),
+        n => format!(", and {} more results came out faster", thousands(n as f64)),
     };
     let text = format!(
         "{} came out faster than plain in {} ({}){others}: a sign that a cache or the disk, not \

@@ -5,7 +5,7 @@ use cryptbench_record::{Arm, ArmRole, Cell, Verdict};
 use super::arms::names;
 use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
 use crate::comparison::{Comparison, compare};
-use crate::quantity::{kept_percent, percent, percent_digits};
+use crate::quantity::{kept_percent, percent, percent_digits, thousands};
 use crate::wording::list;
 
 /// Share of the whole loss (in log units) from which one part is called most of it.
@@ -183,8 +183,10 @@ fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
 fn any_of(view: &View<'_>, compared: usize) -> String {
     match view.workloads() {
         [only] => only.label.clone(),
-        all if compared == all.len() => format!("any of the {compared} workloads"),
-        _ => format!("any of the {compared} workloads that can be compared"),
+        all if compared == all.len() => {
+            format!("any of the {} workloads", thousands(compared as f64))
+        }
+        _ => format!("any of the {} workloads that can be compared", thousands(compared as f64)),
     }
 }
 

@@ -4,10 +4,12 @@
 mod arms;
 mod between;
 mod trust;
+mod unlock;
 
 use cryptbench_record::{Arm, ArmRole, Cell, Record, Results, Verdict, Workload};
 
 use crate::analysis::{arm_cells, cell};
+use crate::quantity::thousands;
 
 /// No run says more than this; the least urgent sentences give way.
 const MOST_SENTENCES: usize = 8;
@@ -30,6 +32,10 @@ impl Sentence {
 /// The sentences of [`Results::sentences`], verdict first.
 pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
     let view = View { record, results };
+    if view.workloads().iter().any(|w| w.operation == "unlock") {
+        // No speed to keep: opening plain storage is not opening a volume faster.
+        return unlock::openings(&view);
+    }
     let mut found = arms::costs(&view);
     found.extend(arms::gains(&view));
     found.extend(between::encrypted_arms(&view));
@@ -90,7 +96,7 @@ fn alike(verdict: &Verdict) -> bool {
 fn of_workloads(n: usize, view: &View<'_>) -> String {
     match view.workloads() {
         [only] => only.label.clone(),
-        all if n == all.len() => format!("all {n} workloads"),
-        all => format!("{n} of {} workloads", all.len()),
+        all if n == all.len() => format!("all {} workloads", thousands(n as f64)),
+        all => format!("{} of {} workloads", thousands(n as f64), thousands(all.len() as f64)),
     }
 }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use cryptbench_record::{ArmRole, Cell, StopReason, Verdict};
+use cryptbench_record::{ArmRole, Cell, StopReason, Verdict, Workload};
 
 use super::arms::names;
 use super::{Sentence, View, of_workloads};
 use crate::quantity::{count, duration, fraction, percent_digits, thousands};
 use crate::wording::list;
+
+/// More workloads than this are counted, not named.
+const MOST_NAMED: usize = 12;
 
 /// Workloads in which a cache answered instead of the disk.
 pub(super) fn cached(view: &View<'_>) -> Option<Sentence> {
@@ -20,11 +23,24 @@ pub(super) fn cached(view: &View<'_>) -> Option<Sentence> {
         (many, all) if many.len() == all => of_workloads(all, view),
         (many, _) => format!("{} ({})", of_workloads(many.len(), view), names(view, many, 3)),
     };
+    let meant = |id: &&str| view.workloads().iter().any(|w| w.id == **id && means_cache(w));
+    let written = view.workloads().iter().any(|w| w.fresh_file && ids.contains(&w.id.as_str()));
+    let why = match ids.iter().all(meant) {
+        true => ", which is what is meant to be measured there",
+        false if written => "; direct I/O, a flush within the time or a larger file avoids that",
+        false => "; direct I/O or a larger scratch file avoids that",
+    };
     let text = format!(
         "No verdict for {place}: less than half of the bytes asked for reached the device, so a \
-         cache was measured, not the disk; direct I/O or a larger scratch file avoids that."
+         cache was measured, not the disk{why}."
     );
     Some(Sentence::new(8, text))
+}
+
+/// Whether a workload measures a cache on purpose: one block again and again, or what earlier trials
+/// left in the page cache.
+fn means_cache(w: &Workload) -> bool {
+    w.warm_cache || w.pattern == "same"
 }
 
 /// Comparisons that need more pairs than there are.
@@ -48,8 +64,13 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     let subject = match (open, judged) {
         (1, 1) => "This is inconclusive".to_owned(),
         (1, n) => format!("1 of {n} comparisons is inconclusive"),
-        (k, n) if k == n => format!("All {n} comparisons are inconclusive"),
-        (k, n) => format!("{k} of {n} comparisons are inconclusive"),
+        (k, n) => {
+            let [open, judged] = [k, n].map(|n| thousands(n as f64));
+            match k == n {
+                true => format!("All {judged} comparisons are inconclusive"),
+                false => format!("{open} of {judged} comparisons are inconclusive"),
+            }
+        }
     };
     let remedy = match pairs {
         u32::MAX => "no number of pairs would settle it on this disk".to_owned(),
@@ -73,10 +94,13 @@ pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
     if leaning.is_empty() {
         return None;
     }
+    let place = match leaning.len() {
+        n if n <= MOST_NAMED => names(view, &leaning, 3),
+        n => of_workloads(n, view),
+    };
     let text = format!(
-        "Encrypted storage looks slower in {}, but chance over so many workloads would show that \
-         much too: more time would tell.",
-        names(view, &leaning, 3)
+        "Encrypted storage looks slower in {place}, but chance over so many workloads would show that \
+         much too: more time would tell."
     );
     Some(Sentence::new(7, text))
 }

@@ -9,11 +9,18 @@ use super::chart::{Bar, Bars, Drift, Ladder, Percentiles, Series, Shape};
 use super::palette::arm_colour;
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
-use crate::quantity::{NONE, cpu, digits, headline, kept, thousands};
+use crate::device::moves_bytes;
+use crate::presentation::{Form, MOST_CHARTED};
+use crate::quantity::{NONE, cpu, digits, headline, headline_value, is_time, kept, thousands};
 use crate::wording::{compared, drawn, verdict_words};
 
 pub(super) fn sections(view: &View<'_>) -> Markup {
-    if view.workloads().is_empty() || view.record.trials.is_empty() {
+    let many = view.workloads().len() > MOST_CHARTED;
+    if view.workloads().is_empty() || view.record.trials.is_empty() || many {
+        return html! {};
+    }
+    if Form::of(view.record) == Form::Unlock {
+        // The picture has what there is: an opening has no throughput, and plain storage none to keep.
         return html! {};
     }
     html! {
@@ -101,11 +108,13 @@ fn speed_kept(view: &View<'_>) -> Markup {
 
 fn throughput(view: &View<'_>) -> Markup {
     let about = html! {
-        "Median of the trials; the whiskers hold the middle half of them. Each chart has its own scale."
+        "Median of the trials; the whiskers hold the middle half of them. Each chart has its own scale"
+        @if view.workloads().iter().any(is_time) { "; of times, shorter is better" }
+        "."
     };
     multiples(view, "fig-rate", "Throughput", &about, |workload, id| {
-        let requests = workload.headline == "iops";
-        let rate = |bandwidth: f64, iops: f64| if requests { iops } else { bandwidth / 1e6 };
+        let scale = rate_scale(view, workload);
+        let rate = |bandwidth: f64, iops: f64| headline_value(workload, bandwidth, iops) / scale;
         let rows: Vec<Bar> = drawn(view.arms())
             .into_iter()
             .filter_map(|arm| {
@@ -119,7 +128,7 @@ fn throughput(view: &View<'_>) -> Markup {
                     .collect();
                 Some(Bar {
                     label: arm.label.clone(),
-                    value_text: headline(workload, cell.bandwidth, cell.iops),
+                    value_text: headline(workload, cell),
                     value: Some(rate(cell.bandwidth, cell.iops)),
                     interval: quantile(&rates, 0.25).zip(quantile(&rates, 0.75)),
                     colour: arm_colour(view.arms(), arm),
@@ -149,6 +158,9 @@ fn cpu_time(view: &View<'_>) -> Markup {
         "CPU-seconds per GiB moved: " (measure.words()) ". Each chart has its own scale."
     };
     multiples(view, "fig-cpu", "CPU time", &about, |workload, id| {
+        if !moves_bytes(workload) {
+            return None;
+        }
         let rows: Vec<Bar> = drawn(view.arms())
             .into_iter()
             .filter_map(|arm| {
@@ -249,8 +261,21 @@ fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Shape)> {
         .collect()
 }
 
+/// What a headline value is divided by on its axis, so that the axis has the unit of the numbers.
+fn rate_scale(view: &View<'_>, workload: &Workload) -> f64 {
+    let plain = plain_arm(view.record).and_then(|plain| view.cell(workload, plain));
+    let value = plain.map_or(1.0, |c| headline_value(workload, c.bandwidth, c.iops));
+    match workload.headline.as_str() {
+        "iops" | "files" => 1.0,
+        _ if !is_time(workload) => 1e6,
+        _ if value < 1e-3 => 1e-6,
+        _ if value < 1.0 => 1e-3,
+        _ => 1.0,
+    }
+}
+
 /// An axis number: `250`, `50k`, `0.25`.
-fn compact(value: f64) -> String {
+pub(super) fn compact(value: f64) -> String {
     match value.abs() {
         size if size >= 1e6 => format!("{}M", trimmed(value / 1e6)),
         size if size >= 1e4 => format!("{}k", trimmed(value / 1e3)),

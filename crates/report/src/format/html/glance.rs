@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::{View, scrolling};
 use crate::analysis::plain_arm;
+use crate::presentation::Form;
 use crate::quantity::{NONE, fraction, headline, kept, unbroken};
 use crate::wording::{compared, verdict_class, verdict_mark, verdict_words};
 
@@ -13,7 +14,8 @@ const MOST_COLUMNS: usize = 5;
 
 pub(super) fn section(view: &View<'_>) -> Markup {
     let arms = compared(view.arms());
-    if arms.is_empty() || view.workloads().is_empty() {
+    let unlock = Form::of(view.record) == Form::Unlock;
+    if arms.is_empty() || view.workloads().is_empty() || unlock {
         return html! {};
     }
     let table = match arms.len() <= MOST_COLUMNS {
@@ -92,7 +94,7 @@ fn speed(view: &View<'_>, workload: &Workload) -> String {
     plain_arm(view.record)
         .and_then(|plain| view.cell(workload, plain))
         .filter(|c| c.trials > 0)
-        .map_or_else(|| NONE.to_owned(), |c| headline(workload, c.bandwidth, c.iops))
+        .map_or_else(|| NONE.to_owned(), |c| headline(workload, c))
 }
 
 fn noise(view: &View<'_>, workload: &Workload) -> String {

@@ -1,11 +1,14 @@
 //! How it was measured, so that a reader can judge and repeat it.
 
-use cryptbench_record::{Arm, ArmRole};
+use std::collections::BTreeMap;
+
+use cryptbench_record::{Arm, ArmRole, Workload};
 use maud::{Markup, html};
 
-use super::{View, scrolling};
-use crate::quantity::{binary_bytes, duration, fraction};
-use crate::wording::{role_words, stop_words};
+use super::{View, machine, scrolling};
+use crate::presentation::{MOST_LISTED, condensed::condensed};
+use crate::quantity::{binary_bytes, duration, fraction, thousands};
+use crate::wording::{role_words, stop_words, workload_words};
 
 pub(super) fn section(view: &View<'_>) -> Markup {
     let plan = &view.record.plan;
@@ -15,11 +18,18 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             h2 #method { "How it was measured" }
             h3 { "Arms" }
             (scrolling("Arms", &arms(view)))
+            @if !view.workloads().is_empty() {
+                h3 { "Workloads" }
+                details {
+                    summary { "What each workload does" }
+                    (scrolling("Workloads", &workloads(view)))
+                }
+            }
             h3 { "Order and length" }
             p {
                 "All arms ran once per block, in an order drawn anew for each block from seed "
-                code { (plan.seed) } "; the same seed repeats the schedule. A trial measured for "
-                (duration(plan.trial_s)) "; " (discarded(view)) " The time budget was "
+                code { (plan.seed) } "; the same seed repeats the schedule. A trial "
+                (length(view)) "; " (discarded(view)) " The time budget was "
                 (duration(plan.budget_s)) ", the run took " (duration(view.record.elapsed_s)) "."
             }
             h3 { "Estimate and interval" }
@@ -48,18 +58,44 @@ pub(super) fn section(view: &View<'_>) -> Markup {
                 (plan.min_pairs) " and at most " (plan.max_pairs) " pairs, or when the time was up; never \
                  because of a p-value."
             }
-            @if !view.record.stops.is_empty() { (scrolling("Why each workload ended", &stops(view))) }
+            @if view.record.stops.len() > MOST_LISTED {
+                p { (stop_counts(view)) }
+            } @else if !view.record.stops.is_empty() {
+                (scrolling("Why each workload ended", &stops(view)))
+            }
             h3 { "What carried the requests" }
             p { (engine(view)) }
+            (machine::accounting(view.record))
         }
     }
+}
+
+/// How long a trial measures, and what rests there are.
+fn length(view: &View<'_>) -> String {
+    let plan = &view.record.plan;
+    let ends =
+        |w: &Workload| w.trial_bytes.is_some() || w.files.is_some() || w.operation == "unlock";
+    let work = view.workloads().iter().filter(|w| ends(w)).count();
+    let time = duration(plan.trial_s);
+    let length = match (work, view.workloads().len()) {
+        (0, _) => format!("measured for {time}"),
+        (n, all) if n == all => "measured until its work was done".to_owned(),
+        _ => format!("measured for {time}, or until its work was done where it has an end"),
+    };
+    let rests = [
+        (plan.ramp_s, "after an unmeasured lead-in of"),
+        (plan.pause_s, "after a rest of"),
+        (plan.round_pause_s, "with a rest between rounds of"),
+    ];
+    let rests = rests.into_iter().filter(|(s, _)| *s > 0.0);
+    rests.fold(length, |words, (s, what)| format!("{words}, {what} {}", duration(s)))
 }
 
 fn discarded(view: &View<'_>) -> String {
     match view.record.trials.iter().filter(|t| t.block.is_none()).count() {
         0 => "no trial was discarded.".to_owned(),
         1 => "1 trial ran first and was discarded.".to_owned(),
-        n => format!("{n} trials ran first and were discarded."),
+        n => format!("{} trials ran first and were discarded.", thousands(n as f64)),
     }
 }
 
@@ -75,6 +111,8 @@ fn noise_floor(view: &View<'_>) -> &'static str {
 }
 
 fn arms(view: &View<'_>) -> Markup {
+    let attached = view.arms().iter().any(|a| a.attachment.is_some());
+    let set = view.arms().iter().any(|a| !a.settings.is_empty());
     html! {
         table {
             thead {
@@ -85,14 +123,16 @@ fn arms(view: &View<'_>) -> Markup {
                     th scope="col" { "Cipher" }
                     th.number scope="col" { "Data unit" }
                     th scope="col" { "Kernel that ran" }
+                    @if attached { th scope="col" { "Attached" } }
+                    @if set { th scope="col" { "Settings" } }
                 }
             }
-            tbody { @for arm in view.arms() { (arm_row(arm)) } }
+            tbody { @for arm in view.arms() { (arm_row(arm, attached, set)) } }
         }
     }
 }
 
-fn arm_row(arm: &Arm) -> Markup {
+fn arm_row(arm: &Arm, attached: bool, set: bool) -> Markup {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".to_owned());
     let system = match &arm.layout {
         Some(layout) => format!("{}, {layout} layout", arm.system),
@@ -106,6 +146,35 @@ fn arm_row(arm: &Arm) -> Markup {
             td { (or_none(&arm.cipher)) }
             td.number { (arm.data_unit.map_or_else(|| "–".to_owned(), |b| format!("{b} B"))) }
             td { (or_none(&arm.kernel_tier)) }
+            @if attached { td { (or_none(&arm.attachment)) } }
+            @if set { td { (settings(arm)) } }
+        }
+    }
+}
+
+/// `pim default, prf sha-512`.
+fn settings(arm: &Arm) -> String {
+    let all: Vec<String> = arm.settings.iter().map(|(name, v)| format!("{name} {v}")).collect();
+    if all.is_empty() { "–".to_owned() } else { all.join(", ") }
+}
+
+/// What each workload does; of very many, the first of each series speaks for all.
+fn workloads(view: &View<'_>) -> Markup {
+    let rows: Vec<(String, String)> = match view.workloads().len() > MOST_LISTED {
+        false => view.workloads().iter().map(|w| (w.label.clone(), workload_words(w))).collect(),
+        true => condensed(&view.lookup)
+            .iter()
+            .filter_map(|series| {
+                let n = thousands(series.workloads.len() as f64);
+                let first = workload_words(series.workloads.first()?);
+                Some((format!("{} ({n})", series.name), format!("the first: {first}")))
+            })
+            .collect(),
+    };
+    html! {
+        table {
+            thead { tr { th scope="col" { "Workload" } th scope="col" { "What it does" } } }
+            tbody { @for (name, words) in &rows { tr { th scope="row" { (name) } td { (words) } } } }
         }
     }
 }
@@ -137,6 +206,17 @@ fn stops(view: &View<'_>) -> Markup {
     }
 }
 
+/// Why many workloads ended, counted.
+fn stop_counts(view: &View<'_>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for stop in &view.record.stops {
+        *counts.entry(stop_words(stop.reason)).or_default() += 1;
+    }
+    let words: Vec<String> =
+        counts.into_iter().map(|(why, n)| format!("{} {why}", thousands(n as f64))).collect();
+    format!("Workloads that ended: {}.", words.join(", "))
+}
+
 fn engine(view: &View<'_>) -> String {
     let target = &view.record.target;
     let cache = match target.engine.direct {
@@ -152,8 +232,9 @@ fn engine(view: &View<'_>) -> String {
                  noticed."
             .to_owned(),
     };
+    let details = target.engine.details.as_ref().map_or_else(String::new, |d| format!(" ({d})"));
     format!(
-        "{} carried the requests {cache}, over a scratch file of {} that all arms share. {counters} \
+        "{}{details} carried the requests {cache}, over a scratch file of {} that all arms share. {counters} \
          Before the run {} of the machine was busy, and its load average was {:.2}.",
         target.engine.name,
         binary_bytes(target.scratch.size_bytes),

@@ -1,25 +1,29 @@
 //! One self-contained HTML page: verdict first, method last, nothing loaded from anywhere.
 
 mod chart;
+mod condensed;
 mod figures;
 mod glance;
+mod machine;
 mod method;
 mod numbers;
 mod palette;
+mod picture;
 mod trials;
 
 use cryptbench_record::{Arm, Record, Results, Workload};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::surroundings::{occasion, surroundings};
-use crate::analysis::cell;
+use crate::lookup::Lookup;
+use crate::presentation::MOST_LISTED;
 use crate::quantity::unbroken;
 
 const STYLE: &str = include_str!("page.css");
 
 /// The whole page. It needs no network and no script, and follows the reader's colour scheme.
 pub fn page(record: &Record, results: &Results) -> String {
-    let view = View { record, results };
+    let view = View { record, results, lookup: Lookup::new(record, results) };
     let title = title(record);
     let markup = html! {
         (DOCTYPE)
@@ -40,7 +44,11 @@ pub fn page(record: &Record, results: &Results) -> String {
                     (facts(record))
                 }
                 main {
-                    (glance::section(&view))
+                    (picture::section(&view))
+                    @match view.workloads().len() > MOST_LISTED {
+                        true => (condensed::section(&view)),
+                        false => (glance::section(&view)),
+                    }
                     (figures::sections(&view))
                     (numbers::section(&view))
                     (method::section(&view))
@@ -59,11 +67,12 @@ pub fn page(record: &Record, results: &Results) -> String {
 struct View<'a> {
     record: &'a Record,
     results: &'a Results,
+    lookup: Lookup<'a>,
 }
 
 impl<'a> View<'a> {
     fn cell(&self, workload: &Workload, arm: &Arm) -> Option<&'a cryptbench_record::Cell> {
-        cell(self.results, &workload.id, &arm.id)
+        self.lookup.cell(workload, arm)
     }
 
     fn workloads(&self) -> &'a [Workload] {

@@ -4,11 +4,15 @@ use cryptbench_record::{Cell, Estimate};
 use maud::{Markup, html};
 
 use super::{View, scrolling};
+use crate::presentation::{Form, MOST_LISTED};
 use crate::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, requests};
 use crate::wording::verdict_words;
 
 pub(super) fn section(view: &View<'_>) -> Markup {
-    if view.results.cells.is_empty() {
+    if view.results.cells.is_empty()
+        || view.workloads().len() > MOST_LISTED
+        || Form::of(view.record) == Form::Unlock
+    {
         return html! {};
     }
     html! {

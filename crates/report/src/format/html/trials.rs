@@ -6,13 +6,14 @@ use cryptbench_record::{Record, Trial};
 use maud::{Markup, html};
 
 use super::{View, scrolling};
-use crate::quantity::{NONE, digits, latency};
+use crate::presentation::MOST_LISTED;
+use crate::quantity::{NONE, digits, latency, thousands};
 
 /// More rows than this make a page that nobody can open on a telephone.
-const MOST_ROWS: usize = 3_000;
+const MOST_ROWS: usize = 1_000;
 
 /// A larger record is not embedded.
-const MOST_EMBEDDED_BYTES: usize = 2 << 20;
+const MOST_EMBEDDED_BYTES: usize = 512 << 10;
 
 pub(super) fn section(view: &View<'_>) -> Markup {
     let trials = &view.record.trials;
@@ -28,11 +29,16 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             }
             @if trials.is_empty() {
                 p.none { "No trial was measured." }
+            } @else if view.workloads().len() > MOST_LISTED {
+                p {
+                    (thousands(trials.len() as f64)) " trials of " (thousands(view.workloads().len() as f64))
+                    " workloads: too many for a page. The record has each of them."
+                }
             } @else {
                 details {
                     summary {
-                        "Show " (trials.len().min(MOST_ROWS)) " of " (trials.len()) " trials in the order in \
-                         which they ran"
+                        "Show " (thousands(trials.len().min(MOST_ROWS) as f64)) " of "
+                        (thousands(trials.len() as f64)) " trials in the order in which they ran"
                     }
                     (scrolling("Raw trials", &table(trials)))
                 }

@@ -1,16 +1,38 @@
 //! Text for a terminal or a log file: header, table, legend, stop reasons, sentences.
 
+mod bars;
+mod condensed;
+mod copies;
+mod curve;
+mod files;
+mod grid;
 mod header;
+mod heatmap;
+mod layout;
 mod paint;
+mod peers;
+mod picture;
+mod split;
 mod table;
+mod unlock;
 
 use std::collections::BTreeMap;
 
 use cryptbench_record::{Record, Results};
 
+use crate::accounting::remarks;
 use crate::cpu::Measure;
-use crate::quantity::{NO_BREAK, unbroken};
-use crate::wording::{LEGEND, stop_words, verdict_mark};
+use crate::device::moves_bytes;
+use crate::lookup::Lookup;
+use crate::presentation::{Form, peers::peers};
+use crate::quantity::{NO_BREAK, is_time, thousands, unbroken};
+use crate::wording::{LEGEND, list, particulars, stop_words, verdict_mark};
+
+/// More workloads than this are condensed by series in the table.
+const MOST_ROWS: usize = 24;
+
+/// Workloads named one by one where only some ended for a reason, or are particular in some way.
+const MOST_NAMED: usize = 8;
 
 /// How to lay text out.
 #[derive(Clone, Copy, Debug)]
@@ -31,10 +53,28 @@ impl Style {
 /// [`Style::colour`] no escape sequence at all.
 pub fn render(record: &Record, results: &Results, style: Style) -> String {
     let width = style.columns();
-    let mut parts = vec![header::header(record, width), table::table(record, results, width)];
-    parts.extend(legend(record, results, width));
-    let remarks: Vec<String> =
-        stops(record, width).into_iter().chain(notes(record, width)).collect();
+    let lookup = Lookup::new(record, results);
+    let mut parts = vec![header::header(record, width)];
+    let picture = picture::picture(&lookup, width);
+    let table = match record.plan.workloads.len() > MOST_ROWS {
+        true => Some(condensed::table(&lookup, width)),
+        // Opening a volume is no faster or slower than plain storage: its picture has all there is.
+        false if picture.is_some() && Form::of(record) == Form::Unlock => None,
+        false => Some(table::table(&lookup, width)),
+    };
+    parts.extend(picture);
+    let tabled = table.is_some();
+    parts.extend(table);
+    parts.extend(legend(&lookup, tabled, width));
+    if Form::of(record) != Form::Copies {
+        parts.extend(peers(&lookup).map(|peers| peers::table(&peers, MOST_ROWS, width)));
+    }
+    parts.extend(split::table(record, width));
+    let remarks: Vec<String> = particular(record, width)
+        .into_iter()
+        .chain(stops(record, width))
+        .chain(notes(record, width))
+        .collect();
     if !remarks.is_empty() {
         parts.push(remarks.join("\n"));
     }
@@ -53,22 +93,65 @@ fn paragraphs(sentences: &[String], width: usize) -> String {
     sentences.iter().map(|s| wrap(s, "", "  ", width)).collect::<Vec<_>>().join("\n")
 }
 
-/// Explains the marks that occur, and nothing else.
-fn legend(record: &Record, results: &Results, width: usize) -> Option<String> {
+/// Explains the marks and columns that occur, and nothing else.
+fn legend(lookup: &Lookup<'_>, tabled: bool, width: usize) -> Option<String> {
+    let cells = &lookup.results.cells;
     let used: Vec<char> =
-        results.cells.iter().filter_map(|c| c.verdict.as_ref()).map(verdict_mark).collect();
+        cells.iter().filter_map(|c| c.verdict.as_ref()).map(verdict_mark).collect();
     let marks: Vec<String> = LEGEND
         .iter()
         .filter(|(mark, _)| used.contains(mark))
         .map(|(mark, words)| format!("{mark} {words}"))
         .collect();
-    if marks.is_empty() {
+    if marks.is_empty() || !tabled {
         return None;
     }
-    let kept = format!("kept: % of plain speed [interval]; {}", marks.join(", "));
-    let noise = "noise: what plain differs from itself by over as many pairs";
-    let cpu = format!("CPU s/GiB: {}", Measure::of(record).words());
-    Some([&kept, noise, &cpu].map(|line| wrap(line, "", "  ", width)).join("\n"))
+    let workloads = lookup.workloads();
+    let condensed = workloads.len() > MOST_ROWS;
+    let kept = match condensed {
+        true => "% of plain speed, geometric mean",
+        false => "% of plain speed [interval]",
+    };
+    let mut lines = vec![format!("kept: {kept}; {}", marks.join(", "))];
+    if workloads.iter().any(is_time) {
+        lines.push("where a time is given, twice the time is half the speed".to_owned());
+    }
+    if !condensed {
+        lines.push("noise: what plain differs from itself by over as many pairs".to_owned());
+        if workloads.iter().any(moves_bytes) {
+            lines.push(format!("CPU s/GiB: {}", Measure::of(lookup.record).words()));
+        }
+    }
+    Some(lines.iter().map(|line| wrap(line, "", "  ", width)).collect::<Vec<_>>().join("\n"))
+}
+
+/// What is particular about some workloads, those that are alike together.
+fn particular(record: &Record, width: usize) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for workload in &record.plan.workloads {
+        let words = particulars(workload);
+        if words.is_empty() {
+            continue;
+        }
+        match groups.iter_mut().find(|(w, _)| *w == words) {
+            Some((_, labels)) => labels.push(&workload.label),
+            None => groups.push((words, vec![&workload.label])),
+        }
+    }
+    let all = record.plan.workloads.len();
+    groups
+        .into_iter()
+        .map(|(words, labels)| {
+            let who = match labels.len() {
+                n if n == all && n > 1 => format!("All {} workloads", thousands(n as f64)),
+                n if n > MOST_NAMED => {
+                    format!("{} workloads, such as {}", thousands(n as f64), labels[0])
+                }
+                _ => list(&labels, MOST_NAMED),
+            };
+            wrap(&format!("{who}: {words}"), "", "  ", width)
+        })
+        .collect()
 }
 
 /// Why the workloads ended, one line per reason.
@@ -86,8 +169,9 @@ fn stops(record: &Record, width: usize) -> Vec<String> {
     by_reason
         .into_iter()
         .map(|(reason, workloads)| {
-            let items: Vec<String> = match workloads.len() == record.plan.workloads.len() {
-                true => vec![all_alike(&workloads)],
+            let all = workloads.len() == record.plan.workloads.len();
+            let items: Vec<String> = match all || workloads.len() > MOST_NAMED {
+                true => vec![all_alike(&workloads, all)],
                 false => workloads.iter().map(|(l, pairs)| format!("{l} ({pairs})")).collect(),
             };
             wrap(&format!("Ended {reason} (pairs): {}", items.join(", ")), "", "  ", width)
@@ -95,8 +179,8 @@ fn stops(record: &Record, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// `all 8 workloads (12 to 20)`.
-fn all_alike(workloads: &[(&str, u32)]) -> String {
+/// `all 8 workloads (12 to 20)`, `19 workloads (12)`.
+fn all_alike(workloads: &[(&str, u32)], all: bool) -> String {
     let pairs = || workloads.iter().map(|(_, pairs)| *pairs);
     let (least, most) = (pairs().min().unwrap_or(0), pairs().max().unwrap_or(0));
     let range = match least == most {
@@ -105,12 +189,17 @@ fn all_alike(workloads: &[(&str, u32)]) -> String {
     };
     match workloads {
         [(only, _)] => format!("{only} ({range})"),
-        all => format!("all {} workloads ({range})", all.len()),
+        many => {
+            let which = if all { "all " } else { "" };
+            format!("{which}{} workloads ({range})", thousands(many.len() as f64))
+        }
     }
 }
 
 fn notes(record: &Record, width: usize) -> Vec<String> {
-    record.notes.iter().map(|note| wrap(&format!("Note: {note}"), "", "  ", width)).collect()
+    let machine = remarks(record);
+    let notes = machine.iter().chain(&record.notes);
+    notes.map(|note| wrap(&format!("Note: {note}"), "", "  ", width)).collect()
 }
 
 /// Wraps to `width`; words longer than a line are broken rather than overflow. Control characters

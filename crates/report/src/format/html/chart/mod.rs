@@ -4,8 +4,12 @@
 //! numbers reach the backend.
 
 mod bars;
+mod cells;
 mod drift;
+mod heat;
 mod percentiles;
+mod surface;
+mod two_sided;
 
 use maud::{Markup, PreEscaped, html};
 use plotters::prelude::*;
@@ -14,8 +18,12 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::palette::Colour;
 
 pub(super) use bars::{Bar, Bars};
+pub(super) use cells::{Cells, Number};
 pub(super) use drift::{Drift, Series, Shape};
+pub(super) use heat::{heat, legend as heat_legend, number as heat_number};
 pub(super) use percentiles::{Ladder, Percentiles};
+pub(super) use surface::{Line, Surface};
+pub(super) use two_sided::{Block, Side, TwoSided};
 
 /// Units of the drawing per CSS pixel.
 const SCALE: i32 = 4;

@@ -1,0 +1,214 @@
+//! Whose CPU time the trials of each arm took, and what about the machine a reader must know.
+
+use cryptbench_record::{Accounting, Arm, Record, Trial};
+use cryptbench_stats::median;
+
+use crate::analysis::{GIB, plain_arm};
+use crate::device::moves_bytes;
+use crate::quantity::{fraction, percent};
+use crate::wording::drawn;
+
+/// Share of the time that tasks waited for a processor or for memory from which on it is told. Waiting
+/// for I/O is what the trials are for, and never told.
+const PRESSURE_TOLD: f64 = 0.10;
+
+/// Share of the processors' time that the hypervisor took from which on it is told.
+const STOLEN_TOLD: f64 = 0.01;
+
+/// Processor temperature from which on it is told, degrees Celsius: most begin to slow down at 90 to 100.
+const HOT: f64 = 90.0;
+
+/// Relative difference of the clock rate between an arm and plain from which on it is told.
+const CLOCK_TOLD: f64 = 0.05;
+
+/// CPU time of one arm by who used it, summed over its measured trials.
+pub(crate) struct Split<'a> {
+    pub(crate) arm: &'a Arm,
+    /// Load generator, system's daemons, kernel threads and all else, in the order of [`PARTS`].
+    pub(crate) seconds: [f64; 4],
+    /// GiB moved in the trials; 0 where some workload moves no bytes of files.
+    pub(crate) gib: f64,
+    /// Processors times measured seconds.
+    pub(crate) capacity_s: f64,
+    /// Joules of the processor packages per GiB, where every trial has them.
+    pub(crate) joules_per_gib: Option<f64>,
+}
+
+/// The parts of [`Split::seconds`].
+pub(crate) const PARTS: [&str; 4] = ["load generator", "daemons", "kernel threads", "other"];
+
+impl Split<'_> {
+    /// Whether the parts are best told per GiB; else in percent of the machine.
+    pub(crate) fn per_gib(&self) -> bool {
+        self.gib > 0.0
+    }
+
+    /// Seconds per GiB of each part.
+    pub(crate) fn seconds_per_gib(&self) -> [f64; 4] {
+        self.seconds.map(|s| s / self.gib)
+    }
+
+    /// Percent of the machine of each part.
+    pub(crate) fn percents(&self) -> [f64; 4] {
+        self.seconds.map(|s| 100.0 * s / self.capacity_s)
+    }
+
+    /// Percent of the machine of all parts together.
+    pub(crate) fn busy_percent(&self) -> f64 {
+        self.percents().iter().sum()
+    }
+}
+
+/// The split of every arm that has accounted trials, plain first, its repetition left out.
+pub(crate) fn splits(record: &Record) -> Vec<Split<'_>> {
+    drawn(&record.plan.arms).into_iter().filter_map(|arm| split(record, arm)).collect()
+}
+
+fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
+    let trials: Vec<(&Trial, &Accounting)> = accounted(record, arm);
+    let mut split =
+        Split { arm, seconds: [0.0; 4], gib: 0.0, capacity_s: 0.0, joules_per_gib: None };
+    let mut joules = Some(0.0);
+    let workload = |id: &str| record.plan.workloads.iter().find(|w| w.id == id);
+    let mut all_move = true;
+    for (trial, a) in &trials {
+        let parts = [a.generator_s, a.daemons_s, a.kernel_s, a.other_s];
+        for (sum, part) in split.seconds.iter_mut().zip(parts) {
+            *sum += if part.is_finite() { part } else { 0.0 };
+        }
+        split.capacity_s += trial.elapsed_s * f64::from(record.machine.cpus);
+        split.gib += trial.bytes as f64 / GIB;
+        joules = joules.zip(a.energy_j).map(|(sum, j): (f64, f64)| sum + j);
+        all_move &= workload(&trial.workload).is_some_and(moves_bytes);
+    }
+    if !all_move {
+        split.gib = 0.0;
+    }
+    split.joules_per_gib = joules.filter(|_| split.gib > 0.0).map(|j| j / split.gib);
+    let sound = split.capacity_s.is_finite() && split.capacity_s > 0.0;
+    sound.then_some(split)
+}
+
+fn accounted<'a>(record: &'a Record, arm: &Arm) -> Vec<(&'a Trial, &'a Accounting)> {
+    record
+        .trials
+        .iter()
+        .filter(|t| t.block.is_some() && t.arm == arm.id)
+        .filter_map(|t| Some((t, t.accounting.as_ref()?)))
+        .collect()
+}
+
+/// What about the machine could have changed the results, in sentences; mostly none.
+pub(crate) fn remarks(record: &Record) -> Vec<String> {
+    let all: Vec<(&Trial, &Accounting)> = record
+        .trials
+        .iter()
+        .filter(|t| t.block.is_some())
+        .filter_map(|t| Some((t, t.accounting.as_ref()?)))
+        .collect();
+    let mut remarks = Vec::new();
+    let pressures: [(Figure, &str, &str); 2] = [
+        (
+            |a| a.cpu_pressure,
+            "a processor",
+            "the load and the rest of the machine competed for them",
+        ),
+        (|a| a.memory_pressure, "memory", "the machine was short of it"),
+    ];
+    for (value, what, meaning) in pressures {
+        let (share, trials) = told(&all, value, PRESSURE_TOLD);
+        if trials > 0 {
+            remarks.push(format!(
+                "In {} tasks waited for {what} more than {} of the time (up to {}): {meaning}.",
+                of_trials(trials, all.len()),
+                fraction(PRESSURE_TOLD),
+                fraction(share),
+            ));
+        }
+    }
+    remarks.extend(stolen(record, &all));
+    let (hottest, trials) = told(&all, |a| a.temperature_c, HOT);
+    if trials > 0 {
+        remarks.push(format!(
+            "The processor reached {hottest:.0} °C ({} at {HOT:.0} °C or more): it may have slowed \
+             itself down.",
+            of_trials(trials, all.len()),
+        ));
+    }
+    remarks.extend(clocks(record));
+    remarks
+}
+
+/// One figure of an account.
+type Figure = fn(&Accounting) -> Option<f64>;
+
+/// The largest value, and how many trials reach `threshold`.
+fn told(trials: &[(&Trial, &Accounting)], value: Figure, threshold: f64) -> (f64, usize) {
+    let values = || trials.iter().filter_map(|(_, a)| value(a)).filter(|v| v.is_finite());
+    (values().fold(0.0, f64::max), values().filter(|v| *v >= threshold).count())
+}
+
+fn of_trials(n: usize, all: usize) -> String {
+    if n == all { format!("all {n} trials") } else { format!("{n} of {all} trials") }
+}
+
+fn stolen(record: &Record, trials: &[(&Trial, &Accounting)]) -> Option<String> {
+    let taken: f64 = trials.iter().filter_map(|(_, a)| a.stolen_s).filter(|s| s.is_finite()).sum();
+    let all: f64 = trials.iter().map(|(t, _)| t.elapsed_s).filter(|s| s.is_finite()).sum();
+    let share = taken / (all * f64::from(record.machine.cpus));
+    (share >= STOLEN_TOLD).then(|| {
+        format!(
+            "The hypervisor took {} of the processors' time away: other guests compete, and runs at \
+             another hour may differ.",
+            fraction(share)
+        )
+    })
+}
+
+/// The arm whose clock rate differs most from plain's.
+fn clocks(record: &Record) -> Option<String> {
+    let middle = |arm: &Arm| {
+        let rates: Vec<f64> =
+            accounted(record, arm).iter().filter_map(|(_, a)| a.frequency_mhz).collect();
+        median(&rates)
+    };
+    let plain = middle(plain_arm(record)?)?;
+    let (arm, change) = drawn(&record.plan.arms)
+        .into_iter()
+        .filter_map(|arm| Some((arm, middle(arm)? / plain - 1.0)))
+        .filter(|(_, change)| change.abs() >= CLOCK_TOLD && change.is_finite())
+        .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    let way = if change < 0.0 { "slower" } else { "faster" };
+    Some(format!(
+        "The processors ran {} {way} under {} than under plain: part of the difference may be their \
+         clock's.",
+        percent(100.0 * change.abs()),
+        arm.label
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_are_counted_as_people_do() {
+        assert_eq!(of_trials(3, 3), "all 3 trials");
+        assert_eq!(of_trials(3, 30), "3 of 30 trials");
+    }
+
+    #[test]
+    fn a_split_is_told_per_gib_and_in_percent_of_the_machine() {
+        let arm = Arm::default();
+        let split = Split {
+            arm: &arm,
+            seconds: [2.0, 1.0, 0.5, 0.5],
+            gib: 4.0,
+            capacity_s: 40.0,
+            joules_per_gib: None,
+        };
+        assert_eq!(split.seconds_per_gib(), [0.5, 0.25, 0.125, 0.125]);
+        assert_eq!(split.percents(), [5.0, 2.5, 1.25, 1.25]);
+        assert!((split.busy_percent() - 10.0).abs() < 1e-12);
+    }
+}

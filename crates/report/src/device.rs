@@ -1,0 +1,53 @@
+//! Whether the bytes of a workload reached the device, or a cache answered.
+//!
+//! - Reads and writes are held against the device's counter of their direction, and mixed workloads
+//!   against both together.
+//! - Of the actions on small files, creating moves the files' bytes to the device (it ends with a flush)
+//!   and reading moves them back: below half of them, a cache answered.
+//! - `stat`, `rename` and `delete` move no byte of a file. What they cost is work on directories, which
+//!   every user does out of a warm cache too, so that they are never called cached.
+//! - Opening a volume is deriving keys; the few sectors that it reads prove nothing.
+
+use cryptbench_record::{Trial, Workload};
+
+/// Bytes that the device moved per byte that was asked for; `None` where it does not count, nothing was
+/// asked for, or the ratio says nothing about this workload.
+pub(crate) fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
+    let moved = trial.device?;
+    let bytes = match workload.operation.as_str() {
+        "read" => moved.read_bytes,
+        "write" | "create" => moved.written_bytes,
+        "mixed" => moved.read_bytes.saturating_add(moved.written_bytes),
+        _ => return None,
+    };
+    (trial.bytes > 0).then(|| bytes as f64 / trial.bytes as f64)
+}
+
+/// Whether CPU time per byte means anything: the workload moves bytes of files.
+pub(crate) fn moves_bytes(workload: &Workload) -> bool {
+    matches!(workload.operation.as_str(), "read" | "write" | "mixed" | "create")
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_record::DeviceMoved;
+
+    use super::*;
+
+    fn ratio(operation: &str) -> Option<f64> {
+        let device = DeviceMoved { read_bytes: 30, written_bytes: 60, reads: 3, writes: 6 };
+        let trial = Trial { bytes: 100, device: Some(device), ..Trial::default() };
+        device_ratio(&trial, &Workload { operation: operation.to_owned(), ..Workload::default() })
+    }
+
+    #[test]
+    fn each_operation_is_held_against_what_it_moves() {
+        assert_eq!(ratio("read"), Some(0.3));
+        assert_eq!(ratio("write"), Some(0.6));
+        assert_eq!(ratio("create"), Some(0.6));
+        assert_eq!(ratio("mixed"), Some(0.9));
+        for without in ["stat", "rename", "delete", "unlock"] {
+            assert_eq!(ratio(without), None, "{without}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Whose CPU time the trials took, and what about the machine a reader must know.
+
+use cryptbench_record::Record;
+use maud::{Markup, html};
+
+use super::scrolling;
+use crate::accounting::{PARTS, Split, remarks, splits};
+use crate::quantity::{cpu, digits, percent};
+
+/// The part of the method section on CPU time; nothing where no trial was accounted.
+pub(super) fn accounting(record: &Record) -> Markup {
+    let splits = splits(record);
+    let remarks = remarks(record);
+    html! {
+        @if let Some(first) = splits.first() {
+            h3 { "Whose CPU time it was" }
+            p {
+                "Busy time of the whole machine less its idle baseline, over all measured trials, "
+                @if first.per_gib() { "in CPU-seconds per GiB moved." } @else { "in percent of the machine." }
+            }
+            (scrolling("CPU time by who used it", &table(&splits, first.per_gib())))
+        }
+        @for remark in &remarks { p { (remark) } }
+    }
+}
+
+fn table(splits: &[Split<'_>], per_gib: bool) -> Markup {
+    let energy = splits.iter().any(|s| s.joules_per_gib.is_some());
+    html! {
+        table {
+            thead {
+                tr {
+                    th scope="col" { "Arm" }
+                    @for name in PARTS { th.number scope="col" { (name) } }
+                    th.number scope="col" { "machine busy" }
+                    @if energy { th.number scope="col" { "J/GiB" } }
+                }
+            }
+            tbody {
+                @for split in splits {
+                    tr {
+                        th scope="row" { (split.arm.label) }
+                        @for part in parts(split, per_gib) { td.number { (part) } }
+                        td.number { (percent(split.busy_percent())) }
+                        @if energy { td.number { (split.joules_per_gib.map_or_else(String::new, digits)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn parts(split: &Split<'_>, per_gib: bool) -> [String; 4] {
+    match per_gib {
+        true => split.seconds_per_gib().map(cpu),
+        false => split.percents().map(percent),
+    }
+}

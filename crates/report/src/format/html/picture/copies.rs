@@ -1,0 +1,92 @@
+//! Copies as bars of their speed and as the table that the dd script prints.
+
+use cryptbench_record::Workload;
+use maud::{Markup, html};
+
+use super::{Picture, View, kept, multiples};
+use crate::format::html::chart::{Bar, Bars};
+use crate::format::html::palette::arm_colour;
+use crate::format::html::scrolling;
+use crate::presentation::copies::{self, Copy};
+use crate::quantity::{NONE, megabytes, seconds};
+
+pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
+    let found = copies::copies(&view.lookup);
+    let charts: Vec<(String, Markup)> = found
+        .iter()
+        .enumerate()
+        .map(|(i, (w, of_arms))| (w.label.clone(), chart(view, i, w, of_arms)))
+        .collect();
+    (!found.is_empty()).then(|| Picture {
+        heading: "Copies".to_owned(),
+        about: html! {
+            "Bytes of a copy over the mean time, " (copies::rule_words(&view.lookup)) "; the whiskers are one \
+             standard deviation of that time to each side. Each chart has its own scale. What is kept is our \
+             own estimate, from all trials."
+        },
+        charts: multiples(&charts),
+        table: scrolling("Copies", &table(&found)),
+        left_out: 0,
+    })
+}
+
+fn chart(view: &View<'_>, i: usize, workload: &Workload, of_arms: &[Copy<'_>]) -> Markup {
+    let rows: Vec<Bar> = of_arms
+        .iter()
+        .map(|copy| {
+            let bytes = copy.speed.map(|speed| speed * copy.mean_s / 1e6);
+            let at = |s: f64| bytes.map(|b| b / s);
+            let interval = copy.sd_s.and_then(|sd| {
+                let shortest = copy.mean_s - sd;
+                at(copy.mean_s + sd).zip(at(shortest).filter(|_| shortest > 0.0))
+            });
+            Bar {
+                label: copy.arm.label.clone(),
+                value_text: copy.speed.map_or_else(|| NONE.to_owned(), megabytes),
+                value: copy.speed.map(|s| s / 1e6),
+                interval,
+                colour: arm_colour(view.arms(), copy.arm),
+            }
+        })
+        .collect();
+    let bars = Bars {
+        id: format!("copy-{i}"),
+        title: format!("Speed, {}", workload.label),
+        end: Bars::end_for(&rows, 0.0),
+        rows,
+        reference: None,
+        band: None,
+        tick: crate::format::html::figures::compact,
+    };
+    bars.draw()
+}
+
+fn table(found: &[(&Workload, Vec<Copy<'_>>)]) -> Markup {
+    html! {
+        table.numbers {
+            thead {
+                tr {
+                    th scope="col" { "Arm" }
+                    @for name in ["Mean", "Standard deviation", "Speed", "Trials used", "Kept %"] {
+                        th.number scope="col" { (name) }
+                    }
+                }
+            }
+            @for (workload, of_arms) in found {
+                tbody {
+                    tr.workload { th colspan="6" scope="rowgroup" { (workload.label) } }
+                    @for copy in of_arms {
+                        tr {
+                            th scope="row" { (copy.arm.label) }
+                            td.number { (seconds(copy.mean_s)) }
+                            td.number { (copy.sd_s.map_or_else(|| NONE.to_owned(), seconds)) }
+                            td.number { (copy.speed.map_or_else(|| NONE.to_owned(), megabytes)) }
+                            td.number { (copy.used) " of " (copy.trials) }
+                            td.number { (kept(Some(&copy.reading))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Small files as bars of files per second, and as a table.
+
+use maud::{Markup, html};
+
+use super::{Picture, View, kept, multiples, numbers};
+use crate::format::html::chart::{Bar, Bars};
+use crate::format::html::palette::arm_colour;
+use crate::format::html::scrolling;
+use crate::lookup::Reading;
+use crate::presentation::files::{self, FileRow, Files, big_file_gain};
+use crate::quantity::{NONE, digits, files as per_second, megabytes};
+
+pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
+    let found = files::files(&view.lookup)?;
+    let charts: Vec<(String, Markup)> = found
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(i, row)| (row.workload.label.clone(), chart(view, i, &found, row)))
+        .collect();
+    let mut headings = vec!["Action".to_owned()];
+    for (i, arm) in found.arms.iter().enumerate() {
+        headings.push(arm.label.clone());
+        if i > 0 {
+            headings.push("kept %".to_owned());
+        }
+    }
+    let rows: Vec<_> = found.rows.iter().map(fields).collect();
+    Some(Picture {
+        heading: "Small files".to_owned(),
+        about: html! {
+            "Files per second, median of the trials. Each chart has its own scale."
+            @for (direction, done) in [("write", "written"), ("read", "read")] {
+                @if let Some(gain) = big_file_gain(&found, 0, direction) {
+                    " On plain storage one big file of the same kind of bytes is " (done) " "
+                    (digits(gain)) " times as fast as many small ones."
+                }
+            }
+        },
+        left_out: found.left_out,
+        charts: multiples(&charts),
+        table: scrolling("Files per second by action and arm", &numbers(&headings, &rows)),
+    })
+}
+
+fn speed(row: &FileRow<'_>, r: &Reading) -> String {
+    match row.workload.files {
+        Some(_) => per_second(r.iops),
+        None => megabytes(r.bandwidth),
+    }
+}
+
+fn fields(row: &FileRow<'_>) -> (String, Vec<String>) {
+    let mut fields = Vec::new();
+    for (i, reading) in row.readings.iter().enumerate() {
+        fields.push(reading.as_ref().map_or_else(|| NONE.to_owned(), |r| speed(row, r)));
+        if i > 0 {
+            fields.push(kept(reading.as_ref()));
+        }
+    }
+    (row.workload.label.clone(), fields)
+}
+
+fn chart(view: &View<'_>, i: usize, found: &Files<'_>, row: &FileRow<'_>) -> Markup {
+    let rows: Vec<Bar> = found
+        .arms
+        .iter()
+        .zip(&row.readings)
+        .filter_map(|(arm, reading)| {
+            let r = reading.as_ref()?;
+            let value = if row.workload.files.is_some() { r.iops } else { r.bandwidth / 1e6 };
+            Some(Bar {
+                label: arm.label.clone(),
+                value_text: speed(row, r),
+                value: Some(value),
+                interval: None,
+                colour: arm_colour(view.arms(), arm),
+            })
+        })
+        .collect();
+    let bars = Bars {
+        id: format!("files-{i}"),
+        title: format!("Speed, {}", row.workload.label),
+        end: Bars::end_for(&rows, 0.0),
+        rows,
+        reference: None,
+        band: None,
+        tick: crate::format::html::figures::compact,
+    };
+    bars.draw()
+}

@@ -1,0 +1,75 @@
+//! Heat maps of the percent difference to plain, one per operation, with a table for each arm.
+
+use maud::{Markup, html};
+
+use super::{Picture, View, folded, multiples};
+use crate::format::html::chart::{heat, heat_legend, heat_number};
+use crate::presentation::heatmap::{self, ArmMaps, Map};
+use crate::quantity::{percent_digits, short_bytes};
+
+pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
+    let found = heatmap::heatmap(&view.lookup)?;
+    Some(Picture {
+        heading: "Difference to plain by file and record size".to_owned(),
+        about: html! {
+            "Speed less plain's in percent of plain's, so that negative is slower; file sizes downwards, record \
+             sizes across. In the tables ▼ and ▲ mark verdicts and c what a cache answered. "
+            (heat_legend())
+        },
+        left_out: found.left_out,
+        charts: html! { @for (i, arm) in found.arms.iter().enumerate() { (of_arm(i, arm)) } },
+        table: html! {},
+    })
+}
+
+fn of_arm(i: usize, arm: &ArmMaps<'_>) -> Markup {
+    let maps: Vec<(String, Markup)> = arm
+        .maps
+        .iter()
+        .enumerate()
+        .map(|(n, map)| {
+            let title = format!("{}, {}", map.operation, arm.arm.label);
+            (caption(map), heat(&format!("heat-{i}-{n}"), &title, map))
+        })
+        .collect();
+    let tables = html! { @for map in &arm.maps { (table(map)) } };
+    html! {
+        h3 { (arm.arm.label) }
+        (multiples(&maps))
+        (folded(&format!("{} as tables", arm.arm.label), &tables))
+    }
+}
+
+fn caption(map: &Map) -> String {
+    let range = map.range().map_or_else(String::new, |[least, mean, most]| {
+        let [least, mean, most] = [least, mean, most].map(percent_digits);
+        format!(": {mean} on average, {least} to {most}")
+    });
+    let common = match map.common_words() {
+        "" => String::new(),
+        words => format!("; {words}"),
+    };
+    format!("{}{range}{common}", map.operation)
+}
+
+fn table(map: &Map) -> Markup {
+    html! {
+        table.numbers.dense {
+            caption { (caption(map)) }
+            tr { th { "file" } @for size in &map.records { th.number { (short_bytes(*size)) } } }
+            @for (i, file) in map.files.iter().enumerate() {
+                tr {
+                    th { (short_bytes(*file)) }
+                    @for cell in map.row(i) {
+                        td {
+                            @if let Some(d) = cell {
+                                (heat_number(d.percent))
+                                @if let Some(mark) = d.mark.filter(|m| matches!(m, '▼' | '▲' | 'c')) { (mark) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The familiar picture of the record's profile as a section of the page, each with its table.
+
+mod bars;
+mod copies;
+mod curve;
+mod files;
+mod grid;
+mod heatmap;
+mod peers;
+mod unlock;
+
+use maud::{Markup, html};
+
+use super::{View, scrolling};
+use crate::lookup::Reading;
+use crate::presentation::{Form, left_out_words};
+use crate::quantity::percent_digits;
+
+/// The picture, where the record asks for one and holds enough, and the profile's own estimator.
+pub(super) fn section(view: &View<'_>) -> Markup {
+    let picture = match Form::of(view.record) {
+        Form::Table => None,
+        Form::Bars => bars::picture(view),
+        Form::Curve => curve::picture(view),
+        Form::Grid => grid::picture(view),
+        Form::Heatmap => heatmap::picture(view),
+        Form::Copies => copies::picture(view),
+        Form::Files => files::picture(view),
+        Form::Unlock => unlock::picture(view),
+    };
+    html! {
+        @if let Some(picture) = picture {
+            section.picture aria-labelledby="picture" {
+                h2 #picture { (picture.heading) }
+                p.about {
+                    (picture.about)
+                    @if let Some(words) = left_out_words(picture.left_out) { " " (words) }
+                }
+                (picture.charts)
+                (picture.table)
+            }
+        }
+        @if Form::of(view.record) != Form::Copies { (peers::section(view)) }
+    }
+}
+
+/// The parts of a picture.
+struct Picture {
+    heading: String,
+    about: Markup,
+    charts: Markup,
+    table: Markup,
+    /// Arms that found no room.
+    left_out: usize,
+}
+
+/// Charts of one kind with their captions, side by side where there is room.
+fn multiples(charts: &[(String, Markup)]) -> Markup {
+    html! {
+        div.multiples {
+            @for (caption, chart) in charts { figure { figcaption { (caption) } (chart) } }
+        }
+    }
+}
+
+/// A table that is opened when it is wanted: the charts show the same.
+fn folded(summary: &str, table: &Markup) -> Markup {
+    html! { details { summary { (summary) } (scrolling(summary, table)) } }
+}
+
+/// A table with one column of names and numbers in all others.
+fn numbers(headings: &[String], rows: &[(String, Vec<String>)]) -> Markup {
+    html! {
+        table.numbers {
+            thead {
+                tr {
+                    @for (i, heading) in headings.iter().enumerate() {
+                        th.number[i > 0] scope="col" { (heading) }
+                    }
+                }
+            }
+            tbody {
+                @for (name, values) in rows {
+                    tr { th scope="row" { (name) } @for value in values { td.number { (value) } } }
+                }
+            }
+        }
+    }
+}
+
+/// What is kept of plain with its mark: `86 ▼`; empty for plain itself.
+fn kept(reading: Option<&Reading>) -> String {
+    let Some(r) = reading else { return String::new() };
+    let number = r.ratio.map(|ratio| percent_digits(ratio * 100.0));
+    let mark = r.mark.map(|mark| mark.to_string());
+    number.into_iter().chain(mark).collect::<Vec<_>>().join(" ")
+}

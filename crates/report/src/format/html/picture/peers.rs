@@ -1,0 +1,49 @@
+//! The profile's own estimator, by name, beside ours.
+
+use maud::{Markup, html};
+
+use super::{View, folded, numbers};
+use crate::format::html::scrolling;
+use crate::presentation::peers::{Peers, peers};
+use crate::quantity::{NONE, percent, value_words};
+
+pub(super) fn section(view: &View<'_>) -> Markup {
+    let Some(peers) = peers(&view.lookup) else { return html! {} };
+    html! {
+        section aria-labelledby="peers" {
+            h2 #peers { "As published studies condense it" }
+            p.about {
+                "For comparison with them: " (peers.estimator.words()) ". No verdict of this page rests on these \
+                 figures."
+            }
+            @match peers.cellwise.is_empty() {
+                true => (folded("Show the figures", &figures(&peers))),
+                false => (scrolling("Mean and largest difference by arm", &cellwise(&peers))),
+            }
+        }
+    }
+}
+
+fn cellwise(peers: &Peers<'_>) -> Markup {
+    let headings = ["Arm", "Mean", "Largest"].map(str::to_owned);
+    let rows: Vec<_> = peers
+        .cellwise
+        .iter()
+        .map(|(arm, mean, most)| (arm.label.clone(), vec![percent(*mean), percent(*most)]))
+        .collect();
+    numbers(&headings, &rows)
+}
+
+fn figures(peers: &Peers<'_>) -> Markup {
+    let labels = peers.arms.iter().map(|arm| arm.label.clone());
+    let headings: Vec<String> = ["Workload".to_owned()].into_iter().chain(labels).collect();
+    let rows: Vec<_> = peers
+        .rows
+        .iter()
+        .map(|(w, values)| {
+            let value = |v: &Option<f64>| v.map_or_else(|| NONE.to_owned(), |v| value_words(w, v));
+            (w.label.clone(), values.iter().map(value).collect())
+        })
+        .collect();
+    numbers(&headings, &rows)
+}

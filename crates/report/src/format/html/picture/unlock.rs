@@ -1,0 +1,95 @@
+//! Openings of volumes as bars of seconds, and as a table with their parts.
+
+use cryptbench_record::Workload;
+use maud::{Markup, html};
+
+use super::{Picture, View, multiples};
+use crate::format::html::chart::{Bar, Bars};
+use crate::format::html::palette::arm_colour;
+use crate::format::html::scrolling;
+use crate::presentation::unlock::{self, Unlock, part_words};
+use crate::quantity::{NONE, digits, seconds};
+
+pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
+    let found = unlock::unlock(&view.lookup)?;
+    let charts: Vec<(String, Markup)> = found
+        .workloads
+        .iter()
+        .enumerate()
+        .map(|(i, w)| (w.label.clone(), chart(view, &found, i, w)))
+        .collect();
+    Some(Picture {
+        heading: "Time to open a volume".to_owned(),
+        about: html! {
+            "Seconds from the passphrase to the first read, for a wrong passphrase to the refusal: median of the \
+             trials, with the interval of the median as whiskers. All charts have one scale."
+        },
+        charts: multiples(&charts),
+        table: scrolling("Time to open a volume", &table(&found)),
+        left_out: 0,
+    })
+}
+
+fn bars(view: &View<'_>, found: &Unlock<'_>, way: usize) -> Vec<Bar> {
+    found
+        .rows
+        .iter()
+        .filter_map(|row| {
+            let o = row.times[way].as_ref()?;
+            Some(Bar {
+                label: row.arm.label.clone(),
+                value_text: seconds(o.median),
+                value: Some(o.median),
+                interval: Some((o.low, o.high)),
+                colour: arm_colour(view.arms(), row.arm),
+            })
+        })
+        .collect()
+}
+
+fn chart(view: &View<'_>, found: &Unlock<'_>, way: usize, workload: &Workload) -> Markup {
+    let all: Vec<Bar> = (0..found.workloads.len()).flat_map(|i| bars(view, found, i)).collect();
+    let bars = Bars {
+        id: format!("unlock-{way}"),
+        title: format!("Seconds, {}", workload.label),
+        end: Bars::end_for(&all, 0.0),
+        rows: bars(view, found, way),
+        reference: None,
+        band: None,
+        tick: |s| if s > 0.0 { format!("{} s", digits(s)) } else { "0".to_owned() },
+    };
+    bars.draw()
+}
+
+fn table(found: &Unlock<'_>) -> Markup {
+    let columns = 4 + found.parts.len();
+    html! {
+        table.numbers {
+            thead {
+                tr {
+                    th scope="col" { "Volume" }
+                    @for name in ["Median", "Interval", "Trials"] { th.number scope="col" { (name) } }
+                    @for name in &found.parts { th.number scope="col" { (part_words(name)) } }
+                }
+            }
+            @for (i, workload) in found.workloads.iter().enumerate() {
+                tbody {
+                    tr.workload { th colspan=(columns) scope="rowgroup" { (workload.label) } }
+                    @for row in &found.rows {
+                        @if let Some(o) = &row.times[i] {
+                            tr {
+                                th scope="row" { (row.arm.label) }
+                                td.number { (seconds(o.median)) }
+                                td.number { (seconds(o.low)) " to " (seconds(o.high)) }
+                                td.number { (o.trials) }
+                                @for part in &o.parts {
+                                    td.number { (part.map_or_else(|| NONE.to_owned(), seconds)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

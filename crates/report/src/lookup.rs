@@ -1,0 +1,126 @@
+//! The trials and cells of a record by workload and arm, for records of thousands of cells.
+
+use std::collections::HashMap;
+
+use cryptbench_record::{Arm, Cell, Record, Results, Trial, Workload, log_ratios, trials_of};
+
+use crate::analysis::plain_arm;
+use crate::verdict_mark;
+
+/// The trials of a record by workload. Samples are left out: the copies are for rates and ratios.
+pub(crate) struct Trials {
+    by_workload: HashMap<String, Vec<Trial>>,
+}
+
+impl Trials {
+    /// Sorts the trials of `record` by workload.
+    pub(crate) fn of(record: &Record) -> Self {
+        let mut by_workload: HashMap<String, Vec<Trial>> = HashMap::new();
+        for t in &record.trials {
+            // Field by field where it is large: a curve's samples are a thousand numbers a trial.
+            let copy = Trial {
+                workload: t.workload.clone(),
+                arm: t.arm.clone(),
+                accounting: t.accounting.clone(),
+                parts: t.parts.clone(),
+                samples: None,
+                ..*t
+            };
+            by_workload.entry(t.workload.clone()).or_default().push(copy);
+        }
+        Self { by_workload }
+    }
+
+    /// The measured trials of one workload and arm in block order.
+    pub(crate) fn of_cell(&self, workload: &str, arm: &str) -> Vec<&Trial> {
+        trials_of(self.of_workload(workload), workload, arm).into_iter().map(|(_, t)| t).collect()
+    }
+
+    /// As [`Record::log_ratios`].
+    pub(crate) fn log_ratios(&self, workload: &str, arm: &str, baseline: &str) -> Vec<f64> {
+        log_ratios(self.of_workload(workload), workload, arm, baseline)
+    }
+
+    fn of_workload(&self, workload: &str) -> &[Trial] {
+        self.by_workload.get(workload).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What every picture and table reads.
+pub(crate) struct Lookup<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) results: &'a Results,
+    pub(crate) trials: Trials,
+    cells: HashMap<(&'a str, &'a str), &'a Cell>,
+}
+
+/// What a picture shows of one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reading {
+    /// Median bytes per second.
+    pub(crate) bandwidth: f64,
+    /// Median requests (files, openings) per second.
+    pub(crate) iops: f64,
+    /// Speed as a multiple of plain's: the paired estimate, and where a cache or too few pairs forbid
+    /// one the ratio of the medians. `None` for plain itself.
+    pub(crate) ratio: Option<f64>,
+    /// The verdict's mark; `None` for plain, unless a cache answered.
+    pub(crate) mark: Option<char>,
+}
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn new(record: &'a Record, results: &'a Results) -> Self {
+        let cells =
+            results.cells.iter().map(|c| ((c.workload.as_str(), c.arm.as_str()), c)).collect();
+        Self { record, results, trials: Trials::of(record), cells }
+    }
+
+    pub(crate) fn workloads(&self) -> &'a [Workload] {
+        &self.record.plan.workloads
+    }
+
+    pub(crate) fn arms(&self) -> &'a [Arm] {
+        &self.record.plan.arms
+    }
+
+    /// The cell of one workload and arm.
+    pub(crate) fn cell(&self, workload: &Workload, arm: &Arm) -> Option<&'a Cell> {
+        self.cells.get(&(workload.id.as_str(), arm.id.as_str())).copied()
+    }
+
+    /// The cell of plain storage.
+    pub(crate) fn plain(&self, workload: &Workload) -> Option<&'a Cell> {
+        self.cell(workload, plain_arm(self.record)?)
+    }
+
+    /// What a picture shows of a cell that has trials.
+    pub(crate) fn reading(&self, workload: &Workload, arm: &Arm) -> Option<Reading> {
+        let cell = self.cell(workload, arm).filter(|c| c.trials > 0)?;
+        let is_plain = plain_arm(self.record).is_some_and(|p| p.id == arm.id);
+        let of_medians = || {
+            let plain = self.plain(workload).filter(|p| p.trials > 0)?;
+            Some(cell.iops / plain.iops).filter(|r| r.is_finite())
+        };
+        let ratio = match cell.kept {
+            _ if is_plain => None,
+            Some(kept) => Some(kept.ratio),
+            None => of_medians(),
+        };
+        let mark = match &cell.verdict {
+            Some(verdict) => Some(verdict_mark(verdict)),
+            None => cell.cached.then_some('c'),
+        };
+        Some(Reading { bandwidth: cell.bandwidth, iops: cell.iops, ratio, mark })
+    }
+
+    /// Geometric mean of the speed that an arm has per speed of plain, over all its cells.
+    pub(crate) fn mean_ratio(&self, arm: &Arm) -> Option<f64> {
+        let logs: Vec<f64> = self
+            .workloads()
+            .iter()
+            .filter_map(|w| Some(self.reading(w, arm)?.ratio?.ln()))
+            .filter(|v| v.is_finite())
+            .collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+}

@@ -1,0 +1,56 @@
+//! The picture of small files: files per second by action and arm, and one big file beside them.
+
+use cryptbench_record::{Arm, Workload};
+
+use super::{Chosen, chosen};
+use crate::lookup::{Lookup, Reading};
+
+/// Encrypted arms that stand beside plain.
+const MOST_ARMS: usize = 5;
+
+/// The table.
+pub(crate) struct Files<'a> {
+    /// Plain first.
+    pub(crate) arms: Vec<&'a Arm>,
+    /// Arms that found no room.
+    pub(crate) left_out: usize,
+    /// In the order of the profile.
+    pub(crate) rows: Vec<FileRow<'a>>,
+}
+
+/// One action.
+pub(crate) struct FileRow<'a> {
+    pub(crate) workload: &'a Workload,
+    /// What each arm does.
+    pub(crate) readings: Vec<Option<Reading>>,
+}
+
+/// The table, unless nothing in the record works on many files.
+pub(crate) fn files<'a>(lookup: &Lookup<'a>) -> Option<Files<'a>> {
+    let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
+    let workloads = lookup.workloads();
+    workloads.iter().any(|w| w.files.is_some()).then(|| Files {
+        left_out,
+        rows: workloads
+            .iter()
+            .map(|workload| FileRow {
+                workload,
+                readings: arms.iter().map(|arm| lookup.reading(workload, arm)).collect(),
+            })
+            .collect(),
+        arms,
+    })
+}
+
+/// How many times as fast the bytes of one big file move as those of many small ones, in a direction
+/// (`read` or `write`) and on one arm; `None` without both.
+pub(crate) fn big_file_gain(table: &Files<'_>, arm: usize, direction: &str) -> Option<f64> {
+    let action = if direction == "write" { "create" } else { "read" };
+    let speed = |wanted: &dyn Fn(&Workload) -> bool| {
+        let row = table.rows.iter().find(|r| wanted(r.workload))?;
+        Some(row.readings[arm]?.bandwidth).filter(|v| v.is_finite() && *v > 0.0)
+    };
+    let small = speed(&|w| w.files.is_some() && w.operation == action)?;
+    let big = speed(&|w| w.files.is_none() && w.operation == direction)?;
+    Some(big / small)
+}

@@ -1,0 +1,141 @@
+//! The picture of opening a volume: time from the passphrase to the first read, per arm (format and
+//! PRF), and which part of it derives keys.
+
+use std::collections::BTreeSet;
+
+use cryptbench_record::{Arm, ArmRole, Workload};
+use cryptbench_stats::median;
+
+use crate::lookup::Lookup;
+
+/// The table.
+pub(crate) struct Unlock<'a> {
+    /// The ways of opening, in the order of the profile: right passphrase, wrong one, PRF not told.
+    pub(crate) workloads: Vec<&'a Workload>,
+    /// Names of the parts of the time, key derivation first.
+    pub(crate) parts: Vec<String>,
+    /// One row per arm that has any trial, plain included.
+    pub(crate) rows: Vec<UnlockRow<'a>>,
+}
+
+/// One arm.
+pub(crate) struct UnlockRow<'a> {
+    pub(crate) arm: &'a Arm,
+    /// One per workload.
+    pub(crate) times: Vec<Option<Opening>>,
+}
+
+/// Seconds of one way of opening on one arm.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Opening {
+    /// Median of the trials.
+    pub(crate) median: f64,
+    /// Interval of the median from the order of the trials, at 95 % where enough of them allow it, else
+    /// from the smallest to the largest.
+    pub(crate) low: f64,
+    /// See `low`.
+    pub(crate) high: f64,
+    /// Trials.
+    pub(crate) trials: usize,
+    /// Median of each of the table's parts.
+    pub(crate) parts: Vec<Option<f64>>,
+}
+
+/// The table, unless no workload opens a volume.
+pub(crate) fn unlock<'a>(lookup: &Lookup<'a>) -> Option<Unlock<'a>> {
+    let workloads: Vec<&Workload> =
+        lookup.workloads().iter().filter(|w| w.operation == "unlock").collect();
+    if workloads.is_empty() {
+        return None;
+    }
+    let parts = parts(lookup, &workloads);
+    let rows = lookup
+        .arms()
+        .iter()
+        .filter(|a| a.role != ArmRole::PlainAgain)
+        .map(|arm| UnlockRow {
+            arm,
+            times: workloads.iter().map(|w| opening(lookup, w, arm, &parts)).collect(),
+        })
+        .filter(|row| row.times.iter().any(Option::is_some))
+        .collect();
+    Some(Unlock { workloads, parts, rows })
+}
+
+/// What the seconds of one cell are, with the parts that are asked for.
+pub(crate) fn opening(
+    lookup: &Lookup<'_>,
+    workload: &Workload,
+    arm: &Arm,
+    parts: &[String],
+) -> Option<Opening> {
+    let trials = lookup.trials.of_cell(&workload.id, &arm.id);
+    let mut seconds: Vec<f64> = trials
+        .iter()
+        .map(|t| t.elapsed_s / t.ios.max(1) as f64)
+        .filter(|s| s.is_finite() && *s >= 0.0)
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    let skip = ranks_outside(seconds.len());
+    let of_part = |name: &String| {
+        median(&trials.iter().filter_map(|t| t.parts.get(name).copied()).collect::<Vec<_>>())
+    };
+    Some(Opening {
+        median: median(&seconds)?,
+        low: *seconds.get(skip)?,
+        high: *seconds.get(seconds.len() - 1 - skip)?,
+        trials: seconds.len(),
+        parts: parts.iter().map(of_part).collect(),
+    })
+}
+
+/// How many of `n` ordered values lie outside a 95 % interval of the median on each side: the largest k
+/// for which a binomial (n, 1/2) count is at most k - 1 with probability at most 2.5 %.
+fn ranks_outside(n: usize) -> usize {
+    let mut probability = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
+    let (mut below, mut k) = (0.0, 0);
+    while k < n / 2 {
+        below += probability;
+        if below > 0.025 {
+            break;
+        }
+        probability *= (n - k) as f64 / (k + 1) as f64;
+        k += 1;
+    }
+    // k values may lie outside; the interval begins at the k-th, counted from one.
+    k.saturating_sub(1)
+}
+
+fn parts(lookup: &Lookup<'_>, workloads: &[&Workload]) -> Vec<String> {
+    let names: BTreeSet<&str> = lookup
+        .record
+        .trials
+        .iter()
+        .filter(|t| workloads.iter().any(|w| w.id == t.workload))
+        .flat_map(|t| t.parts.keys().map(String::as_str))
+        .collect();
+    let (first, rest): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| name.contains("deriv"));
+    first.into_iter().chain(rest).map(str::to_owned).collect()
+}
+
+/// A part's name as a column: `derivation` is the derivation of keys.
+pub(crate) fn part_words(name: &str) -> String {
+    match name {
+        "derivation" => "key derivation".to_owned(),
+        "rest" => "the rest".to_owned(),
+        other => other.replace(['_', '-'], " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranks_outside;
+
+    #[test]
+    fn the_interval_of_the_median_holds_95_percent() {
+        // Conover, Practical Nonparametric Statistics: for n = 10 the interval runs from the 2nd to the
+        // 9th value (97.9 %), for n = 20 from the 6th to the 15th (95.9 %); below 6 it is the range.
+        assert_eq!([0, 1, 5, 6, 9, 10, 20].map(ranks_outside), [0, 0, 0, 0, 1, 1, 5]);
+    }
+}
