@@ -31,6 +31,23 @@ pub const FOR_TESTS: &[Need] = &[
         reason: "FUSE mounts as an ordinary user",
     },
     Need { file: "/usr/bin/nbdcopy", package: "libnbd-bin", reason: "NBD with libnbd's programs" },
+    Need { file: "/usr/bin/bindfs", package: "bindfs", reason: "a null layer through FUSE" },
+    Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "gocryptfs as a contender" },
+    Need { file: "/usr/bin/encfs", package: "encfs", reason: "EncFS as a contender" },
+    Need { file: "/usr/bin/cryfs", package: "cryfs", reason: "CryFS as a contender" },
+    Need { file: "/usr/bin/securefs", package: "securefs", reason: "securefs as a contender" },
+    Need { file: "/usr/sbin/xfs_io", package: "xfsprogs", reason: "policies of fscrypt" },
+    Need {
+        file: "/usr/bin/ecryptfs-add-passphrase",
+        package: "ecryptfs-utils",
+        reason: "names of eCryptfs keys",
+    },
+    Need {
+        file: "/usr/bin/qemu-storage-daemon",
+        package: "qemu-system-common",
+        reason: "qemu's LUKS as a contender",
+    },
+    Need { file: "/sbin/dmsetup", package: "dmsetup", reason: "device mapper in user-mode Linux" },
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 

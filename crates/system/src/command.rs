@@ -1,14 +1,26 @@
 //! The place of this crate that spawns processes: programs of the system, their output captured, no shell.
 
-use std::ffi::OsStr;
-use std::io;
-use std::process::{Command, Stdio};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, PipeReader, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use zeroize::Zeroizing;
 
 use crate::SystemError;
+use crate::machine::Machine;
+use crate::provision::process;
+
+/// What takes longer hangs. Making a file system on a large slow disk takes minutes.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Bytes of output that are kept, the last ones.
+const KEPT: usize = 64 << 10;
 
 /// Runs `program` with `arguments` and gives what it printed on standard output, trimmed.
-///
-/// Root programs live in `/sbin`, which ordinary users often lack in their path: it is searched too.
 ///
 /// # Errors
 /// [`SystemError::Program`] if it is missing or fails, with the last line that it printed.
@@ -17,35 +29,225 @@ where
     I: IntoIterator<Item = S>,
     S: AsRef<OsStr>,
 {
-    let failed = |reason: String| SystemError::Program { program, reason };
-    let path = std::env::var("PATH").unwrap_or_default();
-    let output = Command::new(program)
-        .args(arguments)
-        .env("PATH", format!("{path}:/usr/sbin:/sbin:/usr/bin:/bin"))
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => failed(format!("it is not installed; {}", remedy(program))),
+    Invocation::new(program).args(arguments).run(&Machine::this(), LIMIT)
+}
+
+/// The first of `programs` that is nowhere in the search path.
+pub(crate) fn missing_program(programs: &[&'static str]) -> Option<&'static str> {
+    Machine::this().missing(programs)
+}
+
+/// A program that is to be run. What it is told on its standard input is wiped; arguments and variables, which
+/// others can see, carry no secret.
+pub(crate) struct Invocation {
+    program: &'static str,
+    arguments: Vec<OsString>,
+    variables: Vec<(&'static str, OsString)>,
+    input: Option<Zeroizing<Vec<u8>>>,
+}
+
+impl Invocation {
+    pub(crate) fn new(program: &'static str) -> Self {
+        Self { program, arguments: Vec::new(), variables: Vec::new(), input: None }
+    }
+
+    /// Adds arguments.
+    pub(crate) fn args<I, S>(mut self, arguments: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.arguments.extend(arguments.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds an environment variable to the few that a program is given.
+    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// What the program reads from its standard input, through a pipe.
+    pub(crate) fn input(mut self, input: Zeroizing<Vec<u8>>) -> Self {
+        self.input = Some(input);
+        self
+    }
+
+    /// Runs it to its end and gives what it printed on standard output, trimmed.
+    ///
+    /// # Errors
+    /// [`SystemError::Program`] if it is missing, fails, or takes longer than `limit`.
+    pub(crate) fn run(&self, machine: &Machine, limit: Duration) -> Result<String, SystemError> {
+        self.run_printing(machine, limit).map(|(out, _)| out)
+    }
+
+    fn run_printing(
+        &self,
+        machine: &Machine,
+        limit: Duration,
+    ) -> Result<(String, String), SystemError> {
+        let failed = |reason: String| SystemError::Program { program: self.program, reason };
+        let pipe = || io::pipe().map_err(|e| failed(e.to_string()));
+        let (out, to_out) = pipe()?;
+        let (err, to_err) = pipe()?;
+        let mut child = self.spawn(machine, to_out.into(), to_err.into())?;
+        let (out, err) = (Tail::of(out), Tail::of(err));
+        let status = process::wait_within(&mut child, limit).map_err(|e| failed(e.to_string()))?;
+        match status {
+            Some(status) if status.success() => Ok((out.text().trim().to_owned(), err.text())),
+            Some(status) => Err(failed(why(&err.text(), status))),
+            None => {
+                process::kill_group(&mut child);
+                Err(failed(format!("it did not end within {} s", limit.as_secs())))
+            }
+        }
+    }
+
+    /// As [`run`](Self::run), with what it printed on standard error after it: some tell their version there.
+    pub(crate) fn run_both(
+        &self,
+        machine: &Machine,
+        limit: Duration,
+    ) -> Result<String, SystemError> {
+        self.run_printing(machine, limit)
+            .map(|(out, err)| format!("{out}\n{err}").trim().to_owned())
+    }
+
+    /// Starts it as a process that serves.
+    ///
+    /// # Errors
+    /// [`SystemError::Program`] if it is missing.
+    pub(crate) fn start(&self, machine: &Machine) -> Result<Daemon, SystemError> {
+        let failed =
+            |e: io::Error| SystemError::Program { program: self.program, reason: e.to_string() };
+        let (output, input) = io::pipe().map_err(failed)?;
+        let second = input.try_clone().map_err(failed)?;
+        let child = self.spawn(machine, input.into(), second.into())?;
+        Ok(Daemon { program: self.program, child, output: Tail::of(output) })
+    }
+
+    fn spawn(&self, machine: &Machine, out: Stdio, err: Stdio) -> Result<Child, SystemError> {
+        let failed = |reason: String| SystemError::Program { program: self.program, reason };
+        let mut command = Command::new(self.program);
+        command
+            .args(&self.arguments)
+            // A variable of the user's must not change what is measured.
+            .env_clear()
+            .env("PATH", &machine.path)
+            .env("LC_ALL", "C")
+            .envs(["HOME", "TMPDIR"].into_iter().filter_map(|v| Some((v, std::env::var_os(v)?))))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(out)
+            .stderr(err)
+            // An interruption from the terminal is for this process, which takes down what it made.
+            .process_group(0);
+        let mut child = command.spawn().map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => {
+                failed(format!("it is not installed; {}", remedy(self.program)))
+            }
             _ => failed(e.to_string()),
         })?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        if let (Some(input), Some(mut pipe)) = (&self.input, child.stdin.take()) {
+            // Smaller than any pipe, so that this never waits. A program that does not read it ends, and says why.
+            let _ = pipe.write_all(input);
+        }
+        Ok(child)
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
-    Err(failed(last.map_or_else(|| output.status.to_string(), ToOwned::to_owned)))
+}
+
+/// A program that serves for as long as a contender is there.
+pub(crate) struct Daemon {
+    program: &'static str,
+    pub(crate) child: Child,
+    output: Tail,
+}
+
+impl Daemon {
+    /// Waits for the end of one that does not serve.
+    ///
+    /// # Errors
+    /// [`SystemError::Program`] if it fails, or takes longer than `limit`.
+    pub(crate) fn finish(mut self, limit: Duration) -> Result<(), SystemError> {
+        let failed = |reason: String| SystemError::Program { program: self.program, reason };
+        match process::wait_within(&mut self.child, limit) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(failed(why(&self.output.text(), status))),
+            Ok(None) => {
+                process::kill_group(&mut self.child);
+                Err(failed(format!("it did not end within {} s", limit.as_secs_f64())))
+            }
+            Err(e) => Err(failed(e.to_string())),
+        }
+    }
+
+    /// The error for a daemon that did not do what it was started for.
+    pub(crate) fn failed(&self, reason: &str) -> SystemError {
+        let said = self.output.text();
+        let last = last_line(&said).map(|line| format!("; it said: {line}")).unwrap_or_default();
+        SystemError::Program { program: self.program, reason: format!("{reason}{last}") }
+    }
+
+    /// The error for a daemon that has ended when it should serve.
+    pub(crate) fn ended(&self, status: ExitStatus) -> SystemError {
+        let reason = format!("it ended: {}", why(&self.output.text(), status));
+        SystemError::Program { program: self.program, reason }
+    }
+}
+
+/// The last bytes of what a program prints, which is read as it comes, so that the program never waits.
+struct Tail {
+    kept: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Tail {
+    fn of(mut pipe: PipeReader) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (end, ended) = channel();
+        let to = Arc::clone(&kept);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = pipe.read(&mut buffer) {
+                let mut kept = to.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&buffer[..n]);
+                let surplus = kept.len().saturating_sub(KEPT);
+                kept.drain(..surplus);
+            }
+            let _ = end.send(());
+        });
+        Self { kept, ended }
+    }
+
+    /// What the program printed, all of it if it has ended.
+    fn text(&self) -> String {
+        // A child that it left behind may keep the pipe open.
+        let _ = self.ended.recv_timeout(Duration::from_secs(1));
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}
+
+fn last_line(said: &str) -> Option<&str> {
+    said.lines().rfind(|line| !line.trim().is_empty()).map(str::trim)
+}
+
+fn why(said: &str, status: ExitStatus) -> String {
+    last_line(said).map_or_else(|| status.to_string(), ToOwned::to_owned)
 }
 
 /// How to get a program on Debian and its descendants.
-fn remedy(program: &str) -> String {
+pub(crate) fn remedy(program: &str) -> String {
     let package = match program {
         "losetup" | "mount" | "umount" => "mount",
         "mkfs.ext4" => "e2fsprogs",
-        "mkfs.xfs" => "xfsprogs",
+        "mkfs.xfs" | "xfs_io" => "xfsprogs",
         "mkfs.btrfs" => "btrfs-progs",
         "mkfs.vfat" => "dosfstools",
         "mkfs.exfat" => "exfatprogs",
+        "fusermount" | "fusermount3" => "fuse3",
+        "keyctl" => "keyutils",
+        "ecryptfs-add-passphrase" => "ecryptfs-utils",
         other => other,
     };
     format!("apt install {package}")
@@ -53,7 +255,7 @@ fn remedy(program: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::run;
+    use super::*;
 
     #[test]
     fn output_failure_and_absence_are_told_apart() {
@@ -62,5 +264,22 @@ mod tests {
         assert!(failed.starts_with("ls: ") && failed.contains("/no/such/file"), "{failed}");
         let absent = run("no-such-program", [""; 0]).unwrap_err().to_string();
         assert!(absent.contains("apt install no-such-program"), "{absent}");
+    }
+
+    #[test]
+    fn what_hangs_is_ended() {
+        let limit = Duration::from_millis(50);
+        let error = Invocation::new("sleep").args(["1000"]).run(&Machine::this(), limit);
+        assert!(error.unwrap_err().to_string().contains("did not end within"));
+    }
+
+    #[test]
+    fn input_goes_through_a_pipe_and_the_environment_is_small() {
+        let input = Zeroizing::new(b"a secret\n".to_vec());
+        let run = |i: Invocation| i.run(&Machine::this(), LIMIT).unwrap();
+        assert_eq!(run(Invocation::new("cat").input(input)), "a secret");
+        let variables = run(Invocation::new("env").variable("ONE", "1"));
+        assert!(variables.lines().any(|l| l == "ONE=1"), "{variables}");
+        assert!(!variables.contains("CARGO"), "{variables}");
     }
 }

@@ -64,6 +64,12 @@ pub enum SystemError {
         /// What.
         path: PathBuf,
     },
+    /// What a system made of its own could not be filled.
+    #[error("cannot fill the storage of a system")]
+    Fill(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A container could not be opened.
+    #[error(transparent)]
+    Volume(#[from] cryptbench_volume::VolumeError),
     /// A volume could not be served.
     #[error(transparent)]
     Export(#[from] cryptbench_export::ExportError),

@@ -5,11 +5,17 @@
 
 mod adapter;
 mod command;
+mod contender;
 mod error;
+mod known;
+mod machine;
 pub mod mounted;
 pub mod provision;
 mod registry;
+mod settings;
+mod stacked;
 
 pub use adapter::builtin::inline_layer;
+pub use contender::{Attachment, Contender, Fill, Ground};
 pub use error::SystemError;
-pub use registry::{ArmSpec, Availability, Role, Selection, System, arms, find, systems};
+pub use registry::{ArmSpec, Availability, Role, Selection, Setting, System, arms, find, systems};

@@ -11,7 +11,7 @@ use cryptbench_export::fuse::{FuseOptions, Server, mount};
 
 use crate::SystemError;
 use crate::provision::mountinfo::mount_at;
-use crate::provision::{Act, Identity, Ledger, filesystem, loopdev, runtime_directory};
+use crate::provision::{Act, Identity, Ledger, filesystem, loopdev, mount_point};
 
 /// A device that is served, and what was set up on top of it. Dropping it takes everything down.
 pub struct Mounted {
@@ -120,6 +120,16 @@ impl Mounted {
         self.note_mount(act, &directory)
     }
 
+    /// As [`mount_file_system`](Self::mount_file_system), in a private directory, whose path it gives.
+    ///
+    /// # Errors
+    /// As that, and when the directory cannot be made.
+    pub fn mount_in_own_directory(&mut self, device: &Path) -> Result<PathBuf, SystemError> {
+        let directory = self.make_directory()?;
+        self.mount_file_system(device, &directory, false, None)?;
+        Ok(directory)
+    }
+
     /// Takes everything down in reverse order; what is in use stops it, and it can be tried again.
     ///
     /// # Errors
@@ -165,18 +175,7 @@ impl Mounted {
     }
 
     fn make_directory(&mut self) -> Result<PathBuf, SystemError> {
-        let Some(parent) = runtime_directory() else {
-            return Err(SystemError::Target {
-                path: PathBuf::from("/run"),
-                problem: "no private directory can be made for a mount; name one".to_owned(),
-            });
-        };
-        let mut number = [0; 6];
-        getrandom::fill(&mut number).map_err(|e| {
-            SystemError::io("name a directory in", &parent)(std::io::Error::other(e.to_string()))
-        })?;
-        let name: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
-        let path = parent.join(name);
+        let path = mount_point::unused()?;
         let act = self.ledger.intend(&Act::Directory { path: path.clone() })?;
         fs::DirBuilder::new()
             .mode(0o700)

@@ -1,10 +1,17 @@
 //! The table of systems, and the choice of arms from it.
 
-use cryptbench_blockdev::Surface;
+use std::collections::BTreeMap;
+
 use cryptbench_cipher::Tier;
 
-use crate::SystemError;
-use crate::adapter::{builtin::Builtin, plain::Plain};
+use crate::adapter::{
+    bcachefs::BCACHEFS, bindfs::BINDFS, bitlocker::BITLOCKER, builtin::Builtin, cryfs::CRYFS,
+    dmcrypt::DmCrypt, ecryptfs::Ecryptfs, encfs::ENCFS, filevault::FILEVAULT, fscrypt::Fscrypt,
+    gocryptfs::GOCRYPTFS, mounted::BuiltinMounted, nbdkit_luks::NBDKIT_LUKS, opal::OPAL,
+    plain::Plain, qemu_luks::QemuLuks, securefs::SECUREFS, truecrypt::TRUECRYPT,
+    veracrypt::VeraCrypt, zfs::ZFS,
+};
+use crate::{Attachment, Contender, Ground, SystemError, settings};
 
 /// What an arm is compared as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +43,19 @@ pub struct ArmSpec {
     pub data_unit: Option<u32>,
     /// The format whose sector layout is used.
     pub layout: Option<&'static str>,
+    /// What the system is set to, where it has [settings](System::settings): name and value.
+    pub settings: BTreeMap<&'static str, String>,
+}
+
+/// Something that a system can be set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Name on the command line, such as `sector-size`.
+    pub name: &'static str,
+    /// What it decides, in one line.
+    pub about: &'static str,
+    /// The values there are, the system's own default first.
+    pub values: &'static [&'static str],
 }
 
 /// Which of the registered contenders a user wants; an empty list means the default ones.
@@ -47,6 +67,9 @@ pub struct Selection {
     pub ciphers: Vec<String>,
     /// Data units in bytes.
     pub data_units: Vec<u32>,
+    /// Values of settings by name: each makes an arm of its own. A system whose setting is not named runs
+    /// with its default.
+    pub settings: BTreeMap<String, Vec<String>>,
 }
 
 /// Whether a system can run on this machine.
@@ -63,6 +86,13 @@ pub enum Availability {
     },
 }
 
+impl Availability {
+    /// It cannot run, for this reason, and this would mend it.
+    pub(crate) fn without(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Unavailable { reason: reason.into(), remedy: remedy.into() }
+    }
+}
+
 /// An encryption system (or plain storage, the one that encrypts nothing).
 pub trait System: Sync {
     /// Name in the registry and on the command line.
@@ -71,17 +101,44 @@ pub trait System: Sync {
     fn about(&self) -> &'static str;
     /// Whether it can run here.
     fn availability(&self) -> Availability;
+    /// What it can be set to.
+    fn settings(&self) -> &'static [Setting] {
+        &[]
+    }
     /// The contenders that it offers for a choice of ciphers and data units.
     fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError>;
-    /// Turns the plain surface into that of `arm`; `tier` is the cipher kernels to use.
-    fn surface(&self, arm: &ArmSpec, plain: &Surface, tier: Tier) -> Result<Surface, SystemError>;
+    /// How it comes between a workload and the storage.
+    fn attachment(&self) -> Attachment;
+    /// Sets `arm` up.
+    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError>;
     /// The cipher kernel that `arm` runs on at `tier`, where the system can tell.
     fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String>;
 }
 
 /// Every system, in the order in which tables list them.
 pub fn systems() -> &'static [&'static dyn System] {
-    &[&Plain, &Builtin]
+    &[
+        &Plain,
+        &Builtin,
+        &BuiltinMounted,
+        &DmCrypt,
+        &QemuLuks,
+        &NBDKIT_LUKS,
+        &VeraCrypt,
+        &TRUECRYPT,
+        &BINDFS,
+        &GOCRYPTFS,
+        &ENCFS,
+        &CRYFS,
+        &SECUREFS,
+        &Fscrypt,
+        &Ecryptfs,
+        &BITLOCKER,
+        &FILEVAULT,
+        &ZFS,
+        &BCACHEFS,
+        &OPAL,
+    ]
 }
 
 /// The system of that name.
@@ -100,6 +157,15 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     } else {
         selection.systems.iter().map(|name| find(name)).collect::<Result<_, _>>()?
     };
+    settings::check(selection, &chosen)?;
+    // Each system takes of the named ciphers those that it has.
+    let foreign = settings::foreign_ciphers(selection, &chosen);
+    if let (Some(name), true) = (foreign.first(), chosen.iter().all(|s| settings::has_cipher(*s))) {
+        return Err(SystemError::NothingSelected {
+            what: format!("the cipher {name:?}"),
+            hint: format!("they have: {}", settings::ciphers(&chosen).join(", ")),
+        });
+    }
     for system in chosen {
         if let Availability::Unavailable { reason, remedy } = system.availability() {
             return Err(SystemError::Unavailable {
@@ -108,7 +174,12 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
                 remedy,
             });
         }
-        for arm in system.arms(selection)? {
+        let mut selection = selection.clone();
+        if !settings::has_cipher(system) {
+            let ours = |name: &String| cryptbench_cipher::find(name).is_ok();
+            selection.ciphers.retain(|name| ours(name) || foreign.contains(name));
+        }
+        for arm in system.arms(&selection)? {
             if !arms.iter().any(|a| a.id == arm.id) {
                 arms.push(arm);
             }
@@ -126,6 +197,7 @@ mod tests {
             systems: systems.iter().map(ToString::to_string).collect(),
             ciphers: ciphers.iter().map(ToString::to_string).collect(),
             data_units: data_units.to_vec(),
+            ..Selection::default()
         }
     }
 
@@ -163,7 +235,7 @@ mod tests {
     #[test]
     fn what_nobody_offers_is_refused_with_what_there_is() {
         for (selection, expected) in [
-            (pick(&["nosuch"], &[], &[]), "registered are: plain, builtin"),
+            (pick(&["nosuch"], &[], &[]), "registered are: plain, builtin, builtin-mounted"),
             (pick(&[], &["rot13"], &[]), "rot13"),
             (pick(&[], &[], &[1000]), "1000"),
         ] {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cryptbench_blockdev::{Extent, IoMode, Surface};
 use cryptbench_load::{
-    Engine, EngineChoice, Job, MARKER, Operation, Pattern, SectorState, verify_sector,
+    Amount, Engine, EngineChoice, Job, MARKER, Operation, Pattern, SectorState, verify_sector,
 };
 use cryptbench_system::{ArmSpec, Role, Selection, arms, inline_layer};
 use libcrypto::Libcrypto;
@@ -99,14 +99,10 @@ fn write_to_file(
     engine.prefill(&surface, 1, &stop, &mut |_| {}).unwrap();
     for (block_size, pattern) in [(4096, Pattern::Random), (1 << 20, Pattern::Sequential)] {
         let job = Job {
-            operation: Operation::Write,
-            pattern,
-            block_size,
-            queue_depth: 4,
-            ramp: Duration::ZERO,
-            duration: Duration::from_millis(50),
+            amount: Amount::Time { ramp: Duration::ZERO, duration: Duration::from_millis(50) },
             seed: 3,
             generation: 7,
+            ..Job::new(Operation::Write, pattern, block_size, 4)
         };
         engine.run(&surface, &job, &stop).unwrap();
     }

@@ -3,13 +3,16 @@
 //! Sectors are laid out as a real format lays them out (tweak origin and step), so that the work per
 //! byte is that format's. No header is written: the scratch file stands for the data area.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cryptbench_blockdev::{SectorTransform, Surface};
 use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
 use zeroize::Zeroizing;
 
-use crate::{ArmSpec, Availability, Role, Selection, System, SystemError};
+use crate::{
+    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, System, SystemError,
+};
 
 /// Ciphers in this process, no kernel layer.
 pub(crate) struct Builtin;
@@ -44,6 +47,86 @@ const LAYOUTS: &[SectorLayout] = &[
 /// What `run` measures when no cipher is named.
 const DEFAULT_CIPHER: &str = "aes-256-xts";
 
+/// The arms of a system that puts our ciphers on the formats' sector layouts: the null layer, then each
+/// cipher on each layout. `prefix` begins their labels.
+pub(super) fn offered(
+    system: &'static str,
+    prefix: &str,
+    selection: &Selection,
+) -> Result<Vec<ArmSpec>, SystemError> {
+    let layouts: Vec<_> = LAYOUTS
+        .iter()
+        .filter(|l| selection.data_units.is_empty() || selection.data_units.contains(&l.data_unit))
+        .collect();
+    if layouts.is_empty() {
+        let asked: Vec<_> = selection.data_units.iter().map(ToString::to_string).collect();
+        return Err(SystemError::NothingSelected {
+            what: format!("a data unit of {} bytes", asked.join(" or ")),
+            hint: "the data units are 512 (VeraCrypt) and 4096 (LUKS2)".to_owned(),
+        });
+    }
+    let default = [DEFAULT_CIPHER.to_owned()];
+    let names = if selection.ciphers.is_empty() { &default[..] } else { &selection.ciphers };
+    let mut arms = vec![ArmSpec {
+        id: format!("{system}/null"),
+        label: format!("{prefix}null layer"),
+        role: Role::NullLayer,
+        system,
+        cipher: None,
+        data_unit: None,
+        layout: None,
+        settings: BTreeMap::new(),
+    }];
+    for name in names {
+        let cipher = cryptbench_cipher::find(name)?;
+        for layout in &layouts {
+            arms.push(ArmSpec {
+                id: format!("{system}/{}/{}", cipher.name, layout.data_unit),
+                label: format!("{prefix}{} {} B", cipher.label, layout.data_unit),
+                role: Role::Encrypted,
+                system,
+                cipher: Some(cipher.name),
+                data_unit: Some(layout.data_unit),
+                layout: Some(layout.format),
+                settings: BTreeMap::new(),
+            });
+        }
+    }
+    Ok(arms)
+}
+
+/// A key for `arm`, empty where nothing is encrypted.
+pub(super) fn random_key(arm: &ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError> {
+    let key_bytes = match arm.cipher {
+        None => 0,
+        Some(name) => cryptbench_cipher::find(name)?.key_bytes,
+    };
+    let mut key = Zeroizing::new(vec![0; key_bytes]);
+    getrandom::fill(&mut key).expect("the kernel's random generator answers");
+    Ok(key)
+}
+
+/// Where the data units of `arm` get their tweaks from, and its keyed cipher.
+pub(super) fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
+    let layout = layout_of(arm);
+    let cipher = match arm.cipher {
+        None => Box::new(super::mounted::NoCipher) as Box<dyn SectorCipher>,
+        Some(name) => cryptbench_cipher::find(name)?.with_key(key, layout.cipher_layout(), tier)?,
+    };
+    Ok(Keyed { cipher, first_tweak: layout.first_tweak, tweak_step: layout.tweak_step })
+}
+
+/// A cipher with its key, and the tweaks that it is used under.
+pub(super) struct Keyed {
+    pub(super) cipher: Box<dyn SectorCipher>,
+    pub(super) first_tweak: u64,
+    pub(super) tweak_step: u64,
+}
+
+fn layout_of(arm: &ArmSpec) -> &'static SectorLayout {
+    LAYOUTS.iter().find(|l| Some(l.data_unit) == arm.data_unit).unwrap_or(&LAYOUTS[0])
+}
+
 impl System for Builtin {
     fn name(&self) -> &'static str {
         "builtin"
@@ -58,64 +141,29 @@ impl System for Builtin {
     }
 
     fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let layouts: Vec<_> = LAYOUTS
-            .iter()
-            .filter(|l| {
-                selection.data_units.is_empty() || selection.data_units.contains(&l.data_unit)
-            })
-            .collect();
-        if layouts.is_empty() {
-            let asked: Vec<_> = selection.data_units.iter().map(ToString::to_string).collect();
-            return Err(SystemError::NothingSelected {
-                what: format!("a data unit of {} bytes", asked.join(" or ")),
-                hint: "the data units are 512 (VeraCrypt) and 4096 (LUKS2)".to_owned(),
-            });
-        }
-        let default = [DEFAULT_CIPHER.to_owned()];
-        let names = if selection.ciphers.is_empty() { &default[..] } else { &selection.ciphers };
-        let mut arms = vec![ArmSpec {
-            id: "builtin/null".to_owned(),
-            label: "null layer".to_owned(),
-            role: Role::NullLayer,
-            system: "builtin",
-            cipher: None,
-            data_unit: None,
-            layout: None,
-        }];
-        for name in names {
-            let cipher = cryptbench_cipher::find(name)?;
-            for layout in &layouts {
-                arms.push(ArmSpec {
-                    id: format!("builtin/{}/{}", cipher.name, layout.data_unit),
-                    label: format!("{} {} B", cipher.label, layout.data_unit),
-                    role: Role::Encrypted,
-                    system: "builtin",
-                    cipher: Some(cipher.name),
-                    data_unit: Some(layout.data_unit),
-                    layout: Some(layout.format),
-                });
-            }
-        }
-        Ok(arms)
+        offered("builtin", "", selection)
     }
 
-    fn surface(&self, arm: &ArmSpec, plain: &Surface, tier: Tier) -> Result<Surface, SystemError> {
-        let key_bytes = match arm.cipher {
-            None => 0,
-            Some(name) => cryptbench_cipher::find(name)?.key_bytes,
-        };
-        let mut key = Zeroizing::new(vec![0; key_bytes]);
-        getrandom::fill(&mut key).expect("the kernel's random generator answers");
-        let transform = inline_layer(arm, &key, tier)?;
-        Ok(Surface { transform: Some(transform), ..plain.clone() })
+    fn attachment(&self) -> Attachment {
+        Attachment::Inline
+    }
+
+    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
+        let transform = inline_layer(arm, &random_key(arm)?, ground.tier)?;
+        let surface = Surface { transform: Some(transform), ..ground.scratch.clone() };
+        Ok(Contender::on_scratch(surface, ground.work, false))
     }
 
     fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
-        let cipher = cryptbench_cipher::find(arm.cipher?).ok()?;
-        let layout = LAYOUTS.iter().find(|l| Some(l.data_unit) == arm.data_unit)?;
-        let key: Vec<u8> = (0..cipher.key_bytes).map(|i| i as u8).collect();
-        Some(cipher.with_key(&key, layout.cipher_layout(), tier).ok()?.tier().to_owned())
+        kernel_of(arm, tier)
     }
+}
+
+/// The kernel that runs the arm's cipher at `tier`.
+pub(super) fn kernel_of(arm: &ArmSpec, tier: Tier) -> Option<String> {
+    let info = cryptbench_cipher::find(arm.cipher?).ok()?;
+    let key: Vec<u8> = (0..info.key_bytes).map(|i| i as u8).collect();
+    Some(keyed(arm, &key, tier).ok()?.cipher.tier().to_owned())
 }
 
 /// The inline layer of a built-in arm under a given key; an arm without a cipher ignores the key.

@@ -1,9 +1,12 @@
 //! Plain storage: the baseline, and the baseline again for the noise floor.
 
-use cryptbench_blockdev::Surface;
+use std::collections::BTreeMap;
+
 use cryptbench_cipher::Tier;
 
-use crate::{ArmSpec, Availability, Role, Selection, System, SystemError};
+use crate::{
+    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, System, SystemError,
+};
 
 /// No encryption.
 pub(crate) struct Plain;
@@ -30,6 +33,7 @@ impl System for Plain {
             cipher: None,
             data_unit: None,
             layout: None,
+            settings: BTreeMap::new(),
         };
         Ok(vec![
             arm("plain", "plain", Role::Plain),
@@ -37,13 +41,12 @@ impl System for Plain {
         ])
     }
 
-    fn surface(
-        &self,
-        _arm: &ArmSpec,
-        plain: &Surface,
-        _tier: Tier,
-    ) -> Result<Surface, SystemError> {
-        Ok(plain.clone())
+    fn attachment(&self) -> Attachment {
+        Attachment::Inline
+    }
+
+    fn provision(&self, _arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
+        Ok(Contender::on_scratch(ground.scratch.clone(), ground.work, true))
     }
 
     fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {

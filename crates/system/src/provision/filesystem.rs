@@ -36,6 +36,25 @@ pub fn make(kind: FileSystemKind, device: &Path) -> Result<(), SystemError> {
     run(program, options.iter().map(AsRef::as_ref).chain([device.as_os_str()])).map(drop)
 }
 
+/// Makes ext4 on `device` with nothing left to be done later in the background, where it would disturb a
+/// measurement.
+///
+/// # Errors
+/// [`SystemError::Program`].
+pub(crate) fn make_settled(device: &Path) -> Result<(), SystemError> {
+    make_settled_with(None, device)
+}
+
+/// The same with a feature more, such as `encrypt` (ext4(5)).
+pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<(), SystemError> {
+    let settled = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+    let mut options = vec!["-q", "-F", "-E", settled, "-m", "0"];
+    if let Some(feature) = feature {
+        options.extend(["-O", feature]);
+    }
+    run("mkfs.ext4", options.iter().map(AsRef::as_ref).chain([device.as_os_str()])).map(drop)
+}
+
 /// Mounts `device` at `directory` with mount(8), which finds out the type.
 ///
 /// # Errors

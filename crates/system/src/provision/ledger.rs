@@ -30,6 +30,11 @@ pub enum Act {
         /// Absolute path.
         path: PathBuf,
     },
+    /// A directory for files of a workload; it goes with all that is in it.
+    WorkDirectory {
+        /// Absolute path.
+        path: PathBuf,
+    },
     /// A FUSE mount that this process serves.
     FuseMount {
         /// Absolute path of the mount point.
@@ -47,6 +52,56 @@ pub enum Act {
         /// Absolute path of the file that the loop device is over.
         file: PathBuf,
     },
+    /// A program that serves a mount, started as a child.
+    Daemon {
+        /// Its name.
+        program: String,
+        /// Absolute path of the mount point, which is among its arguments.
+        path: PathBuf,
+    },
+    /// A mount that a program serves.
+    ProgramMount {
+        /// Absolute path of the mount point.
+        path: PathBuf,
+        /// Its type, such as `fuse.gocryptfs`.
+        file_system: String,
+    },
+    /// A file system of the kernel mounted over a directory.
+    StackedMount {
+        /// Absolute path of the mount point.
+        path: PathBuf,
+        /// Its type, such as `ecryptfs`.
+        file_system: String,
+    },
+    /// A key of fscrypt in the kernel.
+    FileSystemKey {
+        /// A path on the file system that it was added to.
+        path: PathBuf,
+        /// What names it, in hexadecimal digits.
+        identifier: String,
+    },
+    /// A key in the user's keyring.
+    UserKey {
+        /// What names it.
+        description: PathBuf,
+    },
+    /// A device-mapper device, whose name is unique to the run.
+    Mapping {
+        /// Where it is reached, below `/dev/mapper`.
+        path: PathBuf,
+    },
+    /// A volume that VeraCrypt's own program has open.
+    VeraCryptVolume {
+        /// Absolute path of the container.
+        path: PathBuf,
+    },
+    /// A file system mounted from a device-mapper device.
+    MappedFileSystem {
+        /// Absolute path of the mount point.
+        path: PathBuf,
+        /// Where the device is reached.
+        device: PathBuf,
+    },
 }
 
 impl Act {
@@ -56,9 +111,18 @@ impl Act {
         match self {
             Self::ScratchFile { path }
             | Self::Directory { path }
+            | Self::WorkDirectory { path }
             | Self::FuseMount { path }
             | Self::LoopDevice { file: path }
-            | Self::FileSystem { path, .. } => path,
+            | Self::FileSystem { path, .. }
+            | Self::Daemon { path, .. }
+            | Self::ProgramMount { path, .. }
+            | Self::StackedMount { path, .. }
+            | Self::FileSystemKey { path, .. }
+            | Self::UserKey { description: path }
+            | Self::Mapping { path }
+            | Self::VeraCryptVolume { path }
+            | Self::MappedFileSystem { path, .. } => path,
         }
     }
 }
@@ -66,9 +130,9 @@ impl Act {
 /// What tells a thing that we made from another of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Device of the file system; of a loop device, its own number.
+    /// Device of the file system; of a loop device or a process, its own number.
     pub device: u64,
-    /// Inode number; 0 for mounts and loop devices.
+    /// Inode number; of a process, its start in clock ticks after boot; 0 for mounts and loop devices.
     pub inode: u64,
 }
 

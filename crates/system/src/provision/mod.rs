@@ -1,13 +1,26 @@
 //! Setting things up on a user's machine so that they can always be taken down again.
 
+pub(crate) mod dm;
 pub mod filesystem;
+pub(crate) mod keys;
+pub(crate) mod layers;
 mod ledger;
 pub mod loopdev;
+pub(crate) mod mount_point;
 pub mod mountinfo;
+mod orphans;
+pub(crate) mod process;
+mod program_mount;
 mod scratch;
+pub(crate) mod secret;
+pub(crate) mod stack;
+pub(crate) mod stand;
 mod state;
 mod undo;
+pub(crate) mod veracrypt;
+mod work_directory;
 
 pub use ledger::{Act, Cleaned, Identity, Ledger, Living, cleanup, cleanup_by_subject, living};
 pub use scratch::Scratch;
 pub use state::{data_directory, runtime_directory, state_directories};
+pub use work_directory::WorkDirectory;

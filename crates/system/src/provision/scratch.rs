@@ -12,6 +12,9 @@ use rustix::io::Errno;
 use super::ledger::{Act, Identity, Ledger};
 use crate::SystemError;
 
+/// What the kernel says of a file whose server in user space is gone, the last two while it clears up.
+const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
+
 /// An allocated file that is removed when it is dropped, and by cleanup when it is not.
 pub struct Scratch {
     file: Arc<File>,
@@ -132,7 +135,7 @@ impl Scratch {
         self.take_down()
     }
 
-    fn take_down(&mut self) -> Result<(), SystemError> {
+    pub(super) fn take_down(&mut self) -> Result<(), SystemError> {
         if std::mem::replace(&mut self.removed, true) {
             return Ok(());
         }
@@ -143,6 +146,8 @@ impl Scratch {
             }
             Ok(_) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            // Whoever served its file system is gone, and what that lies in is removed by who made it.
+            Err(e) if SERVER_GONE.iter().any(|g| e.raw_os_error() == Some(g.raw_os_error())) => {}
             Err(e) => return Err(SystemError::io("inspect", &self.path)(e)),
         }
         self.ledger.undone(self.act)

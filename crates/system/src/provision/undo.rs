@@ -6,10 +6,13 @@ use std::path::Path;
 
 use cryptbench_export::fuse::{FILE_SYSTEM, remove_stale_mount};
 
+use super::dm;
 use super::filesystem::unmount_dead;
 use super::ledger::{Act, Cleaned, Identity};
 use super::loopdev;
 use super::mountinfo::mount_at;
+use super::orphans::{await_detached, await_programs};
+use super::{keys, process, program_mount, veracrypt};
 
 /// `None` if nothing is left of it.
 pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
@@ -17,12 +20,44 @@ pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
     let result = match act {
         Act::ScratchFile { .. } => scratch_file(path, identity)?,
         Act::Directory { .. } => directory(path, identity)?,
+        Act::WorkDirectory { .. } => work_directory(path, identity)?,
         Act::FuseMount { .. } => fuse_mount(path, identity)?,
         Act::LoopDevice { .. } => {
+            if identity.is_none() {
+                // A losetup that outlived its caller has not come to it yet, perhaps.
+                await_programs(&path.to_string_lossy());
+            }
             let device = loopdev::of_file(path, identity.map(|i| i.device))?;
-            loopdev::detach(&device).map_err(|e| e.to_string()).map(|()| true)
+            let detached = loopdev::detach(&device).map_err(|e| e.to_string());
+            await_detached(path, &device);
+            detached.map(|()| true)
         }
         Act::FileSystem { file, .. } => file_system(path, file)?,
+        Act::Daemon { program, .. } => daemon(program, path, identity)?,
+        Act::ProgramMount { file_system, .. } | Act::StackedMount { file_system, .. } => {
+            named_mount(path, file_system, identity)?
+        }
+        Act::FileSystemKey { identifier, .. } => {
+            if !path.exists() || !keys::on_file_system(path, identifier) {
+                return None;
+            }
+            keys::remove_from_file_system(path, identifier)
+                .map_err(|e| e.to_string())
+                .map(|()| true)
+        }
+        Act::UserKey { description } => {
+            keys::of_user(description)?;
+            keys::remove_of_user(description).map_err(|e| e.to_string()).map(|()| true)
+        }
+        Act::Mapping { .. } => mapping(path, identity)?,
+        Act::VeraCryptVolume { .. } => {
+            if veracrypt::device_of(path).is_none() {
+                await_programs(&path.to_string_lossy());
+                veracrypt::device_of(path)?;
+            }
+            veracrypt::dismount(path).map_err(|e| e.to_string()).map(|()| true)
+        }
+        Act::MappedFileSystem { device, .. } => mapped_file_system(path, device)?,
     };
     Some(match result {
         Ok(true) => Cleaned::Removed(path.to_owned()),
@@ -56,6 +91,16 @@ fn directory(path: &Path, identity: Option<Identity>) -> Outcome {
     Some(fs::remove_dir(path).map(|()| true).map_err(|e| e.to_string()))
 }
 
+fn work_directory(path: &Path, identity: Option<Identity>) -> Outcome {
+    // Without an identity the process died between making it and noting it: nothing is in it yet.
+    let Some(identity) = identity else { return directory(path, None) };
+    let found = fs::symlink_metadata(path).ok()?;
+    if !found.is_dir() || identity != Identity::from(&found) {
+        return Some(Ok(false));
+    }
+    Some(fs::remove_dir_all(path).map(|()| true).map_err(|e| e.to_string()))
+}
+
 fn fuse_mount(path: &Path, identity: Option<Identity>) -> Outcome {
     let entry = mount_at(path)?;
     let ours = identity.is_none_or(|id| id.device == entry.device);
@@ -72,4 +117,49 @@ fn file_system(path: &Path, file: &Path) -> Outcome {
         return Some(Ok(false));
     }
     Some(unmount_dead(path).map(|()| true).map_err(|e| e.to_string()))
+}
+
+fn mapping(path: &Path, identity: Option<Identity>) -> Outcome {
+    let name = dm::name_of(path)?;
+    await_programs(name);
+    let number = dm::number_of(name)?;
+    // Without an identity the name has to do, which no other run has.
+    if identity.is_some_and(|id| id.device != number) {
+        return Some(Ok(false));
+    }
+    Some(dm::remove(name).map(|()| true).map_err(|e| e.to_string()))
+}
+
+fn mapped_file_system(path: &Path, device: &Path) -> Outcome {
+    let name = dm::name_of(device)?;
+    await_programs(name);
+    let entry = mount_at(path)?;
+    if dm::number_of(name) != Some(entry.device) {
+        return Some(Ok(false));
+    }
+    Some(unmount_dead(path).map(|()| true).map_err(|e| e.to_string()))
+}
+
+fn daemon(program: &str, path: &Path, identity: Option<Identity>) -> Outcome {
+    let found = process::of_dead_run(program, path, identity)?;
+    let ended = process::end(found).map_err(|e| e.to_string());
+    // A daemon that was killed before it had mounted may have come to it after its mount was looked for.
+    if ended.is_ok() && mount_at(path).is_some_and(|m| m.file_system.starts_with("fuse.")) {
+        return Some(program_mount::unmount_dead(path).map(|()| true).map_err(|e| e.to_string()));
+    }
+    Some(ended.map(|()| true))
+}
+
+/// A mount that is told by its type and, where that was noted, its device number.
+fn named_mount(path: &Path, file_system: &str, identity: Option<Identity>) -> Outcome {
+    let entry = mount_at(path)?;
+    if entry.file_system != file_system || identity.is_some_and(|id| id.device != entry.device) {
+        return Some(Ok(false));
+    }
+    let removed = if file_system.starts_with("fuse.") {
+        program_mount::unmount_dead(path)
+    } else {
+        unmount_dead(path)
+    };
+    Some(removed.map(|()| true).map_err(|e| e.to_string()))
 }

@@ -1,0 +1,31 @@
+//! BitLocker: volumes of Windows, which only their owner can name and open.
+
+use crate::known::{Known, because};
+use crate::provision::stand;
+
+/// Windows' own disk encryption. cryptsetup(8) opens it by `bitlkOpen`, dislocker(1) in user space.
+pub(crate) const BITLOCKER: Known = Known {
+    name: "bitlocker",
+    about: "a BitLocker volume of yours, read through cryptsetup or dislocker",
+    lacks: |machine| {
+        if !machine.has("cryptsetup") && !machine.has("dislocker") {
+            return because(
+                "there is neither cryptsetup nor dislocker",
+                "apt install cryptsetup-bin (dm-crypt) or dislocker (FUSE)",
+            );
+        }
+        if let (false, Some(crate::Availability::Unavailable { reason, remedy })) =
+            (machine.has("dislocker"), stand::lacks_device_mapper(machine))
+        {
+            return because(
+                reason,
+                format!("{remedy}; or apt install dislocker, which needs only FUSE"),
+            );
+        }
+        because(
+            "only Windows makes BitLocker volumes, and a run cannot be given one of yours yet",
+            "open it read-only (cryptsetup open --type bitlk --readonly, or dislocker -r) to see that it can \
+             be read; on Windows, run cryptbench in a directory on the volume",
+        )
+    },
+};

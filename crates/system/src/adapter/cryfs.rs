@@ -1,0 +1,68 @@
+//! CryFS: a file system cut into encrypted blocks of one size, so that not even the sizes of files show.
+
+use crate::Setting;
+use crate::command::Invocation;
+use crate::stacked::{Place, Stacked, first_version};
+
+/// As `cryfs --show-ciphers` of version 0.11 lists them.
+const CIPHERS: Setting = Setting {
+    name: "cipher",
+    about: "what encrypts the blocks",
+    values: &[
+        "xchacha20-poly1305",
+        "aes-256-gcm",
+        "aes-256-cfb",
+        "aes-128-gcm",
+        "aes-128-cfb",
+        "twofish-256-gcm",
+        "twofish-256-cfb",
+        "twofish-128-gcm",
+        "twofish-128-cfb",
+        "serpent-256-gcm",
+        "serpent-256-cfb",
+        "serpent-128-gcm",
+        "serpent-128-cfb",
+        "cast-256-gcm",
+        "cast-256-cfb",
+        "mars-448-gcm",
+        "mars-448-cfb",
+        "mars-256-gcm",
+        "mars-256-cfb",
+        "mars-128-gcm",
+        "mars-128-cfb",
+    ],
+};
+
+const BLOCKS: Setting = Setting {
+    name: "block-size",
+    about: "bytes of an encrypted block, which is a file of its own",
+    values: &["16384", "4096", "32768", "65536", "131072", "524288", "1048576"],
+};
+
+/// cryfs(1).
+pub(crate) const CRYFS: Stacked = Stacked {
+    name: "cryfs",
+    about: "an encrypted directory of equal blocks, which hides sizes and the tree of directories",
+    label: "CryFS",
+    file_system: "fuse.cryfs",
+    settings: &[CIPHERS, BLOCKS],
+    cipher: Some(|choice| choice["cipher"]),
+    version: &["--version"],
+    read_version: first_version,
+    // It makes the volume when it finds none.
+    create: None,
+    serve,
+};
+
+fn serve(place: &Place<'_>) -> Invocation {
+    Invocation::new("cryfs")
+        .args(["-f", "--cipher", place.setting("cipher")])
+        .args(["--blocksize", place.setting("block-size")])
+        .args([place.ciphertext, place.mount_point])
+        // It asks nothing, and looks for no newer version in the network.
+        .variable("CRYFS_FRONTEND", "noninteractive")
+        .variable("CRYFS_NO_UPDATE_CHECK", "true")
+        // What it remembers of each volume would otherwise stay in the user's home.
+        .variable("CRYFS_LOCAL_STATE_DIR", place.memory)
+        .input(place.passphrase())
+}

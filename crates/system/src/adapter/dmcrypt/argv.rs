@@ -1,0 +1,178 @@
+//! The exact arguments of cryptsetup(8) for each choice.
+//!
+//! Keys and passphrases are not among them: cryptsetup reads them from its standard input
+//! (`--key-file -`).
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::choice::{Choice, Target};
+
+/// Iterations of PBKDF2: opening is not what is measured, and 1000 is the least that cryptsetup takes.
+const ITERATIONS: &str = "1000";
+
+/// `luksFormat`; `None` for what has no header.
+pub(super) fn format(choice: &Choice, device: &Path) -> Option<Vec<OsString>> {
+    let Target::Crypt(cipher) = choice.target else { return None };
+    if choice.format == "plain" {
+        return None;
+    }
+    let mut words = words(&["--batch-mode", "luksFormat", "--type", choice.format]);
+    words.extend(["--cipher", cipher.specification, "--key-size"].map(Into::into));
+    words.push(cipher.key_bits.to_string().into());
+    if choice.format == "luks2" {
+        words.push("--sector-size".into());
+        words.push(choice.sector.to_string().into());
+    }
+    words.extend(["--hash", "sha256", "--pbkdf", "pbkdf2"].map(Into::into));
+    words.extend(["--pbkdf-force-iterations", ITERATIONS].map(Into::into));
+    if choice.integrity != "none" {
+        // Filling the device writes every tag; cryptsetup would do so once more beforehand.
+        let integrity = cipher.authenticates.unwrap_or(choice.integrity);
+        words.extend(["--integrity", integrity, "--integrity-no-wipe"].map(Into::into));
+    }
+    words.extend(["--key-file".into(), "-".into(), device.into()]);
+    Some(words)
+}
+
+/// `open`; `None` for dm-linear, which is not cryptsetup's.
+pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsString>> {
+    let (kind, cipher) = match choice.target {
+        Target::Linear => return None,
+        Target::CipherNull => ("plain", Some(("cipher_null-ecb", 256))),
+        Target::Crypt(cipher) if choice.format == "plain" => {
+            ("plain", Some((cipher.specification, cipher.key_bits)))
+        }
+        Target::Crypt(_) => (choice.format, None),
+    };
+    let mut words = words(&["--batch-mode", "open", "--type", kind]);
+    if let Some((specification, key_bits)) = cipher {
+        words.extend(["--cipher", specification, "--key-size"].map(Into::into));
+        words.push(key_bits.to_string().into());
+        words.push("--sector-size".into());
+        words.push(choice.sector.to_string().into());
+    }
+    if matches!(choice.workqueues, "no-read" | "no-read-write") {
+        words.push("--perf-no_read_workqueue".into());
+    }
+    if matches!(choice.workqueues, "no-write" | "no-read-write") {
+        words.push("--perf-no_write_workqueue".into());
+    }
+    if choice.same_cpu {
+        words.push("--perf-same_cpu_crypt".into());
+    }
+    words.extend(["--key-file".into(), "-".into(), device.into(), name.into()]);
+    Some(words)
+}
+
+/// Bytes of the secret: a passphrase of LUKS, or the very key of what has no header.
+pub(super) fn secret_bytes(choice: &Choice) -> usize {
+    match choice.target {
+        Target::Crypt(cipher) if choice.format == "plain" => cipher.key_bits as usize / 8,
+        Target::Crypt(_) => 64,
+        // It ignores its key, and cryptsetup wants one.
+        Target::CipherNull => 32,
+        Target::Linear => 0,
+    }
+}
+
+fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(Into::into).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ciphers::find;
+    use super::*;
+
+    fn said(words: Option<Vec<OsString>>) -> String {
+        let words = words.expect("it has arguments");
+        words.iter().map(|w| w.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn choice(format: &'static str, cipher: &str, sector: u32) -> Choice {
+        Choice {
+            format,
+            target: Target::Crypt(find(cipher).unwrap()),
+            sector,
+            workqueues: "default",
+            same_cpu: false,
+            integrity: "none",
+            on_device: false,
+        }
+    }
+
+    fn device() -> &'static Path {
+        Path::new("/dev/loop3")
+    }
+
+    #[test]
+    fn headers_are_made_with_exactly_these_words() {
+        let with = |integrity, cipher| Choice { integrity, ..choice("luks2", cipher, 512) };
+        for (choice, expected) in [
+            (
+                choice("luks1", "aes-128-xts", 512),
+                "--type luks1 --cipher aes-xts-plain64 --key-size 256 --hash sha256 --pbkdf pbkdf2 \
+                 --pbkdf-force-iterations 1000",
+            ),
+            (
+                choice("luks2", "serpent-256-xts", 4096),
+                "--type luks2 --cipher serpent-xts-plain64 --key-size 512 --sector-size 4096 --hash sha256 \
+                 --pbkdf pbkdf2 --pbkdf-force-iterations 1000",
+            ),
+            (
+                with("hmac-sha256", "aes-256-xts"),
+                "--type luks2 --cipher aes-xts-plain64 --key-size 512 --sector-size 512 --hash sha256 \
+                 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --integrity hmac-sha256 --integrity-no-wipe",
+            ),
+            (
+                with("aead", "aes-256-gcm"),
+                "--type luks2 --cipher aes-gcm-random --key-size 256 --sector-size 512 --hash sha256 \
+                 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --integrity aead --integrity-no-wipe",
+            ),
+            (
+                with("aead", "chacha20-poly1305"),
+                "--type luks2 --cipher chacha20-random --key-size 256 --sector-size 512 --hash sha256 \
+                 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --integrity poly1305 --integrity-no-wipe",
+            ),
+        ] {
+            let expected = format!("--batch-mode luksFormat {expected} --key-file - /dev/loop3");
+            assert_eq!(said(format(&choice, device())), expected);
+        }
+        assert_eq!(format(&choice("plain", "aes-256-xts", 512), device()), None);
+    }
+
+    #[test]
+    fn volumes_are_opened_with_exactly_these_words() {
+        let luks = choice("luks2", "aes-256-xts", 4096);
+        let plain = choice("plain", "aes-256-cbc-essiv", 4096);
+        let null = Choice { target: Target::CipherNull, ..choice("plain", "adiantum", 512) };
+        for (choice, expected) in [
+            (luks, "luks2"),
+            (Choice { workqueues: "no-read", ..luks }, "luks2 --perf-no_read_workqueue"),
+            (Choice { workqueues: "no-write", ..luks }, "luks2 --perf-no_write_workqueue"),
+            (
+                Choice { workqueues: "no-read-write", same_cpu: true, ..luks },
+                "luks2 --perf-no_read_workqueue --perf-no_write_workqueue --perf-same_cpu_crypt",
+            ),
+            (Choice { same_cpu: true, format: "luks1", ..luks }, "luks1 --perf-same_cpu_crypt"),
+            // What the header tells is not told again.
+            (Choice { integrity: "hmac-sha256", ..luks }, "luks2"),
+            (plain, "plain --cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 4096"),
+            (null, "plain --cipher cipher_null-ecb --key-size 256 --sector-size 512"),
+        ] {
+            let expected = format!("--batch-mode open --type {expected} --key-file - /dev/loop3 x");
+            assert_eq!(said(open(&choice, device(), "x")), expected);
+        }
+        assert_eq!(open(&Choice { target: Target::Linear, ..plain }, device(), "x"), None);
+    }
+
+    #[test]
+    fn a_key_without_a_header_has_the_ciphers_size() {
+        assert_eq!(secret_bytes(&choice("plain", "aes-128-xts", 512)), 32);
+        assert_eq!(secret_bytes(&choice("plain", "aes-256-xts", 512)), 64);
+        assert_eq!(secret_bytes(&choice("luks1", "aes-128-xts", 512)), 64);
+        let null = Choice { target: Target::CipherNull, ..choice("plain", "adiantum", 512) };
+        assert_eq!(secret_bytes(&null), 32);
+    }
+}

@@ -1,0 +1,25 @@
+//! FileVault 2 on CoreStorage: volumes of macOS, which only their owner can name and open.
+
+use crate::known::{Known, because};
+use crate::provision::stand;
+
+/// The disk encryption of macOS before APFS. cryptsetup(8) opens it by `fvault2Open` since 2.6.
+pub(crate) const FILEVAULT: Known = Known {
+    name: "filevault2",
+    about: "a FileVault 2 (CoreStorage) volume of yours, read through cryptsetup",
+    lacks: |machine| {
+        if !machine.has("cryptsetup") {
+            return because("there is no program cryptsetup", "apt install cryptsetup-bin");
+        }
+        if let Some(crate::Availability::Unavailable { reason, remedy }) =
+            stand::lacks_device_mapper(machine)
+        {
+            return because(reason, remedy);
+        }
+        because(
+            "only macOS makes FileVault 2 volumes, and a run cannot be given one of yours yet",
+            "open it (cryptsetup open --type fvault2 --readonly, 2.6 or later) to see that it can be read; on \
+             macOS, run cryptbench in a directory on the volume",
+        )
+    },
+};

@@ -1,0 +1,226 @@
+//! fscrypt: the kernel's own encryption of directories, in ext4, f2fs and others.
+//!
+//! Its policies are set by xfs_io(8), which knows them for every file system and keeps no files of its own, unlike
+//! the program fscrypt(8). The key goes to the kernel through a pipe (Linux, Documentation/filesystems/fscrypt.rst).
+
+use std::fs::{self, File};
+use std::ops::RangeInclusive;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use cryptbench_cipher::Tier;
+
+use crate::command::run;
+use crate::machine::Machine;
+use crate::provision::layers::Layers;
+use crate::provision::{filesystem, mountinfo, secret};
+use crate::settings::{self, Choice};
+use crate::{
+    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
+    SystemError,
+};
+
+/// Directories under a policy of the kernel's.
+pub(crate) struct Fscrypt;
+
+const CIPHERS: Setting = Setting {
+    name: "cipher",
+    about: "what encrypts the content of files; which there are depends on the kernel",
+    values: &["aes-256-xts", "aes-128-cbc", "adiantum"],
+};
+
+const NAMES: Setting = Setting {
+    name: "names",
+    about: "what encrypts names; HCTR2 goes with aes-256-xts only",
+    values: &["usual", "aes-256-hctr2"],
+};
+
+const ON: Setting = Setting {
+    name: "on",
+    about: "an ext4 of its own on a loop device, or the file system of the target itself",
+    values: &["container", "target"],
+};
+
+/// Bytes of a container beyond the scratch file in it: what ext4 needs for itself (journal, inode tables),
+/// and room for the files of workloads; less where the scratch file is small too.
+const ROOM: RangeInclusive<u64> = (64 << 20)..=(512 << 20);
+
+/// Bytes of a master key: the most that the kernel takes.
+const KEY: usize = 64;
+
+/// The features that the kernel's ext4 and f2fs announce when they can encrypt.
+const FEATURES: [&str; 2] =
+    ["/sys/fs/ext4/features/encryption", "/sys/fs/f2fs/features/encryption"];
+
+/// Modes of content and names as xfs_io(8) takes them (fscrypt.rst, "Encryption modes and usage": 10 is
+/// AES-256-HCTR2); `None` where the kernel does not take them together.
+fn modes(choice: &Choice) -> Option<(&'static str, &'static str)> {
+    match (choice["cipher"], choice["names"]) {
+        ("aes-256-xts", "aes-256-hctr2") => Some(("AES-256-XTS", "10")),
+        (_, "aes-256-hctr2") => None,
+        ("aes-128-cbc", _) => Some(("AES-128-CBC", "AES-128-CTS")),
+        ("adiantum", _) => Some(("Adiantum", "Adiantum")),
+        _ => Some(("AES-256-XTS", "AES-256-CTS")),
+    }
+}
+
+impl System for Fscrypt {
+    fn name(&self) -> &'static str {
+        "fscrypt"
+    }
+
+    fn about(&self) -> &'static str {
+        "a directory that the kernel's file system encrypts, in an ext4 of its own or on the target"
+    }
+
+    fn availability(&self) -> Availability {
+        let machine = Machine::this();
+        if !FEATURES.iter().any(|feature| Path::new(feature).exists()) {
+            return Availability::without(
+                "neither ext4 nor f2fs of this kernel can encrypt",
+                "a kernel with CONFIG_FS_ENCRYPTION",
+            );
+        }
+        if let Some(lacking) = machine.lacks_loop_devices() {
+            return lacking;
+        }
+        match machine.missing(&["xfs_io", "mkfs.ext4", "losetup", "mount"]) {
+            Some(program) => Availability::without(
+                format!("there is no program {program}"),
+                crate::command::remedy(program),
+            ),
+            None => Availability::Available(format!(
+                "of Linux {}",
+                rustix::system::uname().release().to_string_lossy()
+            )),
+        }
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        const { &[CIPHERS, NAMES, ON] }
+    }
+
+    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+        let choices: Vec<_> = settings::choices(self, selection)
+            .into_iter()
+            .filter(|choice| modes(choice).is_some())
+            .collect();
+        if choices.is_empty() {
+            return Err(SystemError::NothingSelected {
+                what: "names in aes-256-hctr2 with another cipher than aes-256-xts".to_owned(),
+                hint: "choose cipher=aes-256-xts".to_owned(),
+            });
+        }
+        let mut arms = Vec::new();
+        // On the target itself, plain storage is what it is without its cipher.
+        if let Some(container) = choices.iter().find(|choice| choice["on"] == "container") {
+            arms.push(ArmSpec {
+                id: "fscrypt/null".to_owned(),
+                label: "ext4 in a container, not encrypted".to_owned(),
+                role: Role::NullLayer,
+                system: "fscrypt",
+                cipher: None,
+                data_unit: None,
+                layout: None,
+                settings: settings::in_words(container),
+            });
+        }
+        arms.extend(choices.iter().map(|choice| ArmSpec {
+            id: settings::identifier(self, choice),
+            label: settings::label(self, "fscrypt", choice),
+            role: Role::Encrypted,
+            system: "fscrypt",
+            cipher: Some(choice["cipher"]),
+            data_unit: None,
+            layout: None,
+            settings: settings::in_words(choice),
+        }));
+        Ok(arms)
+    }
+
+    fn attachment(&self) -> Attachment {
+        Attachment::Mounted
+    }
+
+    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
+        let choice = settings::of_arm(self, arm);
+        let mut layers = Layers::new(ground.run_id, &arm.id)?;
+        let mut stored = None;
+        let root = if choice["on"] == "container" {
+            let len = ground.scratch.extent.len;
+            let room = len.clamp(*ROOM.start(), *ROOM.end());
+            let len = (len + len / 16 + room).next_multiple_of(1 << 20);
+            let file = layers.container(len, ground)?;
+            let device = layers.loop_device(&file)?;
+            filesystem::make_settled_with(Some("encrypt"), &device)?;
+            let root = layers.mount(&device, &file)?;
+            stored = Some(file);
+            root
+        } else {
+            layers.store(ground.directory)?
+        };
+        let directory = root.join("files");
+        fs::create_dir(&directory).map_err(SystemError::io("create", &directory))?;
+        if arm.cipher.is_some() {
+            encrypt(&mut layers, &root, &directory, &choice)?;
+        }
+        let surface = layers.scratch(&directory, ground)?;
+        let mut contender = Contender::on_stand(surface, directory, Box::new(layers));
+        contender.stored = stored;
+        Ok(contender)
+    }
+
+    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
+        None
+    }
+}
+
+/// Puts an empty directory under a policy with a new key.
+fn encrypt(
+    layers: &mut Layers,
+    root: &Path,
+    directory: &Path,
+    choice: &Choice,
+) -> Result<(), SystemError> {
+    let identifier = layers
+        .file_system_key(root, secret::random_key(KEY))
+        .map_err(|e| if e.to_string().contains("not supported") { no_feature(root) } else { e })?;
+    let (content, names) = modes(choice).expect("arms are made from modes that go together");
+    // Flags 3: names are padded to multiples of 32 bytes, as fscrypt(8) does.
+    let policy = format!("set_encpolicy -v 2 -c {content} -n {names} -f 3 {identifier}");
+    run("xfs_io", ["-c".as_ref(), policy.as_ref(), directory.as_os_str()])?;
+    // The kernel looks for its ciphers when the first file is made.
+    let probe = directory.join("probe");
+    match File::create_new(&probe) {
+        Ok(_) => fs::remove_file(&probe).map_err(SystemError::io("remove", &probe)),
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NOPKG.raw_os_error()) => {
+            Err(SystemError::Unavailable {
+                name: format!("fscrypt with {content} and mode {names} for names"),
+                reason: "this kernel lacks a cipher of it, as its log says".to_owned(),
+                remedy: "modprobe essiv, adiantum or hctr2, or choose cipher=aes-256-xts"
+                    .to_owned(),
+            })
+        }
+        Err(e) => Err(SystemError::io("create", &probe)(e)),
+    }
+}
+
+/// What to do about a file system that could be encrypted and is not set up for it.
+fn no_feature(path: &Path) -> SystemError {
+    let device = fs::metadata(path).map(|m| m.dev()).ok();
+    let mounts = mountinfo::mounts().unwrap_or_default();
+    let entry = mounts.into_iter().rfind(|entry| Some(entry.device) == device);
+    let (kind, source) =
+        entry.map_or_else(Default::default, |entry| (entry.file_system, entry.source));
+    let remedy = match kind.as_str() {
+        "ext4" => format!("tune2fs -O encrypt {source} switches it on"),
+        "f2fs" => "f2fs has it when made with mkfs.f2fs -O encrypt".to_owned(),
+        _ => format!("{kind} may not have it at all"),
+    };
+    SystemError::Target {
+        path: PathBuf::from(path),
+        problem: format!(
+            "its file system has no encryption switched on; {remedy}, or choose on=container"
+        ),
+    }
+}

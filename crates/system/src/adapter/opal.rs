@@ -1,0 +1,22 @@
+//! Self-encrypting drives (TCG Opal): the drive encrypts whether or not it is locked.
+
+use crate::known::{Known, because};
+
+/// A drive's own encryption, set up by `cryptsetup luksFormat --hw-opal-only` (2.7 and later) or sedutil.
+pub(crate) const OPAL: Known = Known {
+    name: "opal",
+    about: "a self-encrypting drive: as fast as plain storage, for it encrypts always, with a key of its own",
+    lacks: |machine| {
+        if !machine.has("sedutil-cli") && !machine.has("cryptsetup") {
+            return because(
+                "there is neither sedutil-cli nor cryptsetup",
+                "apt install cryptsetup-bin (2.7 or later), or sedutil from its project",
+            );
+        }
+        because(
+            "taking possession of a drive erases all of it, which cryptbench does not do to a directory's disk",
+            "measure the drive as it is: with Opal its plain speed is its encrypted speed; sedutil-cli --scan \
+             tells which drives are of this kind",
+        )
+    },
+};

@@ -1,0 +1,275 @@
+//! QEMU's own LUKS in user space: qemu-storage-daemon serves the plaintext through FUSE, a loop device makes
+//! a disk of it, ext4 lies on that. The null layer is the same path with QEMU's raw format.
+
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use cryptbench_cipher::Tier;
+
+use crate::command::{Invocation, run};
+use crate::machine::Machine;
+use crate::provision::secret::passphrase;
+use crate::provision::stack::Stack;
+use crate::provision::stand::{self, Mapped, Place};
+use crate::settings::{Choice, choices, identifier};
+use crate::{
+    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
+    SystemError,
+};
+
+/// LUKS1 by QEMU.
+pub(crate) struct QemuLuks;
+
+const NAME: &str = "qemu-luks";
+const DAEMON: &str = "qemu-storage-daemon";
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Room for the header, which QEMU puts within the first 4 MiB.
+const HEADER: u64 = 4 << 20;
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "cipher",
+        about: "cipher and key size, in XTS",
+        values: &["aes-256-xts", "aes-128-xts", "serpent-256-xts", "twofish-256-xts"],
+    },
+    Setting {
+        name: "surface",
+        about: "what requests go to: a file in ext4 on the served disk, or that disk itself",
+        values: &["file", "device"],
+    },
+];
+
+impl System for QemuLuks {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "LUKS1 in user space by qemu-storage-daemon, behind FUSE, a loop device and ext4"
+    }
+
+    fn availability(&self) -> Availability {
+        let machine = Machine::this();
+        if let Some(program) = machine.missing(&["qemu-img", DAEMON]) {
+            let package = if program == DAEMON { "qemu-system-common" } else { "qemu-utils" };
+            return Availability::without(
+                format!("there is no program {program}"),
+                format!("apt install {package}"),
+            );
+        }
+        if let Some(lacking) = machine.lacks_fuse().or_else(|| stand::lacks_loop(&machine)) {
+            return lacking;
+        }
+        let version = version();
+        Availability::Available(match takes_parallel_requests(&version) {
+            true => version,
+            false => format!("{version} (before 10.1: requests one after the other)"),
+        })
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+        let arm = |values: &Choice, role, cipher: Option<&'static str>| {
+            let device = if values["surface"] == "device" { ", device" } else { "" };
+            let info = cipher.and_then(|name| cryptbench_cipher::find(name).ok());
+            let label = info.map_or("raw".to_owned(), |info| format!("LUKS1 {}", info.label));
+            ArmSpec {
+                id: identifier(self, values),
+                label: format!("QEMU {label}{device}"),
+                role,
+                system: NAME,
+                cipher,
+                data_unit: cipher.map(|_| 512),
+                layout: cipher.map(|_| "LUKS1"),
+                settings: values.iter().map(|(n, v)| (*n, (*v).to_owned())).collect(),
+            }
+        };
+        let mut arms = Vec::<ArmSpec>::new();
+        for values in choices(self, selection) {
+            let surface = Choice::from([("surface", values["surface"])]);
+            let mut raw = arm(&surface, Role::NullLayer, None);
+            raw.id = raw.id.replacen(NAME, &format!("{NAME}/raw"), 1);
+            if !arms.iter().any(|a| a.id == raw.id) {
+                arms.push(raw);
+            }
+            arms.push(arm(&values, Role::Encrypted, Some(values["cipher"])));
+        }
+        Ok(arms)
+    }
+
+    fn attachment(&self) -> Attachment {
+        Attachment::Mounted
+    }
+
+    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
+        let on_device = arm.settings.get("surface").is_some_and(|s| s == "device");
+        let place = if on_device { Place::Device } else { Place::File };
+        let directory = ground.directory.to_owned();
+        stand::set_up(
+            arm,
+            ground,
+            place,
+            |_| HEADER,
+            |stack, container| map(arm, stack, container, &directory),
+        )
+    }
+
+    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
+        None
+    }
+}
+
+/// `7.2.22` of `qemu-storage-daemon version 7.2.22 (Debian ...)`.
+fn version() -> String {
+    let said = run(DAEMON, ["--version"]).unwrap_or_default();
+    said.split_whitespace().nth(2).unwrap_or("of unknown version").to_owned()
+}
+
+/// Whether the FUSE export can be given requests in parallel. In QEMU 7.2 the next request is read into the
+/// buffer that a write is still being carried out from, and what was written is damaged: ext4 that is made
+/// through a loop device with direct I/O does not mount. Newer sources copy the buffer first (the comment in
+/// `read_from_fuse_export()`, `block/export/fuse.c`); versions from 10.1 on are taken to do so.
+fn takes_parallel_requests(version: &str) -> bool {
+    let mut numbers = version.split('.').map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (10, 1),
+        _ => false,
+    }
+}
+
+fn map(
+    arm: &ArmSpec,
+    stack: &mut Stack,
+    container: &Path,
+    directory: &Path,
+) -> Result<Mapped, SystemError> {
+    let secret = passphrase();
+    if let Some(cipher) = arm.cipher {
+        let store = stack.below.store(directory)?;
+        let header = store.join("header");
+        create(cipher, &header)
+            .input(secret.as_bytes().to_vec().into())
+            .run(&Machine::this(), LIMIT)?;
+        put_header(&header, container)?;
+    }
+    let (file, daemon) = stack.serve_file(DAEMON, |at| {
+        let invocation = Invocation::new(DAEMON).args(serve(container, arm.cipher.is_some(), at));
+        match arm.cipher {
+            Some(_) => invocation.input(secret.as_bytes().to_vec().into()),
+            None => invocation,
+        }
+    })?;
+    let device = stack.loop_device(&file, !takes_parallel_requests(&version()))?;
+    Ok(Mapped { file: Some(file), daemons: vec![daemon], ..Mapped::by_kernel(device) })
+}
+
+/// Makes a small image: it is the header that is wanted. Key derivation is made cheap, for opening is not
+/// what is measured.
+fn create(cipher: &str, image: &Path) -> Invocation {
+    let (algorithm, _) = cipher.rsplit_once('-').unwrap_or((cipher, ""));
+    let options = format!(
+        "key-secret=key,cipher-alg={algorithm},cipher-mode=xts,ivgen-alg=plain64,iter-time=10"
+    );
+    Invocation::new("qemu-img")
+        .args(["create", "-q", "-f", "luks", "--object", SECRET, "-o", &options])
+        .args([image.as_os_str(), "1M".as_ref()])
+}
+
+/// The passphrase comes through the standard input, which is a pipe.
+const SECRET: &str = "secret,id=key,file=/dev/stdin";
+
+/// Arguments with which the daemon serves `container` at `mount_point`. A comma in a path is doubled
+/// (qemu(1)).
+fn serve(container: &Path, luks: bool, mount_point: &Path) -> Vec<String> {
+    let escaped = |path: &Path| path.display().to_string().replace(',', ",,");
+    let file = format!(
+        "driver=file,node-name=below,cache.direct=on,aio=io_uring,filename={}",
+        escaped(container)
+    );
+    let mut words = vec!["--blockdev".to_owned(), file];
+    let disk = if luks {
+        words.extend(["--object", SECRET].map(ToOwned::to_owned));
+        "driver=luks,file=below,key-secret=key,node-name=disk"
+    } else {
+        "driver=raw,file=below,node-name=disk"
+    };
+    words.extend(["--blockdev".to_owned(), disk.to_owned(), "--export".to_owned()]);
+    let at = escaped(mount_point);
+    words.push(format!("type=fuse,id=export,node-name=disk,writable=on,mountpoint={at}"));
+    words
+}
+
+/// Puts the header of `image` over the beginning of the filled container. A LUKS1 header does not say how
+/// long the volume is (LUKS1 On-Disk Format, figure 1), only where its payload begins.
+fn put_header(image: &Path, container: &Path) -> Result<(), SystemError> {
+    let bytes = fs::read(image).map_err(SystemError::io("read", image))?;
+    let sectors = bytes.get(104..108).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
+    let header = sectors.and_then(|s| bytes.get(..s as usize * 512)).ok_or_else(|| {
+        SystemError::Program { program: "qemu-img", reason: "it made no LUKS1 header".to_owned() }
+    })?;
+    let file = fs::OpenOptions::new().write(true).open(container);
+    let file = file.map_err(SystemError::io("open", container))?;
+    file.write_all_at(header, 0)
+        .and_then(|()| file.sync_all())
+        .map_err(SystemError::io("write", container))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arms_are_a_null_layer_and_each_cipher() {
+        let ids = |selection: &Selection| -> Vec<_> {
+            QemuLuks.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
+        };
+        assert_eq!(ids(&Selection::default()), ["qemu-luks/raw", "qemu-luks/aes-256-xts"]);
+        let settings = [("surface".to_owned(), vec!["device".to_owned()])].into();
+        let ciphers = vec!["serpent-256-xts".to_owned()];
+        assert_eq!(
+            ids(&Selection { settings, ciphers, ..Selection::default() }),
+            ["qemu-luks/raw/surface=device", "qemu-luks/serpent-256-xts/surface=device"]
+        );
+    }
+
+    #[test]
+    fn versions_that_damage_parallel_writes_are_known() {
+        for (version, takes) in
+            [("7.2.22", false), ("10.0.4", false), ("10.1.0", true), ("11.0", true), ("?", false)]
+        {
+            assert_eq!(takes_parallel_requests(version), takes, "{version}");
+        }
+    }
+
+    #[test]
+    fn no_secret_is_among_the_words_and_commas_are_doubled() {
+        let words = serve(Path::new("/a,b/c"), true, Path::new("/run/x"));
+        assert_eq!(
+            words.join(" "),
+            "--blockdev driver=file,node-name=below,cache.direct=on,aio=io_uring,filename=/a,,b/c \
+             --object secret,id=key,file=/dev/stdin \
+             --blockdev driver=luks,file=below,key-secret=key,node-name=disk \
+             --export type=fuse,id=export,node-name=disk,writable=on,mountpoint=/run/x"
+        );
+        let raw = serve(Path::new("/c"), false, Path::new("/run/x")).join(" ");
+        assert!(!raw.contains("secret") && raw.contains("driver=raw"), "{raw}");
+    }
+
+    #[test]
+    fn what_is_no_header_is_not_put_anywhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let (image, container) = (dir.path().join("image"), dir.path().join("container"));
+        fs::write(&container, "kept").unwrap();
+        for bytes in [vec![], vec![0xff; 200]] {
+            fs::write(&image, bytes).unwrap();
+            assert!(put_header(&image, &container).is_err());
+            assert_eq!(fs::read(&container).unwrap(), b"kept");
+        }
+    }
+}

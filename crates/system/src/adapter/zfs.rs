@@ -1,0 +1,24 @@
+//! ZFS with native encryption: a pool is made on whole devices, by its own programs.
+
+use crate::known::{Known, because};
+
+/// OpenZFS, datasets with `encryption=on`.
+pub(crate) const ZFS: Known = Known {
+    name: "zfs",
+    about: "OpenZFS with native encryption of datasets",
+    lacks: |machine| {
+        if !machine.kernel_has("zfs") {
+            return because(
+                "this kernel has no ZFS (/proc/filesystems does not list it)",
+                "apt install zfs-dkms zfsutils-linux and the headers of this kernel, then modprobe zfs",
+            );
+        }
+        if let Some(program) = machine.missing(&["zpool", "zfs"]) {
+            return because(format!("there is no program {program}"), "apt install zfsutils-linux");
+        }
+        because(
+            "making pools is not done by cryptbench yet",
+            "make a plain and an encrypted dataset in one pool, and run cryptbench in each",
+        )
+    },
+};

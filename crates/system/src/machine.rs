@@ -1,0 +1,108 @@
+//! What this machine has for systems to run on: programs, FUSE, rights; replaceable in tests.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::Availability;
+
+/// A serving program derives its key before it mounts. CryFS takes half a minute for that on a busy machine of two
+/// cores.
+const READY_WITHIN: Duration = Duration::from_secs(300);
+
+/// Where programs are looked for, and what the kernel offers.
+pub(crate) struct Machine {
+    /// Directories with programs, as in `PATH`.
+    pub(crate) path: OsString,
+    /// The device by which file systems are served from user space.
+    pub(crate) fuse: PathBuf,
+    /// The list of the kernel's file systems (proc_filesystems(5)).
+    pub(crate) file_systems: PathBuf,
+    /// The directory of the running kernel's modules.
+    pub(crate) modules: PathBuf,
+    /// Whether this process may do what takes root.
+    pub(crate) root: bool,
+    /// How long a program may take until what it serves is mounted.
+    pub(crate) ready_within: Duration,
+}
+
+impl Machine {
+    /// This one.
+    pub(crate) fn this() -> Self {
+        // Root programs live in `/sbin`, which ordinary users often lack in their path.
+        let mut path = std::env::var_os("PATH").unwrap_or_default();
+        path.push(":/usr/sbin:/sbin:/usr/bin:/bin");
+        Self {
+            path,
+            fuse: "/dev/fuse".into(),
+            file_systems: "/proc/filesystems".into(),
+            modules: Path::new("/lib/modules")
+                .join(rustix::system::uname().release().to_string_lossy().as_ref()),
+            root: rustix::process::geteuid().is_root(),
+            ready_within: READY_WITHIN,
+        }
+    }
+
+    /// The first of `programs` that is nowhere in the search path.
+    pub(crate) fn missing<'a>(&self, programs: &[&'a str]) -> Option<&'a str> {
+        programs.iter().copied().find(|program| !self.has(program))
+    }
+
+    /// Whether `program` is in the search path.
+    pub(crate) fn has(&self, program: &str) -> bool {
+        std::env::split_paths(&self.path).any(|directory| directory.join(program).is_file())
+    }
+
+    /// Why a program cannot serve a file system from user space here, if it cannot.
+    pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
+        if !self.fuse.exists() {
+            return Some(Availability::without(
+                format!("there is no {}", self.fuse.display()),
+                "load the fuse module (modprobe fuse)",
+            ));
+        }
+        let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
+        if rustix::fs::access(&self.fuse, wanted).is_err() {
+            return Some(Availability::without(
+                format!("{} may not be opened by this user", self.fuse.display()),
+                "run as root, or let the user join the group of that device",
+            ));
+        }
+        // Root mounts by itself; for others a setuid program does.
+        (!self.root && !self.has("fusermount") && !self.has("fusermount3")).then(|| {
+            Availability::without(
+                "mounting takes root or the program fusermount3, which is not there",
+                "run as root, or apt install fuse3",
+            )
+        })
+    }
+
+    /// Whether the kernel has a file system of that name now, built in or loaded.
+    pub(crate) fn kernel_has(&self, file_system: &str) -> bool {
+        fs::read_to_string(&self.file_systems).is_ok_and(|list| {
+            list.lines().any(|line| line.split_whitespace().next_back() == Some(file_system))
+        })
+    }
+
+    /// Whether the kernel can load that module, as mount(2) makes it do for file systems.
+    pub(crate) fn has_module(&self, name: &str) -> bool {
+        let file = format!("/{name}.ko");
+        fs::read_to_string(self.modules.join("modules.dep")).is_ok_and(|list| {
+            list.lines().filter_map(|line| line.split(':').next()).any(|path| path.contains(&file))
+        })
+    }
+
+    /// Why files of ours cannot be made disks of, if they cannot.
+    pub(crate) fn lacks_loop_devices(&self) -> Option<Availability> {
+        if !self.root {
+            return Some(Availability::without("loop devices and mounts take root", "run as root"));
+        }
+        (!Path::new("/dev/loop-control").exists()).then(|| {
+            Availability::without(
+                "there is no /dev/loop-control",
+                "load the loop module (modprobe loop)",
+            )
+        })
+    }
+}

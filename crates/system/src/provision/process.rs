@@ -1,0 +1,166 @@
+//! Processes that serve: told apart by number and start time, ended, and found again after a kill.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+
+use super::ledger::Identity;
+
+/// A program that was asked to end gets this long to write back what it holds.
+pub(crate) const GRACE: Duration = Duration::from_secs(60);
+
+/// The identity of a process: its number, and when it started in clock ticks after boot.
+pub(crate) fn identity(process: u32) -> Option<Identity> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // proc_pid_stat(5): the name in parentheses may hold anything; the start time is field 22.
+    let after_name = stat.rsplit_once(')')?.1;
+    let start = after_name.split_whitespace().nth(19)?.parse().ok()?;
+    Some(Identity { device: process.into(), inode: start })
+}
+
+/// The process that a dead run started as `program` with the unique `argument`: the very one if its identity was
+/// noted, else the one of this user with that program and argument.
+pub(super) fn of_dead_run(
+    program: &str,
+    argument: &Path,
+    noted: Option<Identity>,
+) -> Option<Identity> {
+    let ours = |id: &Identity| runs(id.device as u32, program, argument);
+    match noted {
+        Some(id) => identity(id.device as u32).filter(|now| *now == id).filter(ours),
+        None => fs::read_dir("/proc")
+            .ok()?
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter_map(identity)
+            .find(ours),
+    }
+}
+
+fn runs(process: u32, program: &str, argument: &Path) -> bool {
+    let proc = format!("/proc/{process}");
+    let own = fs::metadata(&proc).is_ok_and(|m| m.uid() == rustix::process::getuid().as_raw());
+    let Ok(line) = fs::read(format!("{proc}/cmdline")) else { return false };
+    let mut words = line.split(|&b| b == 0);
+    let is_program = |word: &&[u8]| word.rsplit(|&b| b == b'/').next() == Some(program.as_bytes());
+    // A script has its interpreter before it.
+    own && words.clone().take(2).any(|w| is_program(&w))
+        && words.any(|w| is_or_sets(w, argument.as_os_str().as_bytes()))
+}
+
+/// Whether a word is `value`, or ends with an option that is set to it, as in `mountpoint=value`.
+fn is_or_sets(word: &[u8], value: &[u8]) -> bool {
+    word.strip_suffix(value).is_some_and(|rest| rest.is_empty() || rest.ends_with(b"="))
+}
+
+/// Waits until `child` has ended, for at most `limit`.
+pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    // One that was waited for has no number any more.
+    if let Some(status) = child.try_wait()? {
+        return Ok(Some(status));
+    }
+    let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    if has_ended(&handle, limit) { child.wait().map(Some) } else { Ok(None) }
+}
+
+/// Kills a child with all that it started in its process group.
+pub(crate) fn kill_group(child: &mut Child) {
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Ends a process of a dead run: it gets the time to end by itself, then a signal, then the last one.
+pub(super) fn end(process: Identity) -> io::Result<()> {
+    let gone = || io::Error::from(io::ErrorKind::NotFound);
+    let pid = Pid::from_raw(process.device as i32).ok_or_else(gone)?;
+    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
+    // The handle keeps the number from being another's; whose it is, is asked with the handle held.
+    if identity(process.device as u32) != Some(process) || has_ended(&handle, GRACE / 12) {
+        return Ok(());
+    }
+    for signal in [Signal::TERM, Signal::KILL] {
+        match pidfd_send_signal(&handle, signal) {
+            Err(rustix::io::Errno::SRCH) => return Ok(()),
+            other => other?,
+        }
+        if has_ended(&handle, GRACE / 6) {
+            return Ok(());
+        }
+    }
+    Err(io::Error::other(format!("process {} does not end", process.device)))
+}
+
+/// Whether the process of a handle ends within `limit`.
+fn has_ended(handle: &OwnedFd, limit: Duration) -> bool {
+    let mut fds = [PollFd::new(handle, PollFlags::IN)];
+    wait_for(&mut fds, limit).is_ok_and(|ready| ready > 0)
+}
+
+/// poll(2) with a limit, taken up again after a signal.
+pub(super) fn wait_for(fds: &mut [PollFd<'_>], limit: Duration) -> rustix::io::Result<usize> {
+    let end = std::time::Instant::now() + limit;
+    loop {
+        let left = end.saturating_duration_since(std::time::Instant::now());
+        let left = Timespec::try_from(left).ok();
+        match poll(fds, left.as_ref()) {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt as _;
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    fn sleeper(argument: &Path) -> Child {
+        // The shell waits for input that never comes, and starts nothing that could outlive it.
+        let mut sh = Command::new("sh");
+        sh.args(["-c", "read line", "sh"]).arg(argument).process_group(0);
+        sh.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = sh.spawn().unwrap();
+        // spawn(2) comes back as the program begins, a moment before its arguments can be read.
+        while fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        child
+    }
+
+    #[test]
+    fn a_process_is_found_by_identity_or_by_its_unique_argument_and_nobody_else_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let argument: PathBuf = dir.path().join("mount");
+        let mut child = sleeper(&argument);
+        let id = identity(child.id()).unwrap();
+        assert_eq!(of_dead_run("sh", &argument, Some(id)), Some(id));
+        assert_eq!(of_dead_run("sh", &argument, None), Some(id));
+        assert_eq!(of_dead_run("sh", &dir.path().join("other"), None), None);
+        assert_eq!(of_dead_run("encfs", &argument, None), None);
+        let reused = Identity { inode: id.inode + 1, ..id };
+        assert_eq!(of_dead_run("sh", &argument, Some(reused)), None);
+        kill_group(&mut child);
+        assert_eq!(of_dead_run("sh", &argument, Some(id)), None);
+    }
+
+    #[test]
+    fn waiting_has_a_limit() {
+        let mut child = sleeper(Path::new("/x"));
+        assert!(wait_within(&mut child, Duration::from_millis(20)).unwrap().is_none());
+        kill_group(&mut child);
+        let mut short = Command::new("true").spawn().unwrap();
+        assert!(wait_within(&mut short, GRACE).unwrap().unwrap().success());
+    }
+}

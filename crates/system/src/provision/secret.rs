@@ -1,0 +1,47 @@
+//! Secrets of a run: drawn at random, wiped when dropped, handed to programs through a pipe.
+
+use std::fmt::Write as _;
+
+use zeroize::Zeroizing;
+
+/// A passphrase of 256 random bits, which nobody needs to know twice: what it opens goes with the run.
+///
+/// As hexadecimal digits, which every program takes.
+pub(crate) fn passphrase() -> Zeroizing<String> {
+    let raw = random_key(32);
+    let mut digits = Zeroizing::new(String::with_capacity(64));
+    for byte in raw.iter() {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+/// A passphrase as programs read it from their standard input: as one line.
+pub(crate) fn line(passphrase: &str) -> Zeroizing<Vec<u8>> {
+    let mut line = Zeroizing::new(Vec::with_capacity(passphrase.len() + 1));
+    line.extend_from_slice(passphrase.as_bytes());
+    line.push(b'\n');
+    line
+}
+
+/// Random bytes.
+///
+/// # Panics
+/// If the kernel's generator fails, which it does not do once it has answered.
+pub(crate) fn random_key(len: usize) -> Zeroizing<Vec<u8>> {
+    let mut key = Zeroizing::new(vec![0; len]);
+    getrandom::fill(&mut key).expect("the kernel's random generator answers");
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_run_has_another_of_full_length() {
+        let (one, two) = (passphrase(), passphrase());
+        assert!(one.len() == 64 && one.bytes().all(|b| b.is_ascii_hexdigit()) && *one != *two);
+        assert_eq!(line("abc").as_slice(), b"abc\n");
+    }
+}

@@ -1,0 +1,268 @@
+//! A disk of its own for a contender: a container file on the storage under measurement, a mapped device
+//! over it, ext4 on that, and the surface that requests go to.
+//!
+//! One mapped device serves both kinds of workload. Small files are made in the file system. Requests go
+//! either to a scratch file in it, as users have it and as the built-in engine is mounted, or to the mapped
+//! device itself, behind the file system's end.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Seek as _, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use cryptbench_blockdev::{Extent, IoMode, Surface};
+use rustix::fs::{OFlags, statvfs};
+
+use super::dm;
+use super::stack::{Base, Stack};
+use crate::command::{Invocation, remedy};
+use crate::machine::Machine;
+use crate::{ArmSpec, Availability, Contender, Ground, SystemError};
+
+const MIB: u64 = 1 << 20;
+
+/// Making a file system on a large slow disk takes minutes.
+const MKFS_LIMIT: Duration = Duration::from_secs(900);
+
+/// What requests go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A scratch file in the file system.
+    File,
+    /// The mapped device.
+    Device,
+}
+
+/// Room for the file system's own (journal, inode tables) and for the files of workloads: 512 MiB, less
+/// where little is free.
+fn room(free: u64) -> u64 {
+    (free / 4 / MIB * MIB).clamp(64 * MIB, 512 * MIB)
+}
+
+/// Bytes that are free on the file system that `directory` lies on.
+fn free(directory: &Path) -> Result<u64, SystemError> {
+    let space = statvfs(directory).map_err(|e| SystemError::io("inspect", directory)(e.into()))?;
+    Ok(space.f_bavail * space.f_frsize)
+}
+
+/// Bytes that the mapped device needs for `len` bytes of surface, and those of them that are the file
+/// system's; whole MiB.
+fn layout(len: u64, room: u64, place: Place) -> (u64, u64) {
+    let len = len.next_multiple_of(MIB);
+    match place {
+        // ext4 keeps a sixteenth at most for its tables.
+        Place::File => {
+            let all = (len + len / 16 + room).next_multiple_of(MIB);
+            (all, all)
+        }
+        Place::Device => (len + room, room),
+    }
+}
+
+/// A name that no other mapping of any run has; short, because UUIDs are made from it.
+pub(crate) fn mapping_name(run_id: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("cryptbench-{run_id}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Why no disk can be set up through a loop device on `machine`, if it cannot.
+pub(crate) fn lacks_loop(machine: &Machine) -> Option<Availability> {
+    if let Some(program) = machine.missing(&["losetup", "mount", "mkfs.ext4"]) {
+        return Some(Availability::without(
+            format!("there is no program {program}"),
+            remedy(program),
+        ));
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        let remedy = "load the loop module (modprobe loop)";
+        return Some(Availability::without("there is no /dev/loop-control", remedy));
+    }
+    (!machine.root)
+        .then(|| Availability::without("loop devices and mounts take root", "run as root"))
+}
+
+/// Why no disk can be set up through device mapper on `machine`, if it cannot.
+pub(crate) fn lacks_device_mapper(machine: &Machine) -> Option<Availability> {
+    if !dm::in_kernel() {
+        let control = match Path::new("/dev/mapper/control").exists() {
+            true => "the node /dev/mapper/control has no driver behind it",
+            false => "there is no /dev/mapper/control",
+        };
+        return Some(Availability::without(
+            format!("this kernel has no device mapper ({control}, /proc/misc does not list it)"),
+            "modprobe dm_mod; if there is no such module, run a kernel with CONFIG_BLK_DEV_DM and \
+             CONFIG_DM_CRYPT",
+        ));
+    }
+    if machine.missing(&["dmsetup"]).is_some() {
+        return Some(Availability::without("there is no program dmsetup", "apt install dmsetup"));
+    }
+    lacks_loop(machine)
+}
+
+/// Sets a disk up. `overhead` gives the bytes of the container beyond a mapped device of that many; `map`
+/// makes the mapped device from the filled container, noting each step on the stack, and says whether what
+/// it holds must be written before it can be read.
+pub(crate) fn set_up(
+    arm: &ArmSpec,
+    ground: &mut Ground<'_>,
+    place: Place,
+    overhead: impl FnOnce(u64) -> u64,
+    map: impl FnOnce(&mut Stack, &Path) -> Result<Mapped, SystemError>,
+) -> Result<Contender, SystemError> {
+    let len = ground.scratch.extent.len;
+    let (mapped, file_system) = layout(len, room(free(ground.directory)?), place);
+    let mut stack = Stack::new(ground.run_id, &arm.id)?;
+    let bytes = (mapped + overhead(mapped)).next_multiple_of(MIB);
+    let container = stack.below.container(bytes, ground)?;
+    let Mapped { device, file, unreadable, daemons } = map(&mut stack, &container)?;
+    let whole = open(&device, IoMode::Direct, 0, None)?;
+    if whole.extent.len < mapped {
+        return Err(SystemError::Target {
+            path: device,
+            problem: format!(
+                "has {} bytes where {mapped} are needed: the container's overhead is larger than expected",
+                whole.extent.len
+            ),
+        });
+    }
+    if unreadable {
+        (ground.fill)(&whole)?;
+    }
+    drop(whole);
+    let size = (place == Place::Device).then_some(file_system);
+    Invocation::new("mkfs.ext4")
+        .args(mkfs(&device, size))
+        // Zeros are written, not asked for: QEMU takes a hole that is punched and leaves what was there.
+        .variable("UNIX_IO_NOZEROOUT", "1")
+        .run(&Machine::this(), MKFS_LIMIT)?;
+    let root = match &file {
+        Some(file) => stack.mount(&Base::Loop(&device, file))?,
+        None => stack.mount(&Base::Mapping(&device))?,
+    };
+    if file.is_some() {
+        zero_by_writing(&device);
+    }
+    let surface = match place {
+        Place::File => stack.scratch(&root, ground)?,
+        Place::Device => {
+            let surface = open(&device, ground.scratch.mode, file_system, Some(len))?;
+            (ground.fill)(&surface)?;
+            surface
+        }
+    };
+    let mut contender = Contender::on_stand(surface, root, Box::new(stack));
+    contender.daemons = daemons;
+    Ok(contender)
+}
+
+/// A device that shows the plaintext of a container.
+pub(crate) struct Mapped {
+    /// Where it is reached.
+    pub(crate) device: PathBuf,
+    /// The file that it is a loop device over; `None` for a device-mapper device.
+    pub(crate) file: Option<PathBuf>,
+    /// Whether sectors that were never written cannot be read, as under dm-integrity.
+    pub(crate) unreadable: bool,
+    /// Processes that serve it.
+    pub(crate) daemons: Vec<u32>,
+}
+
+impl Mapped {
+    /// By the kernel, all of it readable.
+    pub(crate) fn by_kernel(device: PathBuf) -> Self {
+        Self { device, file: None, unreadable: false, daemons: Vec::new() }
+    }
+}
+
+/// Keeps the mounted file system from asking a loop device for zeros where it can do without.
+fn zero_by_writing(device: &Path) {
+    if let Some(name) = device.file_name() {
+        let knob = Path::new("/sys/fs/ext4").join(name).join("extent_max_zeroout_kb");
+        // A kernel without it splits extents in other ways.
+        let _ = std::fs::write(knob, "0");
+    }
+}
+
+/// ext4 with nothing left to be done later in the background; of `size` bytes, or all of the device.
+fn mkfs(device: &Path, size: Option<u64>) -> Vec<OsString> {
+    let options = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+    let mut words: Vec<OsString> =
+        ["-q", "-F", "-b", "4096", "-m", "0", "-E", options].map(Into::into).into();
+    words.push(device.into());
+    words.extend(size.map(|bytes| format!("{}k", bytes >> 10).into()));
+    words
+}
+
+/// The device from `offset` on, at most `len` bytes.
+fn open(
+    device: &Path,
+    mode: IoMode,
+    offset: u64,
+    len: Option<u64>,
+) -> Result<Surface, SystemError> {
+    let flags = if mode == IoMode::Direct { OFlags::DIRECT.bits() } else { 0 };
+    let mut file: File = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(flags.cast_signed())
+        .open(device)
+        .map_err(SystemError::io("open", device))?;
+    let end = file.seek(SeekFrom::End(0)).map_err(SystemError::io("measure", device))?;
+    let there = end.saturating_sub(offset);
+    Ok(Surface {
+        file: Arc::new(file),
+        extent: Extent { offset, len: len.map_or(there, |len| len.min(there)) },
+        mode,
+        transform: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_surface_lies_behind_the_file_system_or_in_it() {
+        let room = room(u64::MAX);
+        for len in [16 * MIB, 100 * MIB + 512, 4096 * MIB] {
+            let (mapped, file_system) = layout(len, room, Place::Device);
+            assert!(mapped - file_system >= len && file_system == room, "{len}");
+            let (mapped, file_system) = layout(len, room, Place::File);
+            assert_eq!(mapped, file_system);
+            assert!(mapped >= len + len / 16 + room, "{len}");
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_files_unless_little_is_free() {
+        assert_eq!(room(1 << 40), 512 * MIB);
+        assert_eq!(room(1 << 30), 256 * MIB);
+        assert_eq!(room(0), 64 * MIB);
+    }
+
+    #[test]
+    fn names_are_short_and_never_given_twice() {
+        let (one, two) = (mapping_name("20261121-203000-1a2b3c"), mapping_name("x"));
+        assert_ne!(one.rsplit('-').next(), two.rsplit('-').next());
+        // With `CRYPT-INTEGRITY-`, a UUID, `_dif`: 128 bytes at most (DM_UUID_LEN, dm-ioctl.h).
+        assert!(one.len() + 16 + 33 + 4 < 128, "{one}");
+    }
+
+    #[test]
+    fn a_file_system_of_a_size_leaves_the_rest_of_the_device() {
+        let said = |size| {
+            let words = mkfs(Path::new("/dev/mapper/x"), size);
+            words.iter().map(|w| w.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+        };
+        assert!(
+            said(None)
+                .ends_with("-E nodiscard,lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/x")
+        );
+        assert!(said(Some(64 * MIB)).ends_with(" /dev/mapper/x 65536k"));
+    }
+}

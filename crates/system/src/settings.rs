@@ -1,0 +1,191 @@
+//! What systems can be set to, and the cross product of what a user chose.
+
+use std::collections::BTreeMap;
+
+use crate::{ArmSpec, Selection, Setting, System, SystemError};
+
+/// The setting whose values can also be chosen among the ciphers of a [`Selection`].
+const CIPHER: &str = "cipher";
+
+/// The settings that are always named, since they decide what the system is at all.
+const NAMING: [&str; 2] = [CIPHER, "preset"];
+
+/// A value for each setting of a system.
+pub(crate) type Choice = BTreeMap<&'static str, &'static str>;
+
+/// Every combination of the chosen values, in the order in which the values are declared. A setting that is not
+/// chosen, or chosen only with values that other systems have, stays at its default.
+pub(crate) fn choices(system: &dyn System, selection: &Selection) -> Vec<Choice> {
+    let mut all = vec![Choice::new()];
+    for setting in system.settings() {
+        let wanted = |value: &&&str| {
+            let among = |values: &Vec<String>| values.iter().any(|v| v == *value);
+            selection.settings.get(setting.name).is_some_and(among)
+                || setting.name == CIPHER && among(&selection.ciphers)
+        };
+        let mut values: Vec<&'static str> = setting.values.iter().filter(wanted).copied().collect();
+        if values.is_empty() {
+            values.extend(setting.values.first());
+        }
+        let more = |choice: &Choice| {
+            let with = |value: &&'static str| {
+                let mut choice = choice.clone();
+                choice.insert(setting.name, *value);
+                choice
+            };
+            values.iter().map(with).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(more).collect();
+    }
+    all
+}
+
+/// What names a choice in the identifier of an arm: the cipher or preset, and each other setting that is not at
+/// its default.
+pub(crate) fn identifier(system: &dyn System, choice: &Choice) -> String {
+    let mut id = system.name().to_owned();
+    for setting in system.settings() {
+        let Some(value) = choice.get(setting.name) else { continue };
+        if NAMING.contains(&setting.name) {
+            id = format!("{id}/{value}");
+        } else if setting.values.first() != Some(value) {
+            id = format!("{id}/{}={value}", setting.name);
+        }
+    }
+    id
+}
+
+/// Refuses names and values that none of the chosen systems has, and says which there are.
+pub(crate) fn check(selection: &Selection, chosen: &[&dyn System]) -> Result<(), SystemError> {
+    let known = || chosen.iter().flat_map(|system| system.settings());
+    for (name, values) in &selection.settings {
+        let mut there: Vec<&str> =
+            known().filter(|s| s.name == name).flat_map(|s| s.values.iter().copied()).collect();
+        if there.is_empty() {
+            let mut names: Vec<_> = known().map(|s| s.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            let hint = match names.join(", ") {
+                none if none.is_empty() => "they have no settings".to_owned(),
+                names => format!("their settings are: {names}"),
+            };
+            return Err(SystemError::NothingSelected { what: format!("a setting {name:?}"), hint });
+        }
+        if let Some(unknown) = values.iter().find(|v| !there.contains(&v.as_str())) {
+            there.sort_unstable();
+            there.dedup();
+            return Err(SystemError::NothingSelected {
+                what: format!("{unknown:?} for the setting {name}"),
+                hint: format!("its values are: {}", there.join(", ")),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the cipher is a setting of this system.
+pub(crate) fn has_cipher(system: &dyn System) -> bool {
+    system.settings().iter().any(|s| s.name == CIPHER)
+}
+
+/// The ciphers that are settings of the chosen systems.
+pub(crate) fn ciphers(chosen: &[&dyn System]) -> Vec<&'static str> {
+    let settings = chosen.iter().flat_map(|system| system.settings());
+    let mut names: Vec<_> =
+        settings.filter(|s| s.name == CIPHER).flat_map(|s| s.values.iter().copied()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The names of ciphers in a selection that none of the chosen systems has as a setting.
+pub(crate) fn foreign_ciphers(selection: &Selection, chosen: &[&dyn System]) -> Vec<String> {
+    let known = ciphers(chosen);
+    selection.ciphers.iter().filter(|name| !known.contains(&name.as_str())).cloned().collect()
+}
+
+/// What an arm is set to, as it was chosen; defaults where it does not say.
+pub(crate) fn of_arm(system: &dyn System, arm: &ArmSpec) -> Choice {
+    let value = |setting: &Setting| {
+        let set = arm.settings.get(setting.name);
+        let known = setting.values.iter().find(|v| set.is_some_and(|s| s == *v));
+        Some((setting.name, *known.or_else(|| setting.values.first())?))
+    };
+    system.settings().iter().filter_map(value).collect()
+}
+
+/// A choice as arms carry it.
+pub(crate) fn in_words(choice: &Choice) -> BTreeMap<&'static str, String> {
+    choice.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
+}
+
+/// How tables call a choice: the system, and every value that is not its default, the cipher always.
+pub(crate) fn label(system: &dyn System, name: &str, choice: &Choice) -> String {
+    let mut label = name.to_owned();
+    for setting in system.settings() {
+        let Some(value) = choice.get(setting.name) else { continue };
+        if NAMING.contains(&setting.name) {
+            label = format!("{label} {value}");
+        } else if setting.values.first() != Some(value) {
+            label = format!("{label}, {} {value}", setting.name);
+        }
+    }
+    label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::encfs::ENCFS;
+    use crate::adapter::gocryptfs::GOCRYPTFS;
+
+    fn selection(settings: &[(&str, &[&str])]) -> Selection {
+        let owned = |values: &[&str]| values.iter().map(ToString::to_string).collect();
+        Selection {
+            settings: settings.iter().map(|(n, v)| ((*n).to_owned(), owned(v))).collect(),
+            ..Selection::default()
+        }
+    }
+
+    fn ids(selection: &Selection) -> Vec<String> {
+        let choices = choices(&GOCRYPTFS, selection);
+        choices.iter().map(|c| identifier(&GOCRYPTFS, c)).collect()
+    }
+
+    #[test]
+    fn chosen_values_are_multiplied_and_defaults_stand_for_the_rest() {
+        assert_eq!(ids(&Selection::default()), ["gocryptfs/aes-256-gcm"]);
+        let both: (&str, &[&str]) = ("cipher", &["xchacha20-poly1305", "aes-256-gcm"]);
+        assert_eq!(
+            ids(&selection(&[both, ("names", &["encrypted", "plain"])])),
+            [
+                "gocryptfs/aes-256-gcm",
+                "gocryptfs/aes-256-gcm/names=plain",
+                "gocryptfs/xchacha20-poly1305",
+                "gocryptfs/xchacha20-poly1305/names=plain",
+            ]
+        );
+        let named = Selection { ciphers: vec!["aes-256-siv".into()], ..Selection::default() };
+        assert_eq!(ids(&named), ["gocryptfs/aes-256-siv"]);
+    }
+
+    #[test]
+    fn what_no_chosen_system_has_is_refused_with_what_there_is() {
+        let chosen: [&dyn System; 2] = [&GOCRYPTFS, &ENCFS];
+        let refuse = |s: &Selection| check(s, &chosen).unwrap_err().to_string();
+        let name = refuse(&selection(&[("colour", &["red"])]));
+        assert!(name.contains("colour") && name.contains("names") && name.contains("preset"));
+        let value = refuse(&selection(&[("preset", &["standard", "lax"])]));
+        assert!(value.contains("lax") && value.contains("paranoia, standard"), "{value}");
+        check(&selection(&[("names", &["plain"]), ("preset", &["paranoia"])]), &chosen).unwrap();
+    }
+
+    #[test]
+    fn an_arm_says_what_it_is_set_to() {
+        let all = choices(&GOCRYPTFS, &selection(&[("names", &["plain"])]));
+        let arms = GOCRYPTFS.arms(&selection(&[("names", &["plain"])])).unwrap();
+        assert_eq!(of_arm(&GOCRYPTFS, &arms[0]), all[0]);
+        assert_eq!(arms[0].label, "gocryptfs aes-256-gcm, names plain");
+        assert_eq!(arms[0].cipher, Some("aes-256-gcm"));
+    }
+}
