@@ -23,9 +23,9 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("load", &["blockdev"]),
     ("record", &[]),
     ("report", &["record", "stats"]),
-    ("runner", &["blockdev", "cipher", "kdf", "load", "record", "stats", "system"]),
+    ("runner", &["blockdev", "cipher", "kdf", "load", "record", "stats", "system", "volume"]),
     ("stats", &[]),
-    ("system", &["blockdev", "cipher", "export"]),
+    ("system", &["blockdev", "cipher", "export", "volume"]),
     ("volume", &["blockdev", "cipher", "kdf"]),
 ];
 
@@ -112,7 +112,7 @@ fn vague(file: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// `unsafe` lives only in SIMD kernels, the io_uring engines, aligned buffers and tests.
+/// `unsafe` lives only in SIMD kernels, the io_uring engines, aligned buffers, cachestat(2) and tests.
 fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     const HOMES: &[&str] = &[
         "crates/cipher/src",
@@ -120,6 +120,7 @@ fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
         "crates/cipher/examples",
         "crates/kdf/src/pbkdf2",
         "crates/blockdev/src/aligned.rs",
+        "crates/blockdev/src/page_cache.rs",
         "crates/load/src/engine",
         "crates/export/src/fuse",
         "crates/system/tests",

@@ -9,7 +9,7 @@ use cryptbench_runner::EngineChoice;
 
 use crate::exit;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
-use crate::units::{bytes, duration, percent, threads};
+use crate::units::{bytes, duration, pause, percent, threads};
 use crate::volume::args::VolumeCommand;
 
 /// What does disk encryption cost, on my hardware, and which system and cipher should I take?
@@ -55,12 +55,33 @@ pub struct RunArgs {
     /// Measure only this data unit, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// A workload profile: a name from `cryptbench profiles`, or a TOML file
+    /// Profile `mount`: only volumes with this PRF, or argon2id (repeatable)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub prf: Vec<String>,
+    /// Profile `mount`: VeraCrypt volumes of this PIM; 0 is the default cost (repeatable)
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub pim: Vec<u32>,
+    /// Profile `mount`: only this format: veracrypt, truecrypt, luks1, luks2 (repeatable)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub volume_format: Vec<String>,
+    /// A workload profile: a name from `cryptbench profiles`, or a file (TOML, or a fio job)
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
     pub profile: String,
-    /// Time that the whole run may take
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
-    pub budget: Duration,
+    /// Time that the whole run may take [default: 2m, or what the profile's number of trials takes]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
+    /// Trials per workload and arm [default: the profile's, or as many as the precision takes]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// Rest before each trial [default: the profile's]
+    #[arg(long, value_name = "TIME", value_parser = pause)]
+    pub pause: Option<Duration>,
+    /// Leave out what a profile does with larger files
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub max_file: Option<u64>,
+    /// Only say what would be done, what it would write and how long it would take
+    #[arg(long)]
+    pub dry_run: bool,
     /// Measured time of one trial [default: from the budget]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub trial: Option<Duration>,
@@ -80,8 +101,17 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
     /// Go through the page cache even where direct I/O works
-    #[arg(long)]
+    #[arg(long, overrides_with = "direct")]
     pub buffered: bool,
+    /// Bypass the page cache although the profile does not
+    #[arg(long)]
+    pub direct: bool,
+    /// Read back after each trial what it wrote, and end if the storage does not hold it
+    #[arg(long)]
+    pub verify: bool,
+    /// Write the scratch file so many times in a random order first, for flash that was never full
+    #[arg(long, value_name = "PASSES", default_value_t = 0, hide_default_value = true)]
+    pub precondition: u32,
     /// Directory for record.json and report.html [default: a new one under the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -99,6 +129,8 @@ pub enum EngineArg {
     Auto,
     /// io_uring or an error
     Uring,
+    /// io_uring that polls for completions: direct I/O on devices with poll queues
+    Polled,
     /// One thread per request in flight
     Threads,
 }
@@ -108,6 +140,7 @@ impl From<EngineArg> for EngineChoice {
         match arg {
             EngineArg::Auto => Self::Auto,
             EngineArg::Uring => Self::Uring,
+            EngineArg::Polled => Self::Polled,
             EngineArg::Threads => Self::Threads,
         }
     }

@@ -90,8 +90,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
             RunError::Target { .. } => TARGET,
             RunError::Kdf(error) => kdf(error),
             RunError::System(e) => system(e),
-            RunError::Load(_) | RunError::Storage { .. } => STORAGE,
+            RunError::Load(_) | RunError::Storage { .. } | RunError::Verification { .. } => STORAGE,
             RunError::Profile(_) => INPUT,
+            RunError::Volume(error) => volume(error),
         });
     }
     if let Some(error) = error.downcast_ref::<Refusal>() {
@@ -146,6 +147,8 @@ fn system(error: &SystemError) -> u8 {
         | SystemError::Unavailable { .. }
         | SystemError::Cipher(_) => USAGE,
         SystemError::Busy { .. } => LEFT_OVER,
+        SystemError::Volume(error) => volume(error),
+        SystemError::Fill(_) => STORAGE,
         SystemError::Target { .. }
         | SystemError::Io { .. }
         | SystemError::Program { .. }

@@ -14,15 +14,36 @@ use crate::exit;
 use crate::report::terminal_style;
 
 pub fn systems() -> anyhow::Result<ExitCode> {
-    let mut table = table(["system", "here", "what it is"]);
-    for system in cryptbench_system::systems() {
-        let here = match system.availability() {
-            Availability::Available(version) => version,
-            Availability::Unavailable { reason, remedy } => format!("no: {reason}; {remedy}"),
+    let style = terminal_style(false);
+    let all = cryptbench_system::systems();
+    let indent = all.iter().map(|s| s.name().len()).max().unwrap_or(0) + 2;
+    let (mut here, mut not_here) = (Vec::new(), Vec::new());
+    for system in all {
+        let name = system.name();
+        let paragraph = |text: &str, first: &str| {
+            let rest = " ".repeat(indent);
+            let first = format!("{first:indent$}");
+            let options = textwrap::Options::new(style.width)
+                .initial_indent(&first)
+                .subsequent_indent(&rest)
+                .word_splitter(textwrap::WordSplitter::NoHyphenation);
+            textwrap::fill(text, &options)
         };
-        table.add_row([system.name().to_owned(), here, system.about().to_owned()]);
+        match system.availability() {
+            Availability::Available(version) => {
+                here.push(paragraph(&format!("{} ({version})", system.about()), name));
+            }
+            Availability::Unavailable { reason, remedy } => {
+                not_here.push(paragraph(system.about(), name));
+                not_here.push(paragraph(&format!("why not: {reason}"), ""));
+                not_here.push(paragraph(&format!("remedy: {remedy}"), ""));
+            }
+        }
     }
-    print(&table.to_string());
+    print(&format!("Can be measured here:\n{}", here.join("\n")));
+    if !not_here.is_empty() {
+        print(&format!("\nNot here:\n{}", not_here.join("\n")));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -77,7 +98,7 @@ fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
-fn print(text: &str) {
+pub fn print(text: &str) {
     // A closed pipe is the reader's choice, not an error.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }

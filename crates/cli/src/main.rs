@@ -2,6 +2,7 @@
 
 mod args;
 mod ciphers;
+mod dry_run;
 mod exit;
 mod kdf;
 mod lists;

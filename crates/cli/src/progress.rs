@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
+use cryptbench_record::Plan;
 use cryptbench_runner::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -64,11 +65,11 @@ impl Live {
         match event {
             Event::Planned { plan, target } => {
                 self.bar.println(format!(
-                    "{} workloads x {} arms in {}, at most {}; Ctrl-C keeps what was measured.",
+                    "{} workloads x {} arms in {}, {}; Ctrl-C keeps what was measured.",
                     plan.workloads.len(),
                     plan.arms.len(),
                     target.directory,
-                    clock(Duration::from_secs_f64(plan.budget_s)),
+                    extent(plan),
                 ));
             }
             Event::Filling { done, total } => {
@@ -80,12 +81,17 @@ impl Live {
                     total >> 20
                 ));
             }
-            Event::Trial { workload, arm, block, elapsed, budget } => {
-                self.bar.set_length(budget.as_millis() as u64);
-                self.bar.set_position(elapsed.as_millis() as u64);
+            Event::Preparing { what } => self.bar.set_message(format!("setting up {what}")),
+            Event::Trial { workload, arm, block, elapsed, budget, trials } => {
+                let (length, position) = match trials {
+                    (done, Some(all)) => (u64::from(*all), u64::from(*done)),
+                    _ => (budget.as_millis() as u64, elapsed.as_millis() as u64),
+                };
+                self.bar.set_length(length);
+                self.bar.set_position(position);
                 self.bar.set_message(format!(
-                    "{} left, {}: {workload}, {arm}\n{}",
-                    clock(budget.saturating_sub(*elapsed)),
+                    "{}, {}: {workload}, {arm}\n{}",
+                    left(*elapsed, *budget, *trials),
                     block.map_or("warming up".to_owned(), |b| format!("pair {}", b + 1)),
                     self.estimate
                 ));
@@ -112,21 +118,24 @@ impl Log {
         let due = self.last.is_none_or(|t| t.elapsed() >= Self::EVERY);
         match event {
             Event::Planned { plan, target } => eprintln!(
-                "cryptbench: {} workloads x {} arms in {}, at most {}",
+                "cryptbench: {} workloads x {} arms in {}, {}",
                 plan.workloads.len(),
                 plan.arms.len(),
                 target.directory,
-                clock(Duration::from_secs_f64(plan.budget_s)),
+                extent(plan),
             ),
-            Event::Trial { workload, arm, elapsed, budget, .. } if due => {
+            Event::Trial { workload, arm, elapsed, budget, trials, .. } if due => {
                 self.last = Some(Instant::now());
                 eprintln!(
-                    "cryptbench: {} of {}: {workload}, {arm}{}{}",
-                    clock(*elapsed),
-                    clock(*budget),
+                    "cryptbench: {}: {workload}, {arm}{}{}",
+                    left(*elapsed, *budget, *trials),
                     if self.estimate.is_empty() { "" } else { "; " },
                     self.estimate
                 );
+            }
+            Event::Preparing { what } if due => {
+                self.last = Some(Instant::now());
+                eprintln!("cryptbench: setting up {what}");
             }
             Event::Filling { done, total } if due => {
                 self.last = Some(Instant::now());
@@ -153,4 +162,25 @@ fn estimate(workload: &str, arm: &str, kept: f64, low: f64, high: f64) -> String
 /// `1:05`.
 fn clock(t: Duration) -> String {
     format!("{}:{:02}", t.as_secs() / 60, t.as_secs() % 60)
+}
+
+/// How much is planned: a number of trials where it is fixed, a time where it is not.
+fn extent(plan: &Plan) -> String {
+    match plan.fixed_trials() {
+        Some(trials) => format!("{trials} trials"),
+        None => format!("at most {}", clock(Duration::from_secs_f64(plan.budget_s))),
+    }
+}
+
+/// How far the run is: what is left of its time, or its trials and the time that they will take at the
+/// pace so far.
+fn left(elapsed: Duration, budget: Duration, trials: (u32, Option<u32>)) -> String {
+    match trials {
+        (done, Some(all)) if done > 0 => {
+            let rest = elapsed.mul_f64(f64::from(all.saturating_sub(done)) / f64::from(done));
+            format!("trial {} of {all}, about {} left", done + 1, clock(rest.min(budget)))
+        }
+        (done, Some(all)) => format!("trial {} of {all}", done + 1),
+        (_, None) => format!("{} left", clock(budget.saturating_sub(elapsed))),
+    }
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use cryptbench_load::Profile;
 use cryptbench_record::Record;
+use cryptbench_runner::unlock::UnlockSelection;
 use cryptbench_runner::{Request, RunError, TargetRequest};
 use cryptbench_system::Selection;
 use cryptbench_system::provision::{Cleaned, cleanup, data_directory};
@@ -27,6 +28,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
     }
     let request = request(args)?;
+    if args.dry_run {
+        return crate::dry_run::show(&request);
+    }
     let output = Output::prepare(args.output.as_deref())?;
     let mut progress = Progress::new(args.quiet);
     let result =
@@ -49,24 +53,40 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn request(args: &RunArgs) -> anyhow::Result<Request> {
+    let mut profile = profile(&args.profile)?;
+    if let Some(pause) = args.pause {
+        (profile.pause_s, profile.round_pause_s) = (pause.as_secs_f64(), pause.as_secs_f64());
+    }
+    if let Some(bytes) = args.max_file {
+        profile.max_file(bytes)?;
+    }
     Ok(Request {
         target: TargetRequest {
             path: args.target.clone(),
             size: args.size,
-            buffered: args.buffered,
+            buffered: (args.buffered || args.direct).then_some(args.buffered),
         },
-        profile: profile(&args.profile)?,
+        profile,
         selection: Selection {
             systems: args.system.clone(),
             ciphers: args.cipher.clone(),
             data_units: args.data_unit.clone(),
+            ..Selection::default()
+        },
+        unlock: UnlockSelection {
+            prfs: args.prf.clone(),
+            pims: args.pim.clone(),
+            formats: args.volume_format.clone(),
         },
         budget: args.budget,
+        trials: args.trials,
         trial: args.trial,
         seed: args.seed,
         precision: args.precision,
         max_pairs: args.max_pairs,
         engine: args.engine.into(),
+        verify: args.verify,
+        precondition: args.precondition,
     })
 }
 

@@ -21,6 +21,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// As [`duration`], and `0` for none.
+pub fn pause(text: &str) -> Result<Duration, String> {
+    if text.trim() == "0" { Ok(Duration::ZERO) } else { duration(text) }
+}
+
 /// `1073741824`, `256M`, `256MiB`, `1G`; all units are binary.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);

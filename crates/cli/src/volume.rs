@@ -8,6 +8,7 @@ mod header;
 mod info;
 mod key;
 mod mount;
+mod partial;
 mod secrets;
 mod target;
 mod umount;
@@ -26,6 +27,7 @@ use crate::signal::Signal;
 
 pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
     keep_keys_from_dumps();
+    keep_keys_from_swap();
     // Armed before the first act, so that whatever was set up is taken down again.
     let signal = Signal::watch()?;
     let stop = &signal.stop;
@@ -62,6 +64,16 @@ fn keep_keys_from_dumps() {
     use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// What is in memory by now is not swapped out, nor what is put into the same places later: called before a
+/// passphrase is read, and again when the keys of a volume are there that stays open.
+///
+/// Only root may lock as much as a process has; for others it stays as it was, and whoever minds encrypts
+/// the swap. Memory for data, and for Argon2, is mapped anew each time and left to the system.
+fn keep_keys_from_swap() {
+    use rustix::mm::{MlockAllFlags, mlockall};
+    let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::ONFAULT);
 }
 
 /// What key derivations may use: all processors, until a signal comes.

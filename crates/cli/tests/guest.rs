@@ -1,5 +1,8 @@
-//! Volumes between cryptbench and a real dm-crypt, and power cuts, in user-mode Linux.
+//! Volumes between cryptbench and a real dm-crypt, systems on a device mapper, and power cuts, in user-mode
+//! Linux.
 
+#[path = "guest/adapters.rs"]
+mod adapters;
 #[path = "guest/machine.rs"]
 mod machine;
 #[path = "guest/ours.rs"]

@@ -1,0 +1,61 @@
+//! `cryptbench run --dry-run`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use cryptbench_runner::{DryRun, Request, dry_run, human};
+use cryptbench_system::provision::data_directory;
+
+use crate::lists::print;
+
+pub fn show(request: &Request) -> anyhow::Result<ExitCode> {
+    let runs = data_directory().map(|d| d.join("runs"));
+    print(&words(&dry_run(request, runs.as_deref())?));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn words(dry: &DryRun) -> String {
+    let DryRun { plan, forecast, scratch, .. } = dry;
+    let arms: Vec<_> = plan.arms.iter().map(|a| a.label.as_str()).collect();
+    let trials = match plan.fixed_trials() {
+        Some(_) => format!("{} per workload and arm", plan.max_pairs),
+        None => format!(
+            "{} to {} per workload and arm, until the intervals are {} % wide",
+            plan.min_pairs,
+            plan.max_pairs,
+            plan.target_half_width * 100.0
+        ),
+    };
+    let speeds = match &dry.measured {
+        Some(rates) => format!("from what run {} measured of {}", rates.run_id, rates.device),
+        None => "from the speeds of a SATA SSD: this disk was not measured yet".to_owned(),
+    };
+    let mut lines = vec![
+        format!("profile     {}, {} workloads", plan.profile, plan.workloads.len()),
+        format!("arms        {}", arms.join(", ")),
+        format!("trials      {trials}"),
+        format!("storage     {}, in {}", dry.storage, dry.directory),
+        format!("scratch     {} ({})", human(scratch.0), scratch.1),
+        format!(
+            "would write {}, read {}, and take up {} at a time",
+            human(forecast.bytes_written),
+            human(forecast.bytes_read),
+            human(forecast.scratch_bytes)
+        ),
+        format!("would take  about {}, {speeds}", time(forecast.seconds)),
+    ];
+    lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
+    lines.push("Nothing was written. Without --dry-run it is done.".to_owned());
+    let options = textwrap::Options::new(80).subsequent_indent("            ");
+    lines.iter().map(|line| textwrap::fill(line, &options)).collect::<Vec<_>>().join("\n")
+}
+
+/// `45 s`, `12 min`, `3 h 20 min`.
+fn time(seconds: f64) -> String {
+    let whole = Duration::from_secs_f64(seconds.clamp(0.0, 1e9)).as_secs().max(1);
+    match whole {
+        0..=119 => format!("{whole} s"),
+        120..=7199 => format!("{} min", whole / 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}

@@ -1,0 +1,207 @@
+//! The systems that stand on device mapper, set up by their adapters in the guest: what they write is
+//! encrypted, and nothing is left of them, whatever fails and whenever they are killed.
+//!
+//! The tests that set systems up are this very test program, started in the guest.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::machine::{Guest, noise};
+use crate::sandbox::text;
+
+#[path = "adapters/inside.rs"]
+mod inside;
+
+/// What the adapters call, beyond what every guest has.
+const PROGRAMS: &[(&str, &str)] =
+    &[("/sbin/mkfs.ext4", "e2fsprogs"), ("/sbin/dmsetup", "dmsetup"), ("/sbin/losetup", "mount")];
+
+/// A disk for the containers; what is left on it after a test is counted.
+const SCRIPT: &str = r#"
+mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
+mkdir /run/disk
+mount /dev/ubda /run/disk
+inside() { PLACE=/run/disk ./inside --ignored --exact --nocapture --test-threads=1 "adapters::inside::$1"; }
+# Devices, mounts, containers and ledgers.
+nothing_left() {
+    local left
+    left=$(dmsetup ls | grep -v '^No devices' || true; losetup -a; ls -A /run/disk | grep -v lost+found || true
+        grep /run/cryptbench /proc/mounts || true; ls -A /run/cryptbench 2>/dev/null || true
+        ls -A /run/.local/state/cryptbench/ledgers 2>/dev/null || true)
+    [ -z "$left" ] || { echo "$1: left behind: $left"; return 1; }
+}
+"#;
+
+/// A guest with this program in it.
+fn guest(programs: &[(&str, &str)]) -> Option<Guest> {
+    let all: Vec<_> = PROGRAMS.iter().chain(programs).copied().collect();
+    let guest = Guest::new(&all)?;
+    fs::copy(std::env::current_exe().unwrap(), guest.path("inside")).unwrap();
+    guest.disk("disk", 400 << 20);
+    Some(guest)
+}
+
+fn boot(guest: &Guest, script: &str) -> String {
+    guest.boot(&["disk"], &format!("{SCRIPT}\n{script}"))
+}
+
+/// Sets every arm up that these settings make.
+fn each(system: &str, settings: &[(&str, &[&str])]) {
+    let Some(guest) = guest(&[]) else { return };
+    let settings: BTreeMap<_, _> = settings.iter().copied().collect();
+    guest.write("settings", serde_json::to_vec(&settings).unwrap());
+    let said = boot(
+        &guest,
+        &format!(
+            "export SYSTEM={system} SETTINGS=settings\ninside sets_every_arm_up\nnothing_left end"
+        ),
+    );
+    eprintln!("{said}");
+}
+
+/// QEMU needs no device mapper: it runs here, on the build directory's disk.
+#[test]
+fn qemu_luks_encrypts() {
+    let home = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let settings = home.path().join("settings");
+    let chosen = r#"{"surface": ["file", "device"], "cipher": ["aes-256-xts", "serpent-256-xts"]}"#;
+    fs::write(&settings, chosen).unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "adapters::inside::sets_every_arm_up"])
+        .env("HOME", home.path())
+        .env_remove("XDG_STATE_HOME")
+        .envs([
+            ("PLACE", place.path()),
+            ("SETTINGS", &settings),
+            ("SYSTEM", Path::new("qemu-luks")),
+        ])
+        .output()
+        .unwrap();
+    let (said, errors) = (text(&output.stdout), text(&output.stderr));
+    eprintln!("{errors}");
+    assert!(output.status.success(), "{said}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{said}");
+}
+
+#[test]
+fn dm_crypt_encrypts_in_every_format() {
+    each(
+        "dm-crypt",
+        &[("format", &["luks2", "luks1", "plain"]), ("sector-size", &["512", "4096"])],
+    );
+}
+
+#[test]
+fn dm_crypt_encrypts_with_every_cipher() {
+    let ciphers = [
+        "aes-128-xts",
+        "camellia-256-xts",
+        "serpent-256-xts",
+        "twofish-256-xts",
+        "aes-256-cbc-essiv",
+        "adiantum",
+    ];
+    each("dm-crypt", &[("cipher", &ciphers)]);
+}
+
+#[test]
+fn dm_crypt_has_the_queues_and_processors_that_were_chosen() {
+    each(
+        "dm-crypt",
+        &[
+            ("workqueues", &["no-read", "no-write", "no-read-write"]),
+            ("same-cpu", &["yes"]),
+            ("surface", &["device"]),
+        ],
+    );
+}
+
+#[test]
+fn dm_crypt_authenticates_sectors() {
+    each("dm-crypt", &[("integrity", &["hmac-sha256", "aead"]), ("sector-size", &["512", "4096"])]);
+}
+
+/// A program that fails when its arguments hold a word: instead of doing its work, or after it.
+const FAILING: &str = r#"#!/bin/bash
+. "${0%/*}/told"
+real=/sbin/${0##*/}
+[ -x "$real" ] || real=/bin/${0##*/}
+case " $* " in
+*" $FAIL "*)
+    [ "$AFTER" = no ] || "$real" "$@"
+    echo "told to fail" >&2
+    exit 1 ;;
+esac
+exec "$real" "$@"
+"#;
+
+#[test]
+fn nothing_is_left_when_a_program_fails() {
+    let Some(guest) = guest(&[]) else { return };
+    let mut script = "export SYSTEM=dm-crypt SETTINGS=settings\n".to_owned();
+    guest.write("settings", r#"{"integrity": ["hmac-sha256"]}"#);
+    for (program, word) in [
+        ("cryptsetup", "luksFormat"),
+        ("cryptsetup", "open"),
+        ("losetup", "--find"),
+        ("mkfs.ext4", "-q"),
+        ("mount", "rw"),
+        ("dmsetup", "create"),
+    ] {
+        let directory = format!("failing-{program}");
+        fs::create_dir_all(guest.path(&directory)).unwrap();
+        let path = format!("{directory}/{program}");
+        guest.write(&path, FAILING);
+        fs::set_permissions(guest.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
+        for after in ["no", "yes"] {
+            // What a program made although it says that it failed, nobody can know but for dm-crypt, whose
+            // names are ours.
+            if after == "yes" && matches!(program, "losetup" | "mount") {
+                continue;
+            }
+            // Programs are given few variables: what to do lies beside them.
+            script.push_str(&format!(
+                "echo 'FAIL={word} AFTER={after}' >{directory}/told\n\
+                 PATH=$PWD/{directory}:$PATH PROGRAM={program} inside fails_as_a_whole\n\
+                 nothing_left '{program} {word} {after}'\n"
+            ));
+        }
+    }
+    boot(&guest, &script);
+}
+
+#[test]
+fn nothing_is_left_of_a_killed_run_after_cleanup() {
+    let Some(guest) = guest(&[]) else { return };
+    guest.bring_cryptbench();
+    guest.write("settings", r#"{"integrity": ["hmac-sha256"]}"#);
+    let mut script = "export SYSTEM=dm-crypt SETTINGS=settings PLACE=/run/disk\n".to_owned();
+    script.push_str(
+        "killed() {
+    rm -f /run/ready
+    ./inside --ignored --exact --test-threads=1 adapters::inside::waits_to_be_killed >/dev/null 2>&1 &
+    local process=$!
+    if [ \"$1\" = ready ]; then
+        while [ ! -e /run/ready ]; do kill -0 $process; sleep 0.05; done
+    else
+        sleep \"$1\"
+    fi
+    kill -9 $process
+    wait $process || true
+    ./cryptbench cleanup
+    nothing_left \"killed at $1\"
+}
+killed ready
+",
+    );
+    // Setting up takes about 5 s in the guest.
+    for byte in noise(6, 10) {
+        script.push_str(&format!("killed {:.2}\n", f64::from(byte) / 255.0 * 5.0));
+    }
+    let said = boot(&guest, &script);
+    eprintln!("{said}");
+}

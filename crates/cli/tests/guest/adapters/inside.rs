@@ -1,0 +1,184 @@
+//! Systems set up in full and taken down, one arm after the other: as root, in the guest or here.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_blockdev::Surface;
+use cryptbench_load::{Engine, EngineChoice, MARKER};
+use cryptbench_system::provision::{Ledger, Scratch, WorkDirectory};
+use cryptbench_system::{
+    ArmSpec, Availability, Contender, Ground, Role, Selection, System, SystemError, find,
+};
+
+const SIZE: u64 = 4 << 20;
+const TEXT: &[u8] = b"what a user wrote";
+
+/// Plain storage in the guest, for systems to build on.
+struct Site {
+    place: PathBuf,
+    scratch: Scratch,
+    work: WorkDirectory,
+    engine: Engine,
+}
+
+impl Site {
+    fn new() -> Self {
+        let place = PathBuf::from(std::env::var_os("PLACE").unwrap());
+        let ledger = |what: &str| Ledger::create(&format!("run-{}-{what}", std::process::id()));
+        let scratch =
+            Scratch::create(&place.join("plain"), SIZE, ledger("plain").unwrap()).unwrap();
+        let work = WorkDirectory::create(&place.join("work"), ledger("work").unwrap()).unwrap();
+        let (engine, _) = Engine::open(EngineChoice::Threads).unwrap();
+        Self { place, scratch, work, engine }
+    }
+
+    fn provision(&mut self, arm: &ArmSpec) -> Result<Contender, SystemError> {
+        let stop = AtomicBool::new(false);
+        let mut fill = |surface: &Surface| {
+            self.engine
+                .prefill(surface, 1, &stop, &mut |_| ())
+                .map_err(|e| SystemError::Fill(Box::new(e)))
+        };
+        let mut ground = Ground {
+            scratch: &self.scratch.surface(),
+            directory: &self.place,
+            work: self.work.path(),
+            run_id: &format!("run-{}", std::process::id()),
+            tier: cryptbench_cipher::tier().unwrap(),
+            fill: &mut fill,
+        };
+        find(arm.system).unwrap().provision(arm, &mut ground)
+    }
+}
+
+fn system() -> &'static dyn System {
+    find(&std::env::var("SYSTEM").unwrap()).unwrap()
+}
+
+fn arms() -> Vec<ArmSpec> {
+    let text = fs::read(std::env::var_os("SETTINGS").unwrap()).unwrap();
+    let settings: BTreeMap<String, Vec<String>> = serde_json::from_slice(&text).unwrap();
+    system().arms(&Selection { settings, ..Selection::default() }).unwrap()
+}
+
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// How many sectors of the containers begin with `what`.
+fn sectors_that_show(place: &Path, what: &[u8]) -> usize {
+    let containers = fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
+    let mut found = 0;
+    for path in containers.filter(|p| p.extension().is_some_and(|e| e == "container")) {
+        let mut file = File::open(path).unwrap();
+        let mut chunk = vec![0; 1 << 20];
+        loop {
+            let n = file.read(&mut chunk).unwrap();
+            if n == 0 {
+                break;
+            }
+            found += chunk[..n].chunks(512).filter(|sector| sector.starts_with(what)).count();
+        }
+    }
+    found
+}
+
+#[test]
+#[ignore = "started by other tests"]
+fn sets_every_arm_up() {
+    match system().availability() {
+        Availability::Available(version) => eprintln!("{} {version}", system().name()),
+        Availability::Unavailable { reason, .. } => {
+            crate::sandbox::skipped(&format!("{}: {reason}", system().name()));
+            return;
+        }
+    }
+    let mut site = Site::new();
+    for arm in arms() {
+        let contender = site.provision(&arm).unwrap_or_else(|e| panic!("{}: {e}", arm.id));
+        check(&arm, &contender, &site.place);
+        let directory = contender.directory.clone();
+        contender.take_down().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
+        assert!(!directory.exists(), "{}", arm.id);
+        // In the guest the script looks at all there is; elsewhere others have theirs.
+        assert!(!said("dmsetup", &["ls"]).contains("cryptbench-run"), "{}", arm.id);
+        let place = site.place.to_str().unwrap();
+        assert!(!said("losetup", &["-a"]).contains(place), "{}", arm.id);
+        eprintln!("checked {}: {}", arm.id, arm.label);
+    }
+}
+
+fn check(arm: &ArmSpec, contender: &Contender, place: &Path) {
+    let id = &arm.id;
+    let encrypted = arm.role == Role::Encrypted;
+    assert!(contender.covers_files, "{id}");
+    assert_eq!(contender.surface.extent.len, SIZE, "{id}");
+    // What the surface was filled with is read through it, sector by sector.
+    let mut data = cryptbench_blockdev::AlignedBuf::zeroed(1 << 20);
+    let at = contender.surface.extent.offset;
+    contender.surface.file.read_exact_at(&mut data, at).unwrap();
+    assert!(data.chunks(512).all(|sector| sector.starts_with(&MARKER)), "{id}");
+    let file = contender.directory.join("a file");
+    let text = [TEXT, &[b'.'; 8192]].concat();
+    let mut made = File::create(&file).unwrap();
+    made.write_all(&text).unwrap();
+    made.sync_all().unwrap();
+    drop(made);
+    rustix::fs::sync();
+    assert_eq!(fs::read(&file).unwrap(), text, "{id}");
+    // Below, nothing of it shows; the null layers prove that it would be found.
+    for what in [&MARKER[..], TEXT] {
+        let shown = sectors_that_show(place, what);
+        assert_eq!(shown == 0, encrypted, "{id}: {shown} sectors show {what:?}");
+    }
+    if arm.system == "dm-crypt" && (encrypted || id.contains("cipher-null")) {
+        kernel_has_what_was_chosen(arm, &said("dmsetup", &["table"]));
+    }
+}
+
+/// The kernel's table has what the settings say, and not what they do not.
+fn kernel_has_what_was_chosen(arm: &ArmSpec, table: &str) {
+    let set = |setting: &str| arm.settings.get(setting).map_or("", String::as_str);
+    let queues = set("workqueues");
+    for (word, expected) in [
+        ("no_read_workqueue", matches!(queues, "no-read" | "no-read-write")),
+        ("no_write_workqueue", matches!(queues, "no-write" | "no-read-write")),
+        ("same_cpu_crypt", set("same-cpu") == "yes"),
+        ("sector_size:4096", set("sector-size") == "4096"),
+        ("hmac(sha256)", set("integrity") == "hmac-sha256"),
+        ("gcm(aes)", set("integrity") == "aead"),
+        ("cipher_null", arm.cipher.is_none()),
+    ] {
+        assert_eq!(table.contains(word), expected, "{}: {word}: {table}", arm.id);
+    }
+}
+
+#[test]
+#[ignore = "started in the guest"]
+fn fails_as_a_whole() {
+    let program = std::env::var("PROGRAM").unwrap();
+    let mut site = Site::new();
+    // dm-linear is dmsetup's, the rest is cryptsetup's.
+    let role = if program == "dmsetup" { Role::NullLayer } else { Role::Encrypted };
+    let arm = arms().into_iter().find(|arm| arm.role == role).unwrap();
+    let error = site.provision(&arm).err().expect("a program of it fails").to_string();
+    assert!(error.contains(&program) && error.contains("told to fail"), "{error}");
+    eprintln!("{error}");
+}
+
+#[test]
+#[ignore = "started in the guest"]
+fn waits_to_be_killed() {
+    let mut site = Site::new();
+    let arm = arms().into_iter().find(|arm| arm.role == Role::Encrypted).unwrap();
+    let contender = site.provision(&arm).unwrap();
+    fs::write("/run/ready", "").unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(600));
+    drop(contender);
+}

@@ -1,0 +1,182 @@
+//! One trial of fio or of our engine, each a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+/// Operation, pattern, block size, queue depth.
+pub(super) struct Job(
+    pub(super) &'static str,
+    pub(super) &'static str,
+    pub(super) u64,
+    pub(super) u32,
+);
+
+/// What one trial showed.
+#[derive(Clone, Copy)]
+pub(super) struct Observed {
+    /// Bytes per second.
+    pub(super) bandwidth: f64,
+    pub(super) iops: f64,
+    pub(super) iops_per_cpu_s: f64,
+}
+
+/// Which CPU time counts.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Accounting {
+    /// What the program tells of its measured time, after a ramp.
+    Own,
+    /// What the system charged the whole process, less its start; there is no ramp.
+    WholeProcess,
+}
+
+pub(super) enum Contender {
+    Fio { mib: u64 },
+    Ours { binary: PathBuf },
+}
+
+/// How long fio takes from its start to its first request.
+const FIO_START: Duration = Duration::from_millis(250);
+
+/// Seconds of the trial that shows what the start of a program costs.
+const SHORT: f64 = 0.01;
+
+/// Unit of /proc/self/stat's times, for every program on Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+impl Contender {
+    pub(super) fn fio(mib: u64) -> Self {
+        Self::Fio { mib }
+    }
+
+    pub(super) fn ours(binary: PathBuf) -> Self {
+        Self::Ours { binary }
+    }
+
+    /// CPU seconds of the process besides the requests of a trial.
+    pub(super) fn start_up_cpu_s(&self, file: &Path, job: &Job) -> anyhow::Result<f64> {
+        let rest = Duration::ZERO;
+        let mut costs = Vec::new();
+        for _ in 0..3 {
+            let before = children_cpu_s()?;
+            self.output(file, job, SHORT, rest, Accounting::WholeProcess)?;
+            costs.push((children_cpu_s()? - before - SHORT).max(0.0));
+        }
+        costs.sort_by(f64::total_cmp);
+        Ok(costs[1])
+    }
+
+    /// One trial of so many `seconds`, after so many of `rest`.
+    pub(super) fn run(
+        &self,
+        file: &Path,
+        job: &Job,
+        (seconds, rest): (f64, f64),
+        accounting: Accounting,
+        start_up_cpu_s: f64,
+    ) -> anyhow::Result<Observed> {
+        let before = children_cpu_s()?;
+        let out = self.output(file, job, seconds, Duration::from_secs_f64(rest), accounting)?;
+        let whole_cpu_s = children_cpu_s()? - before - start_up_cpu_s;
+        let told: Value = serde_json::from_slice(&out.stdout).context("a program's JSON")?;
+        let number = |v: &Value| v.as_f64().context("a program's JSON lacks a number");
+        let block = job.2 as f64;
+        let (iops, elapsed_s, own_cpu_s) = match self {
+            Self::Fio { .. } => {
+                let all = &told["jobs"][0];
+                let elapsed_s = number(&all[job.0]["runtime"])? / 1000.0;
+                let share = (number(&all["usr_cpu"])? + number(&all["sys_cpu"])?) / 100.0;
+                (number(&all[job.0]["iops"])?, elapsed_s, share * elapsed_s)
+            }
+            Self::Ours { .. } => {
+                (number(&told["iops"])?, number(&told["elapsed_s"])?, number(&told["cpu_s"])?)
+            }
+        };
+        let cpu_s = match accounting {
+            Accounting::Own => own_cpu_s,
+            Accounting::WholeProcess => whole_cpu_s,
+        };
+        Ok(Observed { bandwidth: iops * block, iops, iops_per_cpu_s: iops * elapsed_s / cpu_s })
+    }
+
+    fn output(
+        &self,
+        file: &Path,
+        job: &Job,
+        seconds: f64,
+        rest: Duration,
+        accounting: Accounting,
+    ) -> anyhow::Result<Output> {
+        let ramp = accounting == Accounting::Own;
+        let mut command = match self {
+            Self::Fio { mib } => {
+                std::thread::sleep(rest);
+                fio(file, *mib, job, seconds, ramp)
+            }
+            Self::Ours { binary } => {
+                // fio needs about this long to start; ours starts at once.
+                std::thread::sleep(rest + FIO_START);
+                ours(binary, file, job, seconds, ramp)
+            }
+        };
+        let out = command.output().with_context(|| format!("{:?}", command.get_program()))?;
+        if !out.status.success() {
+            bail!("{:?}: {}", command.get_program(), String::from_utf8_lossy(&out.stderr));
+        }
+        Ok(out)
+    }
+}
+
+fn fio(file: &Path, mib: u64, job: &Job, seconds: f64, ramp: bool) -> Command {
+    let Job(operation, pattern, block, depth) = job;
+    let mode = match *pattern {
+        "random" => format!("rand{operation}"),
+        _ => (*operation).to_owned(),
+    };
+    let mut command = Command::new("fio");
+    command
+        .args(["--name=job", "--ioengine=io_uring", "--fixedbufs", "--registerfiles", "--direct=1"])
+        .args(["--time_based", "--randrepeat=0", "--norandommap", "--output-format=json"])
+        .args(["--thread", "--allow_file_create=0"])
+        // Huge pages for its buffers too: where small pages lie is luck that moves 1 MiB requests by half.
+        .arg("--iomem_align=2m")
+        .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
+        .arg(format!("--filename={}", file.display()))
+        .arg(format!("--size={mib}M"))
+        .arg(format!("--rw={mode}"))
+        .arg(format!("--bs={block}"))
+        .arg(format!("--iodepth={depth}"))
+        .arg(format!("--runtime={}ms", (seconds * 1000.0) as u64));
+    if ramp {
+        command.arg("--ramp_time=100ms");
+    }
+    command
+}
+
+fn ours(binary: &Path, file: &Path, job: &Job, seconds: f64, ramp: bool) -> Command {
+    let Job(operation, pattern, block, depth) = job;
+    let mut command = Command::new(binary);
+    command
+        .arg(file)
+        .args(["--op", operation, "--pattern", pattern])
+        .args(["--bs", &block.to_string(), "--qd", &depth.to_string()])
+        .args(["--seconds", &seconds.to_string(), "--ramp", if ramp { "0.1" } else { "0" }]);
+    command
+}
+
+/// CPU seconds of all children that have ended and were waited for, their kernel threads included: fields
+/// 16 and 17 of /proc/self/stat (proc(5)).
+fn children_cpu_s() -> anyhow::Result<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
+    // The second field is a name in parentheses, which may hold spaces.
+    let (_, fields) = stat.rsplit_once(") ").context("/proc/self/stat has no name")?;
+    let ticks: Vec<f64> =
+        fields.split(' ').skip(13).take(2).filter_map(|f| f.parse().ok()).collect();
+    match ticks[..] {
+        [user, system] => Ok((user + system) / TICKS_PER_SECOND),
+        _ => bail!("/proc/self/stat is too short"),
+    }
+}

@@ -1,0 +1,212 @@
+//! `cargo xtask bench engine`: our load engine and fio's io_uring engine, turn by turn.
+//!
+//! On the disk they are to agree in bandwidth and requests per second. On a file in RAM and a loop device
+//! over one, the storage costs little, and requests per CPU-second show what the engines cost.
+
+mod contender;
+mod ram;
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use cryptbench_stats::{estimate, median};
+
+use self::contender::{Accounting, Contender, Job, Observed};
+use self::ram::{LoopOverRam, RamFile};
+use super::{build_release, machine, version};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Interleaved rounds
+    #[arg(long, default_value_t = 20)]
+    rounds: usize,
+    /// Measured seconds of each trial
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Size of the file, MiB: small enough that both engines go around it in a trial, since parts of
+    /// a disk differ in speed and the two start at different places
+    #[arg(long, default_value_t = 128)]
+    size: u64,
+    /// Seconds of rest before each trial, so that a disk with a budget of bursts meets both alike
+    #[arg(long, default_value_t = 0.3)]
+    rest: f64,
+    /// Directory on the disk to measure
+    #[arg(long, default_value = "target")]
+    target: PathBuf,
+    /// Leave out the disk
+    #[arg(long)]
+    no_disk: bool,
+    /// Leave out the file in RAM
+    #[arg(long)]
+    no_ram: bool,
+    /// Leave out the loop device over a file in RAM
+    #[arg(long)]
+    no_loop: bool,
+}
+
+/// What is compared on the disk: operation, pattern, block size, queue depth.
+const DISK_JOBS: &[Job] = &[
+    Job("read", "sequential", 1 << 20, 1),
+    Job("read", "sequential", 1 << 20, 8),
+    Job("write", "sequential", 1 << 20, 1),
+    Job("write", "sequential", 1 << 20, 8),
+    Job("read", "random", 4096, 1),
+    Job("read", "random", 4096, 32),
+    Job("write", "random", 4096, 1),
+    Job("write", "random", 4096, 32),
+];
+
+/// What is compared on storage that costs little.
+const RAM_JOBS: &[Job] = &[Job("read", "random", 4096, 1), Job("read", "random", 4096, 32)];
+
+/// Requests per CPU-second that we aim at on such storage, by fio's.
+const AIM: f64 = 1.2;
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let Some(fio) = version("fio") else {
+        bail!("fio is not installed: apt install fio");
+    };
+    let binary = build_release(&["--package", "cryptbench-load", "--example", "engine"])?
+        .join("examples/engine");
+    println!("{}; {fio}; {} rounds of {} s\n", machine(), options.rounds, options.seconds);
+    let ours = Contender::ours(binary);
+    let contenders = [Contender::fio(options.size.min(1024)), ours];
+    if !options.no_disk {
+        let directory = tempfile::tempdir_in(&options.target)?;
+        let file = directory.path().join("scratch");
+        fill(&file, options.size)?;
+        let accounting = Accounting::Own;
+        compare("file on the disk", &file, DISK_JOBS, accounting, &contenders, options)?;
+    }
+    if !options.no_ram {
+        match RamFile::new(options.size.min(1024)) {
+            Ok(file) => compare_ram("file in RAM", &file.path, &contenders, options)?,
+            Err(e) => println!("SKIPPED: file in RAM: {e:#}"),
+        }
+    }
+    if !options.no_loop {
+        match LoopOverRam::attach(options.size.min(1024)) {
+            Ok(device) => {
+                compare_ram(
+                    "loop device over a file in RAM",
+                    &device.device,
+                    &contenders,
+                    options,
+                )?;
+            }
+            Err(e) => println!("SKIPPED: loop device over a file in RAM: {e:#}"),
+        }
+    }
+    Ok(())
+}
+
+/// CPU time is that of the whole process, since io_uring's kernel threads work for it: fio's own figure
+/// leaves them out.
+fn compare_ram(
+    title: &str,
+    file: &Path,
+    contenders: &[Contender; 2],
+    options: &Options,
+) -> anyhow::Result<()> {
+    compare(title, file, RAM_JOBS, Accounting::WholeProcess, contenders, options)
+}
+
+fn compare(
+    title: &str,
+    file: &Path,
+    jobs: &[Job],
+    accounting: Accounting,
+    contenders: &[Contender; 2],
+    options: &Options,
+) -> anyhow::Result<()> {
+    println!("**{title}**\n");
+    println!(
+        "| job | fio | ours | ours / fio | 95 % interval | fio IOPS per CPU-s | ours | ours / fio |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for job in jobs {
+        let start_up = [0, 1].map(|i| match accounting {
+            Accounting::Own => Ok(0.0),
+            Accounting::WholeProcess => contenders[i].start_up_cpu_s(file, job),
+        });
+        let [a, b] = start_up;
+        let start_up = [a?, b?];
+        let mut seen: [Vec<Observed>; 2] = Default::default();
+        for round in 0..=options.rounds {
+            // Turn about, so that drift and the device's own state meet both alike; round 0 is
+            // discarded.
+            for turn in 0..2 {
+                let i = (round + turn) % 2;
+                let observed = contenders[i].run(
+                    file,
+                    job,
+                    (options.seconds, options.rest),
+                    accounting,
+                    start_up[i],
+                )?;
+                if round > 0 {
+                    seen[i].push(observed);
+                }
+            }
+        }
+        let [theirs, ours] = seen;
+        row(job, &theirs, &ours);
+        if accounting == Accounting::WholeProcess {
+            let ratio = per_cpu(&ours) / per_cpu(&theirs);
+            let verdict = if ratio >= AIM { "met" } else { "not met" };
+            eprintln!(
+                "{title}, QD{}: {ratio:.2} times fio's per CPU-second; {AIM} is {verdict}",
+                job.3
+            );
+        }
+    }
+    println!();
+    Ok(())
+}
+
+fn per_cpu(observed: &[Observed]) -> f64 {
+    median(&observed.iter().map(|o| o.iops_per_cpu_s).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+}
+
+fn row(job: &Job, theirs: &[Observed], ours: &[Observed]) {
+    let Job(operation, pattern, block, depth) = *job;
+    let of = |v: &[Observed], f: fn(&Observed) -> f64| {
+        median(&v.iter().map(f).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+    };
+    let d: Vec<f64> = theirs.iter().zip(ours).map(|(a, b)| (b.iops / a.iops).ln()).collect();
+    let interval = estimate(&d, 0.95).map_or("-".to_owned(), |e| {
+        format!("{:.3} [{:.3}, {:.3}]", e.mean.exp(), e.low.exp(), e.high.exp())
+    });
+    let show = |v: &[Observed]| {
+        if block >= 65536 {
+            format!("{:.0} MB/s", of(v, |o| o.bandwidth) / 1e6)
+        } else {
+            format!("{:.0} IOPS", of(v, |o| o.iops))
+        }
+    };
+    println!(
+        "| {pattern} {operation} {} KiB QD{depth} | {} | {} | {:.3} | {interval} | {:.0} | {:.0} | {:.2} |",
+        block / 1024,
+        show(theirs),
+        show(ours),
+        of(ours, |o| o.iops) / of(theirs, |o| o.iops),
+        per_cpu(theirs),
+        per_cpu(ours),
+        per_cpu(ours) / per_cpu(theirs),
+    );
+}
+
+/// Writes `mib` MiB of incompressible data and waits until it is on the device.
+fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
+    let mut random = File::open("/dev/urandom")?;
+    let mut file = File::create_new(path).with_context(|| format!("{}", path.display()))?;
+    let mut block = vec![0; 1 << 20];
+    for _ in 0..mib {
+        random.read_exact(&mut block)?;
+        file.write_all(&block)?;
+    }
+    file.sync_all()?;
+    Ok(())
+}
