@@ -9,7 +9,7 @@ use cryptbench_runner::EngineChoice;
 
 use crate::exit;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
-use crate::units::{bytes, duration, pause, percent, threads};
+use crate::units::{bytes, duration, pause, percent, setting, threads};
 use crate::volume::args::VolumeCommand;
 
 /// What does disk encryption cost, on my hardware, and which system and cipher should I take?
@@ -55,6 +55,12 @@ pub struct RunArgs {
     /// Measure only this data unit, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
+    /// Set a system's setting, or several values of it, each an arm (repeatable; see `cryptbench systems`)
+    #[arg(long, value_name = "NAME=VALUE,...", value_parser = setting)]
+    pub set: Vec<(String, Vec<String>)>,
+    /// Measure every value of a setting: cipher, data-unit, sector-size, workqueues ... (repeatable)
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub sweep: Vec<String>,
     /// Profile `mount`: only volumes with this PRF, or argon2id (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub prf: Vec<String>,

@@ -92,6 +92,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
             RunError::System(e) => system(e),
             RunError::Load(_) | RunError::Storage { .. } | RunError::Verification { .. } => STORAGE,
             RunError::Profile(_) => INPUT,
+            RunError::LeftOver => LEFT_OVER,
             RunError::Volume(error) => volume(error),
         });
     }

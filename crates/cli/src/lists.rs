@@ -32,6 +32,12 @@ pub fn systems() -> anyhow::Result<ExitCode> {
         match system.availability() {
             Availability::Available(version) => {
                 here.push(paragraph(&format!("{} ({version})", system.about()), name));
+                let settings = system.settings().iter();
+                let settings: Vec<_> =
+                    settings.map(|s| format!("{}={}", s.name, s.values.join(","))).collect();
+                if !settings.is_empty() {
+                    here.push(paragraph(&format!("--set {}", settings.join("; ")), ""));
+                }
             }
             Availability::Unavailable { reason, remedy } => {
                 not_here.push(paragraph(system.about(), name));

@@ -22,14 +22,21 @@ use crate::signal::Signal;
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     // Armed before the first act: from here on a signal ends the run in good order.
     let signal = Signal::watch()?;
-    for done in cleanup() {
-        if let Cleaned::Removed(path) = done {
-            eprintln!("cryptbench: removed {}, left by a killed run", path.display());
-        }
-    }
     let request = request(args)?;
     if args.dry_run {
         return crate::dry_run::show(&request);
+    }
+    for done in cleanup() {
+        match done {
+            Cleaned::Removed(path) => {
+                eprintln!("cryptbench: removed {}, left by a killed run", path.display());
+            }
+            Cleaned::Failed(path, why) => eprintln!(
+                "cryptbench: cannot remove {}, left by a killed run: {why}",
+                path.display()
+            ),
+            Cleaned::NotOurs(_) => {}
+        }
     }
     let output = Output::prepare(args.output.as_deref())?;
     let mut progress = Progress::new(args.quiet);
@@ -67,12 +74,7 @@ fn request(args: &RunArgs) -> anyhow::Result<Request> {
             buffered: (args.buffered || args.direct).then_some(args.buffered),
         },
         profile,
-        selection: Selection {
-            systems: args.system.clone(),
-            ciphers: args.cipher.clone(),
-            data_units: args.data_unit.clone(),
-            ..Selection::default()
-        },
+        selection: selection(args)?,
         unlock: UnlockSelection {
             prfs: args.prf.clone(),
             pims: args.pim.clone(),
@@ -88,6 +90,22 @@ fn request(args: &RunArgs) -> anyhow::Result<Request> {
         verify: args.verify,
         precondition: args.precondition,
     })
+}
+
+fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
+    let mut selection = Selection {
+        systems: args.system.clone(),
+        ciphers: args.cipher.clone(),
+        data_units: args.data_unit.clone(),
+        ..Selection::default()
+    };
+    for (name, values) in &args.set {
+        selection.settings.entry(name.clone()).or_default().extend(values.iter().cloned());
+    }
+    for name in &args.sweep {
+        cryptbench_system::sweep(&mut selection, name)?;
+    }
+    Ok(selection)
 }
 
 /// A built-in profile by name, or a file: a name has no slash and no dot.
@@ -117,11 +135,12 @@ impl Output {
             return Ok(Self { parent, own_directory: true });
         };
         fs::create_dir_all(asked).map_err(|e| unfit(asked, &e.to_string()))?;
-        if asked.join("record.json").exists() {
-            bail!(unfit(
-                asked,
-                "holds a record.json already; name another directory with --output"
-            ));
+        for name in ["record.json", "report.html"] {
+            if asked.join(name).exists() {
+                let problem =
+                    format!("holds a {name} already; name another directory with --output");
+                bail!(unfit(asked, &problem));
+            }
         }
         if rustix::fs::access(asked, rustix::fs::Access::WRITE_OK).is_err() {
             bail!(unfit(asked, "cannot be written; name another directory with --output"));

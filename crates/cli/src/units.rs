@@ -21,6 +21,17 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// `sector-size=512,4096`: a name and its values.
+pub fn setting(text: &str) -> Result<(String, Vec<String>), String> {
+    let wrong = || "not a setting: write for instance sector-size=512,4096".to_owned();
+    let (name, values) = text.split_once('=').ok_or_else(wrong)?;
+    let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
+    if name.trim().is_empty() || values.iter().any(String::is_empty) {
+        return Err(wrong());
+    }
+    Ok((name.trim().to_owned(), values))
+}
+
 /// As [`duration`], and `0` for none.
 pub fn pause(text: &str) -> Result<Duration, String> {
     if text.trim() == "0" { Ok(Duration::ZERO) } else { duration(text) }

@@ -7,6 +7,11 @@
 //! under way at the deadline must be included, since long requests are the likelier ones to be
 //! under way. It also keeps a stall at the end of a trial from vanishing.
 //!
+//! Requests that are in flight together often complete together: then not single completions but whole
+//! turns of the queue are the renewals of that argument. Where one thread sees all completions, the window
+//! therefore closes at the first completion at or after the planned duration that makes the count a multiple
+//! of the queue depth. A trial shorter than a turn is then right, too.
+//!
 //! A job of so many bytes has no window: it is measured from before its first request, and all of its
 //! requests count.
 
@@ -27,6 +32,8 @@ const UNSET: u64 = u64::MAX;
 pub(crate) struct Gate {
     ramp: u64,
     duration: u64,
+    /// The count at the end is a multiple of this.
+    turn: u64,
     /// Every request counts, and the window ends with the last thread.
     whole: bool,
     flush_at_end: bool,
@@ -53,6 +60,10 @@ impl Gate {
         Self {
             ramp,
             duration,
+            turn: match (threads, job.rate) {
+                (1, None) => u64::from(job.queue_depth),
+                _ => 1,
+            },
             whole,
             flush_at_end: job.flush == Flush::AtEnd,
             ramp_end: unset(),
@@ -124,9 +135,10 @@ impl Gate {
         self.complete.store(true, Relaxed);
     }
 
-    /// Whether a completion at `done` counts; opens or closes the window when it is time.
+    /// Whether a completion at `done` counts for a thread that counted `so_far`; opens or closes the window
+    /// when it is time.
     #[inline]
-    fn counts(&self, done: u64) -> bool {
+    fn counts(&self, done: u64, so_far: u64) -> bool {
         if self.whole {
             return true;
         }
@@ -148,7 +160,7 @@ impl Gate {
         }
         let mut closed = self.closed.load(Relaxed);
         if closed == UNSET {
-            if done - opened < self.duration {
+            if done - opened < self.duration || !(so_far + 1).is_multiple_of(self.turn) {
                 return true;
             }
             match self.closed.compare_exchange(UNSET, done, Relaxed, Relaxed) {
@@ -159,7 +171,9 @@ impl Gate {
                 Err(other) => closed = other,
             }
         }
-        done <= closed
+        // Of several threads, what completed before the closing one may be told of after it; one thread's
+        // turn is full.
+        self.turn == 1 && done <= closed
     }
 }
 

@@ -42,6 +42,11 @@ pub enum RunError {
         /// Its place, in bytes from the start of the scratch file.
         offset: u64,
     },
+    /// The run is done, but something that it set up is still there; the record's notes say what.
+    #[error(
+        "something that was set up could not be taken down (see the notes); try cryptbench cleanup"
+    )]
+    LeftOver,
     /// A profile could not be read.
     #[error(transparent)]
     Profile(#[from] cryptbench_load::ProfileError),

@@ -154,6 +154,14 @@ pub(crate) fn resolve(request: &Request) -> Result<Resolved, RunError> {
         // Short enough to be typed again.
         None => u64::from(getrandom::u32().expect("the kernel's random generator answers")),
     };
+    let mounted = recorded.iter().any(|a| a.attachment.as_deref() == Some("mounted"));
+    if request.precondition > 0 && mounted {
+        return Err(RunError::Request(
+            "--precondition writes to the file that inline systems share; a mounted system has its own, so \
+             the two would not be compared on the same ground: leave one of them out"
+                .to_owned(),
+        ));
+    }
     let plan = record::Plan {
         profile: profile.name.clone(),
         workloads: workloads.iter().map(record_workload).collect(),
@@ -234,6 +242,26 @@ pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
         Work::Files(_) | Work::Unlock(_) => 0,
     };
     workloads.iter().map(|w| need(&w.work)).max().unwrap_or(0)
+}
+
+/// Bytes that the new files of these workloads take at most at one time, beside the scratch file.
+pub(crate) fn room(workloads: &[WorkloadSpec]) -> u64 {
+    let mut fresh = 0;
+    let mut sets: Vec<(u32, u64)> = Vec::new();
+    for workload in workloads {
+        match &workload.work {
+            Work::Block(BlockWork { file: FileUse::Fresh(bytes), .. }) => fresh = fresh.max(*bytes),
+            Work::Files(files) => {
+                // Blocks of 4 KiB and an inode each, and twice the mean for sizes that vary.
+                let set = (files.count, 2 * files.sizes.mean() + 8192);
+                if !sets.contains(&set) {
+                    sets.push(set);
+                }
+            }
+            Work::Block(_) | Work::Unlock(_) => {}
+        }
+    }
+    fresh + sets.iter().map(|(count, bytes)| u64::from(*count) * bytes).sum::<u64>()
 }
 
 /// The stopping rule of a plan.

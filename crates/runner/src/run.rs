@@ -15,7 +15,7 @@ use cryptbench_volume::VolumeError;
 
 use crate::accounting::Accountant;
 use crate::bench::Storage;
-use crate::plan::{Arms, Resolved, resolve};
+use crate::plan::{Arms, Resolved, least_scratch, resolve, room};
 use crate::target::{Site, human};
 use crate::unlock::{UNLOCK_TIME, Unlocker};
 use crate::{Event, Observer, Request, RunError, drive, environment};
@@ -47,6 +47,11 @@ pub fn run(
     let run_id = run_id(now);
     let mut resolved = resolve(request)?;
     let site = Site::inspect(&request.target.path, &run_id)?;
+    let room = room(&resolved.workloads);
+    if let Arms::Systems(arms) = &resolved.arms {
+        let (size, _) = site.scratch_size(request, &resolved.workloads)?;
+        site.holds(size + room, containers(arms, size + room)?)?;
+    }
     let (mut engine, fallback) = Engine::open(request.engine)?;
     let mut notes = Vec::new();
     let mut accountant = Accountant::new(site.device_stat.clone());
@@ -93,9 +98,18 @@ pub fn run(
             precondition(&mut engine, &scratch, request, &resolved.plan, stop, observer)?;
             target.engine.details = Some(engine.details());
             let surface = scratch.surface();
-            let ready =
-                Prepared { scratch: &surface, work: work.path(), site: &site, run_id: &run_id };
+            let ready = Prepared {
+                scratch: &surface,
+                work: work.path(),
+                site: &site,
+                room,
+                run_id: &run_id,
+            };
             contenders = ready.contenders(arms, &resolved, &mut engine, stop, observer)?;
+            for (recorded, arm) in resolved.plan.arms.iter_mut().zip(arms) {
+                // The kernel names its drivers once they are in use.
+                recorded.kernel_tier = system::find(arm.system)?.kernel_tier(arm, resolved.tier);
+            }
             Some(scratch)
         }
         (_, Arms::Volumes(arms)) => {
@@ -135,12 +149,18 @@ pub fn run(
     // Files lie in what the contenders are taken down with.
     let Storage { contenders, files, unlocker, .. } = storage;
     drop((files, unlocker));
-    notes.extend(take_down(contenders, work));
+    let left = take_down(contenders, work);
+    for note in &left {
+        observer.event(Event::Note(note));
+    }
     let interrupted = stop.load(Ordering::Relaxed);
     if let Some(error) = &course.error {
         notes.push(format!("The run ended early: {error}."));
     }
+    let mut left_over = !left.is_empty();
+    notes.extend(left);
     if let Some(Err(error)) = scratch.map(Scratch::remove) {
+        left_over = true;
         notes.push(format!(
             "The scratch file could not be removed ({error}); cryptbench cleanup will try again."
         ));
@@ -155,13 +175,15 @@ pub fn run(
     {
         return Err(error);
     }
+    let partial = interrupted || error.is_some() || cut_short(&resolved.plan, &course.stops);
+    let error = error.or(left_over.then_some(RunError::LeftOver));
     let record = Record {
         schema: record::SCHEMA.to_owned(),
         program_version: program_version.to_owned(),
         run_id,
         started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         elapsed_s: started.elapsed().as_secs_f64(),
-        partial: interrupted || error.is_some(),
+        partial,
         plan: resolved.plan,
         machine,
         target,
@@ -219,11 +241,25 @@ fn steady_note(plan: &record::Plan, trials: &[record::Trial]) -> Option<String> 
     ))
 }
 
+/// Bytes of the containers of mounted systems, each for `len` bytes of files.
+fn containers(arms: &[ArmSpec], len: u64) -> Result<u64, RunError> {
+    // As adapters choose them: a sixteenth and half a GiB for the file system's own.
+    let each = len + len / 16 + (512 << 20);
+    let mut sum = 0;
+    for arm in arms {
+        if system::find(arm.system)?.attachment() == system::Attachment::Mounted {
+            sum += each;
+        }
+    }
+    Ok(sum)
+}
+
 /// What contenders are set up on.
 struct Prepared<'a> {
     scratch: &'a Surface,
     work: &'a Path,
     site: &'a Site,
+    room: u64,
     run_id: &'a str,
 }
 
@@ -255,11 +291,19 @@ impl Prepared<'_> {
                 scratch: self.scratch,
                 directory: &self.site.directory,
                 work: self.work,
+                room: self.room,
                 run_id: self.run_id,
                 tier: resolved.tier,
                 fill: &mut fill,
             };
             match system::find(arm.system)?.provision(arm, &mut ground) {
+                Ok(contender) if contender.surface.mode != self.scratch.mode => {
+                    return Err(RunError::Request(format!(
+                        "{} has no direct I/O, and plain storage here has: its page cache would be measured \
+                         beside a disk; give --buffered, which takes the page cache for all",
+                        arm.label
+                    )));
+                }
                 Ok(contender) => all.push(contender),
                 Err(SystemError::Fill(_)) if stop.load(Ordering::Relaxed) => break,
                 Err(e) => return Err(e.into()),
@@ -329,6 +373,12 @@ fn scratch(
     Ok((scratch, reason))
 }
 
+/// Whether a workload has fewer trials than the plan says it must have.
+fn cut_short(plan: &record::Plan, stops: &[record::WorkloadStop]) -> bool {
+    let least = if plan.fixed_trials().is_some() { plan.max_pairs } else { 1 };
+    stops.iter().any(|stop| stop.pairs < least)
+}
+
 /// Requests in flight at the edges of the measured time make its rate uncertain by about as many requests:
 /// said where that is more than an eighth of a trial.
 fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Option<String> {
@@ -394,9 +444,10 @@ fn fill(
     let deadline = Instant::now() + Duration::from_secs_f64(resolved.plan.budget_s * FILL_SHARE);
     // In steps, so that a slow disk can end between two of them.
     let mut done = 0;
+    let least = LEAST_FILLED.max(least_scratch(&resolved.workloads));
     let surface = scratch.surface();
     while done < total {
-        if Instant::now() >= deadline && done >= LEAST_FILLED {
+        if Instant::now() >= deadline && done >= least {
             scratch.shrink(done)?;
             break;
         }

@@ -104,6 +104,25 @@ impl Site {
         self.size(asked.or(usual), least_scratch(workloads))
     }
 
+    /// Refuses a run whose files do not fit beside what is there: `plain` bytes on plain storage, `mounted`
+    /// bytes in the containers of mounted systems.
+    pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
+        let all = plain.saturating_add(mounted);
+        if all <= self.free / 20 * 19 {
+            return Ok(());
+        }
+        Err(RunError::Target {
+            path: self.directory.clone(),
+            problem: format!(
+                "too little room: the run needs {} ({} of them for mounted systems) and {} are free; ask for a \
+                 smaller file with --size, or for fewer arms",
+                human(all),
+                human(mounted),
+                human(self.free)
+            ),
+        })
+    }
+
     /// Chooses the size of the scratch file, or checks the one that was asked for, which comes with the
     /// reason for it; `least` is what the workloads need.
     ///

@@ -38,6 +38,8 @@ pub struct Ground<'a> {
     pub directory: &'a Path,
     /// The directory, on the same storage, in which workloads make new files on plain storage.
     pub work: &'a Path,
+    /// Bytes that the new files of workloads take at most, beside the scratch file.
+    pub room: u64,
     /// Name of the run, which is in the names of all that is made.
     pub run_id: &'a str,
     /// Cipher kernels to use.

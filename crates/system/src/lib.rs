@@ -18,4 +18,6 @@ mod stacked;
 pub use adapter::builtin::inline_layer;
 pub use contender::{Attachment, Contender, Fill, Ground};
 pub use error::SystemError;
-pub use registry::{ArmSpec, Availability, Role, Selection, Setting, System, arms, find, systems};
+pub use registry::{
+    ArmSpec, Availability, Role, Selection, Setting, System, arms, find, sweep, systems,
+};

@@ -149,14 +149,64 @@ pub fn find(name: &str) -> Result<&'static dyn System, SystemError> {
     })
 }
 
+/// The systems of a selection, or the default ones.
+fn chosen(selection: &Selection) -> Result<Vec<&'static dyn System>, SystemError> {
+    match selection.systems.is_empty() {
+        true => Ok(vec![find("builtin")?]),
+        false => selection.systems.iter().map(|name| find(name)).collect(),
+    }
+}
+
+/// Puts every value of the setting `name` that the chosen systems have into `selection`: a sweep. For the
+/// built-in engine `cipher` and `data-unit` count as settings.
+///
+/// # Errors
+/// [`SystemError::NothingSelected`] when none of them has such a setting.
+pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
+    let chosen = chosen(selection)?;
+    let ours = chosen.iter().any(|s| s.name().starts_with("builtin"));
+    let mut found = false;
+    if ours && name == "cipher" {
+        selection.ciphers =
+            cryptbench_cipher::ciphers().iter().map(|c| c.name.to_owned()).collect();
+        found = true;
+    }
+    if ours && matches!(name, "data-unit" | "sector-size") {
+        selection.data_units.clear();
+        found = true;
+    }
+    let mut values: Vec<String> = Vec::new();
+    for setting in chosen.iter().flat_map(|s| s.settings()).filter(|s| s.name == name) {
+        for value in setting.values {
+            if !values.iter().any(|v| v == value) {
+                values.push((*value).to_owned());
+            }
+        }
+    }
+    if !values.is_empty() {
+        selection.settings.insert(name.to_owned(), values);
+        found = true;
+    }
+    if found {
+        return Ok(());
+    }
+    let mut names: Vec<_> = chosen.iter().flat_map(|s| s.settings()).map(|s| s.name).collect();
+    if ours {
+        names.extend(["cipher", "data-unit"]);
+    }
+    names.sort_unstable();
+    names.dedup();
+    let hint = match names.is_empty() {
+        true => "they have no settings".to_owned(),
+        false => format!("what they can be swept over is: {}", names.join(", ")),
+    };
+    Err(SystemError::NothingSelected { what: format!("a setting {name:?}"), hint })
+}
+
 /// The arms of a run: plain, plain again, then what the chosen systems offer.
 pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = Plain.arms(selection)?;
-    let chosen: Vec<_> = if selection.systems.is_empty() {
-        vec![find("builtin")?]
-    } else {
-        selection.systems.iter().map(|name| find(name)).collect::<Result<_, _>>()?
-    };
+    let chosen = chosen(selection)?;
     settings::check(selection, &chosen)?;
     // Each system takes of the named ciphers those that it has.
     let foreign = settings::foreign_ciphers(selection, &chosen);
@@ -242,6 +292,20 @@ mod tests {
             let error = arms(&selection).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_sweep_takes_every_value_that_the_chosen_systems_have() {
+        let mut all = pick(&["gocryptfs"], &[], &[]);
+        sweep(&mut all, "names").unwrap();
+        assert_eq!(all.settings["names"], ["encrypted", "plain"]);
+        let mut ours = pick(&[], &[], &[512]);
+        sweep(&mut ours, "cipher").unwrap();
+        assert_eq!(ours.ciphers.len(), cryptbench_cipher::ciphers().len());
+        sweep(&mut ours, "data-unit").unwrap();
+        assert!(ours.data_units.is_empty(), "all of them");
+        let error = sweep(&mut ours, "colour").unwrap_err().to_string();
+        assert!(error.contains("cipher, data-unit"), "{error}");
     }
 
     #[test]

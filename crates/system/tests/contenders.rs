@@ -40,6 +40,7 @@ fn each_arm(system: &str, check: impl Fn(&Contender, bool, &Path)) {
             scratch: &scratch.surface(),
             directory: place.path(),
             work: work.path(),
+            room: 0,
             run_id: &id("run"),
             tier: cryptbench_cipher::tier().unwrap(),
             fill: &mut fill,

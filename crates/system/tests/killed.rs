@@ -35,6 +35,7 @@ fn set_up(system: &str, place: &Path) {
         scratch: &scratch.surface(),
         directory: place,
         work: work.path(),
+        room: 0,
         run_id: "killed",
         tier: cryptbench_cipher::tier().unwrap(),
         fill: &mut fill,

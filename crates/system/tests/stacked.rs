@@ -59,6 +59,7 @@ fn use_each_arm(expected: &Expected) {
             scratch: &scratch.surface(),
             directory: place.path(),
             work: work.path(),
+            room: 0,
             run_id: &run_id,
             tier: cryptbench_cipher::tier().unwrap(),
             fill: &mut fill,

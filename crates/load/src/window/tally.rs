@@ -136,7 +136,7 @@ impl Sink for Tally {
         if request.operation == Operation::Write {
             self.total_written_bytes += len;
         }
-        if self.gate.counts(request.done) {
+        if self.gate.counts(request.done, self.ios) {
             self.count(request);
         }
     }
@@ -262,6 +262,29 @@ mod tests {
         let m = finish(t);
         assert_eq!(m.elapsed.as_nanos() as u64, m.ios * 70);
         assert_eq!(m.ios, 4);
+    }
+
+    #[test]
+    fn a_rate_is_unbiased_when_requests_complete_in_bursts() {
+        // Four requests at a time complete every 170 ns, the last three 13 ns after the first, whose
+        // successor was sealed in between; the trial is far shorter than a turn.
+        for (ramp, late) in [(0, 13), (20, 13), (20, 0), (200, 1), (200, 13)] {
+            let ns = Duration::from_nanos;
+            let amount = Amount::Time { ramp: ns(ramp), duration: ns(10) };
+            let job = Job { queue_depth: 4, ..job(amount) };
+            let mut t = Tally::new(&Arc::new(Gate::new(&job, 1)), &job);
+            t.begin(0);
+            let mut turn = 1;
+            while !t.finished() {
+                for done in [0, late, late, late] {
+                    t.request(512, (turn - 1) * 170, turn * 170 + done);
+                }
+                turn += 1;
+            }
+            let m = finish(t);
+            let rate = m.ios as f64 / m.elapsed.as_nanos() as f64;
+            assert!((rate * 170.0 / 4.0 - 1.0).abs() < 0.09, "ramp {ramp}, {late} late: {m:?}");
+        }
     }
 
     #[test]

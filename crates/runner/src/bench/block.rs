@@ -1,6 +1,7 @@
 //! Block workloads: the load engine on a contender's surface.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use cryptbench_load::{
     Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Job, LoadError, WorkAmount,
 };
 use cryptbench_record::Accounting;
+
+use cryptbench_system::Contender;
 
 use super::Storage;
 use super::fresh::FreshFile;
@@ -40,6 +43,9 @@ impl Storage<'_> {
         if surface.mode == IoMode::Buffered && work.cache == Cache::Cold && fresh.is_none() {
             drop_cache(&surface);
         }
+        if work.cache == Cache::Cold {
+            drop_below(contender);
+        }
         let job = job(work, (self.ramp, self.trial), place, self.generation);
         let cached_before = cached(&surface);
         let before = self.begin_account(arm);
@@ -54,19 +60,21 @@ impl Storage<'_> {
         } else {
             self.engine.run(&surface, &job, self.stop)?
         };
-        let writes = work.direction.writes();
-        if surface.mode == IoMode::Buffered && writes {
-            // Within the account: what the page cache took belongs to this trial.
-            settle(&surface)?;
-        }
+        // CPU time is that of the measured time and its ramp, not of what follows.
         let passed = self.accountant.passed(&before);
-        if surface.mode == IoMode::Direct && writes {
-            // The device's own write cache is emptied between trials, outside the measured time,
-            // so that one arm's writes are not paid for by the next.
-            settle(&surface)?;
-        }
         if measured.interrupted {
             return Ok(None);
+        }
+        let mut device = passed.device;
+        if work.direction.writes() {
+            // The device's own write cache is emptied between trials, outside the measured time, so that one
+            // arm's writes are not paid for by the next.
+            settle(&surface)?;
+            settle_below(&self.contenders[arm]);
+            if surface.mode == IoMode::Buffered {
+                // What the page cache took belongs to this trial.
+                device = self.accountant.passed(&before).device;
+            }
         }
         if let Some(map) = acknowledged {
             self.read_back(&map, &surface)?;
@@ -81,7 +89,7 @@ impl Storage<'_> {
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
             cpu_machine_s: passed.busy_s * share,
-            device: passed.device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
+            device: device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
             accounting: Some(Accounting {
                 cached_before,
                 ..accounting::scaled(&passed.accounting, share)
@@ -134,6 +142,38 @@ fn job(work: &BlockWork, (ramp, trial): (Duration, Duration), seed: u64, generat
         samples: work.samples,
         seed,
         generation,
+    }
+}
+
+/// Drops from the page cache what a stacked system keeps of its files below its mount, where neither direct
+/// I/O nor advice on the mount reaches.
+pub(super) fn drop_below(contender: &Contender) {
+    let Some(stored) = &contender.stored else { return };
+    each_file(stored, &mut |file| {
+        // Advice: where it is not followed, the device counters show it.
+        let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    });
+}
+
+/// Writes back what a stacked system left in the page cache: FUSE does not pass every flush on.
+pub(super) fn settle_below(contender: &Contender) {
+    let Some(stored) = &contender.stored else { return };
+    if let Ok(file) = std::fs::File::open(stored) {
+        let _ = rustix::fs::syncfs(&file);
+    }
+}
+
+/// Every regular file at or below `path`; symbolic links are not followed.
+fn each_file(path: &Path, act: &mut dyn FnMut(&std::fs::File)) {
+    let Ok(found) = std::fs::symlink_metadata(path) else { return };
+    if found.is_dir() {
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            each_file(&entry.path(), act);
+        }
+    } else if found.is_file()
+        && let Ok(file) = std::fs::File::open(path)
+    {
+        act(&file);
     }
 }
 

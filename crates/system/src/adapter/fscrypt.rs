@@ -148,7 +148,7 @@ impl System for Fscrypt {
         let mut stored = None;
         let root = if choice["on"] == "container" {
             let len = ground.scratch.extent.len;
-            let room = len.clamp(*ROOM.start(), *ROOM.end());
+            let room = len.clamp(*ROOM.start(), *ROOM.end()).max(ground.room + ground.room / 16);
             let len = (len + len / 16 + room).next_multiple_of(1 << 20);
             let file = layers.container(len, ground)?;
             let device = layers.loop_device(&file)?;

@@ -22,9 +22,9 @@ use crate::{ArmSpec, Attachment, Availability, Contender, Ground, Selection, Sys
 /// Ciphers in this process behind a file system of their own.
 pub(crate) struct BuiltinMounted;
 
-/// Bytes of a container beyond the scratch file in it: what ext4 needs for itself (journal, inode tables),
-/// and room for the files of workloads.
-const ROOM: u64 = 512 << 20;
+/// Bytes of a container beyond the files in it and a sixteenth of them: what ext4 needs for itself (journal,
+/// inode tables).
+const ROOM: u64 = 160 << 20;
 
 impl System for BuiltinMounted {
     fn name(&self) -> &'static str {
@@ -76,7 +76,7 @@ impl System for BuiltinMounted {
         let len = ground.scratch.extent.len;
         let container = Scratch::create(
             &ground.directory.join(format!("cryptbench-{id}.container")),
-            (len + len / 16 + ROOM).next_multiple_of(1 << 20),
+            (len + ground.room + (len + ground.room) / 16 + ROOM).next_multiple_of(1 << 20),
             Ledger::create(&format!("{id}-container"))?,
         )?;
         (ground.fill)(&container.surface())?;

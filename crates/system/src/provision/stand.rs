@@ -115,7 +115,8 @@ pub(crate) fn set_up(
     map: impl FnOnce(&mut Stack, &Path) -> Result<Mapped, SystemError>,
 ) -> Result<Contender, SystemError> {
     let len = ground.scratch.extent.len;
-    let (mapped, file_system) = layout(len, room(free(ground.directory)?), place);
+    let room = room(free(ground.directory)?).max(ground.room + ground.room / 16 + (160 << 20));
+    let (mapped, file_system) = layout(len, room, place);
     let mut stack = Stack::new(ground.run_id, &arm.id)?;
     let bytes = (mapped + overhead(mapped)).next_multiple_of(MIB);
     let container = stack.below.container(bytes, ground)?;

@@ -48,6 +48,7 @@ impl Site {
             scratch: &self.scratch.surface(),
             directory: &self.place,
             work: self.work.path(),
+            room: 0,
             run_id: &format!("run-{}", std::process::id()),
             tier: cryptbench_cipher::tier().unwrap(),
             fill: &mut fill,
