@@ -19,6 +19,8 @@ fn by_fio(path: &str, engine: &str, job: &Job, direct: bool) -> Option<f64> {
         "read" => ("randread", "read"),
         _ => ("randwrite", "write"),
     };
+    // Its synchronous engine has no queue, and says so in the midst of its JSON if it is asked for one.
+    let depth = if engine == "psync" { 1 } else { job.queue_depth };
     let out = Command::new("fio")
         .args(["--name=job", "--output-format=json", "--time_based", "--randrepeat=0"])
         .args(["--norandommap", "--thread", "--allow_file_create=0"])
@@ -28,7 +30,7 @@ fn by_fio(path: &str, engine: &str, job: &Job, direct: bool) -> Option<f64> {
         .arg(format!("--size={LEN}"))
         .arg(format!("--rw={rw}"))
         .arg(format!("--bs={}", job.block_size))
-        .arg(format!("--iodepth={}", job.queue_depth))
+        .arg(format!("--iodepth={depth}"))
         .arg(format!("--runtime={}ms", TIME.as_millis()))
         .output();
     let out = match out {
@@ -59,17 +61,22 @@ fn median(mut v: Vec<f64>) -> f64 {
 #[test]
 fn rates_agree_within_a_factor_of_two() {
     for mut engine in engines() {
-        let theirs_is = if engine.name() == "threads" { "psync" } else { "io_uring" };
+        // In memory where there is such a place: a shared disk moves by more than the bound.
+        let memory = std::path::Path::new("/dev/shm").is_dir();
+        // There our rings carry each request out at once, as fio does in its positioned reads and writes; its
+        // rings have a kernel thread do it.
+        let threads = engine.name() == "threads";
+        let theirs_is = if threads || memory { "psync" } else { "io_uring" };
         for (operation, depth) in
             [(Operation::Read, 1), (Operation::Write, 1), (Operation::Read, 16)]
         {
+            // Its synchronous engine has no queue to compare a queue with.
             if theirs_is == "psync" && depth > 1 {
                 continue;
             }
-            // In memory where there is such a place: a shared disk moves by more than the bound.
-            let memory = std::path::Path::new("/dev/shm");
             let disk = std::env::temp_dir();
-            let surface = scratch_in(if memory.is_dir() { memory } else { &disk }, LEN, None);
+            let place = if memory { std::path::Path::new("/dev/shm") } else { &disk };
+            let surface = scratch_in(place, LEN, None);
             engine.prefill(&surface, 1, &GO, &mut |_| ()).unwrap();
             let fd = std::os::fd::AsRawFd::as_raw_fd(&*surface.file);
             let path = format!("/proc/{}/fd/{fd}", std::process::id());
