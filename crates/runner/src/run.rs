@@ -48,10 +48,14 @@ pub fn run(
     let mut resolved = resolve(request)?;
     let site = Site::inspect(&request.target.path, &run_id)?;
     let room = room(&resolved.workloads);
-    if let Arms::Systems(arms) = &resolved.arms {
-        let (size, _) = site.scratch_size(request, &resolved.workloads)?;
-        site.holds(size + room, containers(arms, size + room)?)?;
-    }
+    let size = match &resolved.arms {
+        Arms::Systems(arms) => {
+            let (size, reason) = site.scratch_size(request, &resolved.workloads)?;
+            site.holds(size + room, containers(arms, size + room)?)?;
+            Some((size, reason))
+        }
+        Arms::Volumes(_) => None,
+    };
     let (mut engine, fallback) = Engine::open(request.engine)?;
     let mut notes = Vec::new();
     let mut accountant = Accountant::new(site.device_stat.clone());
@@ -70,9 +74,11 @@ pub fn run(
     }
     notes.extend(request.profile.remarks.iter().cloned());
 
-    let scratch = match resolved.arms {
-        Arms::Systems(_) => Some(scratch(request, &site, &resolved, &run_id, &mut notes)?),
-        Arms::Volumes(_) => None,
+    let scratch = match size {
+        Some((size, reason)) => {
+            Some((scratch(size, request, &site, &resolved, &run_id, &mut notes)?, reason))
+        }
+        None => None,
     };
     let mut target = describe(&site, scratch.as_ref(), &engine, fallback);
     observer.event(Event::Planned { plan: &resolved.plan, target: &target });
@@ -353,15 +359,15 @@ fn buffered_note(request: &Request, filesystem: &str, resolved: &Resolved) -> St
     )
 }
 
-/// The scratch file, not yet filled, and the reason for its size.
+/// The scratch file, not yet filled.
 fn scratch(
+    size: u64,
     request: &Request,
     site: &Site,
     resolved: &Resolved,
     run_id: &str,
     notes: &mut Vec<String>,
-) -> Result<(Scratch, String), RunError> {
-    let (size, reason) = site.scratch_size(request, &resolved.workloads)?;
+) -> Result<Scratch, RunError> {
     let mut scratch = Scratch::create(&site.scratch, size, Ledger::create(run_id)?)?;
     let buffered = request.target.buffered.unwrap_or(request.profile.buffered);
     if buffered {
@@ -370,7 +376,7 @@ fn scratch(
     if scratch.mode() == IoMode::Buffered {
         notes.push(buffered_note(request, &site.filesystem, resolved));
     }
-    Ok((scratch, reason))
+    Ok(scratch)
 }
 
 /// Whether a workload has fewer trials than the plan says it must have.

@@ -45,14 +45,11 @@ impl Mounted {
             Some(path) => std::path::absolute(path).map_err(SystemError::io("find", path))?,
             None => mounted.make_directory()?,
         };
-        let act = mounted.ledger.intend(&Act::FuseMount { path: path.clone() })?;
-        match mount(device, &path, options) {
-            Ok(server) => mounted.server = Some(server),
-            Err(e) => {
-                mounted.ledger.undone(act)?;
-                return Err(e.into());
-            }
-        }
+        let (act, server) =
+            mounted.ledger.attempt(&Act::FuseMount { path: path.clone() }, || {
+                mount(device, &path, options).map_err(SystemError::from)
+            })?;
+        mounted.server = Some(server);
         mounted.steps.push(Step::Fuse(act, path.clone()));
         mounted.note_mount(act, &path)?;
         Ok(mounted)
@@ -82,14 +79,9 @@ impl Mounted {
     /// [`SystemError::Program`], with what losetup(8) said.
     pub fn attach_loop(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
         let file = self.file();
-        let act = self.ledger.intend(&Act::LoopDevice { file: file.clone() })?;
-        let device = match loopdev::attach(&file, read_only) {
-            Ok(device) => device,
-            Err(e) => {
-                self.ledger.undone(act)?;
-                return Err(e);
-            }
-        };
+        let (act, device) = self.ledger.attempt(&Act::LoopDevice { file: file.clone() }, || {
+            loopdev::attach(&file, read_only)
+        })?;
         self.steps.push(Step::Loop(act, device.clone()));
         if let Some(device) = loopdev::number(&device) {
             self.ledger.made(act, Identity { device, inode: 0 })?;
@@ -109,12 +101,10 @@ impl Mounted {
         options: Option<&str>,
     ) -> Result<(), SystemError> {
         let directory = fs::canonicalize(directory).map_err(SystemError::io("find", directory))?;
-        let act =
-            self.ledger.intend(&Act::FileSystem { path: directory.clone(), file: self.file() })?;
-        if let Err(e) = filesystem::mount(device, &directory, read_only, options) {
-            self.ledger.undone(act)?;
-            return Err(e);
-        }
+        let act = Act::FileSystem { path: directory.clone(), file: self.file() };
+        let (act, ()) = self
+            .ledger
+            .attempt(&act, || filesystem::mount(device, &directory, read_only, options))?;
         let mounted = mount_at(&directory).map(|entry| entry.device);
         self.steps.push(Step::FileSystem(act, directory.clone(), mounted));
         self.note_mount(act, &directory)

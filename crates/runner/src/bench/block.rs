@@ -1,7 +1,6 @@
 //! Block workloads: the load engine on a contender's surface.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +10,8 @@ use cryptbench_load::{
 };
 use cryptbench_record::Accounting;
 
-use cryptbench_system::Contender;
-
 use super::Storage;
+use super::below::{drop_below, settle_below};
 use super::fresh::FreshFile;
 use super::numbers::{percentiles, samples, scaled, share};
 use crate::accounting;
@@ -142,38 +140,6 @@ fn job(work: &BlockWork, (ramp, trial): (Duration, Duration), seed: u64, generat
         samples: work.samples,
         seed,
         generation,
-    }
-}
-
-/// Drops from the page cache what a stacked system keeps of its files below its mount, where neither direct
-/// I/O nor advice on the mount reaches.
-pub(super) fn drop_below(contender: &Contender) {
-    let Some(stored) = &contender.stored else { return };
-    each_file(stored, &mut |file| {
-        // Advice: where it is not followed, the device counters show it.
-        let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-    });
-}
-
-/// Writes back what a stacked system left in the page cache: FUSE does not pass every flush on.
-pub(super) fn settle_below(contender: &Contender) {
-    let Some(stored) = &contender.stored else { return };
-    if let Ok(file) = std::fs::File::open(stored) {
-        let _ = rustix::fs::syncfs(&file);
-    }
-}
-
-/// Every regular file at or below `path`; symbolic links are not followed.
-fn each_file(path: &Path, act: &mut dyn FnMut(&std::fs::File)) {
-    let Ok(found) = std::fs::symlink_metadata(path) else { return };
-    if found.is_dir() {
-        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-            each_file(&entry.path(), act);
-        }
-    } else if found.is_file()
-        && let Ok(file) = std::fs::File::open(path)
-    {
-        act(&file);
     }
 }
 

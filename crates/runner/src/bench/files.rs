@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cryptbench_load::{FileAction, FileSet, FileWork, LoadError};
 
 use super::Storage;
-use super::block::{drop_below, settle_below};
+use super::below::{drop_below, settle_below};
 use super::numbers::percentiles;
 use crate::accounting;
 use crate::{Outcome, RunError};

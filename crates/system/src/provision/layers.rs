@@ -106,11 +106,12 @@ impl Layers {
     /// An empty private directory for a mount.
     pub(crate) fn mount_point(&mut self) -> Result<PathBuf, SystemError> {
         let path = mount_point::unused()?;
-        let act = self.ledger.intend(&Act::Directory { path: path.clone() })?;
-        if let Err(e) = fs::DirBuilder::new().mode(0o700).create(&path) {
-            self.ledger.undone(act)?;
-            return Err(SystemError::io("create", &path)(e));
-        }
+        let (act, ()) = self.ledger.attempt(&Act::Directory { path: path.clone() }, || {
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .create(&path)
+                .map_err(SystemError::io("create", &path))
+        })?;
         self.steps.push(Step::MountPoint(act, path.clone()));
         let identity = Identity::at(&path).map_err(SystemError::io("inspect", &path))?;
         self.ledger.made(act, identity)?;
@@ -173,14 +174,9 @@ impl Layers {
 
     /// Puts a loop device on `file`.
     pub(crate) fn loop_device(&mut self, file: &Path) -> Result<PathBuf, SystemError> {
-        let act = self.ledger.intend(&Act::LoopDevice { file: file.to_owned() })?;
-        let device = match loopdev::attach(file, false) {
-            Ok(device) => device,
-            Err(e) => {
-                self.ledger.undone(act)?;
-                return Err(e);
-            }
-        };
+        let (act, device) = self
+            .ledger
+            .attempt(&Act::LoopDevice { file: file.to_owned() }, || loopdev::attach(file, false))?;
         self.steps.push(Step::Loop(act, device.clone(), file.to_owned()));
         if let Some(device) = loopdev::number(&device) {
             self.ledger.made(act, Identity { device, inode: 0 })?;
@@ -192,11 +188,8 @@ impl Layers {
     pub(crate) fn mount(&mut self, device: &Path, file: &Path) -> Result<PathBuf, SystemError> {
         let path = self.mount_point()?;
         let act = Act::FileSystem { path: path.clone(), file: file.to_owned() };
-        let act = self.ledger.intend(&act)?;
-        if let Err(e) = filesystem::mount(device, &path, false, None) {
-            self.ledger.undone(act)?;
-            return Err(e);
-        }
+        let (act, ()) =
+            self.ledger.attempt(&act, || filesystem::mount(device, &path, false, None))?;
         let device = mount_at(&path).map(|entry| entry.device);
         self.steps.push(Step::FileSystem(act, path.clone(), device));
         if let Some(device) = device {
@@ -214,14 +207,11 @@ impl Layers {
     ) -> Result<PathBuf, SystemError> {
         let path = self.mount_point()?;
         let act = Act::StackedMount { path: path.clone(), file_system: file_system.to_owned() };
-        let act = self.ledger.intend(&act)?;
         // -i: the kernel's own options, not those of a mount program that asks questions.
         let words = ["-i", "-t", file_system, "-o", options].map(AsRef::as_ref);
         let places = [lower.as_os_str(), path.as_os_str()];
-        if let Err(e) = run("mount", words.into_iter().chain(places)) {
-            self.ledger.undone(act)?;
-            return Err(e);
-        }
+        let (act, _) =
+            self.ledger.attempt(&act, || run("mount", words.into_iter().chain(places)))?;
         self.steps.push(Step::StackedMount(act, path.clone(), file_system));
         if let Some(entry) = mount_at(&path) {
             self.ledger.made(act, Identity { device: entry.device, inode: 0 })?;
@@ -237,11 +227,7 @@ impl Layers {
     ) -> Result<String, SystemError> {
         let identifier = keys::file_system_key_identifier(&key);
         let act = Act::FileSystemKey { path: path.to_owned(), identifier: identifier.clone() };
-        let act = self.ledger.intend(&act)?;
-        if let Err(e) = keys::add_to_file_system(path, key) {
-            self.ledger.undone(act)?;
-            return Err(e);
-        }
+        let (act, _) = self.ledger.attempt(&act, || keys::add_to_file_system(path, key))?;
         self.steps.push(Step::FileSystemKey(act, path.to_owned(), identifier.clone()));
         Ok(identifier)
     }
@@ -254,11 +240,10 @@ impl Layers {
         machine: &Machine,
     ) -> Result<(), SystemError> {
         let description = PathBuf::from(description);
-        let act = self.ledger.intend(&Act::UserKey { description: description.clone() })?;
-        if let Err(e) = adds.run(machine, machine.ready_within) {
-            self.ledger.undone(act)?;
-            return Err(e);
-        }
+        let (act, _) =
+            self.ledger.attempt(&Act::UserKey { description: description.clone() }, || {
+                adds.run(machine, machine.ready_within)
+            })?;
         self.steps.push(Step::UserKey(act, description));
         Ok(())
     }

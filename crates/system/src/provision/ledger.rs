@@ -240,6 +240,26 @@ impl Ledger {
         Ok(id)
     }
 
+    /// Writes down that `act` is about to be done, and does it. A deed that fails has made nothing: its act is
+    /// written down as undone.
+    ///
+    /// # Errors
+    /// The deed's own, or that the ledger cannot be written.
+    pub fn attempt<T, E: From<SystemError>>(
+        &mut self,
+        act: &Act,
+        deed: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(u32, T), E> {
+        let id = self.intend(act)?;
+        match deed() {
+            Ok(made) => Ok((id, made)),
+            Err(e) => {
+                self.undone(id)?;
+                Err(e)
+            }
+        }
+    }
+
     /// Writes down what the act made; call right after it.
     pub fn made(&mut self, id: u32, identity: Identity) -> Result<(), SystemError> {
         self.append(&Line::Made { id, identity })

@@ -32,16 +32,11 @@ impl Scratch {
     ///
     /// Direct I/O where the file system has it, the page cache otherwise (see [`mode`](Self::mode)).
     pub fn create(path: &Path, len: u64, mut ledger: Ledger) -> Result<Self, SystemError> {
-        let act = ledger.intend(&Act::ScratchFile { path: path.to_owned() })?;
-        let opened =
-            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(e) => {
-                ledger.undone(act)?;
-                return Err(SystemError::io("create", path)(e));
-            }
-        };
+        let (act, file) = ledger.attempt(&Act::ScratchFile { path: path.to_owned() }, || {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true).mode(0o600);
+            options.open(path).map_err(SystemError::io("create", path))
+        })?;
         let identity = Identity::of(&file).map_err(SystemError::io("inspect", path))?;
         // From here on `Drop` removes the file, whatever fails.
         let mut scratch = Self {

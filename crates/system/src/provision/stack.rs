@@ -105,15 +105,12 @@ impl Stack {
         invocation: impl FnOnce(&Path) -> Invocation,
     ) -> Result<(PathBuf, u32), SystemError> {
         let path = mount_point::unused()?;
-        let act = self.ledger.intend(&Act::ScratchFile { path: path.clone() })?;
-        let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        let identity = match made.and_then(|file| Identity::of(&file)) {
-            Ok(identity) => identity,
-            Err(e) => {
-                self.ledger.undone(act)?;
-                return Err(SystemError::io("create", &path)(e));
-            }
-        };
+        let (act, identity) =
+            self.ledger.attempt(&Act::ScratchFile { path: path.clone() }, || {
+                let made =
+                    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+                made.and_then(|file| Identity::of(&file)).map_err(SystemError::io("create", &path))
+            })?;
         self.steps.push(Step::MountFile(act, path.clone(), identity));
         self.ledger.made(act, identity)?;
         let act = Act::Daemon { program: program.to_owned(), path: path.clone() };
@@ -142,14 +139,9 @@ impl Stack {
         file: &Path,
         in_turn: bool,
     ) -> Result<PathBuf, SystemError> {
-        let act = self.ledger.intend(&Act::LoopDevice { file: file.to_owned() })?;
-        let device = match loopdev::attach(file, false) {
-            Ok(device) => device,
-            Err(e) => {
-                self.ledger.undone(act)?;
-                return Err(e);
-            }
-        };
+        let (act, device) = self
+            .ledger
+            .attempt(&Act::LoopDevice { file: file.to_owned() }, || loopdev::attach(file, false))?;
         self.steps.push(Step::Loop(act, device.clone(), file.to_owned()));
         if let Some(device) = loopdev::number(&device) {
             self.ledger.made(act, Identity { device, inode: 0 })?;
@@ -203,11 +195,8 @@ impl Stack {
                 (Act::FileSystem { path: path.clone(), file: file.to_owned() }, device)
             }
         };
-        let act = self.ledger.intend(&act)?;
-        if let Err(e) = filesystem::mount(device, &path, false, None) {
-            self.ledger.undone(act)?;
-            return Err(e);
-        }
+        let (act, ()) =
+            self.ledger.attempt(&act, || filesystem::mount(device, &path, false, None))?;
         let number = mount_at(&path).map(|entry| entry.device);
         self.steps.push(Step::FileSystem(act, path.clone(), number));
         if let Some(device) = number {

@@ -23,11 +23,9 @@ impl WorkDirectory {
     /// # Errors
     /// [`SystemError::Io`].
     pub fn create(path: &Path, mut ledger: Ledger) -> Result<Self, SystemError> {
-        let act = ledger.intend(&Act::WorkDirectory { path: path.to_owned() })?;
-        if let Err(e) = fs::DirBuilder::new().mode(0o700).create(path) {
-            ledger.undone(act)?;
-            return Err(SystemError::io("create", path)(e));
-        }
+        let (act, ()) = ledger.attempt(&Act::WorkDirectory { path: path.to_owned() }, || {
+            fs::DirBuilder::new().mode(0o700).create(path).map_err(SystemError::io("create", path))
+        })?;
         let identity = Identity::at(path).map_err(SystemError::io("inspect", path))?;
         ledger.made(act, identity)?;
         Ok(Self { path: path.to_owned(), identity, ledger, act, removed: false })
