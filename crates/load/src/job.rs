@@ -173,12 +173,16 @@ pub enum Flush {
     Never,
     /// Each write completes when it is on stable storage (`RWF_DSYNC`, as `O_DSYNC`).
     EachWrite,
-    /// After so many writes of a thread they are awaited and flushed, before its next request.
+    /// A flush after so many writes of a thread.
     Every {
         /// Writes between two flushes, at least 1.
         writes: u32,
         /// fdatasync(2) instead of fsync(2).
         data_only: bool,
+        /// All requests of the thread are awaited before the flush, and its next one comes after it: what a
+        /// database's commit does. Otherwise the flush is one more request in the queue, after which the
+        /// next one follows at once, and none comes after the last write: what fio's `fsync=` does.
+        drained: bool,
     },
     /// Once after the last request, within the measured time; takes [`Amount::Bytes`].
     AtEnd,

@@ -10,9 +10,11 @@
 //! | 24-27 | low half of the job's seed |
 //! | 28-31 | check word over bytes 8-27 |
 //!
-//! The rest is pseudorandom, or in part zero where a job wants it compressible, and differs between
-//! slots, not between writes of one slot. Its first 8 bytes are a check word over what follows, so that
-//! no bit of a sector can change unseen.
+//! The rest is pseudorandom, or in part zero where a job wants it compressible. It follows from the job's seed
+//! and generation and is the same in every block that the job writes, whichever request carries it: two writes
+//! of one job that race for a block write the same bytes, and so their ciphertexts may mix, even those of
+//! modes that spread each bit over the whole data unit. Its first 8 bytes are a check word over what follows,
+//! so that no bit of a sector can change unseen.
 
 use crate::places::{mix, splitmix};
 
@@ -51,6 +53,8 @@ pub enum SectorState {
         offset: u64,
         /// The job that wrote it.
         generation: u64,
+        /// Low half of that job's seed.
+        seed: u32,
     },
     /// Nearly the marker, a stamp whose check word fails, or a sound stamp on other bytes than it was
     /// written with: a torn or corrupted sector.
@@ -82,7 +86,7 @@ pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
     if u32_at(28) != check(key(generation, seed), place) || !body.is_none_or(body_is_whole) {
         SectorState::Damaged
     } else if place != offset {
-        SectorState::Misplaced { offset: place, generation }
+        SectorState::Misplaced { offset: place, generation, seed }
     } else {
         SectorState::Valid { generation, seed }
     }
@@ -115,6 +119,11 @@ impl Stamper {
             place += SECTOR as u64;
         }
     }
+}
+
+/// Seed of the bytes that a job writes, stamps aside.
+pub(crate) fn body_seed(generation: u64, seed: u64) -> u64 {
+    mix(mix(generation ^ 0x626f_6479) ^ seed)
 }
 
 fn key(generation: u64, seed: u32) -> u64 {
@@ -191,7 +200,7 @@ mod tests {
                 );
                 prop_assert_eq!(
                     verify_sector(sector, offset + other),
-                    SectorState::Misplaced { offset, generation }
+                    SectorState::Misplaced { offset, generation, seed: seed as u32 }
                 );
             }
         }
@@ -250,7 +259,7 @@ mod tests {
         }
     }
 
-    /// The byte entropy of one slot's data, stamps included, is that of random data.
+    /// The byte entropy of one block's data, stamps included, is that of random data.
     #[test]
     fn data_is_incompressible() {
         let mut data = vec![0; 1 << 20];

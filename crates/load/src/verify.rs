@@ -3,6 +3,11 @@
 //! Each write that the storage acknowledged is noted in a map, with the generation of its job. A reader
 //! goes over the extent and holds the stamp of every sector against the map. One generation is one
 //! state of a block: jobs that are to be told apart are run with ascending generations.
+//!
+//! The map knows generation and seed of each job. Where a write was acknowledged, only what that job wrote
+//! there is right, or what a later one may have left there that was stopped or failed before all its writes
+//! were acknowledged. Elsewhere lies what lay there before, which nobody knows; it may be anything but a
+//! sector that one of the jobs wrote for another place.
 
 mod judge;
 mod map;
@@ -18,8 +23,8 @@ const FINDINGS: usize = 16;
 /// What is wrong with a sector whose write was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
-    /// It holds, sound, what the last acknowledged write should have replaced, and does so again when
-    /// it is read a second time: that write never arrived.
+    /// It holds, sound, what the last acknowledged write should have replaced (an older state, or something
+    /// that none of the jobs wrote), and does so again when it is read a second time: that write never arrived.
     Lost,
     /// It is sound and older than one lost write explains: older than the write before the last one, or a
     /// second read found what the first one should have.
@@ -28,7 +33,7 @@ pub enum Fault {
     Misplaced,
     /// Its bytes are not those that were written.
     Damaged,
-    /// It is sound and older than others of its block, which are acknowledged as one: part of a write
+    /// It is sound and in another state than others of its block, which are acknowledged as one: part of a write
     /// arrived.
     Torn,
     /// All zeros: never written, or discarded.
@@ -44,8 +49,8 @@ pub struct Finding {
     pub offset: u64,
     /// What is wrong.
     pub fault: Fault,
-    /// The last generation whose write was acknowledged there.
-    pub acknowledged: u64,
+    /// The last generation whose write was acknowledged there, if any.
+    pub acknowledged: Option<u64>,
     /// What was found.
     pub found: SectorState,
 }
@@ -53,9 +58,9 @@ pub struct Finding {
 /// What a reader found, in sectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// As acknowledged, or newer: of a write that was under way when its job ended.
+    /// As acknowledged, or of a later write that was under way when its job was stopped or failed.
     pub valid: u64,
-    /// Where no write was acknowledged; not looked at.
+    /// Where no write was acknowledged, and nothing lies that was written for another place.
     pub unwritten: u64,
     /// [`Fault::Lost`].
     pub lost: u64,

@@ -44,6 +44,8 @@ pub(crate) struct Gate {
     cpu_closed: AtomicU64,
     /// Threads that have places left.
     busy: AtomicU32,
+    /// Threads that are not [idle](Sink::idle).
+    active: AtomicU32,
     /// All that a whole job does was done.
     complete: AtomicBool,
 }
@@ -72,6 +74,7 @@ impl Gate {
             cpu_opened: unset(),
             cpu_closed: unset(),
             busy: AtomicU32::new(threads),
+            active: AtomicU32::new(threads),
             complete: AtomicBool::new(false),
         }
     }
@@ -95,8 +98,10 @@ impl Gate {
     }
 
     /// Opens or closes the window when it is time although no request completes. True if it closed.
+    ///
+    /// Not while any thread has a request in flight: that one is to be counted, and its completion does both.
     fn expire(&self, now: u64) -> bool {
-        if self.whole || now < self.ramp_end.load(Relaxed) {
+        if self.whole || now < self.ramp_end.load(Relaxed) || self.active.load(Relaxed) > 0 {
             return false;
         }
         let mut opened = self.opened.load(Relaxed);
@@ -184,7 +189,7 @@ pub(crate) struct Completed {
     /// Bytes from the start of the extent.
     pub(crate) offset: u64,
     pub(crate) len: u32,
-    /// Before the inline layer sealed it.
+    /// For a write before the inline layer sealed it, for a read right before it was submitted.
     pub(crate) started: u64,
     /// When the kernel had taken it; 0 where that was not looked at.
     pub(crate) taken: u64,
@@ -204,6 +209,9 @@ pub(crate) trait Sink {
     fn idle(&mut self, now: u64) {
         let _ = now;
     }
+
+    /// A request is issued after the sink was told of [idleness](Self::idle).
+    fn resumed(&mut self) {}
 
     /// A flush ended at `done`.
     fn flushed(&mut self, done: u64) {

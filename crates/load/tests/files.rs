@@ -328,6 +328,68 @@ fn a_foreign_file_in_the_way_survives() {
     assert_eq!(files(dir.path()).len(), 1);
 }
 
+/// Neither while it is prepared nor while it runs does a rename replace what has the new name.
+#[test]
+fn a_foreign_file_with_the_new_name_is_not_replaced() {
+    for before in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut set = FileSet::new(1);
+        run(&mut set, dir.path(), FileAction::Create);
+        if !before {
+            set.prepare(dir.path(), &work(FileAction::Rename), &AtomicBool::new(false)).unwrap();
+        }
+        let path = folder(dir.path()).join("d001/r000142");
+        fs::write(&path, "foreign").unwrap();
+        let e = set.run(dir.path(), &work(FileAction::Rename), 1, &AtomicBool::new(false));
+        let named = folder(dir.path()).join("d001/f000142");
+        assert!(
+            matches!(&e, Err(LoadError::File { path, source, .. })
+                if *path == named && source.kind() == std::io::ErrorKind::AlreadyExists),
+            "{e:?}"
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), "foreign");
+        assert_eq!(files(dir.path()).len(), 251);
+        // It keeps its folder, and a second attempt ends what the first one left.
+        assert!(set.remove().is_err());
+        assert_eq!(files(dir.path()).len(), 1);
+        fs::remove_file(&path).unwrap();
+        set.remove().unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// What stands in the way of one file or folder keeps none of the others.
+#[test]
+fn a_partial_failure_leaves_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let obstruct = |made: &Path| {
+        // A file of ours that has become a folder cannot be unlinked, and a whole folder has gone.
+        fs::remove_file(made.join("d000/f000000")).unwrap();
+        fs::create_dir(made.join("d000/f000000")).unwrap();
+        fs::remove_dir_all(made.join("d001")).unwrap();
+    };
+    let mut set = FileSet::new(1);
+    run(&mut set, dir, FileAction::Create);
+    let made = folder(dir);
+    obstruct(&made);
+    let e = set.remove().unwrap_err();
+    assert!(matches!(&e, LoadError::File { path, .. } if path.ends_with("d000/f000000")), "{e:?}");
+    assert!(files(&made).is_empty() && !made.join("d002").exists());
+    fs::remove_dir(made.join("d000/f000000")).unwrap();
+    set.remove().unwrap();
+    assert!(!made.exists());
+
+    let sets = [abandoned(dir), abandoned(dir)];
+    sets.iter().for_each(|made| obstruct(made));
+    assert!(remove_left_behind(dir).is_err());
+    for made in sets {
+        assert!(files(&made).is_empty() && !made.join("d002").exists());
+        fs::remove_dir(made.join("d000/f000000")).unwrap();
+    }
+    assert_eq!(remove_left_behind(dir).unwrap(), 2);
+}
+
 #[test]
 fn a_directory_that_is_none_is_an_error() {
     let dir = tempfile::tempdir().unwrap();

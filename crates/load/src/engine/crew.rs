@@ -1,4 +1,7 @@
 //! The threads of one job: they get ready, start together, and are left behind when they hang.
+//!
+//! What ends them early are two things. An error of one keeps the others from further requests, and what
+//! they have in flight is waited for as long as it takes. The user's stop flag also bounds that wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -16,8 +19,10 @@ const STACK: usize = 256 << 10;
 /// What the threads of one job share.
 pub(super) struct Crew {
     pub(super) clock: Clock,
-    /// The job is over: no further requests.
+    /// The job is over: no further requests. Those in flight are waited for.
     pub(super) halt: AtomicBool,
+    /// The stop flag was seen: requests in flight are waited for with patience, and then abandoned.
+    pub(super) stopped: AtomicBool,
     start: Mutex<Start>,
     started: Condvar,
 }
@@ -45,6 +50,7 @@ impl Crew {
         Arc::new(Self {
             clock: Clock::start(),
             halt: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             start: Mutex::new(Start::Wait),
             started: Condvar::new(),
         })
@@ -149,6 +155,7 @@ impl Crew {
             tick();
             if until.is_none() && stop.load(Relaxed) {
                 self.halt.store(true, Relaxed);
+                self.stopped.store(true, Relaxed);
                 until = Some(Instant::now() + patience);
             }
             if until.is_some_and(|until| Instant::now() > until) {

@@ -13,7 +13,7 @@ mod turn;
 mod uring;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use cryptbench_blockdev::Surface;
@@ -54,9 +54,9 @@ pub enum EngineChoice {
 /// Runs jobs against surfaces, one at a time.
 ///
 /// With io_uring one thread for each of the job's threads prepares, submits and completes requests, the
-/// inline layer's work included; a job of one thread stays in the calling thread. With threads each of
-/// `threads * queue_depth` threads does its own. The two are therefore not comparable with one another:
-/// all arms of a run must use one engine.
+/// inline layer's work included; a job of one thread stays in the calling thread, unless it polls. With
+/// threads each of `threads * queue_depth` threads does its own. The two are therefore not comparable with
+/// one another: all arms of a run must use one engine.
 pub struct Engine {
     kind: Kind,
 }
@@ -152,9 +152,16 @@ impl Engine {
         acknowledged: &Arc<Acknowledged>,
         stop: &AtomicBool,
     ) -> Result<Measurement, LoadError> {
+        job.check(surface)?;
         acknowledged.check(surface, job)?;
+        acknowledged.begin(job);
         let trace = |tally| Traced::new(tally, acknowledged, job.generation);
-        self.measure(surface, job, stop, trace, Traced::into_inner)
+        let measured = self.measure(surface, job, stop, trace, Traced::into_inner);
+        // Only a stop leaves requests behind, and one that comes late does not interrupt.
+        if measured.is_ok() && !stop.load(Relaxed) {
+            acknowledged.end(job);
+        }
+        measured
     }
 
     /// As [`run`](Self::run), with requests that go through a stdio buffer of 4 KiB as fwrite(3) and
@@ -221,8 +228,8 @@ impl Engine {
             #[cfg(target_os = "linux")]
             Kind::Uring(u) => {
                 u.check(surface)?;
-                if task.threads > 1 {
-                    return u.drive_crew(task, places, sink, begin, stop);
+                if u.takes_crew(task) {
+                    return u.drive_crew(task, places, sink, begin, stop, &mut || ());
                 }
                 let mut sink = sink();
                 let interrupted = u.drive(task, places, &mut sink, begin, stop)?;

@@ -121,7 +121,13 @@ impl Engine {
             #[cfg(target_os = "linux")]
             Kind::Uring(u) => {
                 u.check(surface)?;
-                u.drive(&task, places, &mut Fill::telling(progress), &begin, stop)?
+                if u.takes_crew(&task) {
+                    let done = SharedFill::default();
+                    let mut tick = || progress(done.bytes());
+                    u.drive_crew(&task, places, || done.clone(), &begin, stop, &mut tick)?.1
+                } else {
+                    u.drive(&task, places, &mut Fill::telling(progress), &begin, stop)?
+                }
             }
             Kind::Threads(t) => {
                 let done = SharedFill::default();

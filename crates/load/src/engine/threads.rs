@@ -16,7 +16,7 @@ use super::pace::Pace;
 #[cfg(target_os = "linux")]
 use super::stdio::Stream;
 use super::transfer::{Task, Transfer};
-use super::turn::Turn;
+use super::turn::{Entry, Turn};
 use super::{STOP_PATIENCE, STOP_POLL};
 use crate::memory::buffers_len;
 use crate::places::{Place, Places, Share};
@@ -63,7 +63,7 @@ impl Threads {
         let way = self.way;
         let groups: Vec<Arc<Group>> = (0..threads)
             .map(|_| {
-                let turn = task.transfer.every.map(|every| Turn::new(every.writes));
+                let turn = task.transfer.every.map(Turn::new);
                 Arc::new(Group { next: AtomicU64::new(0), turn })
             })
             .collect();
@@ -79,7 +79,7 @@ impl Threads {
             };
             let mut sink = sink();
             move |ready: Ready<'_>| {
-                let result = worker.work(slot, (block, way), &mut sink, ready);
+                let result = worker.work((block, way), &mut sink, ready);
                 (sink, result)
             }
         });
@@ -112,7 +112,6 @@ struct Hands {
 impl<P: Places> Worker<P> {
     fn work<S: Sink>(
         self,
-        slot: u32,
         (block, way): (u32, Way),
         sink: &mut S,
         ready: Ready<'_>,
@@ -129,7 +128,7 @@ impl<P: Places> Worker<P> {
         };
         #[cfg(not(target_os = "linux"))]
         let Way::Positioned = way;
-        self.transfer.fill_source(&mut hands.source, slot);
+        self.transfer.fill_source(&mut hands.source);
         match ready() {
             Some(began) => self.requests(began, &mut hands, sink),
             None => Ok(()),
@@ -157,8 +156,7 @@ impl<P: Places> Worker<P> {
                 started = clock.ns();
             }
             if let Some(turn) = &self.group.turn {
-                let over = || self.crew.halt.load(Relaxed) || sink.finished();
-                if !turn.enter(place.operation, over) {
+                if !self.await_turn(turn, place.operation, sink)? {
                     break;
                 }
                 started = clock.ns();
@@ -202,14 +200,40 @@ impl<P: Places> Worker<P> {
         Ok(())
     }
 
+    /// Waits for the thread's flush, or does it; `false` if the job ends before.
+    fn await_turn<S: Sink>(
+        &self,
+        turn: &Turn,
+        operation: Operation,
+        sink: &mut S,
+    ) -> Result<bool, LoadError> {
+        let data_only = self.transfer.every.is_some_and(|every| every.data_only);
+        loop {
+            let over = || self.crew.halt.load(Relaxed) || sink.finished();
+            match turn.enter(operation, over) {
+                Entry::Issue => return Ok(true),
+                Entry::Leave => return Ok(false),
+                Entry::Flush => {
+                    self.transfer.flush(data_only)?;
+                    sink.flushed(self.crew.clock.ns());
+                }
+            }
+        }
+    }
+
     /// Sleeps until `due`; `false` if the job ends before.
     fn await_due<S: Sink>(&self, due: u64, sink: &mut S) -> bool {
+        let mut idled = false;
         loop {
             let now = self.crew.clock.ns();
             if now >= due {
+                if idled {
+                    sink.resumed();
+                }
                 return true;
             }
             sink.idle(now);
+            idled = true;
             if self.crew.halt.load(Relaxed) || sink.finished() {
                 return false;
             }

@@ -10,7 +10,7 @@ use cryptbench_blockdev::{SectorTransform, Surface};
 
 use super::STOP_POLL;
 use super::pace::Pace;
-use crate::stamp::{Stamper, fill_bodies};
+use crate::stamp::{Stamper, body_seed, fill_bodies};
 use crate::{Content, Direction, Flush, Job, LoadError};
 
 /// What an engine is to carry, the places aside.
@@ -39,7 +39,8 @@ pub(super) struct Transfer {
     pub(super) dsync: bool,
     pub(super) every: Option<FlushEvery>,
     content: Content,
-    seed: u64,
+    /// Of what is written, stamps aside.
+    body_seed: u64,
 }
 
 /// A flush after so many writes.
@@ -47,6 +48,8 @@ pub(super) struct Transfer {
 pub(super) struct FlushEvery {
     pub(super) writes: u32,
     pub(super) data_only: bool,
+    /// With nothing else in flight.
+    pub(super) drained: bool,
 }
 
 impl Transfer {
@@ -60,11 +63,13 @@ impl Transfer {
             stamper: stamped.then(|| Stamper::new(job.generation, job.seed)),
             dsync: job.flush == Flush::EachWrite,
             every: match job.flush {
-                Flush::Every { writes, data_only } => Some(FlushEvery { writes, data_only }),
+                Flush::Every { writes, data_only, drained } => {
+                    Some(FlushEvery { writes, data_only, drained })
+                }
                 _ => None,
             },
             content: job.content,
-            seed: job.seed,
+            body_seed: body_seed(job.generation, job.seed),
         }
     }
 
@@ -79,7 +84,7 @@ impl Transfer {
             dsync: false,
             every: None,
             content: Content::Random,
-            seed,
+            body_seed: body_seed(0, seed),
         }
     }
 
@@ -94,16 +99,14 @@ impl Transfer {
         matches!(self.direction, Direction::Mixed { .. })
     }
 
-    /// Fills the source buffer of `slot` with what is going to be written, stamps aside. Slots of
-    /// different threads have different numbers.
-    pub(super) fn fill_source(&self, source: &mut [u8], slot: u32) {
+    /// Fills a source buffer with what is going to be written, stamps aside: the same for each request.
+    pub(super) fn fill_source(&self, source: &mut [u8]) {
         if !self.direction.writes() {
             return;
         }
-        let seed = self.seed.rotate_left(32) ^ u64::from(slot);
         match self.content {
-            Content::Random => fill_bodies(source, seed, 0),
-            Content::Compressible { percent } => fill_bodies(source, seed, percent),
+            Content::Random => fill_bodies(source, self.body_seed, 0),
+            Content::Compressible { percent } => fill_bodies(source, self.body_seed, percent),
             // Buffers are used again: other jobs may have been here.
             Content::Zeros => source.fill(0),
         }

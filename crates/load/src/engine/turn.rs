@@ -3,11 +3,12 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::STOP_POLL;
+use super::transfer::FlushEvery;
 use crate::Operation;
 
 /// Holds requests back while those before a flush are awaited, and during the flush.
 pub(super) struct Turn {
-    every: u32,
+    every: FlushEvery,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -19,31 +20,49 @@ struct State {
     in_flight: u32,
 }
 
+/// What a thread is to do that has a request to issue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    Issue,
+    /// To flush, and to ask again.
+    Flush,
+    /// Nothing: the job is over.
+    Leave,
+}
+
 impl Turn {
-    pub(super) fn new(every: u32) -> Self {
+    pub(super) fn new(every: FlushEvery) -> Self {
         Self { every, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until the next request may be issued; `false` if there is to be none.
-    pub(super) fn enter(&self, operation: Operation, over: impl Fn() -> bool) -> bool {
+    /// Waits until the next request may be issued.
+    pub(super) fn enter(&self, operation: Operation, over: impl Fn() -> bool) -> Entry {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while state.writes >= self.every {
+        while state.writes >= self.every.writes {
+            if !self.every.drained {
+                state.writes = 0;
+                return Entry::Flush;
+            }
             if over() {
-                return false;
+                return Entry::Leave;
             }
             let wait = self.changed.wait_timeout(state, STOP_POLL);
             (state, _) = wait.unwrap_or_else(PoisonError::into_inner);
         }
         state.writes += u32::from(operation == Operation::Write);
         state.in_flight += 1;
-        true
+        Entry::Issue
     }
 
-    /// A request is complete. True if it was the last one before a flush, which the caller is to do.
+    /// A request is complete. True if it was the last one before a flush with nothing else in flight, which
+    /// the caller is to do.
     pub(super) fn leave(&self) -> bool {
+        if !self.every.drained {
+            return false;
+        }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.in_flight -= 1;
-        state.in_flight == 0 && state.writes >= self.every
+        state.in_flight == 0 && state.writes >= self.every.writes
     }
 
     /// The flush is done.

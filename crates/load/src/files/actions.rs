@@ -227,14 +227,52 @@ pub(super) fn rename(
         let (folder, name) = tree.place(i);
         let other = tree.other_name(i);
         let folder = &open.folders[folder];
+        let mut exclusive = tree.renames_exclusively;
         tally.file(
             0,
-            || renameat(folder, &name, folder, &other),
+            || rename_file(&mut exclusive, folder, &name, &other),
             |e| LoadError::file("rename", tree.path_of(i), e),
         )?;
+        tree.renames_exclusively = exclusive;
         tree.files[i].renamed ^= true;
     }
     Ok(false)
+}
+
+/// Renames a file unless something has the new name. File systems that cannot be told so (some of those in
+/// user space) get the plain call from the second file on, since one that fails first would be measured too;
+/// there [`check_free`] has looked.
+fn rename_file(
+    exclusive: &mut bool,
+    folder: &OwnedFd,
+    name: &str,
+    other: &str,
+) -> Result<(), Errno> {
+    #[cfg(target_os = "linux")]
+    if *exclusive {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(folder, name, folder, other, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => *exclusive = false,
+            result => return result,
+        }
+    }
+    let _ = exclusive;
+    renameat(folder, name, folder, other)
+}
+
+/// Makes sure, unmeasured, that nothing has the names that the files are going to get.
+pub(super) fn check_free(tree: &Tree, open: &Open) -> Result<(), LoadError> {
+    for i in 0..tree.files.len() {
+        let (folder, _) = tree.place(i);
+        let other = tree.other_name(i);
+        let failed = |e| LoadError::file("rename", tree.path_of(i), e);
+        match statat(&open.folders[folder], &other, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            Ok(_) => return Err(failed(Errno::EXIST)),
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn delete(
@@ -261,20 +299,13 @@ pub(super) fn delete(
 
 /// Deletes the files that are there, unmeasured. One that has gone already is no error.
 pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> {
+    let mut first = Ok(());
     for i in 0..tree.files.len() {
-        if !tree.files[i].exists {
-            continue;
-        }
-        let (folder, name) = tree.place(i);
-        match unlinkat(&open.folders[folder], &name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {
-                tree.files[i].exists = false;
-                tree.files[i].renamed = false;
-            }
-            Err(e) => return Err(LoadError::file("delete", tree.path_of(i), e)),
-        }
+        let (folder, _) = tree.place(i);
+        let deleted = tree.unlink(&open.folders[folder], i..i + 1);
+        first = first.and(deleted);
     }
-    Ok(())
+    first
 }
 
 /// A permutation of `0..n` by the shuffle of Fisher and Yates (Durstenfeld's form).

@@ -17,37 +17,53 @@ use crate::LoadError;
 /// and folders with the names of a set's are removed; a folder with anything else in it stays.
 ///
 /// # Errors
-/// The first thing that could not be removed.
+/// The first thing that could not be removed; the others are tried all the same.
 pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
-    let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let at = open(directory, flags, Mode::empty())
         .map_err(|e| LoadError::file("open", directory.to_owned(), e))?;
-    let mut removed = 0;
-    let sets =
-        entries(&at, |name| name.starts_with(PREFIX)).map_err(failed(directory.to_owned()))?;
+    let (mut removed, mut first) = (0, Ok(()));
+    let sets = entries(&at, |name| name.starts_with(PREFIX))
+        .map_err(|e| LoadError::file("remove", directory.to_owned(), e))?;
     for (name, kind) in sets {
-        let path = directory.join(&name);
         // Neither a link nor a folder that may not be entered is a set of ours.
         let Ok(root) = openat(&at, &name, FOLDER, Mode::empty()) else { continue };
         if kind != FileType::Directory || !is_dead(&root) {
             continue;
         }
-        let folders = entries(&root, |n| is_numbered(n, "d")).map_err(failed(path.clone()))?;
-        for (folder, _) in folders {
-            let path = path.join(&folder);
-            let fd = openat(&root, &folder, FOLDER, Mode::empty()).map_err(failed(path.clone()))?;
-            let files = entries(&fd, |n| is_numbered(n, "f") || is_numbered(n, "r"));
-            for (file, _) in files.map_err(failed(path.clone()))? {
-                unlinkat(&fd, &file, AtFlags::empty()).map_err(failed(path.join(&file)))?;
-            }
-            unlinkat(&root, &folder, AtFlags::REMOVEDIR).map_err(failed(path))?;
+        match remove_set(&at, root, &name, &directory.join(&name)) {
+            Ok(()) => removed += 1,
+            Err(e) => first = first.and(Err(e)),
         }
-        unlinkat(&root, MARKER, AtFlags::empty()).map_err(failed(path.join(MARKER)))?;
-        unlinkat(&at, &name, AtFlags::REMOVEDIR).map_err(failed(path))?;
-        removed += 1;
     }
-    Ok(removed)
+    first.map(|()| removed)
+}
+
+/// The marker goes last but one: by it, what is left is known again.
+fn remove_set(at: &OwnedFd, root: OwnedFd, name: &str, path: &Path) -> Result<(), LoadError> {
+    let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
+    let mut first = Ok(());
+    for (folder, _) in entries(&root, |n| is_numbered(n, "d")).map_err(failed(path.to_owned()))? {
+        let emptied = remove_folder(&root, &folder, &path.join(&folder));
+        first = first.and(emptied);
+    }
+    first?;
+    unlinkat(&root, MARKER, AtFlags::empty()).map_err(failed(path.join(MARKER)))?;
+    drop(root);
+    unlinkat(at, name, AtFlags::REMOVEDIR).map_err(failed(path.to_owned()))
+}
+
+fn remove_folder(root: &OwnedFd, name: &str, path: &Path) -> Result<(), LoadError> {
+    let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
+    let folder = openat(root, name, FOLDER, Mode::empty()).map_err(failed(path.to_owned()))?;
+    let files = entries(&folder, |n| is_numbered(n, "f") || is_numbered(n, "r"));
+    let mut first = Ok(());
+    for (file, _) in files.map_err(failed(path.to_owned()))? {
+        let removed = unlinkat(&folder, &file, AtFlags::empty());
+        first = first.and(removed.map_err(failed(path.join(&file))));
+    }
+    first?;
+    unlinkat(root, name, AtFlags::REMOVEDIR).map_err(failed(path.to_owned()))
 }
 
 /// Whether a folder carries a marker of ours whose process has ended.

@@ -9,7 +9,7 @@
 //! | create | the old files are deleted, the subfolders made | open, write, close; one flush of all at the end | by folder |
 //! | stat | missing files are made, caches dropped | stat(2) | drawn from the seed |
 //! | read | as stat | open, read to the end, close; verified while the clock stands | drawn from the seed |
-//! | rename | as stat | rename(2) within the folder, to and fro | drawn from the seed |
+//! | rename | as stat | renameat2(2) within the folder, to and fro | drawn from the seed |
 //! | delete | as stat | unlink(2) | by folder |
 //!
 //! Deleting leaves no files; the next action's preparation makes them anew.
@@ -110,6 +110,9 @@ impl FileSet {
             set.contents.renew();
         }
         actions::create_missing(&mut set.tree, &open, &mut set.contents, stop)?;
+        if work.action == FileAction::Rename {
+            actions::check_free(&set.tree, &open)?;
+        }
         cold::flush(&open)?;
         let metadata_cold = cold::drop_caches(&set.tree, &open, work.action == FileAction::Read)?;
         set.ready = Some((work.action, metadata_cold));
@@ -161,13 +164,14 @@ impl FileSet {
     /// The first thing that could not be removed; the others are tried all the same.
     pub fn remove(&mut self) -> Result<(), LoadError> {
         let mut first = Ok(());
-        for mut set in self.sets.drain(..) {
-            let removed = set.tree.open().and_then(|open| {
-                actions::delete_all(&mut set.tree, &open)?;
-                set.tree.remove(open)
-            });
-            first = first.and(removed);
-        }
+        // A set of which something is left stays known: what is in its way may go.
+        self.sets.retain_mut(|set| {
+            set.ready = None;
+            let removed = set.tree.remove();
+            let left = removed.is_err();
+            first = std::mem::replace(&mut first, Ok(())).and(removed);
+            left
+        });
         first
     }
 

@@ -1,5 +1,9 @@
 //! The folder of a set: made by us, known again by its marker, removed by the names we keep.
+//!
+//! What cannot be removed keeps nothing else from being removed, its own folders and the marker aside: by the
+//! marker, what is left can be found and removed later.
 
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -43,6 +47,8 @@ pub(super) struct Tree {
     folders: u32,
     per_folder: u32,
     pub(super) files: Vec<File>,
+    /// The file system is not known to lack a rename that replaces nothing.
+    pub(super) renames_exclusively: bool,
 }
 
 /// The folders of a tree, open: names are looked up in them and nowhere else.
@@ -68,6 +74,7 @@ impl Tree {
             folders: count.div_ceil(per_folder),
             per_folder,
             files: sizes.into_iter().map(new).collect(),
+            renames_exclusively: true,
         };
         // Dropping a half-made tree must not leave it behind.
         if let Err(e) = tree.fill(&at) {
@@ -129,14 +136,19 @@ impl Tree {
         self.files.iter().filter(|f| f.exists).count()
     }
 
-    /// Opens the folders, after making sure that they are ours.
-    pub(super) fn open(&self) -> Result<Open, LoadError> {
-        let at = at(&self.directory)?;
-        let root = openat(&at, &self.name, FOLDER, Mode::empty())
+    /// Opens the folder, after making sure that it is ours.
+    fn root(&self, at: &OwnedFd) -> Result<OwnedFd, LoadError> {
+        let root = openat(at, &self.name, FOLDER, Mode::empty())
             .map_err(|e| LoadError::file("open", self.path(), e))?;
         if self.token != marker_of(&root).unwrap_or_default() {
             return Err(LoadError::NotOurs { path: self.path() });
         }
+        Ok(root)
+    }
+
+    /// Opens the folders, after making sure that they are ours.
+    pub(super) fn open(&self) -> Result<Open, LoadError> {
+        let root = self.root(&at(&self.directory)?)?;
         let folder = |i| {
             let name = folder_name(i);
             openat(&root, &name, FOLDER, Mode::empty())
@@ -146,20 +158,61 @@ impl Tree {
         Ok(Open { root, folders })
     }
 
-    /// Removes the folders; the files have been removed before. What is not ours keeps its folder.
-    pub(super) fn remove(&self, open: Open) -> Result<(), LoadError> {
-        let failed = |path: PathBuf| move |e: Errno| LoadError::file("remove", path, e);
-        let Open { root, folders } = open;
-        drop(folders);
-        for i in 0..self.folders {
-            let name = folder_name(i);
-            let path = self.path().join(&name);
-            unlinkat(&root, name, AtFlags::REMOVEDIR).map_err(failed(path))?;
+    /// Removes the files and the folders. What is not ours keeps its folder.
+    ///
+    /// # Errors
+    /// The first thing that could not be removed; all others are removed all the same.
+    pub(super) fn remove(&mut self) -> Result<(), LoadError> {
+        let at = at(&self.directory)?;
+        let root = self.root(&at)?;
+        let mut first = Ok(());
+        for folder in 0..self.folders {
+            let emptied = self.empty(&root, folder);
+            first = first.and(emptied);
         }
+        first?;
+        let failed = |path: PathBuf| move |e: Errno| LoadError::file("remove", path, e);
         unlinkat(&root, MARKER, AtFlags::empty()).map_err(failed(self.path().join(MARKER)))?;
         drop(root);
-        let at = at(&self.directory)?;
         unlinkat(&at, &self.name, AtFlags::REMOVEDIR).map_err(failed(self.path()))
+    }
+
+    /// Removes the files of one folder, and the folder. What has gone already is no error.
+    fn empty(&mut self, root: &OwnedFd, folder: u32) -> Result<(), LoadError> {
+        let (name, path) = (folder_name(folder), self.path().join(folder_name(folder)));
+        let open = match openat(root, &name, FOLDER, Mode::empty()) {
+            Ok(open) => open,
+            Err(Errno::NOENT) => return Ok(()),
+            Err(e) => return Err(LoadError::file("open", path, e)),
+        };
+        let start = folder as usize * self.per_folder as usize;
+        let files = start..(start + self.per_folder as usize).min(self.files.len());
+        let emptied = self.unlink(&open, files);
+        drop(open);
+        emptied?;
+        unlinkat(root, name, AtFlags::REMOVEDIR).map_err(|e| LoadError::file("remove", path, e))
+    }
+
+    /// Removes those files that are there, all of them in one folder, whatever becomes of the others.
+    pub(super) fn unlink(
+        &mut self,
+        folder: &OwnedFd,
+        files: Range<usize>,
+    ) -> Result<(), LoadError> {
+        let mut first = Ok(());
+        for i in files {
+            if !self.files[i].exists {
+                continue;
+            }
+            match unlinkat(folder, self.place(i).1, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {
+                    self.files[i].exists = false;
+                    self.files[i].renamed = false;
+                }
+                Err(e) => first = first.and(Err(LoadError::file("delete", self.path_of(i), e))),
+            }
+        }
+        first
     }
 }
 

@@ -1,55 +1,102 @@
-//! What is wrong with a unit, from its bytes and its history: no I/O.
+//! What is wrong with a unit, from its bytes, its history and the jobs that wrote: no I/O.
 
-use super::map::History;
+use super::map::{History, Writer};
 use super::{Fault, Finding, Verification};
 use crate::{SECTOR, SectorState, verify_sector};
 
-/// Whether the sectors of a unit show anything that a second read might show differently.
-pub(super) fn is_outdated(data: &[u8], offset: u64, history: History) -> bool {
-    sectors(data, offset).any(|(_, state)| is_older(state, history))
+/// Judges units by what the jobs could have left.
+pub(super) struct Judge {
+    pub(super) writers: Vec<Writer>,
 }
 
-/// Judges the unit that was read as `data` from `offset`, and a second time as `again` if the first
-/// reading was [outdated](is_outdated).
-pub(super) fn judge(
-    data: &[u8],
-    again: Option<&[u8]>,
-    offset: u64,
-    history: History,
-    into: &mut Verification,
-) {
-    let generations: Vec<u64> = sectors(data, offset).filter_map(|(_, s)| generation(s)).collect();
-    let newest = generations.iter().copied().max().unwrap_or(0);
-    // Newer than acknowledged is alike to acknowledged: the write was under way.
-    let alike = |g: u64| g.min(history.last);
-    let mixed = generations.iter().any(|&g| alike(g) != alike(newest));
-    for (at, found) in sectors(data, offset) {
-        let fault = match found {
-            SectorState::Valid { generation, .. } if generation >= history.last => {
-                into.valid += 1;
+/// What a sound sector of a unit shows: the wanted state, or the generation of another one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    Right,
+    Other(u64),
+}
+
+impl Judge {
+    /// Whether the sectors of a unit show anything that a second read might show differently.
+    pub(super) fn is_outdated(&self, data: &[u8], offset: u64, history: History) -> bool {
+        sectors(data, offset).any(|(_, state)| self.is_other(state, history))
+    }
+
+    /// Judges the unit that was read as `data` from `offset`, and a second time as `again` if the first
+    /// reading was [outdated](Self::is_outdated).
+    pub(super) fn written(
+        &self,
+        data: &[u8],
+        again: Option<&[u8]>,
+        offset: u64,
+        history: History,
+        into: &mut Verification,
+    ) {
+        let mut shown = sectors(data, offset).filter_map(|(_, s)| self.shows(s, history));
+        let first = shown.next();
+        let mixed = shown.any(|s| Some(s) != first);
+        for (at, found) in sectors(data, offset) {
+            let fault = match (self.shows(found, history), found) {
+                (Some(Shows::Right), _) => {
+                    into.valid += 1;
+                    continue;
+                }
+                (Some(Shows::Other(generation)), _) => {
+                    let healed = again.is_some_and(|again| {
+                        let from = (at - offset) as usize;
+                        !self.is_other(verify_sector(&again[from..from + SECTOR], at), history)
+                    });
+                    if healed {
+                        Fault::Stale
+                    } else if mixed {
+                        Fault::Torn
+                    } else if history.before.is_some_and(|before| generation < before) {
+                        Fault::Stale
+                    } else {
+                        Fault::Lost
+                    }
+                }
+                (None, SectorState::Misplaced { .. }) => Fault::Misplaced,
+                (None, SectorState::Damaged) => Fault::Damaged,
+                (None, SectorState::Blank) => Fault::Blank,
+                (None, _) => Fault::Unmarked,
+            };
+            into.note(Finding { offset: at, fault, acknowledged: Some(history.last), found });
+        }
+    }
+
+    /// Judges a unit to which no write was acknowledged.
+    pub(super) fn unwritten(&self, data: &[u8], offset: u64, into: &mut Verification) {
+        for (at, found) in sectors(data, offset) {
+            let SectorState::Misplaced { generation, seed, .. } = found else {
+                into.unwritten += 1;
+                continue;
+            };
+            if self.writer(generation, seed).is_none() {
+                into.unwritten += 1;
                 continue;
             }
-            SectorState::Valid { generation, .. } => {
-                let healed = again.is_some_and(|again| {
-                    let from = (at - offset) as usize;
-                    !is_older(verify_sector(&again[from..from + SECTOR], at), history)
-                });
-                if healed {
-                    Fault::Stale
-                } else if mixed {
-                    Fault::Torn
-                } else if history.before.is_some_and(|before| generation < before) {
-                    Fault::Stale
-                } else {
-                    Fault::Lost
-                }
-            }
-            SectorState::Misplaced { .. } => Fault::Misplaced,
-            SectorState::Damaged => Fault::Damaged,
-            SectorState::Blank => Fault::Blank,
-            SectorState::Unmarked => Fault::Unmarked,
-        };
-        into.note(Finding { offset: at, fault, acknowledged: history.last, found });
+            let fault = Fault::Misplaced;
+            into.note(Finding { offset: at, fault, acknowledged: None, found });
+        }
+    }
+
+    fn writer(&self, generation: u64, seed: u32) -> Option<&Writer> {
+        self.writers.iter().find(|w| (w.generation, w.seed) == (generation, seed))
+    }
+
+    /// `None` for a sector that is not sound. What was acknowledged is right, and what a later job may have
+    /// left whose writes were not all acknowledged.
+    fn shows(&self, state: SectorState, history: History) -> Option<Shows> {
+        let SectorState::Valid { generation, seed } = state else { return None };
+        let right = self.writer(generation, seed).is_some_and(|writer| {
+            generation == history.last || generation > history.last && writer.open
+        });
+        Some(if right { Shows::Right } else { Shows::Other(generation) })
+    }
+
+    fn is_other(&self, state: SectorState, history: History) -> bool {
+        matches!(self.shows(state, history), Some(Shows::Other(_)))
     }
 }
 
@@ -60,17 +107,6 @@ fn sectors(data: &[u8], offset: u64) -> impl Iterator<Item = (u64, SectorState)>
     })
 }
 
-fn generation(state: SectorState) -> Option<u64> {
-    match state {
-        SectorState::Valid { generation, .. } => Some(generation),
-        _ => None,
-    }
-}
-
-fn is_older(state: SectorState, history: History) -> bool {
-    generation(state).is_some_and(|g| g < history.last)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,17 +115,27 @@ mod tests {
     const OFFSET: u64 = 1 << 20;
     const HISTORY: History = History { last: 9, before: Some(5) };
 
-    /// Eight sectors of one generation, written for `offset`.
-    fn unit(generation: u64, offset: u64) -> Vec<u8> {
+    /// Four jobs of seed 1, the last of which was stopped.
+    fn judge() -> Judge {
+        let writer = |generation| Writer { generation, seed: 1, open: generation == 12 };
+        Judge { writers: [2, 5, 9, 11, 12].map(writer).to_vec() }
+    }
+
+    /// Eight sectors of one job, written for `offset`.
+    fn unit_of(generation: u64, seed: u64, offset: u64) -> Vec<u8> {
         let mut data = vec![0; 8 * SECTOR];
         fill_bodies(&mut data, generation, 0);
-        Stamper::new(generation, 1).stamp(&mut data, offset);
+        Stamper::new(generation, seed).stamp(&mut data, offset);
         data
+    }
+
+    fn unit(generation: u64, offset: u64) -> Vec<u8> {
+        unit_of(generation, 1, offset)
     }
 
     fn faults(data: &[u8], again: Option<&[u8]>) -> Vec<(Fault, u64)> {
         let mut found = Verification::default();
-        judge(data, again, OFFSET, HISTORY, &mut found);
+        judge().written(data, again, OFFSET, HISTORY, &mut found);
         assert_eq!(found.faults() + found.valid, 8);
         assert_eq!(found.findings.len() as u64, found.faults());
         let mut faults: Vec<(Fault, u64)> = Vec::new();
@@ -110,10 +156,48 @@ mod tests {
         assert!(faults(&part, None).is_empty(), "a write under way may be torn");
     }
 
+    /// Sound sectors of which none of the jobs can have left any here.
+    #[test]
+    fn what_no_job_can_have_left_is_a_lost_write() {
+        for (generation, seed, what) in [
+            (9, 2, "the right generation of another run"),
+            (12, 2, "a newer generation of another run"),
+            (40, 1, "a generation that was never run"),
+            (11, 1, "a job all of whose writes were acknowledged elsewhere"),
+            (5, 2, "an older state of another run"),
+        ] {
+            let foreign = unit_of(generation, seed, OFFSET);
+            assert!(judge().is_outdated(&foreign, OFFSET, HISTORY), "{what}");
+            assert_eq!(faults(&foreign, Some(&foreign)), [(Fault::Lost, 8)], "{what}");
+            let part = [&foreign[..1024], &unit(9, OFFSET)[1024..]].concat();
+            assert_eq!(faults(&part, Some(&part)), [(Fault::Torn, 2)], "{what}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_was_written_only_strays_are_faults() {
+        let unwritten = |data: &[u8]| {
+            let mut found = Verification::default();
+            judge().unwritten(data, OFFSET, &mut found);
+            assert!(found.findings.iter().all(|f| f.acknowledged.is_none()));
+            (found.unwritten, found.misplaced, found.faults())
+        };
+        for data in [
+            unit(9, OFFSET),
+            unit_of(77, 3, OFFSET),
+            unit_of(9, 3, 512),
+            vec![0; 4096],
+            vec![7; 4096],
+        ] {
+            assert_eq!(unwritten(&data), (8, 0, 0));
+        }
+        assert_eq!(unwritten(&unit(9, 512)), (0, 8, 8), "our job wrote it for another place");
+    }
+
     #[test]
     fn one_lost_write_leaves_the_one_before() {
         let old = unit(5, OFFSET);
-        assert!(is_outdated(&old, OFFSET, HISTORY));
+        assert!(judge().is_outdated(&old, OFFSET, HISTORY));
         assert_eq!(faults(&old, Some(&old)), [(Fault::Lost, 8)]);
     }
 

@@ -1,7 +1,7 @@
 //! Which generation was acknowledged where.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cryptbench_blockdev::Surface;
 
@@ -15,6 +15,17 @@ use crate::{Content, Job, LoadError, Operation, SECTOR};
 pub struct Acknowledged {
     unit: u64,
     units: Vec<[AtomicU64; 2]>,
+    jobs: Mutex<Vec<Writer>>,
+}
+
+/// A job that wrote what is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Writer {
+    pub(super) generation: u64,
+    /// Low half, as stamps have it.
+    pub(super) seed: u32,
+    /// Not all its writes may have been acknowledged: it runs, failed, or was stopped.
+    pub(super) open: bool,
 }
 
 /// No write was acknowledged.
@@ -36,12 +47,15 @@ impl Acknowledged {
         Self::new(len, unit, NONE)
     }
 
-    /// For a surface of `len` bytes after a [prefill](crate::Engine::prefill): generation 0 all over.
+    /// For a surface of `len` bytes after a [prefill](crate::Engine::prefill) with this seed: generation 0
+    /// all over.
     ///
     /// # Errors
     /// As for [`nothing`](Self::nothing).
-    pub fn filled(len: u64, unit: u64) -> Result<Self, LoadError> {
-        Self::new(len, unit, encode(0))
+    pub fn filled(len: u64, unit: u64, seed: u64) -> Result<Self, LoadError> {
+        let map = Self::new(len, unit, encode(0))?;
+        map.note(Writer { generation: 0, seed: seed as u32, open: false });
+        Ok(map)
     }
 
     fn new(len: u64, unit: u64, last: u64) -> Result<Self, LoadError> {
@@ -49,7 +63,36 @@ impl Acknowledged {
             return Err(LoadError::Untraceable { unit });
         }
         let each = || [AtomicU64::new(last), AtomicU64::new(NONE)];
-        Ok(Self { unit, units: (0..len / unit).map(|_| each()).collect() })
+        let units = (0..len / unit).map(|_| each()).collect();
+        Ok(Self { unit, units, jobs: Mutex::default() })
+    }
+
+    /// A job begins.
+    pub(crate) fn begin(&self, job: &Job) {
+        self.note_job(job, true);
+    }
+
+    /// All writes of a job that [began](Self::begin) were acknowledged.
+    pub(crate) fn end(&self, job: &Job) {
+        self.note_job(job, false);
+    }
+
+    fn note_job(&self, job: &Job, open: bool) {
+        if job.direction.writes() {
+            self.note(Writer { generation: job.generation, seed: job.seed as u32, open });
+        }
+    }
+
+    fn note(&self, writer: Writer) {
+        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let is = |w: &Writer| (w.generation, w.seed) == (writer.generation, writer.seed);
+        jobs.retain(|w| !is(w));
+        jobs.push(writer);
+    }
+
+    /// The jobs that wrote.
+    pub(super) fn writers(&self) -> Vec<Writer> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Bytes of which one acknowledgement is kept.
@@ -63,7 +106,7 @@ impl Acknowledged {
     }
 
     /// Notes that a write of `generation` to whole units was acknowledged.
-    pub fn acknowledge(&self, offset: u64, len: u64, generation: u64) {
+    pub(crate) fn acknowledge(&self, offset: u64, len: u64, generation: u64) {
         let first = (offset / self.unit) as usize;
         let count = (len / self.unit) as usize;
         for [last, before] in self.units.iter().skip(first).take(count) {
@@ -136,6 +179,10 @@ impl<S: Sink> Sink for Traced<S> {
         self.inner.idle(now);
     }
 
+    fn resumed(&mut self) {
+        self.inner.resumed();
+    }
+
     fn flushed(&mut self, done: u64) {
         self.inner.flushed(done);
     }
@@ -151,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_last_two_generations_of_each_unit_are_known() {
-        let map = Acknowledged::filled(10 * 4096 + 100, 4096).unwrap();
+        let map = Acknowledged::filled(10 * 4096 + 100, 4096, 1).unwrap();
         assert_eq!(map.len(), 40960);
         map.acknowledge(8192, 8192, 3);
         map.acknowledge(12288, 4096, 7);

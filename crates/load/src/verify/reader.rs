@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cryptbench_blockdev::{AlignedBuf, IoMode, Surface};
 
-use super::judge::{is_outdated, judge};
+use super::judge::Judge;
 use super::{Acknowledged, Verification};
 use crate::job::check_range;
-use crate::{LoadError, MAX_BLOCK_SIZE, Operation, SECTOR};
+use crate::{LoadError, MAX_BLOCK_SIZE, Operation};
 
 /// Bytes of a read, at least one unit.
 const READ: u64 = 1 << 20;
@@ -47,6 +47,7 @@ impl Acknowledged {
         let chunk = (READ / unit).max(1) * unit;
         let mut buffer = AlignedBuf::zeroed(chunk as usize);
         let mut second = AlignedBuf::zeroed(unit as usize);
+        let judge = Judge { writers: self.writers() };
         let mut found = Verification::default();
         let mut at = 0;
         while at < len {
@@ -58,16 +59,16 @@ impl Acknowledged {
             for (i, data) in data.chunks(unit as usize).enumerate() {
                 let offset = at + i as u64 * unit;
                 let Some(history) = self.history(offset / unit) else {
-                    found.unwritten += unit / SECTOR as u64;
+                    judge.unwritten(data, offset, &mut found);
                     continue;
                 };
-                let again = if is_outdated(data, offset, history) {
+                let again = if judge.is_outdated(data, offset, history) {
                     read(surface, offset, &mut second)?;
                     Some(&*second)
                 } else {
                     None
                 };
-                judge(data, again, offset, history, &mut found);
+                judge.written(data, again, offset, history, &mut found);
             }
             at += data.len() as u64;
             progress(at);

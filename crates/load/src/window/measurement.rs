@@ -30,7 +30,8 @@ pub struct Measurement {
     /// Flushes of the file that ended in the measured time; those that belong to a write
     /// ([`Flush::EachWrite`](crate::Flush::EachWrite)) are not told apart from it.
     pub flushes: u64,
-    /// Total latency of each counted request, from before the inline layer seals to after it opened.
+    /// Total latency of each counted request, from before the inline layer seals to after it opened. A read
+    /// of a mix begins when it is submitted: what is sealed for its neighbours before that is no part of it.
     pub latency: Histogram<u64>,
     /// From the same beginning until the kernel had taken the request.
     pub submission: Histogram<u64>,

@@ -29,6 +29,8 @@ pub(crate) struct Tally {
     total_written_bytes: u64,
     flushes: u64,
     last: u64,
+    /// Nothing is in flight.
+    idle: bool,
 }
 
 /// 1 ns to 1 h; longer latencies are counted as one hour.
@@ -52,6 +54,7 @@ impl Tally {
             total_written_bytes: 0,
             flushes: 0,
             last: 0,
+            idle: false,
         }
     }
 
@@ -147,8 +150,18 @@ impl Sink for Tally {
     }
 
     fn idle(&mut self, now: u64) {
+        if !self.idle {
+            self.idle = true;
+            self.gate.active.fetch_sub(1, Relaxed);
+        }
         if self.gate.expire(now) {
             self.last = now;
+        }
+    }
+
+    fn resumed(&mut self) {
+        if std::mem::take(&mut self.idle) {
+            self.gate.active.fetch_add(1, Relaxed);
         }
     }
 
@@ -314,8 +327,10 @@ mod tests {
         let mut t = tally(100, 1000);
         t.begin(1_000);
         t.idle(1_050);
+        t.resumed();
         t.request(512, 1_000, 1_060); // ramp
         t.idle(1_100); // opens
+        t.resumed();
         t.request(512, 1_200, 1_300);
         t.idle(2_099);
         assert!(!t.finished());
@@ -323,6 +338,30 @@ mod tests {
         assert!(t.finished());
         let m = finish(t);
         assert_eq!((m.ios, m.elapsed), (1, Duration::from_nanos(1_000)));
+    }
+
+    /// What one thread waits for when the time is over counts, though another one has nothing to do.
+    #[test]
+    fn an_idle_thread_leaves_the_window_to_a_request_in_flight() {
+        let ns = Duration::from_nanos;
+        let job = Job {
+            rate: Some(crate::Rate::Requests(1.0)),
+            ..job(Amount::Time { ramp: ns(100), duration: ns(1000) })
+        };
+        let gate = Arc::new(Gate::new(&job, 2));
+        let (mut a, mut b) = (Tally::new(&gate, &job), Tally::new(&gate, &job));
+        gate.begin(1_000);
+        a.idle(1_000);
+        b.idle(1_050);
+        b.idle(1_100); // opens
+        b.resumed(); // a request of 1,000 ns
+        a.idle(1_500);
+        a.idle(2_150);
+        assert!(!a.finished(), "b's request is in flight");
+        b.request(512, 1_200, 2_200); // closes
+        assert!(a.finished());
+        let m = Tally::sum(&gate, vec![a, b], false);
+        assert_eq!((m.ios, m.elapsed), (1, ns(1_100)));
     }
 
     #[test]

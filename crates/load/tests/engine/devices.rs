@@ -223,3 +223,42 @@ impl BlockDevice for Faulty {
         Ok(())
     }
 }
+
+/// Memory that calls out before it reads a place and before it flushes.
+pub struct Hooked<R, F> {
+    pub memory: MemoryDevice,
+    pub before_read: R,
+    pub before_flush: F,
+}
+
+impl<R, F> BlockDevice for Hooked<R, F>
+where
+    R: Fn(u64) -> io::Result<()> + Send + Sync,
+    F: Fn() + Send + Sync,
+{
+    fn size(&self) -> u64 {
+        self.memory.size()
+    }
+
+    fn sector(&self) -> usize {
+        self.memory.sector()
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        (self.before_read)(offset)?;
+        self.memory.read_at(offset, buf)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.memory.write_at(offset, data)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        (self.before_flush)();
+        Ok(())
+    }
+}

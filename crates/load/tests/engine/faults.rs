@@ -3,14 +3,14 @@
 use std::fs::OpenOptions;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-use cryptbench_blockdev::{Extent, IoMode, Surface};
-use cryptbench_load::{Amount, Flush, Job, LoadError, Operation, Pattern, Start};
+use cryptbench_blockdev::{Extent, IoMode, MemoryDevice, Surface};
+use cryptbench_load::{Amount, Direction, Flush, Job, LoadError, Operation, Pattern, Start};
 
 use crate::GO;
-use crate::devices::{Event, Faulty, Misdeed, Recorder, Served};
+use crate::devices::{Event, Faulty, Hooked, Misdeed, Recorder, Served};
 use crate::storage::{engines, job, scratch};
 
 const BLOCK: u64 = 16 << 10;
@@ -170,7 +170,7 @@ fn writes_are_awaited_before_they_are_flushed() {
         let Some(served) = Served::new(recorder.clone()) else { return };
         let surface = served.surface();
         let job = Job {
-            flush: Flush::Every { writes: 8, data_only: false },
+            flush: Flush::Every { writes: 8, data_only: false, drained: true },
             ..whole(Operation::Write, 1 << 20, 4, 1)
         };
         assert_eq!(engine.run(&surface, &job, &GO).unwrap().flushes, 8);
@@ -193,5 +193,79 @@ fn writes_are_awaited_before_they_are_flushed() {
         engine.run(&surface, &job, &GO).unwrap();
         let flushes = recorder.events()[before..].iter().filter(|e| **e == Event::Flush).count();
         assert!(flushes >= 8, "{}: each write is flushed, not {flushes} of 8", engine.name());
+    }
+}
+
+/// Nobody asked the job to stop: what the other threads have in flight when one fails is waited for, however
+/// long it takes.
+#[test]
+fn an_error_leaves_the_others_the_time_to_finish() {
+    for mut engine in engines() {
+        let answered = Arc::new(AtomicBool::new(false));
+        let done = Arc::clone(&answered);
+        let device = Hooked {
+            memory: MemoryDevice::new(vec![0; 1 << 20]),
+            before_read: move |offset| {
+                match offset / BLOCK {
+                    // The first request of the second thread, longer than the patience after a stop.
+                    1 => {
+                        std::thread::sleep(Duration::from_millis(1500));
+                        done.store(true, SeqCst);
+                    }
+                    20 => return Err(std::io::Error::from_raw_os_error(5)),
+                    _ => {}
+                }
+                Ok(())
+            },
+            before_flush: || (),
+        };
+        let Some(served) = Served::new(Arc::new(device)) else { return };
+        let surface = served.surface();
+        let e = engine.run(&surface, &whole(Operation::Read, 1 << 20, 1, 2), &GO).unwrap_err();
+        assert!(matches!(e, LoadError::Io { offset, .. } if offset == 20 * BLOCK), "{e}");
+        assert!(answered.load(SeqCst), "{}: a request was abandoned", engine.name());
+        assert_eq!(Arc::strong_count(&surface.file), 1, "all threads let go of it");
+    }
+}
+
+/// A flush that is a request of its own holds nothing back: the first ones wait here until a read comes beside
+/// one of them, which no flush that is drained before and after ever sees.
+#[test]
+fn queued_flushes_hold_nothing_back() {
+    use std::sync::{Condvar, Mutex};
+    for mut engine in engines() {
+        for drained in [false, true] {
+            let state = Arc::new((Mutex::new((false, 0)), Condvar::new()));
+            let (reads, flushes) = (Arc::clone(&state), Arc::clone(&state));
+            let device = Hooked {
+                memory: MemoryDevice::new(vec![0; 1 << 20]),
+                before_read: move |_| {
+                    let (lock, changed) = &*reads;
+                    let mut state = lock.lock().unwrap();
+                    state.1 += u32::from(state.0);
+                    changed.notify_all();
+                    Ok(())
+                },
+                before_flush: move || {
+                    let (lock, changed) = &*flushes;
+                    let mut state = lock.lock().unwrap();
+                    state.0 = true;
+                    let patience = Duration::from_secs(if drained { 0 } else { 2 });
+                    let none = |s: &mut (bool, u32)| s.1 == 0;
+                    let (mut state, _) = changed.wait_timeout_while(state, patience, none).unwrap();
+                    state.0 = false;
+                },
+            };
+            let Some(served) = Served::new(Arc::new(device)) else { return };
+            let job = Job {
+                direction: Direction::Mixed { read_percent: 70 },
+                flush: Flush::Every { writes: 2, data_only: false, drained },
+                ..whole(Operation::Write, 1 << 20, 4, 1)
+            };
+            let m = engine.run(&served.surface(), &job, &GO).unwrap();
+            assert!(m.flushes > 3 && m.flushes <= m.writes / 2, "{m:?}");
+            let reads = state.0.lock().unwrap().1;
+            assert_eq!(reads >= 1, !drained, "{}: {reads} reads beside flushes", engine.name());
+        }
     }
 }

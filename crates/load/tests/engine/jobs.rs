@@ -136,7 +136,8 @@ fn a_mix_writes_sound_sectors() {
 
 #[test]
 fn flushes_are_done_and_counted() {
-    let every = |writes| Flush::Every { writes, data_only: writes % 2 == 0 };
+    let every = |writes| Flush::Every { writes, data_only: writes % 2 == 0, drained: true };
+    let queued = |writes| Flush::Every { writes, data_only: writes % 2 == 0, drained: false };
     for mut engine in engines() {
         let surface = scratch(100 * BLOCK, None);
         for (flush, threads, depth, flushes) in [
@@ -147,6 +148,12 @@ fn flushes_are_done_and_counted() {
             (every(30), 1, 8, 0),
             (every(5), 2, 1, 4),
             (every(4), 2, 3, 4),
+            // As fio: 19 / 5 and 19 / 6, since none follows the last write.
+            (queued(5), 1, 1, 3),
+            (queued(5), 1, 4, 3),
+            (queued(6), 1, 3, 3),
+            (queued(1), 1, 8, 19),
+            (queued(5), 2, 2, 2),
             (Flush::AtEnd, 1, 1, 1),
             (Flush::AtEnd, 3, 2, 1),
         ] {
@@ -202,7 +209,7 @@ fn no_request_comes_before_its_time() {
         ] {
             let mut job = bytes_job(Operation::Write, Pattern::Random, 20);
             (job.rate, job.threads, job.queue_depth) = (Some(rate), threads, depth);
-            job.flush = Flush::Every { writes: 4, data_only: true };
+            job.flush = Flush::Every { writes: 4, data_only: true, drained: true };
             let m = engine.run(&surface, &job, &GO).unwrap();
             assert_eq!(m.ios, 20);
             assert!(m.elapsed >= Duration::from_millis(19), "{} {:?}", engine.name(), m.elapsed);
@@ -216,6 +223,59 @@ fn no_request_comes_before_its_time() {
             assert!(m.ios <= 1 && !m.interrupted);
             assert!(m.elapsed >= Duration::from_millis(40));
         }
+    }
+}
+
+/// The only request is done, and the next one, which does not exist, would be due in an hour.
+#[test]
+fn a_paced_job_ends_with_its_last_request() {
+    for mut engine in engines() {
+        let surface = scratch(100 * BLOCK, None);
+        for (threads, depth) in [(1, 1), (1, 4), (2, 2)] {
+            let mut job = bytes_job(Operation::Write, Pattern::Random, 1);
+            (job.rate, job.threads, job.queue_depth) =
+                (Some(Rate::Requests(1.0 / 3600.0)), threads, depth);
+            let stop = std::sync::atomic::AtomicBool::new(false);
+            let (over, ended) = std::sync::mpsc::channel::<()>();
+            let raise = &stop;
+            let m = std::thread::scope(|s| {
+                s.spawn(move || {
+                    // Only where it does not end by itself.
+                    let _ = ended.recv_timeout(Duration::from_secs(5));
+                    raise.store(true, std::sync::atomic::Ordering::Relaxed);
+                });
+                let m = engine.run(&surface, &job, &stop).unwrap();
+                drop(over);
+                m
+            });
+            assert_eq!((m.ios, m.interrupted), (1, false), "{} {threads} x {depth}", engine.name());
+        }
+    }
+}
+
+/// Neither the engine nor the number of requests in flight shows in what a job leaves: two writes of it that
+/// race for a block write the same bytes.
+#[test]
+fn what_is_written_follows_from_the_job_alone() {
+    for content in [Content::Random, Content::Compressible { percent: 40 }] {
+        let mut left = Vec::new();
+        for mut engine in engines() {
+            for (threads, depth) in [(1, 1), (1, 16), (3, 4)] {
+                let surface = scratch(64 * BLOCK, None);
+                let mut job = bytes_job(Operation::Write, Pattern::Permutation, 64);
+                (job.content, job.threads, job.queue_depth) = (content, threads, depth);
+                engine.run(&surface, &job, &GO).unwrap();
+                left.push(extent_of(&stored(&surface), &surface).to_vec());
+            }
+        }
+        assert!(left.windows(2).all(|w| w[0] == w[1]), "{content:?}");
+        // Another generation of the same seed writes other bytes, not only other stamps.
+        let surface = scratch(BLOCK, None);
+        let mut job = bytes_job(Operation::Write, Pattern::Same, 1);
+        (job.content, job.generation) = (content, 6);
+        engines()[0].run(&surface, &job, &GO).unwrap();
+        let bytes = stored(&surface);
+        assert_ne!(extent_of(&bytes, &surface)[32..512], left[0][32..512]);
     }
 }
 
@@ -285,6 +345,38 @@ fn preconditioning_writes_all_of_it_so_many_times() {
             assert!(matches!(e, LoadError::Precondition), "{e}");
         }
     }
+}
+
+/// Somebody must be left to look at the stop flag while a thread polls a hung device. Whether the storage can
+/// be polled shows at the first request, which is sealed before.
+#[test]
+fn a_polling_thread_is_never_the_callers() {
+    struct Name(std::sync::Mutex<String>);
+    impl SectorTransform for Name {
+        fn unit(&self) -> usize {
+            512
+        }
+        fn seal(&self, _: u64, plain: &[u8], stored: &mut [u8]) {
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            *self.0.lock().unwrap() = name;
+            stored.copy_from_slice(plain);
+        }
+        fn open(&self, _: u64, _: &mut [u8]) {}
+    }
+    let mut engine = match Engine::open(EngineChoice::Polled) {
+        Ok((engine, _)) => engine,
+        Err(e) => return eprintln!("SKIPPED: {e}"),
+    };
+    let device = Arc::new(crate::devices::Recorder::new(1 << 20));
+    let Some(served) = crate::devices::Served::new(device) else { return };
+    let name = Arc::new(Name(std::sync::Mutex::default()));
+    let mut surface = served.surface();
+    surface.transform = Some(name.clone());
+    let _ = engine.run(&surface, &bytes_job(Operation::Write, Pattern::Random, 1), &GO);
+    assert_eq!(*name.0.lock().unwrap(), "load-0");
+    name.0.lock().unwrap().clear();
+    let _ = engine.prefill(&surface, 1, &GO, &mut |_| ());
+    assert_eq!(*name.0.lock().unwrap(), "load-0");
 }
 
 /// Polled completion works, or is refused in words: which of the two depends on the device.

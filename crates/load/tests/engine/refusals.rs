@@ -57,7 +57,7 @@ fn senseless_jobs_are_refused() {
         (|j| j.amount = Amount::Bytes(0), |e| matches!(e, LoadError::NoBytes)),
         (|j| j.flush = Flush::AtEnd, |e| matches!(e, LoadError::FlushAtNoEnd)),
         (
-            |j| j.flush = Flush::Every { writes: 0, data_only: false },
+            |j| j.flush = Flush::Every { writes: 0, data_only: false, drained: true },
             |e| matches!(e, LoadError::FlushInterval),
         ),
         (|j| j.rate = Some(Rate::Requests(0.0)), |e| matches!(e, LoadError::Rate { .. })),

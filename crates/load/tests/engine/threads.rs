@@ -125,7 +125,7 @@ fn a_panicking_layer_ends_all_threads() {
         let job = Job {
             threads: 3,
             amount: Amount::Bytes(1 << 20),
-            flush: Flush::Every { writes: 3, data_only: true },
+            flush: Flush::Every { writes: 3, data_only: true, drained: true },
             ..job(Operation::Write, Pattern::Permutation, 4096, 2)
         };
         let result = engine.run(&surface, &job, &GO).map(|m| m.ios);

@@ -37,7 +37,7 @@ fn after(misdeed: &Misdeed, generations: &[u64]) -> Vec<Verification> {
         let Some(served) = Served::new(device.clone()) else { return Vec::new() };
         let surface = served.surface();
         engine.prefill(&surface, 1, &GO, &mut |_| ()).unwrap();
-        let map = Arc::new(Acknowledged::filled(surface.extent.len, BLOCK).unwrap());
+        let map = Arc::new(Acknowledged::filled(surface.extent.len, BLOCK, 1).unwrap());
         engine.run_traced(&surface, &rewrite(1), &map, &GO).unwrap();
         let before = map.verify(&surface, &GO, &mut |_| ()).unwrap();
         assert_eq!((before.valid, before.faults()), (BLOCKS * SECTORS, 0));
@@ -60,7 +60,7 @@ fn only(found: &[Verification], fault: Fault, count: u64, first: u64) {
         assert_eq!(v.faults(), count, "{v:?}");
         assert!(v.findings.iter().all(|f| f.fault == fault), "{v:?}");
         assert_eq!(v.findings.len() as u64, count.min(16));
-        assert_eq!((v.findings[0].offset, v.findings[0].acknowledged), (first, 2));
+        assert_eq!((v.findings[0].offset, v.findings[0].acknowledged), (first, Some(2)));
     }
 }
 
@@ -137,7 +137,7 @@ fn sound_storage_verifies_under_concurrent_writes() {
 fn what_cannot_be_traced_is_refused() {
     for mut engine in engines() {
         let surface = scratch(1 << 20, None);
-        let map = Arc::new(Acknowledged::filled(1 << 20, 4096).unwrap());
+        let map = Arc::new(Acknowledged::filled(1 << 20, 4096, 1).unwrap());
         let mut refused = |job: &Job| {
             let e = engine.run_traced(&surface, job, &map, &GO).unwrap_err();
             assert!(matches!(e, LoadError::Untraceable { unit: 4096 }), "{e}");
@@ -148,5 +148,30 @@ fn what_cannot_be_traced_is_refused() {
         let stop = AtomicBool::new(true);
         let e = map.verify(&surface, &stop, &mut |_| ()).unwrap_err();
         assert!(matches!(e, LoadError::Interrupted));
+    }
+}
+
+/// A newer generation proves nothing if none of the traced jobs wrote it.
+#[test]
+fn what_another_run_left_is_a_fault() {
+    for mut engine in engines() {
+        let surface = scratch(BLOCKS * BLOCK, None);
+        let map = Arc::new(Acknowledged::nothing(surface.extent.len, BLOCK).unwrap());
+        engine.run_traced(&surface, &rewrite(5), &map, &GO).unwrap();
+        let verify = || map.verify(&surface, &GO, &mut |_| ()).unwrap();
+        assert_eq!(verify().valid, BLOCKS * SECTORS);
+        for (generation, seed) in [(9, rewrite(5).seed), (5, 3), (9, 3)] {
+            engine.run(&surface, &Job { seed, ..rewrite(generation) }, &GO).unwrap();
+            let v = verify();
+            assert_eq!((v.valid, v.lost), (0, BLOCKS * SECTORS), "{generation}, {seed}");
+            engine.run(&surface, &rewrite(5), &GO).unwrap();
+            assert_eq!(verify().valid, BLOCKS * SECTORS);
+        }
+        // Of one that was traced, too, if all that it wrote was acknowledged elsewhere.
+        let one = Job { amount: Amount::Bytes(BLOCK), ..rewrite(6) };
+        engine.run_traced(&surface, &one, &map, &GO).unwrap();
+        engine.run(&surface, &rewrite(6), &GO).unwrap();
+        let v = verify();
+        assert_eq!((v.valid, v.lost), (SECTORS, (BLOCKS - 1) * SECTORS), "{v:?}");
     }
 }

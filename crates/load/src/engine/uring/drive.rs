@@ -18,7 +18,16 @@ use crate::places::Places;
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
-/// Runs the requests until the sink has enough, the places end, a request fails or `stop` is
+/// What ends the requests early.
+#[derive(Clone, Copy)]
+pub(super) struct Ends<'a> {
+    /// No further requests: another ring of the job has failed.
+    pub(super) halt: &'a AtomicBool,
+    /// The user's: what is in flight is abandoned when it takes too long.
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// Runs the requests until the sink has enough, the places end, a request fails or one of `ends` is
 /// raised; then waits for what is in flight. Returns whether it was stopped.
 ///
 /// Afterwards `session.in_flight` is zero unless the device hung.
@@ -28,7 +37,7 @@ pub(super) fn drive<P: Places, S: Sink>(
     (lanes, task): (&Lanes, &Task),
     (clock, began): (&Clock, u64),
     sink: &mut S,
-    stop: &AtomicBool,
+    Ends { halt, stop }: Ends<'_>,
 ) -> Result<bool, LoadError> {
     let transfer = &task.transfer;
     let mut pipe = Pipe::new(session);
@@ -40,14 +49,21 @@ pub(super) fn drive<P: Places, S: Sink>(
     let mut stopped: Option<u64> = None;
     // Slots without a request: all at the beginning, and those whose next request has to wait.
     let mut idle: Vec<usize> = (0..lanes.depth).rev().collect();
+    // Nothing was in flight, and the sink was told.
+    let mut idled = false;
     issuer.begin(began);
     let mut now = clock.ns();
+    issuer.at(now);
     loop {
         while !draining && let Some(&slot) = idle.last() {
-            if !issuer.start(&mut pipe.sq, slot, now) {
+            if !issuer.start(&mut pipe.sq, slot) {
                 break;
             }
             idle.pop();
+            if idled {
+                idled = false;
+                sink.resumed();
+            }
             *pipe.in_flight += 1;
             issuer.submit_if_full(&mut pipe);
         }
@@ -58,6 +74,7 @@ pub(super) fn drive<P: Places, S: Sink>(
                     let data_only = transfer.every.is_some_and(|every| every.data_only);
                     let flushed = flush(&mut pipe, &issuer, task, data_only, clock, stop);
                     now = clock.ns();
+                    issuer.at(now);
                     match flushed {
                         Ok(true) => {
                             issuer.flushed();
@@ -80,6 +97,7 @@ pub(super) fn drive<P: Places, S: Sink>(
             now = clock.ns();
             sink.idle(now);
             draining |= sink.finished();
+            idled = true;
         } else {
             issuer.before_wait(&mut pipe);
             if let Err(e) = pipe.wait(pause) {
@@ -89,6 +107,8 @@ pub(super) fn drive<P: Places, S: Sink>(
             }
             now = clock.ns();
         }
+        issuer.at(now);
+        draining |= halt.load(Relaxed);
         if stop.load(Relaxed) {
             draining = true;
             stopped.get_or_insert(now);
@@ -107,16 +127,21 @@ pub(super) fn drive<P: Places, S: Sink>(
                 failure.get_or_insert(refused(operation, offset, len, completion.result()));
                 continue;
             }
-            let mut done = now;
-            if let (Operation::Read, Some(transform)) = (operation, &transfer.transform) {
-                // SAFETY: the slot's request has completed, and `slot` came from `start`.
-                transform.open(offset, unsafe { lanes.read(slot, len as usize) });
-                done = clock.ns();
+            if len == 0 {
+                sink.flushed(now);
+            } else {
+                let mut done = now;
+                if let (Operation::Read, Some(transform)) = (operation, &transfer.transform) {
+                    // SAFETY: the slot's request has completed, and `slot` came from `start`.
+                    transform.open(offset, unsafe { lanes.read(slot, len as usize) });
+                    done = clock.ns();
+                    issuer.at(done);
+                }
+                let (started, taken) = (request.started, request.taken);
+                sink.completed(&Completed { operation, offset, len, started, taken, done });
             }
-            let (started, taken) = (request.started, request.taken);
-            sink.completed(&Completed { operation, offset, len, started, taken, done });
             draining |= sink.finished();
-            if !draining && issuer.start(&mut pipe.sq, slot, done) {
+            if !draining && issuer.start(&mut pipe.sq, slot) {
                 *pipe.in_flight += 1;
                 issuer.submit_if_full(&mut pipe);
             } else {
@@ -165,6 +190,9 @@ fn flush<P: Places>(
 fn refused(operation: Operation, offset: u64, len: u32, result: i32) -> LoadError {
     if result < 0 {
         let source = io::Error::from_raw_os_error(-result);
+        if len == 0 {
+            return LoadError::Sync { source };
+        }
         LoadError::Io { operation, offset, len, source }
     } else {
         LoadError::Short { operation, offset, wanted: len, got: result as u32 }

@@ -2,16 +2,16 @@
 
 use std::os::fd::{AsRawFd, RawFd};
 
-use io_uring::types::Fd;
+use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{SubmissionQueue, opcode, squeue};
 
 use super::lanes::Lanes;
 use super::pipe::Pipe;
-use crate::Operation;
 use crate::clock::Clock;
 use crate::engine::pace::Pace;
-use crate::engine::transfer::{Task, Transfer};
+use crate::engine::transfer::{FlushEvery, Task, Transfer};
 use crate::places::{Place, Places};
+use crate::{Direction, Operation};
 
 /// Prepared requests, and prepared bytes, after which a batch is submitted although more could be
 /// prepared: the device should not idle while a long queue is refilled or sealed. Whole queues
@@ -28,6 +28,7 @@ const LOOK_EVERY: u32 = 31;
 pub(super) struct Slot {
     pub(super) operation: Operation,
     pub(super) offset: u64,
+    /// 0 for a flush that is a request of its own.
     pub(super) len: u32,
     pub(super) started: u64,
     /// When the kernel had taken it; 0 if nobody looked.
@@ -43,6 +44,8 @@ impl Slot {
 struct Batch {
     requests: usize,
     bytes: u64,
+    /// Something was sealed after the first request was prepared.
+    late: bool,
     /// The slots of the first ones.
     slots: [u32; BATCH_REQUESTS],
 }
@@ -52,6 +55,8 @@ pub(super) enum Hold {
     No,
     /// All before it must be complete and flushed.
     Flush,
+    /// A flush comes first, as a request of its own.
+    QueueFlush,
     /// It is not due before this time.
     Until(u64),
 }
@@ -71,11 +76,17 @@ pub(super) struct Issuer<'a, P> {
     fixed_buffers: bool,
     write_flags: i32,
     unsent: Batch,
+    /// The latest clock reading, and whether sealing or submitting has followed it: then the next request
+    /// would seem to have begun before it did.
+    now: u64,
+    stale: bool,
+    mixed: bool,
     /// Submissions until one is looked at.
     until_look: u32,
     /// Requests may be held back: by the pace, or by a flush after so many writes.
     pub(super) governed: bool,
     pace: Option<Pace>,
+    every: Option<FlushEvery>,
     began: u64,
     /// Since the last flush.
     writes: u32,
@@ -104,9 +115,13 @@ impl<'a, P: Places> Issuer<'a, P> {
             fixed_buffers,
             write_flags: if transfer.dsync { libc::RWF_DSYNC } else { 0 },
             unsent: Batch::default(),
+            now: 0,
+            stale: true,
+            mixed: matches!(transfer.direction, Direction::Mixed { .. }),
             until_look: 1,
             governed: task.pace.is_some() || transfer.every.is_some(),
             pace: task.pace,
+            every: transfer.every,
             began: 0,
             writes: 0,
         }
@@ -116,24 +131,48 @@ impl<'a, P: Places> Issuer<'a, P> {
         self.began = began;
     }
 
+    /// Takes a clock reading that nothing but bookkeeping has followed.
+    #[inline]
+    pub(super) fn at(&mut self, now: u64) {
+        (self.now, self.stale) = (now, false);
+    }
+
+    /// Lets no flush be a request of the queue: a polled ring has no such operation.
+    pub(super) fn drain_before_flushes(&mut self) {
+        if let Some(every) = &mut self.every {
+            every.drained = true;
+        }
+    }
+
     /// The file for a flush: as the requests name it.
     pub(super) fn file(&self) -> (RawFd, bool) {
         (self.fd.0, self.flags.contains(squeue::Flags::FIXED_FILE))
     }
 
     /// Puts the next request into `slot`, which has none in flight; `false` when there is no next, or
-    /// none yet. `now` is a clock reading that nothing but bookkeeping has followed.
+    /// none yet.
     #[inline]
-    pub(super) fn start(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize, now: u64) -> bool {
-        if self.governed && !matches!(self.hold(now), Hold::No) {
-            return false;
-        }
+    pub(super) fn start(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
+        // Asked first: where there is no next request, nothing is to be waited for.
         let Some(Place { operation, offset, len }) = self.places.place(self.next) else {
             self.ended = true;
             return false;
         };
+        if self.governed {
+            match self.hold(self.now) {
+                Hold::No => {}
+                Hold::QueueFlush => {
+                    self.start_flush(queue, slot);
+                    return true;
+                }
+                Hold::Flush | Hold::Until(_) => return false,
+            }
+        }
         self.next += 1;
-        let mut started = now;
+        if self.stale {
+            self.at(self.clock.ns());
+        }
+        let started = self.now;
         let at = self.transfer.base + offset;
         let entry = match operation {
             Operation::Read => {
@@ -145,7 +184,7 @@ impl<'a, P: Places> Issuer<'a, P> {
                 }
             }
             Operation::Write => {
-                let ptr = self.compose(slot, offset, len, &mut started);
+                let ptr = self.compose(slot, offset, len);
                 self.writes += 1;
                 let flags = self.write_flags;
                 if self.fixed_buffers {
@@ -155,26 +194,53 @@ impl<'a, P: Places> Issuer<'a, P> {
                 }
             }
         };
-        self.slots[slot] = Slot { operation, offset, len, started, taken: 0 };
-        let entry = entry.flags(self.flags).user_data(slot as u64);
         // SAFETY: the buffer belongs to this slot and is not touched before the completion, and
         // the session keeps it and the transfer keeps the file open until then.
+        unsafe {
+            self.push(queue, Slot { operation, offset, len, started, taken: 0 }, slot, entry);
+        }
+        true
+    }
+
+    /// Queues a flush like any other request: what is in flight need not be complete, and what comes next
+    /// does not wait.
+    #[cold]
+    fn start_flush(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) {
+        let flags = match self.every {
+            Some(FlushEvery { data_only: true, .. }) => FsyncFlags::DATASYNC,
+            _ => FsyncFlags::empty(),
+        };
+        let entry = opcode::Fsync::new(self.fd).flags(flags).build();
+        self.writes = 0;
+        // SAFETY: a flush refers to no memory, and to a file that the transfer keeps open.
+        unsafe { self.push(queue, Slot { started: self.now, ..Slot::FREE }, slot, entry) };
+    }
+
+    /// # Safety
+    /// What the entry points to is valid, and not touched, until it completes.
+    #[inline]
+    unsafe fn push(
+        &mut self,
+        queue: &mut SubmissionQueue<'_>,
+        request: Slot,
+        slot: usize,
+        entry: squeue::Entry,
+    ) {
+        self.slots[slot] = request;
+        let entry = entry.flags(self.flags).user_data(slot as u64);
+        // SAFETY: by this function's contract.
         unsafe { queue.push(&entry) }.expect("the queue has an entry for each slot");
         let unsent = &mut self.unsent;
         unsent.slots[unsent.requests % BATCH_REQUESTS] = slot as u32;
         unsent.requests += 1;
-        unsent.bytes += u64::from(len);
-        true
+        unsent.bytes += u64::from(request.len);
     }
 
     /// What is to be written, stamped and sealed.
     #[inline]
-    fn compose(&self, slot: usize, offset: u64, len: u32, started: &mut u64) -> *mut u8 {
+    fn compose(&mut self, slot: usize, offset: u64, len: u32) -> *mut u8 {
         // SAFETY: no request of this slot is in flight.
         let source = unsafe { self.lanes.source(slot, len as usize) };
-        if self.transfer.transform.is_some() {
-            *started = self.clock.ns();
-        }
         if let Some(stamper) = &self.transfer.stamper {
             stamper.stamp(source, offset);
         }
@@ -184,6 +250,8 @@ impl<'a, P: Places> Issuer<'a, P> {
                 // SAFETY: as above.
                 let stored = unsafe { self.lanes.sealed(slot, len as usize) };
                 transform.seal(offset, source, stored);
+                self.stale = true;
+                self.unsent.late |= self.mixed && self.unsent.requests > 0;
                 stored.as_mut_ptr()
             }
         }
@@ -191,8 +259,10 @@ impl<'a, P: Places> Issuer<'a, P> {
 
     /// Why the next request has to wait.
     pub(super) fn hold(&self, now: u64) -> Hold {
-        if self.transfer.every.is_some_and(|every| self.writes >= every.writes) {
-            return Hold::Flush;
+        if let Some(every) = self.every
+            && self.writes >= every.writes
+        {
+            return if every.drained { Hold::Flush } else { Hold::QueueFlush };
         }
         match self.pace.map(|pace| pace.due(self.began, self.next)) {
             Some(due) if due > now => Hold::Until(due),
@@ -209,6 +279,7 @@ impl<'a, P: Places> Issuer<'a, P> {
     #[inline]
     pub(super) fn submit_if_full(&mut self, pipe: &mut Pipe<'_>) {
         if self.unsent.requests >= BATCH_REQUESTS || self.unsent.bytes >= BATCH_BYTES {
+            self.leaving();
             pipe.submit();
             self.submitted();
         }
@@ -218,10 +289,26 @@ impl<'a, P: Places> Issuer<'a, P> {
     #[inline]
     pub(super) fn before_wait(&mut self, pipe: &mut Pipe<'_>) {
         if self.unsent.requests > 0 {
+            self.leaving();
             if self.until_look <= 1 {
                 pipe.submit();
             }
             self.submitted();
+        }
+    }
+
+    /// A batch is about to be submitted: what it reads begins now, and not before its neighbours were
+    /// sealed.
+    #[inline]
+    fn leaving(&mut self) {
+        if self.unsent.late {
+            let now = self.clock.ns();
+            for &slot in self.unsent.slots.iter().take(self.unsent.requests) {
+                let request = &mut self.slots[slot as usize];
+                if request.operation == Operation::Read {
+                    request.started = now;
+                }
+            }
         }
     }
 
@@ -238,5 +325,91 @@ impl<'a, P: Places> Issuer<'a, P> {
         }
         self.unsent.requests = 0;
         self.unsent.bytes = 0;
+        self.unsent.late = false;
+        self.stale = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+
+    use super::super::session::Session;
+    use super::*;
+    use crate::{Job, Pattern};
+
+    /// Remembers when it was done with the latest seal.
+    struct Sealed(Clock, AtomicU64);
+
+    impl SectorTransform for Sealed {
+        fn unit(&self) -> usize {
+            512
+        }
+
+        fn seal(&self, _: u64, plain: &[u8], stored: &mut [u8]) {
+            stored.copy_from_slice(plain);
+            let before = self.0.ns();
+            while self.0.ns() == before {}
+            self.1.store(self.0.ns(), Relaxed);
+        }
+
+        fn open(&self, _: u64, _: &mut [u8]) {}
+    }
+
+    /// Reads at even numbers, writes at odd ones.
+    #[derive(Clone, Copy)]
+    struct Alternating;
+
+    impl Places for Alternating {
+        fn place(&self, index: u64) -> Option<Place> {
+            let operation = [Operation::Read, Operation::Write][index as usize % 2];
+            Some(Place { operation, offset: index * 512, len: 512 })
+        }
+    }
+
+    /// What is sealed before a batch leaves is no part of the time of the batch's reads, whether they were
+    /// prepared before it or after.
+    #[test]
+    fn reads_of_a_mix_begin_when_they_are_submitted() {
+        let Ok(mut session) = Session::new(8, false) else {
+            return eprintln!("SKIPPED: no io_uring");
+        };
+        let clock = Clock::start();
+        let sealed = Arc::new(Sealed(clock, AtomicU64::new(0)));
+        let surface = Surface {
+            file: Arc::new(tempfile::tempfile().unwrap()),
+            extent: Extent { offset: 0, len: 1 << 20 },
+            mode: IoMode::Buffered,
+            transform: Some(sealed.clone()),
+        };
+        let job = Job::new(Operation::Read, Pattern::Random, 512, 4);
+        let job = Job { direction: Direction::Mixed { read_percent: 50 }, ..job };
+        let transfer = Transfer::of_job(&surface, &job);
+        let task = Task { transfer, block: 512, depth: 4, threads: 1, pace: None };
+        let base = session.arena(8 * 512);
+        // SAFETY: the arena has room for four slots of two blocks, and outlives the lanes.
+        let lanes = unsafe { Lanes::new(base, 512, 4, (true, true)) };
+        let mut issuer = Issuer::new(&task, Alternating, &lanes, clock, (false, false));
+        let mut pipe = Pipe::new(&mut session);
+        issuer.at(clock.ns());
+        for slot in 0..3 {
+            assert!(issuer.start(&mut pipe.sq, slot));
+            *pipe.in_flight += 1;
+        }
+        let end_of_seal = sealed.1.load(Relaxed);
+        let begun = |issuer: &Issuer<'_, Alternating>, slot: usize| issuer.slots[slot].started;
+        assert!(begun(&issuer, 1) < end_of_seal, "a write begins before it is sealed");
+        assert!(begun(&issuer, 2) >= end_of_seal, "a read that was prepared after it");
+        issuer.before_wait(&mut pipe);
+        assert!(begun(&issuer, 0) >= end_of_seal, "a read that was prepared before it");
+        assert!(begun(&issuer, 1) < end_of_seal);
+        while *pipe.in_flight > 0 {
+            pipe.wait(None).unwrap();
+            *pipe.in_flight -= pipe.cq.by_ref().filter(|c| c.user_data() < 4).count();
+            pipe.cq.sync();
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The io_uring engine: registered file, registered buffers, batched submission.
 //!
 //! A job of one thread runs in the calling thread, whose ring is kept for the next job. A job of several
-//! threads has a ring in each of them, since a ring belongs to the thread that made it.
+//! threads has a ring in each of them, since a ring belongs to the thread that made it. So has any job that
+//! polls for completions: a thread that polls a hung device is in the kernel's hands, and somebody else
+//! must look at the stop flag.
 
 mod arena;
 mod drive;
@@ -11,16 +13,18 @@ mod pipe;
 mod polled;
 mod probe;
 mod session;
+mod target;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_blockdev::Surface;
 
-use self::drive::drive;
+use self::drive::{Ends, drive};
 use self::issue::Issuer;
 use self::lanes::Lanes;
 use self::session::Session;
+use self::target::Carriage;
 use super::crew::{Crew, Ready};
 use super::transfer::{Task, Transfer};
 use super::{STOP_PATIENCE, STOP_POLL};
@@ -45,11 +49,10 @@ impl Uring {
     /// An engine, or why io_uring cannot be used here.
     pub(super) fn probe(polled: bool) -> Result<Self, String> {
         probe::probe()?;
-        let session = match polled {
-            true => Some(Session::new(MIN_ENTRIES, true).map_err(|e| e.to_string())?),
-            false => None,
-        };
-        Ok(Self { session, polled, how: "no job yet".to_owned() })
+        if polled {
+            Session::new(MIN_ENTRIES, true).map_err(|e| e.to_string())?;
+        }
+        Ok(Self { session: None, polled, how: "no job yet".to_owned() })
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -63,6 +66,11 @@ impl Uring {
     /// Whether this engine can work on a surface.
     pub(super) fn check(&self, surface: &Surface) -> Result<(), LoadError> {
         if self.polled { polled::check(surface) } else { Ok(()) }
+    }
+
+    /// Whether a task is one for [`drive_crew`](Self::drive_crew).
+    pub(super) fn takes_crew(&self, task: &Task) -> bool {
+        self.polled || task.threads > 1
     }
 
     /// Runs the requests of a task of one thread in this thread; returns whether the stop flag ended it.
@@ -82,11 +90,13 @@ impl Uring {
             Some(now)
         };
         let polled = self.polled;
-        let part = Part { task, places, number: 0, polled, clock: &clock };
-        part.carry(&mut self.session, &mut self.how, &mut ready, sink, stop)
+        let part = Part { task, places, polled, clock: &clock };
+        let ends = Ends { halt: &AtomicBool::new(false), stop };
+        part.carry(&mut self.session, &mut self.how, &mut ready, sink, ends)
     }
 
-    /// As [`drive`](Self::drive), for a task of several threads, each with a sink of its own.
+    /// As [`drive`](Self::drive), in threads of their own, each with a sink of its own. `tick` is called
+    /// every now and then.
     pub(super) fn drive_crew<P: Places, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -94,7 +104,10 @@ impl Uring {
         sink: impl Fn() -> S,
         begin: &dyn Fn(u64),
         stop: &AtomicBool,
+        tick: &mut dyn FnMut(),
     ) -> Result<(Vec<S>, bool), LoadError> {
+        // Its memory is not for these rings, and would stay locked beside theirs.
+        self.session = None;
         let (crew, polled) = (Crew::new(), self.polled);
         let workers = (0..task.threads).map(|number| {
             let (mut sink, crew) = (sink(), Arc::clone(&crew));
@@ -103,17 +116,18 @@ impl Uring {
             let task = Task { pace, ..task.clone() };
             move |ready: Ready<'_>| {
                 let mut how = String::new();
-                let part = Part { task: &task, places: share, number, polled, clock: &crew.clock };
-                let result = part.carry(&mut None, &mut how, ready, &mut sink, &crew.halt);
+                let part = Part { task: &task, places: share, polled, clock: &crew.clock };
+                let ends = Ends { halt: &crew.halt, stop: &crew.stopped };
+                let result = part.carry(&mut None, &mut how, ready, &mut sink, ends);
                 ((sink, how), result.map(|_| ()))
             }
         });
         // A ring waits for its own requests so long; its thread is to outlive that.
         let patience = STOP_PATIENCE + 4 * STOP_POLL;
-        let (counted, interrupted) = crew.run(workers, begin, (stop, patience), &mut || ())?;
+        let (counted, interrupted) = crew.run(workers, begin, (stop, patience), tick)?;
         let (sinks, hows): (Vec<S>, Vec<String>) = counted.into_iter().unzip();
-        if let Some(how) = hows.into_iter().next() {
-            self.how = format!("{} rings: {how}", task.threads);
+        if !hows.is_empty() {
+            self.how = joined(hows);
         }
         Ok((sinks, interrupted))
     }
@@ -123,8 +137,6 @@ impl Uring {
 struct Part<'a, P> {
     task: &'a Task,
     places: P,
-    /// Of the thread.
-    number: u32,
     polled: bool,
     clock: &'a Clock,
 }
@@ -138,7 +150,7 @@ impl<P: Places> Part<'_, P> {
         how: &mut String,
         ready: Ready<'_>,
         sink: &mut S,
-        stop: &AtomicBool,
+        ends: Ends<'_>,
     ) -> Result<bool, LoadError> {
         let Task { transfer, block, depth, threads, .. } = self.task;
         let len = buffers_len(*block, *depth, *threads, transfer.direction.writes())?;
@@ -159,20 +171,23 @@ impl<P: Places> Part<'_, P> {
         for slot in 0..*depth {
             // SAFETY: nothing is in flight yet.
             let source = unsafe { lanes.source(slot as usize, lanes.block) };
-            transfer.fill_source(source, self.number * depth + slot);
+            transfer.fill_source(source);
         }
-        let inline = never_waits(transfer);
+        let carriage = Carriage::of(transfer);
         let file = register_file(&session, transfer);
         let fixed = (file.is_ok(), session.unregistered.is_none());
-        let issuer = Issuer::new(self.task, self.places, &lanes, *self.clock, fixed);
+        let mut issuer = Issuer::new(self.task, self.places, &lanes, *self.clock, fixed);
+        if session.polled {
+            issuer.drain_before_flushes();
+        }
         let result = match ready() {
             Some(began) => {
                 let times = (self.clock, began);
-                drive(&mut session, issuer, (&lanes, self.task), times, sink, stop)
+                drive(&mut session, issuer, (&lanes, self.task), times, sink, ends)
             }
             None => Ok(true),
         };
-        *how = describe(&session, &file, inline);
+        *how = describe(&session, &file, carriage);
         if session.in_flight == 0 {
             // Unregistering lets go of the file: the caller may unmount it next.
             if file.is_ok() {
@@ -184,14 +199,32 @@ impl<P: Places> Part<'_, P> {
     }
 }
 
-fn describe(session: &Session, file: &Result<(), String>, inline: bool) -> String {
+/// How the rings of a job were carried: once where they agree, otherwise each way with the number of its
+/// rings.
+fn joined(hows: Vec<String>) -> String {
+    let mut ways: Vec<(String, usize)> = Vec::new();
+    for how in hows {
+        match ways.iter_mut().find(|(way, _)| *way == how) {
+            Some((_, rings)) => *rings += 1,
+            None => ways.push((how, 1)),
+        }
+    }
+    if let [(way, 1)] = &mut ways[..] {
+        return std::mem::take(way);
+    }
+    let name = |rings| if rings == 1 { "ring" } else { "rings" };
+    let told = ways.iter().map(|(way, rings)| format!("{rings} {}: {way}", name(*rings)));
+    told.collect::<Vec<_>>().join("; ")
+}
+
+fn describe(session: &Session, file: &Result<(), String>, carriage: Carriage) -> String {
     let registered = |what: &str, denied: Option<&String>| match denied {
         None => format!("registered {what}"),
         Some(why) => format!("unregistered {what} ({why})"),
     };
     format!(
         "{}{}, {} on {}, {}",
-        if inline { "carried out at once (tmpfs), " } else { "" },
+        carriage.as_str(),
         registered("file", file.as_ref().err()),
         registered("buffers", session.unregistered.as_ref()),
         session.pages(),
@@ -199,20 +232,20 @@ fn describe(session: &Session, file: &Result<(), String>, inline: bool) -> Strin
     )
 }
 
-/// Files in RAM never wait for a device, but the kernel does not know it of tmpfs and hands every request to a
-/// worker thread: two wake-ups for a copy of 4 KiB. Told that the file must not block, it copies at once.
-///
-/// True if it was told so.
-fn never_waits(transfer: &Transfer) -> bool {
-    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstatfs};
-    /// TMPFS_MAGIC of linux/magic.h.
-    const TMPFS: u64 = 0x0102_1994;
-    let file = &*transfer.file;
-    fstatfs(file).is_ok_and(|fs| fs.f_type as u64 == TMPFS)
-        && fcntl_getfl(file).and_then(|flags| fcntl_setfl(file, flags | OFlags::NONBLOCK)).is_ok()
-}
-
 fn register_file(session: &Session, transfer: &Transfer) -> Result<(), String> {
     use std::os::fd::AsRawFd;
     session.ring.submitter().register_files(&[transfer.file.as_raw_fd()]).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_that_were_carried_differently_are_told_apart() {
+        let joined = |hows: &[&str]| joined(hows.iter().map(|&h| h.to_owned()).collect());
+        assert_eq!(joined(&["a"]), "a");
+        assert_eq!(joined(&["a", "a", "a"]), "3 rings: a");
+        assert_eq!(joined(&["a", "b", "a"]), "2 rings: a; 1 ring: b");
+    }
 }

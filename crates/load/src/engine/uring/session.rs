@@ -92,6 +92,11 @@ impl Drop for Session {
         if self.in_flight > 0 {
             return;
         }
+        // A ring that is closed lets go of its buffers some time later: they would stay locked beside those
+        // of the next session. From another thread the kernel refuses, and then it has to be later.
+        if self.arena.is_some() && self.unregistered.is_none() {
+            let _ = self.ring.submitter().unregister_buffers();
+        }
         // SAFETY: neither field is used again, and the kernel holds no pointer into the arena,
         // since every request that was submitted has completed.
         unsafe {

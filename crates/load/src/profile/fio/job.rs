@@ -47,7 +47,8 @@ pub(super) fn read(
         ));
     }
     let runtime_s = r.runtime()?;
-    let amount = r.amount(size, runtime_s.is_some(), threads)?;
+    let ramp_s = r.ramp(runtime_s.is_some())?;
+    let amount = r.amount(size, runtime_s.is_some(), (block_size, threads))?;
     let mut work =
         BlockWork::new(direction, r.pattern(random, remarks)?, block_size, queue_depth as u32);
     work.threads = threads as u32;
@@ -72,7 +73,7 @@ pub(super) fn read(
         direct: r.direct()?,
         size,
         runtime_s,
-        ramp_s: r.seconds("ramp_time")?,
+        ramp_s,
         stonewall: r.flag("stonewall")?.unwrap_or(false),
         description: section.get("description").and_then(|s| s.value.clone()),
     })
@@ -182,12 +183,26 @@ impl Reader<'_> {
         }
     }
 
-    /// All jobs' bytes together: each clone of a job moves `io_size`, or its `size`.
+    /// The unmeasured lead-in, which takes a job that a time ends: of a size, fio counts what is left of it
+    /// when the ramp is over, possibly nothing.
+    fn ramp(&self, timed: bool) -> Read<f64> {
+        let ramp = self.seconds("ramp_time")?;
+        if timed || ramp.is_none_or(|s| s == 0.0) {
+            return Ok(ramp);
+        }
+        let problem =
+            format!("would hide part of the size that [{}] moves, or all of it", self.section.name);
+        let remedy = "remove it, or let a time end the job: time_based with runtime=…";
+        Err(self.wrong("ramp_time", problem, remedy))
+    }
+
+    /// All jobs' bytes together: each clone of a job moves `io_size` in whole blocks, the last one included
+    /// in which it ends, or the whole blocks of its `size`.
     fn amount(
         &self,
         size: Option<u64>,
         timed: bool,
-        threads: u64,
+        (block_size, threads): (u64, u64),
     ) -> Result<WorkAmount, ProfileError> {
         if timed {
             if self.section.get("io_size").is_some() {
@@ -196,7 +211,9 @@ impl Reader<'_> {
             }
             return Ok(WorkAmount::Time);
         }
-        match self.size("io_size")?.or(size) {
+        let whole = |size: u64| size / block_size * block_size;
+        let io_size = self.size("io_size")?.map(|bytes| bytes.next_multiple_of(block_size));
+        match io_size.or(size.map(whole)) {
             Some(bytes) => Ok(WorkAmount::Bytes(bytes.saturating_mul(threads))),
             None => {
                 let remedy = "give size=…, or runtime=… with time_based";
@@ -215,6 +232,12 @@ impl Reader<'_> {
             Some(text) => {
                 let theta = text.strip_prefix("zipf:").and_then(|t| t.parse::<f64>().ok());
                 match theta.filter(|t| t.is_finite() && (0.01..=10.0).contains(t)) {
+                    // Its formula divides by 1 - theta.
+                    Some(1.0) => {
+                        let problem = format!("{text:?} is refused by fio: theta must not be 1");
+                        let remedy = "give a theta beside it, such as zipf:0.99 or zipf:1.01";
+                        return Err(self.wrong("random_distribution", problem, remedy));
+                    }
                     Some(theta) => Pattern::Zipf { theta },
                     None => {
                         let problem = format!("{text:?} is not understood here");

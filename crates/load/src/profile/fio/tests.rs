@@ -100,7 +100,7 @@ fn directions_and_mixes() {
 
 #[test]
 fn each_option_has_its_meaning() {
-    let every = |writes, data_only| Flush::Every { writes, data_only };
+    let every = |writes, data_only| Flush::Every { writes, data_only, drained: false };
     let work = |options: &str| one(options).0;
     assert_eq!(work("").block_size, 4096, "fio's default");
     assert_eq!(work("blocksize=8k").block_size, 8192);
@@ -110,7 +110,14 @@ fn each_option_has_its_meaning() {
     assert_eq!(work("numjobs=3").amount, WorkAmount::Bytes(3 << 20));
     assert_eq!(work("io_size=5m").amount, WorkAmount::Bytes(5 << 20));
     assert_eq!(work("io_limit=5m").amount, WorkAmount::Bytes(5 << 20));
+    // As fio 3.33 does: 2, 2 x 3, 3 and 8 requests of 4 KiB.
+    assert_eq!(work("size=10k").amount, WorkAmount::Bytes(8 << 10));
+    assert_eq!(work("size=15k\nnumjobs=2").amount, WorkAmount::Bytes(24 << 10));
+    assert_eq!(work("io_size=10k").amount, WorkAmount::Bytes(12 << 10));
+    assert_eq!(work("size=10k\nio_size=30k").amount, WorkAmount::Bytes(32 << 10));
     assert_eq!(work("time_based=1\nruntime=1").amount, WorkAmount::Time);
+    assert_eq!(one("ramp_time=0").1.ramp_s, Some(0.0));
+    assert_eq!(one("ramp_time=2\ntime_based=1\nruntime=1").1.ramp_s, Some(2.0));
     assert_eq!(work("rw=write\nfsync=16").flush, every(16, false));
     assert_eq!(work("rw=write\nfdatasync=1").flush, every(1, true));
     assert_eq!(work("rw=write\nend_fsync=1").flush, Flush::AtEnd);
@@ -220,6 +227,8 @@ fn what_is_not_understood_is_an_error_with_its_line() {
         ("time_based", &["line 4", "time_based", "runtime"]),
         ("\nruntime=10w\ntime_based", &["line 5", "runtime", "10w"]),
         ("ramp_time=-1", &["line 4", "ramp_time", "-1"]),
+        ("ramp_time=2", &["line 4", "ramp_time", "[j]", "time_based"]),
+        ("io_size=2m\nramp_time=2", &["line 5", "ramp_time", "time_based"]),
         ("direct=yes", &["line 4", "direct", "neither 0 nor 1"]),
         ("ioengine=mmap", &["line 4", "ioengine", "mmap", "psync"]),
         ("rw=write\nsync=2", &["line 5", "sync", "2"]),
@@ -231,6 +240,8 @@ fn what_is_not_understood_is_an_error_with_its_line() {
         ("rw=randrw\nrate_iops=2", &["line 5", "rate_iops", "mixed"]),
         ("rw=randread\nrandom_distribution=pareto:0.9", &["line 5", "random_distribution", "zipf"]),
         ("rw=randread\nrandom_distribution=zipf:0", &["line 5", "zipf:0"]),
+        ("rw=randread\nrandom_distribution=zipf:1.0", &["line 5", "zipf:1.0", "not be 1", "0.99"]),
+        ("rw=randread\nrandom_distribution=zipf:1", &["line 5", "not be 1"]),
         ("buffer_compress_percentage=101", &["line 4", "0 to 100"]),
         ("zero_buffers\nbuffer_compress_percentage=10", &["line 5", "beside zero_buffers"]),
         ("kb_base=1001", &["line 4", "kb_base"]),

@@ -7,14 +7,18 @@ use crate::{Content, Direction, Flush};
 
 impl Reader<'_> {
     /// fio's four ways to flush, of which a job can have one here.
+    ///
+    /// With `fsync` and `fdatasync` each flush is a request of its own (`get_rw_ddir` of its io_u.c): nothing
+    /// is awaited before it, and none follows the last write.
     pub(super) fn flush(
         &self,
         direction: Direction,
         amount: WorkAmount,
         remarks: &mut Remarks,
     ) -> Result<Flush, ProfileError> {
-        let every =
-            |data_only| move |writes: u64| Flush::Every { writes: writes as u32, data_only };
+        let every = |data_only| {
+            move |writes: u64| Flush::Every { writes: writes as u32, data_only, drained: false }
+        };
         let most = u64::from(u32::MAX);
         let sync = match self.section.get("sync").map(|s| s.value.as_deref()) {
             None | Some(Some("0" | "none")) => None,

@@ -139,9 +139,9 @@ fn every_key_of_requests_is_read() {
     assert_eq!((fresh.file, fresh.flush), (FileUse::Fresh(4 << 20), Flush::AtEnd));
     assert_eq!(write("flush = \"never\"").flush, Flush::Never);
     assert_eq!(write("flush = \"each-write\"").flush, Flush::EachWrite);
-    let every = Flush::Every { writes: 8, data_only: false };
+    let every = Flush::Every { writes: 8, data_only: false, drained: true };
     assert_eq!(write("flush = \"every\"\nflush_writes = 8").flush, every);
-    let every = Flush::Every { writes: 1, data_only: true };
+    let every = Flush::Every { writes: 1, data_only: true, drained: true };
     assert_eq!(write("flush = \"every\"\nflush_writes = 1\nflush_data_only = true").flush, every);
     assert_eq!(write("content = \"zeros\"").content, Content::Zeros);
     assert_eq!(write("content = \"random\"").content, Content::Random);

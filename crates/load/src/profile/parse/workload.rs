@@ -205,7 +205,7 @@ fn flush(
     let choices = [
         ("never", Flush::Never),
         ("each-write", Flush::EachWrite),
-        ("every", Flush::Every { writes: 0, data_only: false }),
+        ("every", Flush::Every { writes: 0, data_only: false, drained: true }),
         ("at-end", Flush::AtEnd),
     ];
     let Some(At { at, value }) = fields.choice("flush", &choices)? else { return Ok(Flush::Never) };
@@ -223,6 +223,7 @@ fn flush(
         Flush::Every { .. } => Flush::Every {
             writes: fields.required(|f, key| f.count(key, 1, u32::MAX), "flush_writes")?.value,
             data_only: fields.flag("flush_data_only")?.is_some_and(|d| d.value),
+            drained: true,
         },
         other => other,
     })
