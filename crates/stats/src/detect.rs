@@ -5,8 +5,10 @@
 //! agree exactly either ([`noise_of_mean`]). Both shrink with the root of the number of pairs, unlike
 //! [`noise_floor`](fn@crate::noise_floor), which is about single trials and does not shrink at all.
 
+use statrs::distribution::{ContinuousCDF, Normal};
+
 use crate::paired::FEWEST_PAIRS;
-use crate::student;
+use crate::{StoppingRule, student};
 
 /// Family-wise level at which a cost or a gain may be claimed, after Holm over the cells of one arm.
 ///
@@ -43,8 +45,38 @@ pub fn smallest_detectable(sd: f64, pairs: usize, cells: usize, level: f64) -> f
     {
         return f64::INFINITY;
     }
-    match student::upper_quantile(pairs - 1, level / (2.0 * cells as f64)) {
+    match student::upper_quantile((pairs - 1) as f64, level / (2.0 * cells as f64)) {
         Some(t) => t * (sd / (pairs as f64).sqrt()),
         None => f64::INFINITY,
+    }
+}
+
+/// The half-width of an interval of `confidence` at which a true difference of `cost` is claimed with
+/// probability `power` among `cells` cells, log units.
+///
+/// An interval as wide as the cost itself finds it every third or fourth time only: its end reaches 0 in half
+/// of the runs, and a claim needs [`FAMILY_LEVEL`] after [`holm`](fn@crate::holm) on top. The normal
+/// approximation for many pairs: `cost` · z(confidence) / (z(1 - level / 2 cells) + z(power)), which is
+/// 0.43 · `cost` for 95 %, 8 cells and 90 %. With `power` at most 0.5 or no cells there is nothing to find: 0.
+pub fn half_width_to_find(cost: f64, cells: usize, confidence: f64, power: f64) -> f64 {
+    let sane = cells > 0 && (0.5..1.0).contains(&power) && confidence > 0.0 && confidence < 1.0;
+    if !sane || cost.is_nan() {
+        return 0.0;
+    }
+    let normal = Normal::standard();
+    let interval = normal.inverse_cdf(f64::midpoint(1.0, confidence));
+    let claim = -normal.inverse_cdf(FAMILY_LEVEL / (2.0 * cells as f64));
+    cost * interval / (claim + normal.inverse_cdf(power))
+}
+
+impl StoppingRule {
+    /// The same rule with the target at which a loss of its present target is found in 9 of 10 runs of
+    /// `cells` workloads, and at which equal arms are shown to be equivalent within it.
+    ///
+    /// Takes about five times the pairs on noisy storage and half as many again on quiet storage; `--precision`
+    /// of 1.3 % is what it makes of 3 % with 8 workloads.
+    pub fn to_find_its_target(self, cells: usize) -> Self {
+        let half_width = half_width_to_find(self.limit(), cells, self.confidence, 0.9);
+        Self { target: half_width.exp_m1(), ..self }
     }
 }

@@ -14,7 +14,16 @@
 //! | is it precise enough to stop? | [`stopping`] |
 //! | does the device still speed up or slow down? | [`steady_state`](mod@steady_state) |
 //! | which of many small p-values still count? | [`holm`](mod@holm) |
+//! | which part of a cost is the layer's, which the cipher's? | [`decompose`](mod@decompose) |
+//! | why do small requests suffer more? | [`cost_model`] |
+//! | how sure is a figure that has no formula? | [`bootstrap`](mod@bootstrap) |
+//! | what do two samples say that nobody paired? | [`unpaired`] |
+//! | how did a published study condense its trials? | [`compatibility`] |
 
+pub mod bootstrap;
+pub mod compatibility;
+pub mod cost_model;
+pub mod decompose;
 pub mod detect;
 pub mod holm;
 pub mod noise_floor;
@@ -24,11 +33,17 @@ pub mod signed_rank;
 pub mod steady_state;
 pub mod stopping;
 mod student;
+pub mod unpaired;
 
-pub use detect::{FAMILY_LEVEL, noise_of_mean, smallest_detectable};
+pub use bootstrap::{Bootstrap, bootstrap};
+pub use compatibility::{trimmed, trimmed_mean};
+pub use cost_model::{Coefficient, CostModel, SizePoint};
+pub use decompose::{Scale, Share, Step, Waterfall, decompose};
+pub use detect::{FAMILY_LEVEL, half_width_to_find, noise_of_mean, smallest_detectable};
 pub use holm::holm;
 pub use noise_floor::{median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
 pub use schedule::block_order;
 pub use steady_state::steady_state;
 pub use stopping::{Decision, StoppingRule};
+pub use unpaired::{UnpairedEstimate, equivalent_unpaired, estimate_unpaired};

@@ -49,7 +49,7 @@ pub fn estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     let p_value = match (sd == 0.0, mean == 0.0) {
         (true, true) => 1.0,
         (true, false) => 0.0,
-        (false, _) => student::two_sided_p(pairs - 1, mean / spread.standard_error()),
+        (false, _) => student::two_sided_p((pairs - 1) as f64, mean / spread.standard_error()),
     };
     let walsh = signed_rank::walsh_averages(d);
     Some(PairedEstimate {
@@ -83,7 +83,7 @@ pub fn equivalent_within(d: &[f64], margin: f64, alpha: f64) -> bool {
     let Some(spread) = Spread::of(d) else {
         return false;
     };
-    let Some(t) = student::upper_quantile(spread.pairs - 1, alpha) else {
+    let Some(t) = student::upper_quantile((spread.pairs - 1) as f64, alpha) else {
         return false;
     };
     spread.mean.abs() + t * spread.standard_error() < margin
@@ -150,7 +150,7 @@ impl Spread {
 
     /// Half the width of the t interval; `None` for a confidence outside (0, 1).
     pub(crate) fn half_width(&self, confidence: f64) -> Option<f64> {
-        let t = student::interval_quantile(self.pairs - 1, confidence)?;
+        let t = student::interval_quantile((self.pairs - 1) as f64, confidence)?;
         Some(t * self.standard_error())
     }
 }

@@ -70,7 +70,7 @@ fn permutation(random: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
 }
 
 /// A uniform number in 0..bound, `bound` > 0; draws that would favour small numbers are thrown away.
-fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
+pub(crate) fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     let whole = u64::MAX - u64::MAX % bound;
     loop {
         let draw = random.next_u64();

@@ -7,32 +7,32 @@
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 /// From this many degrees of freedom the expansion around the normal quantile is exact to 12 digits.
-const EXPAND_FROM: usize = 2000;
+const EXPAND_FROM: f64 = 2000.0;
 
 /// Smaller tails are refused: beyond them tail areas leave the range of normal numbers.
 const SMALLEST_TAIL: f64 = 1e-100;
 
-/// The t that leaves `tail` (1e-100 ≤ tail < 0.5) above it with `df` degrees of freedom, or `None`
-/// where that is not defined.
-pub(crate) fn upper_quantile(df: usize, tail: f64) -> Option<f64> {
-    if !(SMALLEST_TAIL..0.5).contains(&tail) {
+/// The t that leaves `tail` (1e-100 ≤ tail < 0.5) above it with `df` degrees of freedom (any positive
+/// number), or `None` where that is not defined.
+pub(crate) fn upper_quantile(df: f64, tail: f64) -> Option<f64> {
+    if !(SMALLEST_TAIL..0.5).contains(&tail) || df.is_nan() || df <= 0.0 {
         return None;
     }
     let z = -Normal::standard().inverse_cdf(tail);
-    if df >= EXPAND_FROM { Some(expand(df as f64, z)) } else { solve(df as f64, tail, z) }
+    if df >= EXPAND_FROM { Some(expand(df, z)) } else { solve(df, tail, z) }
 }
 
 /// The t of a two-sided interval of `confidence` (0 < confidence < 1).
-pub(crate) fn interval_quantile(df: usize, confidence: f64) -> Option<f64> {
+pub(crate) fn interval_quantile(df: f64, confidence: f64) -> Option<f64> {
     upper_quantile(df, (1.0 - confidence) / 2.0)
 }
 
 /// Two-sided p-value of a t statistic: 0 for an infinite one, 1 for one that is not a number.
-pub(crate) fn two_sided_p(df: usize, t: f64) -> f64 {
+pub(crate) fn two_sided_p(df: f64, t: f64) -> f64 {
     if t.is_nan() {
         return 1.0;
     }
-    let Ok(student) = StudentsT::new(0.0, 1.0, df as f64) else { return 1.0 };
+    let Ok(student) = StudentsT::new(0.0, 1.0, df) else { return 1.0 };
     if t.is_infinite() { 0.0 } else { (2.0 * student.cdf(-t.abs())).min(1.0) }
 }
 
@@ -77,14 +77,14 @@ mod tests {
     #[test]
     fn quantiles_match_scipy() {
         for (df, tail, expected) in SCIPY {
-            let found = upper_quantile(df, tail).unwrap();
+            let found = upper_quantile(f64::from(df), tail).unwrap();
             assert!((found / expected - 1.0).abs() < 1e-9, "{df}, {tail}: {found}, not {expected}");
         }
     }
 
     #[test]
     fn quantile_and_tail_area_are_inverse() {
-        for df in (2..60).chain([100, 199, 500, 1999, 2000, 10_000]) {
+        for df in (2..60).chain([100, 199, 500, 1999, 2000, 10_000]).map(f64::from) {
             for tail in [0.4999, 0.3, 0.1, 0.025, 0.005, 1e-4, 1e-8] {
                 let back = two_sided_p(df, upper_quantile(df, tail).unwrap()) / 2.0;
                 assert!((back / tail - 1.0).abs() < 1e-8, "{df}, {tail}: {back}");
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    const SCIPY: [(usize, f64, f64); 55] = [
+    const SCIPY: [(u32, f64, f64); 55] = [
         (2, 0.25, 0.8164965809277261),
         (2, 0.025, 4.302652729749464),
         (2, 0.005, 9.924843200918293),

@@ -4,6 +4,8 @@
 //! Fewer repetitions than `examples/coverage.rs`, so bounds on single cells are 3 standard errors
 //! wider than the goal of 93 to 97 %; bounds on the average of many cells are not.
 
+#![expect(clippy::print_stdout, reason = "figures for docs/methodology.md")]
+
 mod simulation;
 
 use cryptbench_stats::{FAMILY_LEVEL, StoppingRule, half_width, smallest_detectable};
@@ -167,4 +169,27 @@ fn half_of_the_losses_of_the_detectable_size_are_claimed() {
     let scenario = Scenario { sd, effect: -size, ..Scenario::default() };
     let found = verdicts(&scenario, 400, 8, |s, seed| measure(s, seed, pairs as u32, |_| false));
     assert!((0.4..=0.6).contains(&found.costs), "{found:?}");
+}
+
+/// A rule that is to find a loss of 3 % finds it, and calls what loses nothing equivalent within 3 %; the
+/// rule that asks for an interval of ±3 % does neither, since it stops after a third of the pairs.
+#[test]
+fn a_rule_that_is_to_find_a_loss_finds_it() {
+    let asked = StoppingRule::default();
+    let runs = 200;
+    for sd in [0.01, 0.02, 0.03] {
+        let scenario = Scenario { sd, effect: (-0.03_f64).ln_1p(), ..Scenario::default() };
+        let found = |rule: &StoppingRule, scenario: &Scenario| {
+            verdicts(scenario, runs, 8, |s, seed| measure_by_rule(s, seed, rule))
+        };
+        let rule = asked.to_find_its_target(8);
+        let silent = Scenario { effect: 0.0, ..scenario };
+        let (loss, none) = (found(&rule, &scenario), found(&rule, &silent));
+        println!("noise {sd}, to find 3 %: {loss:?}; of no loss: {none:?}");
+        assert!(loss.costs >= 0.9, "{sd}: {loss:?}");
+        assert!(none.equivalent >= 0.95 && none.any_claimed <= 0.03, "{sd}: {none:?}");
+        let early = found(&asked, &scenario);
+        println!("noise {sd}, to ±3 %: {early:?}");
+        assert!(early.costs < 0.6, "{sd}: {early:?}");
+    }
 }

@@ -1,6 +1,9 @@
 //! What counts as detectable agrees with the t test and Holm, and shrinks with the root of n.
 
-use cryptbench_stats::{FAMILY_LEVEL, estimate, holm, noise_of_mean, smallest_detectable};
+use cryptbench_stats::{
+    FAMILY_LEVEL, StoppingRule, estimate, half_width_to_find, holm, noise_of_mean,
+    smallest_detectable,
+};
 use proptest::prelude::*;
 
 /// Student's t in printed tables: t(9; 0.995) = 3.250, t(9; 0.975) = 2.262, t(24; 0.995) = 2.797.
@@ -39,6 +42,22 @@ fn the_noise_of_a_mean_shrinks_with_the_root_of_its_pairs() {
     assert!((noise_of_mean(0.28, 16) - 0.07).abs() < 1e-15);
     assert_eq!(noise_of_mean(0.28, 0), f64::INFINITY);
     assert_eq!(noise_of_mean(0.0, 0), f64::INFINITY);
+}
+
+/// z(0.975) = 1.960, z(0.9) = 1.2816, z(1 - 0.01 / 16) = 3.2272, z(0.995) = 2.5758.
+#[test]
+fn what_finds_a_cost_is_narrower_than_the_cost() {
+    for (cells, claim) in [(8, 3.2272), (1, 2.5758)] {
+        let found = half_width_to_find(0.03, cells, 0.95, 0.9);
+        let expected = 0.03 * 1.960 / (claim + 1.2816);
+        assert!((found / expected - 1.0).abs() < 1e-4, "{found}, not {expected}");
+    }
+    assert_eq!(half_width_to_find(0.03, 0, 0.95, 0.9), 0.0);
+    assert_eq!(half_width_to_find(0.03, 8, 1.0, 0.9), 0.0);
+    assert_eq!(half_width_to_find(0.03, 8, 0.95, 1.0), 0.0);
+    assert_eq!(half_width_to_find(f64::NAN, 8, 0.95, 0.9), 0.0);
+    let rule = StoppingRule::default().to_find_its_target(8);
+    assert!((rule.target - 0.0129).abs() < 1e-4, "{rule:?}");
 }
 
 proptest! {

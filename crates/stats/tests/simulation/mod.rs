@@ -4,42 +4,14 @@
 //! trial is its arm's true effect + the level of the machine at that moment + the trial's own noise.
 //! Used by the tests and, in more repetitions, by `examples/coverage.rs`.
 
+mod storage;
 mod verdict;
 
 use cryptbench_stats::{StoppingRule, block_order, half_width, noise_floor};
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use storage::Storage;
 
+pub use storage::{DISTURBANCES, Disturbance};
 pub use verdict::verdicts;
-
-/// Every disturbance that is simulated, each with the noise of single trials on top.
-pub const DISTURBANCES: [Disturbance; 7] = [
-    Disturbance::Independent,
-    Disturbance::SharedDrift,
-    Disturbance::LinearDrift(0.25),
-    Disturbance::LinearDrift(1.0),
-    Disturbance::Regimes,
-    Disturbance::Autocorrelated,
-    Disturbance::Outliers,
-];
-
-/// How the level of the machine moves, and what else befalls a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Disturbance {
-    /// Log-normal noise, independent from trial to trial.
-    Independent,
-    /// A random walk from block to block, with steps of 2 sd, that all trials of a block share.
-    SharedDrift,
-    /// A steady loss of speed from trial to trial, of this many sd.
-    LinearDrift(f64),
-    /// Before 2 % of the trials the level flips between full speed and 70 % of it, as when a write
-    /// cache fills up and drains.
-    Regimes,
-    /// An AR(1) level, coefficient 0.9 from trial to trial, with a stationary sd of twice the noise.
-    Autocorrelated,
-    /// 2 % of the trials are slowed by a factor of 1.5 to 3.
-    Outliers,
-}
 
 /// One simulated measurement: its arms, its noise.
 #[derive(Clone, Copy, Debug)]
@@ -118,10 +90,10 @@ pub fn measure(
     max_pairs: u32,
     stop: impl Fn(&Measured) -> bool,
 ) -> Measured {
-    let mut machine = Machine::new(scenario, seed);
+    let mut storage = Storage::new(scenario.disturbance, scenario.sd, seed);
     let mut measured = Measured::new(scenario);
-    for block in 0..max_pairs {
-        machine.block(scenario, seed, block, &mut measured);
+    for number in 0..max_pairs {
+        block(&mut storage, scenario, seed, number, &mut measured);
         if stop(&measured) {
             break;
         }
@@ -166,76 +138,30 @@ pub fn seeds(scenario: &Scenario, repetitions: u32) -> impl Iterator<Item = u64>
     (0..u64::from(repetitions)).map(move |repetition| base.wrapping_add(repetition))
 }
 
-struct Machine {
-    random: ChaCha8Rng,
-    /// ln(speed) that every trial shares at this moment.
-    level: f64,
-    spare_normal: Option<f64>,
-}
-
-impl Machine {
-    fn new(scenario: &Scenario, seed: u64) -> Self {
-        let mut machine =
-            Self { random: ChaCha8Rng::seed_from_u64(seed), level: 0.0, spare_normal: None };
-        if scenario.disturbance == Disturbance::Autocorrelated {
-            machine.level = 2.0 * scenario.sd * machine.normal();
-        }
-        machine
+/// Runs one block of every arm and adds its d.
+fn block(
+    storage: &mut Storage,
+    scenario: &Scenario,
+    seed: u64,
+    block: u32,
+    measured: &mut Measured,
+) {
+    storage.block();
+    // Arm 0 is plain, then the encrypted ones, the last the second plain.
+    let again = scenario.encrypted_arms + 1;
+    let arms = again + usize::from(scenario.second_plain);
+    let mut speeds = vec![0.0; arms];
+    for arm in block_order(seed, 0, block, arms) {
+        let (effect, noise) = match (1..again).contains(&arm) {
+            true => (scenario.effect, scenario.encrypted_noise),
+            false => (0.0, 1.0),
+        };
+        speeds[arm] = effect + storage.trial(noise);
     }
-
-    fn block(&mut self, scenario: &Scenario, seed: u64, block: u32, measured: &mut Measured) {
-        if scenario.disturbance == Disturbance::SharedDrift {
-            self.level += 2.0 * scenario.sd * self.normal();
-        }
-        // Arm 0 is plain, then the encrypted ones, the last the second plain.
-        let again = scenario.encrypted_arms + 1;
-        let arms = again + usize::from(scenario.second_plain);
-        let mut speeds = vec![0.0; arms];
-        for arm in block_order(seed, 0, block, arms) {
-            speeds[arm] = self.trial(scenario, (1..again).contains(&arm));
-        }
-        for (d, speed) in measured.encrypted.iter_mut().zip(&speeds[1..]) {
-            d.push(speed - speeds[0]);
-        }
-        if scenario.second_plain {
-            measured.second_plain.push(speeds[again] - speeds[0]);
-        }
+    for (d, speed) in measured.encrypted.iter_mut().zip(&speeds[1..]) {
+        d.push(speed - speeds[0]);
     }
-
-    fn trial(&mut self, scenario: &Scenario, encrypted: bool) -> f64 {
-        let sd = scenario.sd;
-        let mut slowed = 0.0;
-        match scenario.disturbance {
-            Disturbance::Independent | Disturbance::SharedDrift => {}
-            Disturbance::LinearDrift(slope) => self.level -= slope * sd,
-            Disturbance::Regimes => {
-                if self.random.random_bool(0.02) {
-                    self.level = if self.level == 0.0 { 0.7_f64.ln() } else { 0.0 };
-                }
-            }
-            Disturbance::Autocorrelated => {
-                let innovation = 2.0 * sd * (1.0 - 0.9_f64.powi(2)).sqrt();
-                self.level = 0.9 * self.level + innovation * self.normal();
-            }
-            Disturbance::Outliers => {
-                if self.random.random_bool(0.02) {
-                    slowed = self.random.random_range(1.5..3.0_f64).ln();
-                }
-            }
-        }
-        let (effect, noise) =
-            if encrypted { (scenario.effect, scenario.encrypted_noise) } else { (0.0, 1.0) };
-        effect + self.level - slowed + sd * noise * self.normal()
-    }
-
-    /// A standard normal number (Box & Muller 1958), two at a time.
-    fn normal(&mut self) -> f64 {
-        if let Some(spare) = self.spare_normal.take() {
-            return spare;
-        }
-        let radius = (-2.0 * (1.0 - self.random.random::<f64>()).ln()).sqrt();
-        let angle = std::f64::consts::TAU * self.random.random::<f64>();
-        self.spare_normal = Some(radius * angle.sin());
-        radius * angle.cos()
+    if scenario.second_plain {
+        measured.second_plain.push(speeds[again] - speeds[0]);
     }
 }
