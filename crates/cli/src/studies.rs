@@ -1,0 +1,53 @@
+//! `cryptbench studies`: published studies replayed from their numbers, and a record beside them.
+
+mod text;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use cryptbench_studies::beside::{Beside, beside};
+use cryptbench_studies::{Files, Replay, replay};
+use serde::Serialize;
+
+use crate::args::StudiesArgs;
+use crate::exit::Refusal;
+use crate::lists::print;
+use crate::report::{print_json, terminal_style};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    studies: Vec<Replay>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<Beside>,
+}
+
+pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
+    let asked: Vec<_> = args.study.map(Into::into).into_iter().collect();
+    let studies = replay(&Files::published(), &asked).context("the published numbers")?;
+    let mut near = Vec::new();
+    if let Some(path) = &args.beside {
+        near = beside(&cryptbench_record::read(path)?, &studies);
+        if near.is_empty() {
+            let reason = "no workload of this record can be compared with a plain speed that the study published; \
+                          profile `atto` measures what study A did, dd-removable B, dd-copy C, and D published none";
+            return Err(Refusal::input(path, reason).into());
+        }
+    }
+    if args.json {
+        print_json(&Document { schema: "cryptbench.studies/1", studies, beside: near })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = terminal_style(false).width;
+    if args.beside.is_some() {
+        print(&text::beside(&near, width));
+    } else if asked.is_empty() {
+        print(&text::list(&studies, width));
+    } else {
+        for study in &studies {
+            print(&text::study(study, width));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,195 @@
+//! Replayed studies as text for a terminal.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as Grid, TableStyle};
+use cryptbench_studies::beside::Beside;
+use cryptbench_studies::{Replay, Replayed, Table, Verdict};
+
+const LINES: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Columns between two columns of a table.
+const GAP: u16 = 2;
+
+/// Devices of which all cells are shown beside a record; of the others, the distance.
+const SHOWN: usize = 1;
+
+/// Every study in one row.
+pub fn list(studies: &[Replay], width: usize) -> String {
+    let headings = ["study", "by", "devices", "systems", "agree", "disagree", "unchecked"];
+    let rows = studies.iter().map(|s| {
+        let count = |v| s.count(v).to_string();
+        vec![
+            s.about.letter.to_string(),
+            format!("{}, {}", s.about.author, s.about.year),
+            s.about.devices.join(", "),
+            s.about.systems.join(", "),
+            count(Verdict::Agrees),
+            count(Verdict::Disagrees),
+            count(Verdict::CannotBeChecked),
+        ]
+    });
+    let table = grid(&headings, rows.collect(), 4, width);
+    let total: usize = studies.iter().map(|s| s.conclusions.len()).sum();
+    let agree: usize = studies.iter().map(|s| s.count(Verdict::Agrees)).sum();
+    let sum = format!(
+        "Of {total} conclusions {agree} agree with the numbers that were published beside them. \"Unchecked\" are those \
+         whose numbers were not published. `cryptbench studies A` prints a study in full, `cryptbench studies A \
+         --beside RECORD` a record of yours beside its nearest device."
+    );
+    format!("{table}\n\n{}", wrap(&sum, width, 0))
+}
+
+/// A study in full.
+pub fn study(study: &Replay, width: usize) -> String {
+    let about = study.about;
+    let fact = |name: &str, value: &str| hang(&format!("{name:<10}"), value, width);
+    let mut blocks = vec![
+        [
+            wrap(&format!("Study {}: {}", about.letter, about.title), width, 0),
+            fact("by", &format!("{}, {}", about.author, about.year)),
+            fact("source", about.source),
+            fact("devices", &about.devices.join(", ")),
+            fact("systems", &about.systems.join(", ")),
+            fact("estimator", about.estimator),
+        ]
+        .join("\n"),
+    ];
+    blocks.push(section("How it was measured"));
+    let parameters = study.parameters.iter();
+    let rows = parameters.map(|p| vec![p.group.clone(), p.name.clone(), p.value.clone()]);
+    blocks.push(grid(&["of", "what", "value"], rows.collect(), 3, width));
+    blocks.push(section("What it published"));
+    blocks.extend(study.tables.iter().map(|t| table(t, width)));
+    let count = |v| study.count(v);
+    blocks.push(section(&format!(
+        "What it concluded: {} agree with its numbers, {} disagree, {} cannot be checked",
+        count(Verdict::Agrees),
+        count(Verdict::Disagrees),
+        count(Verdict::CannotBeChecked)
+    )));
+    blocks.extend(study.conclusions.iter().map(|c| conclusion(c, width)));
+    blocks.push(section("What is wrong with it"));
+    blocks.extend(study.errors.iter().map(|e| {
+        let instead =
+            if e.instead.is_empty() { String::new() } else { format!(" Instead: {}", e.instead) };
+        hang(
+            &format!("{} ", e.id),
+            &format!("{} ({}): {}{instead}", e.kind, e.source, e.description),
+            width,
+        )
+    }));
+    blocks.join("\n\n")
+}
+
+/// A record beside the published devices.
+pub fn beside(near: &[Beside], width: usize) -> String {
+    let mut blocks = Vec::new();
+    let rows = near.iter().map(|b| {
+        let (cells, factor) = (b.cells.len().to_string(), format!("{:.1}", b.distance.exp()));
+        vec![format!("{} of study {}", b.device, b.study), cells, factor]
+    });
+    blocks.push(
+        "Published devices, the nearest first, by the mean factor between plain speeds:".to_owned(),
+    );
+    blocks.push(grid(&["device", "cells", "factor"], rows.collect(), 1, width));
+    for device in near.iter().take(SHOWN) {
+        blocks.push(wrap(
+            &format!(
+                "Your record beside the {} of study {}. MB/s are MiB/s; a drop is what encryption costs, yours as the \
+                 paired mean of each arm, theirs from one published speed each.",
+                device.device, device.study
+            ),
+            width,
+            0,
+        ));
+        let rows = device.cells.iter().flat_map(|c| {
+            let there = c.their_drops.first().map_or(String::new(), |(_, d)| format!("{d:.1} %"));
+            let speeds = [c.workload.clone(), format!("{:.1}", c.ours), format!("{:.1}", c.theirs)];
+            let arms = c.our_drops.iter().enumerate().map(move |(i, (arm, drop))| {
+                // What the arms of one cell share stands in its first row.
+                let of_cell = |text: &String| if i == 0 { text.clone() } else { String::new() };
+                let mut row: Vec<String> = speeds.iter().map(of_cell).collect();
+                row.extend([arm.clone(), format!("{drop:.1} %"), of_cell(&there)]);
+                row
+            });
+            arms.collect::<Vec<_>>()
+        });
+        let headings = ["workload", "here", "there", "arm", "drop here", "there"];
+        blocks.push(grid(&headings, rows.collect(), 1, width));
+    }
+    blocks.join("\n\n")
+}
+
+fn conclusion(c: &Replayed, width: usize) -> String {
+    let mut lines =
+        vec![hang("- ", &format!("{} ({}): {}", c.text, c.source, c.finding.verdict), width)];
+    lines.extend(c.finding.numbers.iter().map(|n| wrap(n, width, 4)));
+    if !c.note.is_empty() {
+        lines.push(wrap(&format!("note: {}", c.note), width, 4));
+    }
+    lines.join("\n")
+}
+
+fn table(t: &Table, width: usize) -> String {
+    // Names stand to the left; numbers begin with the first column that has one in its first row.
+    let numeric =
+        |field: &String| field.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c));
+    let first = t.rows.first().and_then(|row| row.iter().skip(1).position(numeric));
+    let mut text = wrap(&t.title, width, 0);
+    text.push('\n');
+    text.push_str(&grid(
+        &t.headings,
+        t.rows.clone(),
+        first.map_or(t.headings.len(), |i| i + 1),
+        width,
+    ));
+    if !t.note.is_empty() {
+        text.push('\n');
+        text.push_str(&wrap(t.note, width, 0));
+    }
+    text
+}
+
+fn section(title: &str) -> String {
+    format!("{title}\n{}", "═".repeat(textwrap::core::display_width(title)))
+}
+
+/// A table in at most `width` columns; columns from `numbers` on stand to the right.
+fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: usize) -> String {
+    let mut grid = Grid::new();
+    grid.load_style(LINES);
+    let aligned = |row: Vec<String>| -> Vec<Cell> {
+        let side = |i| if i < numbers { CellAlignment::Left } else { CellAlignment::Right };
+        row.into_iter().enumerate().map(|(i, f)| Cell::new(f).set_alignment(side(i))).collect()
+    };
+    grid.set_header(aligned(headings.iter().map(|h| (*h).to_owned()).collect()));
+    for row in rows {
+        grid.add_row(aligned(row));
+    }
+    let columns = grid.column_count();
+    for (i, column) in grid.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == columns { 0 } else { GAP }));
+    }
+    grid.set_content_arrangement(ContentArrangement::Disabled);
+    let wide = grid.trim_fmt();
+    if wide.lines().all(|l| textwrap::core::display_width(l) <= width) {
+        return wide;
+    }
+    grid.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    grid.set_content_arrangement(ContentArrangement::Dynamic);
+    grid.trim_fmt()
+}
+
+fn wrap(text: &str, width: usize, indent: usize) -> String {
+    hang(&" ".repeat(indent), text, width)
+}
+
+/// Text whose first line begins with `first` and whose others are indented as far.
+fn hang(first: &str, text: &str, width: usize) -> String {
+    let rest = " ".repeat(textwrap::core::display_width(first));
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(&rest)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options)
+}

@@ -1,0 +1,123 @@
+//! A record of this machine beside the nearest published device.
+//!
+//! Nearest is the device whose plain speeds are nearest to the record's in the mean of |ln(ours / theirs)| over the
+//! cells that can be compared: the same operation, sequential, in the same block size. A study's place in a cache, its
+//! queue depth and its computer are not known, so that this says which published device resembles this one, and no
+//! more.
+
+use std::collections::BTreeMap;
+
+use cryptbench_record::{ArmRole, Record, Workload};
+use serde::Serialize;
+
+use crate::observation::{Dimension, Observation};
+use crate::replay::Replay;
+use crate::study::Letter;
+
+const MIB: f64 = 1_048_576.0;
+
+/// A published device beside a record.
+#[derive(Clone, Debug, Serialize)]
+pub struct Beside {
+    /// Its study.
+    pub study: Letter,
+    /// `flash`, `ssd`, `hdd` or `microsd`.
+    pub device: String,
+    /// Mean |ln(ours / theirs)| of the plain speeds; e to its power is the factor between them.
+    pub distance: f64,
+    /// What both measured.
+    pub cells: Vec<Cell>,
+}
+
+/// One cell that both measured. Speeds are MiB/s, B's and C's MB/s taken for what they say.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The record's workload.
+    pub workload: String,
+    /// Ours, plain: mean of the trials.
+    pub ours: f64,
+    /// Theirs, plain.
+    pub theirs: f64,
+    /// What encryption costs here in percent for each encrypted arm, by its label: paired, geometric mean.
+    pub our_drops: Vec<(String, f64)>,
+    /// What it cost there in percent, by system, as speeds.
+    pub their_drops: Vec<(String, f64)>,
+}
+
+/// Every published device that can be compared with the record, the nearest first.
+pub fn beside(record: &Record, replays: &[Replay]) -> Vec<Beside> {
+    let mut found: Vec<Beside> = replays.iter().flat_map(|r| devices(record, r)).collect();
+    found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    found
+}
+
+fn devices(record: &Record, replay: &Replay) -> Vec<Beside> {
+    let mut by_device: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
+    for workload in &record.plan.workloads {
+        let Some(ours) = plain_speed(record, workload) else { continue };
+        let speeds = |state: &'static str| {
+            replay
+                .observations
+                .iter()
+                .filter(move |o| o.about(Dimension::State) == state && comparable(o, workload))
+        };
+        for plain in speeds("plain") {
+            let theirs = plain.value.value();
+            let drop = |o: &Observation| {
+                (o.about(Dimension::System).to_owned(), 100.0 * (1.0 - o.value.value() / theirs))
+            };
+            let same_device =
+                |o: &&Observation| o.about(Dimension::Device) == plain.about(Dimension::Device);
+            by_device.entry(plain.about(Dimension::Device).to_owned()).or_default().push(Cell {
+                workload: workload.label.clone(),
+                ours,
+                theirs,
+                our_drops: drops(record, workload),
+                their_drops: speeds("encrypted").filter(same_device).map(drop).collect(),
+            });
+        }
+    }
+    let study = replay.about.letter;
+    let near = |(device, cells): (String, Vec<Cell>)| {
+        let logs: Vec<f64> = cells.iter().map(|c| (c.ours / c.theirs).ln().abs()).collect();
+        let distance = crate::trimmed_mean(&logs, 0)?;
+        distance.is_finite().then_some(Beside { study, device, distance, cells })
+    };
+    by_device.into_iter().filter_map(near).collect()
+}
+
+/// Whether a published speed is of the same work: ATTO's by operation and block size; dd's, whose data are zeros or
+/// random, only beside copies of a fixed amount.
+fn comparable(o: &Observation, workload: &Workload) -> bool {
+    if workload.pattern != "sequential" {
+        return false;
+    }
+    let copy = workload.operation == "write" && workload.trial_bytes.is_some();
+    let zeros = workload.content.as_deref() == Some("zeros");
+    match (o.unit, o.about(Dimension::Work)) {
+        ("MiB/s", work) => work == workload.operation && o.block == Some(workload.block_size),
+        ("MB/s", "random") => copy && !zeros,
+        ("MB/s", "zero") => copy && zeros,
+        ("MB/s", "dd") => copy && !zeros && workload.block_size == 4096,
+        _ => false,
+    }
+}
+
+fn plain_speed(record: &Record, workload: &Workload) -> Option<f64> {
+    let plain = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)?;
+    let trials = record.trials_of(&workload.id, &plain.id);
+    let speeds: Vec<f64> = trials.iter().map(|(_, t)| t.bandwidth() / MIB).collect();
+    crate::trimmed_mean(&speeds, 0).filter(|v| *v > 0.0)
+}
+
+fn drops(record: &Record, workload: &Workload) -> Vec<(String, f64)> {
+    let Some(plain) = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain) else {
+        return Vec::new();
+    };
+    let encrypted = record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted);
+    let drop = |arm: &cryptbench_record::Arm| {
+        let mean = crate::trimmed_mean(&record.log_ratios(&workload.id, &arm.id, &plain.id), 0)?;
+        Some((arm.label.clone(), 100.0 * (1.0 - mean.exp())))
+    };
+    encrypted.filter_map(drop).collect()
+}

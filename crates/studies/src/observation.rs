@@ -1,0 +1,202 @@
+//! One published number with what it is about, and the selection of such numbers.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::check::size;
+use crate::number::Printed;
+
+/// What a number can be about, besides its block size and unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dimension {
+    /// `flash`, `ssd`, `sshd`, `hdd`, `microsd` or `ram`.
+    Device,
+    /// Such as `VeraCrypt`, or `none` for plain storage where systems are compared.
+    System,
+    /// A cipher or a PRF.
+    Cipher,
+    /// What was done: `read`, `seq write 4M`, `derive key`, `access time` ...
+    Work,
+    /// `plain` or `encrypted`; `default` or `PIM large` for a PRF.
+    State,
+    /// `partition`, `container file` or `directory`.
+    Place,
+}
+
+impl Dimension {
+    /// All of them, in the order of [`Observation::about`].
+    pub const ALL: [Self; 6] =
+        [Self::Device, Self::System, Self::Cipher, Self::Work, Self::State, Self::Place];
+}
+
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device",
+            Self::System => "system",
+            Self::Cipher => "cipher",
+            Self::Work => "work",
+            Self::State => "state",
+            Self::Place => "place",
+        })
+    }
+}
+
+/// One published number.
+#[derive(Clone, Debug, Serialize)]
+pub struct Observation {
+    /// The value of each [`Dimension`]; empty where it has none.
+    #[serde(serialize_with = "by_name")]
+    pub about: [String; Dimension::ALL.len()],
+    /// Bytes of a request.
+    pub block: Option<u64>,
+    /// `MiB/s`, `IO/s`, `ms`, `iterations` ...
+    pub unit: &'static str,
+    /// The number.
+    pub value: Printed,
+}
+
+/// The dimensions that have a value, as an object.
+fn by_name<S: Serializer>(
+    about: &[String; Dimension::ALL.len()],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let named = Dimension::ALL.iter().map(Dimension::to_string).zip(about);
+    to.collect_map(named.filter(|(_, value)| !value.is_empty()))
+}
+
+impl Observation {
+    pub(crate) fn new(unit: &'static str, value: Printed) -> Self {
+        Self { about: Default::default(), block: None, unit, value }
+    }
+
+    pub(crate) fn with(mut self, dimension: Dimension, value: &str) -> Self {
+        value.clone_into(&mut self.about[dimension as usize]);
+        self
+    }
+
+    pub(crate) fn block(self, bytes: u64) -> Self {
+        Self { block: Some(bytes), ..self }
+    }
+
+    /// What it is about in one dimension.
+    pub fn about(&self, dimension: Dimension) -> &str {
+        &self.about[dimension as usize]
+    }
+
+    /// Whether a smaller value is the better one.
+    pub fn lower_is_better(&self) -> bool {
+        matches!(self.unit, "s" | "ms" | "us/iteration" | "% lost")
+    }
+}
+
+/// Which numbers a check rests on: one unit, and the values that dimensions may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Select {
+    unit: &'static str,
+    allowed: [Option<&'static [&'static str]>; Dimension::ALL.len()],
+    blocks: Option<(u64, u64)>,
+}
+
+impl Select {
+    /// Every number of this unit.
+    pub const fn unit(unit: &'static str) -> Self {
+        Self { unit, allowed: [None; Dimension::ALL.len()], blocks: None }
+    }
+
+    /// Only these devices.
+    pub const fn device(self, names: &'static [&'static str]) -> Self {
+        self.only(Dimension::Device, names)
+    }
+
+    /// Only these systems.
+    pub const fn system(self, names: &'static [&'static str]) -> Self {
+        self.only(Dimension::System, names)
+    }
+
+    /// Only these ciphers or PRFs.
+    pub const fn cipher(self, names: &'static [&'static str]) -> Self {
+        self.only(Dimension::Cipher, names)
+    }
+
+    /// Only this work.
+    pub const fn work(self, names: &'static [&'static str]) -> Self {
+        self.only(Dimension::Work, names)
+    }
+
+    /// Only this state.
+    pub const fn state(self, names: &'static [&'static str]) -> Self {
+        self.only(Dimension::State, names)
+    }
+
+    /// Only this place.
+    pub const fn place(self, names: &'static [&'static str]) -> Self {
+        self.only(Dimension::Place, names)
+    }
+
+    /// Only requests from `low` to `high` bytes.
+    pub const fn blocks(mut self, low: u64, high: u64) -> Self {
+        self.blocks = Some((low, high));
+        self
+    }
+
+    const fn only(mut self, dimension: Dimension, names: &'static [&'static str]) -> Self {
+        self.allowed[dimension as usize] = Some(names);
+        self
+    }
+
+    /// Whether the number is selected.
+    pub fn holds(&self, o: &Observation) -> bool {
+        let named = |(allowed, about): (&Option<&[&str]>, &String)| {
+            allowed.is_none_or(|names| names.contains(&about.as_str()))
+        };
+        self.unit == o.unit
+            && self.allowed.iter().zip(&o.about).all(named)
+            && self
+                .blocks
+                .is_none_or(|(low, high)| o.block.is_some_and(|b| (low..=high).contains(&b)))
+    }
+
+    /// All selected numbers, in the order of the file.
+    pub fn of<'a>(&self, all: &'a [Observation]) -> Vec<&'a Observation> {
+        all.iter().filter(|o| self.holds(o)).collect()
+    }
+
+    /// Its unit.
+    pub(crate) fn in_unit(&self) -> &'static str {
+        self.unit
+    }
+
+    /// The values that both selections name alike, in words, with the blocks of this one; may be empty.
+    pub(crate) fn in_common(&self, other: &Self) -> String {
+        let both = self.allowed.iter().zip(&other.allowed).filter(|(a, b)| a == b);
+        let mut words: Vec<String> = both.filter_map(|(a, _)| a.map(|a| a.join(" or "))).collect();
+        words.extend(self.blocks.map(|(low, high)| match low == high {
+            true => size(low),
+            false => format!("{} to {}", size(low), size(high)),
+        }));
+        words.join(", ")
+    }
+
+    /// Whether both may have different values in a dimension, so that pairs of them must not be alike in it.
+    pub(crate) fn differs(&self, other: &Self, dimension: Dimension) -> bool {
+        self.allowed[dimension as usize] != other.allowed[dimension as usize]
+    }
+}
+
+impl fmt::Display for Select {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.unit)?;
+        for (dimension, names) in Dimension::ALL.iter().zip(&self.allowed) {
+            if let Some(names) = names {
+                write!(f, ", {dimension} {}", names.join(" or "))?;
+            }
+        }
+        match self.blocks {
+            Some((low, high)) => write!(f, ", blocks of {} to {}", size(low), size(high)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A study replayed: numbers read, tables derived again, conclusions checked.
+
+use serde::Serialize;
+
+use crate::check::{Finding, Verdict};
+use crate::error::DataError;
+use crate::files::Files;
+use crate::number::Rederived;
+use crate::observation::Observation;
+use crate::study::{About, Letter, Numbers, STUDIES, Study};
+use crate::table::Table;
+
+/// A study with everything that follows from its numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Replay {
+    /// What it is.
+    pub about: &'static About,
+    /// How it was measured.
+    pub parameters: Vec<Parameter>,
+    /// Its tables, with what was derived again.
+    pub tables: Vec<Table>,
+    /// The numbers that it derived, beside ours.
+    pub rederived: Vec<Rederived>,
+    /// Its conclusions with their verdicts.
+    pub conclusions: Vec<Replayed>,
+    /// What is wrong with it.
+    pub errors: Vec<PublishedError>,
+    /// Its numbers.
+    pub observations: Vec<Observation>,
+}
+
+/// A conclusion with its verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct Replayed {
+    /// See [`Conclusion`](crate::Conclusion).
+    pub id: &'static str,
+    /// What the study says.
+    pub text: &'static str,
+    /// Where.
+    pub source: &'static str,
+    /// How its words were taken; may be empty.
+    pub note: &'static str,
+    /// The verdict and its numbers.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// One line of `parameters.csv`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Parameter {
+    /// What it belongs to, such as `ATTO`.
+    pub group: String,
+    /// Its name.
+    pub name: String,
+    /// Its value with its unit.
+    pub value: String,
+}
+
+/// One line of `errors.csv`.
+#[derive(Clone, Debug, Serialize)]
+pub struct PublishedError {
+    /// `E01` to `E58`.
+    pub id: String,
+    /// Document and lines.
+    pub source: String,
+    /// `contradiction`, `method flaw`, `overclaim` ...
+    pub kind: String,
+    /// What is wrong.
+    pub description: String,
+    /// What a program should do instead; may be empty.
+    pub instead: String,
+}
+
+impl Replay {
+    /// Conclusions with this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.conclusions.iter().filter(|c| c.finding.verdict == verdict).count()
+    }
+}
+
+/// Replays the studies with these letters, or all if none is named.
+pub fn replay(files: &Files, letters: &[Letter]) -> Result<Vec<Replay>, DataError> {
+    STUDIES
+        .iter()
+        .filter(|s| letters.is_empty() || letters.contains(&s.about.letter))
+        .map(|study| one(files, study))
+        .collect()
+}
+
+fn one(files: &Files, study: &Study) -> Result<Replay, DataError> {
+    let Numbers { observations, rederived, tables } = (study.read)(files)?;
+    let conclusions = study
+        .conclusions
+        .iter()
+        .map(|c| Replayed {
+            id: c.id,
+            text: c.text,
+            source: c.source,
+            note: c.note,
+            finding: c.check.evaluate(&observations, &rederived),
+        })
+        .collect();
+    let about = study.about;
+    Ok(Replay {
+        about,
+        parameters: parameters(files, about)?,
+        tables,
+        rederived,
+        conclusions,
+        errors: errors(files, about)?,
+        observations,
+    })
+}
+
+/// What concerns the study: its own, and what concerns all.
+fn errors(files: &Files, about: &About) -> Result<Vec<PublishedError>, DataError> {
+    let csv = files.csv("errors")?;
+    let mut found = Vec::new();
+    for row in csv.rows() {
+        let document = row.text("doc")?;
+        if document != "cross" && !about.documents.contains(&document) {
+            continue;
+        }
+        found.push(PublishedError {
+            id: row.text("id")?.to_owned(),
+            source: format!("{document}, {}", row.text("lines")?),
+            kind: row.text("kind")?.to_owned(),
+            description: row.text("description")?.to_owned(),
+            instead: row.text("what_an_implementation_should_do")?.to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+/// How the study measured; what it only tells of others is left out.
+fn parameters(files: &Files, about: &About) -> Result<Vec<Parameter>, DataError> {
+    let csv = files.csv("parameters")?;
+    let mut found = Vec::new();
+    for row in csv.rows() {
+        let group = row.text("group")?;
+        if !about.documents.contains(&row.text("doc")?) || group == "background" {
+            continue;
+        }
+        found.push(Parameter {
+            group: group.to_owned(),
+            name: row.text("name")?.to_owned(),
+            value: format!("{} {}", row.text("value")?, row.text("unit")?).trim().to_owned(),
+        });
+    }
+    Ok(found)
+}
