@@ -47,6 +47,8 @@ pub const FOR_TESTS: &[Need] = &[
         package: "qemu-system-common",
         reason: "qemu's LUKS as a contender",
     },
+    Need { file: "/usr/bin/nbdkit", package: "nbdkit", reason: "nbdkit's LUKS as a contender" },
+    Need { file: "/usr/bin/keyctl", package: "keyutils", reason: "eCryptfs as a contender" },
     Need { file: "/sbin/dmsetup", package: "dmsetup", reason: "device mapper in user-mode Linux" },
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];

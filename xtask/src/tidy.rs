@@ -13,8 +13,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "blockdev", "cipher", "export", "kdf", "load", "record", "report", "runner", "system",
-            "volume",
+            "blockdev", "cipher", "export", "kdf", "load", "record", "report", "runner", "studies",
+            "system", "volume",
         ],
     ),
     ("cpu", &[]),
@@ -25,7 +25,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("report", &["record", "stats"]),
     ("runner", &["blockdev", "cipher", "kdf", "load", "record", "stats", "system", "volume"]),
     ("stats", &[]),
-    ("system", &["blockdev", "cipher", "export", "volume"]),
+    ("studies", &["record", "stats"]),
+    ("system", &["blockdev", "cipher", "export", "kdf", "volume"]),
     ("volume", &["blockdev", "cipher", "kdf"]),
 ];
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use cryptbench_kdf::pim::VolumeKind;
 use cryptbench_runner::EngineChoice;
+use cryptbench_studies::Letter;
 
 use crate::exit;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
@@ -34,6 +35,8 @@ pub enum Command {
     Kdf(KdfArgs),
     /// List the workload profiles, or print one
     Profiles(ProfilesArgs),
+    /// Replay published studies: their tables derived again, their conclusions checked
+    Studies(StudiesArgs),
     /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2
     #[command(subcommand)]
     Volume(VolumeCommand),
@@ -43,11 +46,24 @@ pub enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
-    /// A directory on the disk to be measured, or a scratch file to be created there
+    /// A directory on the disk to be measured, or a scratch file to be created there; with --destroy a file,
+    /// partition or disk that is overwritten
     #[arg(default_value = ".")]
     pub target: PathBuf,
-    /// Measure this system (repeatable; see `cryptbench systems`)
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    /// Compare two places that you have prepared in any way: directories, or with --destroy devices
+    #[arg(long, num_args = 2, value_names = ["PLAIN", "ENCRYPTED"], conflicts_with = "target")]
+    pub pair: Vec<PathBuf>,
+    /// What tables call the encrypted place of a pair [default: its file system and path]
+    #[arg(long, value_name = "NAME", requires = "pair")]
+    pub pair_name: Option<String>,
+    /// The target again, if it is a file or device: everything on it may be lost (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub destroy: Vec<PathBuf>,
+    /// A signature that may be lost with a device, as blkid names it: ext4, crypto_LUKS, gpt ... (repeatable)
+    #[arg(long, value_name = "SIGNATURE", value_delimiter = ',')]
+    pub yes_erase: Vec<String>,
+    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`)
+    #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
     pub system: Vec<String>,
     /// Measure this cipher (repeatable; see `cryptbench ciphers --list`)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -73,7 +89,8 @@ pub struct RunArgs {
     /// A workload profile: a name from `cryptbench profiles`, or a file (TOML, or a fio job)
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
     pub profile: String,
-    /// Time that the whole run may take [default: 2m, or what the profile's number of trials takes]
+    /// Time that the whole run may take [default: 2m for up to 5 arms and more for more, or what the
+    /// profile's number of trials takes]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
     /// Trials per workload and arm [default: the profile's, or as many as the precision takes]
@@ -266,4 +283,44 @@ impl From<VolumeKindArg> for VolumeKind {
 pub struct ProfilesArgs {
     /// Print this profile's file, to start one of your own from
     pub name: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct StudiesArgs {
+    /// Print this study in full [default: list all]
+    #[arg(value_enum, ignore_case = true)]
+    pub study: Option<StudyArg>,
+    /// Place a record.json, or the directory of a run, beside the published devices
+    #[arg(long, value_name = "RECORD")]
+    pub beside: Option<PathBuf>,
+    /// Print an object with all numbers instead
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum StudyArg {
+    /// VeraCrypt on a flash drive, an SSD and a hard disk
+    #[value(name = "A")]
+    A,
+    /// An encrypted memory card on a Mac
+    #[value(name = "B")]
+    B,
+    /// Encryption systems of Linux on one old PC
+    #[value(name = "C")]
+    C,
+    /// Three ciphers in two programs on three kinds of disk
+    #[value(name = "D")]
+    D,
+}
+
+impl From<StudyArg> for Letter {
+    fn from(arg: StudyArg) -> Self {
+        match arg {
+            StudyArg::A => Self::A,
+            StudyArg::B => Self::B,
+            StudyArg::C => Self::C,
+            StudyArg::D => Self::D,
+        }
+    }
 }

@@ -35,6 +35,9 @@ fn words(dry: &DryRun) -> String {
         format!("arms        {}", arms.join(", ")),
         format!("trials      {trials}"),
         format!("storage     {}, in {}", dry.storage, dry.directory),
+        dry.paired.as_ref().map_or_else(String::new, |(directory, storage)| {
+            format!("beside      {storage}, in {directory}")
+        }),
         format!("scratch     {} ({})", human(scratch.0), scratch.1),
         format!(
             "would write {}, read {}, and take up {} at a time",
@@ -44,6 +47,7 @@ fn words(dry: &DryRun) -> String {
         ),
         format!("would take  about {}, {speeds}", time(forecast.seconds)),
     ];
+    lines.retain(|line| !line.is_empty());
     lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
     lines.push("Nothing was written. Without --dry-run it is done.".to_owned());
     let options = textwrap::Options::new(80).subsequent_indent("            ");

@@ -26,6 +26,8 @@ pub const INPUT: u8 = 5;
 pub const LEFT_OVER: u8 = 6;
 /// No key fits: wrong passphrase, key file or PIM.
 pub const NO_KEY: u8 = 7;
+/// A system that should encrypt wrote plaintext; the record is kept and says so.
+pub const PLAINTEXT: u8 = 8;
 /// A signal ended the run; 128 + its number. What was measured is in the record, marked partial.
 pub const SIGNAL: u8 = 128;
 
@@ -40,6 +42,7 @@ Exit codes:
   5    a profile, a record or a volume's header cannot be read
   6    something could not be cleaned up, or is still in use
   7    no key fits: wrong passphrase, key file or PIM
+  8    a system that should encrypt wrote plaintext; the record is kept and says so
   129, 130, 143  ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked partial";
 
 /// What a command refuses, with the exit code that goes with it.
@@ -90,7 +93,11 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
             RunError::Target { .. } => TARGET,
             RunError::Kdf(error) => kdf(error),
             RunError::System(e) => system(e),
-            RunError::Load(_) | RunError::Storage { .. } | RunError::Verification { .. } => STORAGE,
+            RunError::Load(_)
+            | RunError::Storage { .. }
+            | RunError::Verification { .. }
+            | RunError::NotKept { .. } => STORAGE,
+            RunError::Plaintext { .. } => PLAINTEXT,
             RunError::Profile(_) => INPUT,
             RunError::LeftOver => LEFT_OVER,
             RunError::Volume(error) => volume(error),
@@ -150,6 +157,7 @@ fn system(error: &SystemError) -> u8 {
         SystemError::Busy { .. } => LEFT_OVER,
         SystemError::Volume(error) => volume(error),
         SystemError::Fill(_) => STORAGE,
+        SystemError::Stopped => FAILURE,
         SystemError::Target { .. }
         | SystemError::Io { .. }
         | SystemError::Program { .. }

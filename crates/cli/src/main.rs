@@ -6,10 +6,12 @@ mod dry_run;
 mod exit;
 mod kdf;
 mod lists;
+mod output;
 mod progress;
 mod report;
 mod run;
 mod signal;
+mod studies;
 mod units;
 mod volume;
 
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Command::Ciphers(args) => ciphers::ciphers(&args),
         Command::Kdf(args) => kdf::kdf(&args),
         Command::Profiles(args) => lists::profiles(&args),
+        Command::Studies(args) => studies::studies(&args),
         Command::Volume(command) => volume::volume(&command),
         Command::Cleanup => lists::cleanup(),
     };

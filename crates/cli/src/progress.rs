@@ -82,6 +82,9 @@ impl Live {
                 ));
             }
             Event::Preparing { what } => self.bar.set_message(format!("setting up {what}")),
+            Event::Checking { what } => {
+                self.bar.set_message(format!("looking at what lies on the disk: {what}"));
+            }
             Event::Trial { workload, arm, block, elapsed, budget, trials } => {
                 let (length, position) = match trials {
                     (done, Some(all)) => (u64::from(*all), u64::from(*done)),
@@ -136,6 +139,10 @@ impl Log {
             Event::Preparing { what } if due => {
                 self.last = Some(Instant::now());
                 eprintln!("cryptbench: setting up {what}");
+            }
+            Event::Checking { what } if due => {
+                self.last = Some(Instant::now());
+                eprintln!("cryptbench: looking at what lies on the disk: {what}");
             }
             Event::Filling { done, total } if due => {
                 self.last = Some(Instant::now());

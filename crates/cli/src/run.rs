@@ -1,20 +1,19 @@
 //! `cryptbench run`.
 
-use std::fs;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::bail;
 use cryptbench_load::Profile;
 use cryptbench_record::Record;
 use cryptbench_runner::unlock::UnlockSelection;
-use cryptbench_runner::{Request, RunError, TargetRequest};
+use cryptbench_runner::{Consent, PairRequest, Request, RunError, TargetRequest};
 use cryptbench_system::Selection;
-use cryptbench_system::provision::{Cleaned, cleanup, data_directory};
+use cryptbench_system::provision::{Cleaned, cleanup};
 
 use crate::args::RunArgs;
 use crate::exit;
+use crate::output::{Output, Saved};
 use crate::progress::Progress;
 use crate::report::{print_json, terminal_style};
 use crate::signal::Signal;
@@ -45,10 +44,16 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     drop(progress);
     let (mut record, error) = result?;
     record.results = Some(cryptbench_report::analyse(&record));
-    let saved = output.save(&record)?;
+    let saved = output.save(&record);
+    if let Saved::Elsewhere(_, why) | Saved::Nowhere(why) = &saved {
+        eprintln!("cryptbench: {why:#}");
+    }
     show(args, &record, &saved)?;
     if let Some(error) = error {
         return Err(RunError::into(error));
+    }
+    if !matches!(saved, Saved::In(_)) {
+        return Ok(ExitCode::from(exit::FAILURE));
     }
     Ok(match signal.number() {
         Some(number) => {
@@ -60,6 +65,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn request(args: &RunArgs) -> anyhow::Result<Request> {
+    if args.pair.len() > 2 {
+        let problem = "--pair is given more than once: a run compares two places".to_owned();
+        return Err(RunError::Request(problem).into());
+    }
     let mut profile = profile(&args.profile)?;
     if let Some(pause) = args.pause {
         (profile.pause_s, profile.round_pause_s) = (pause.as_secs_f64(), pause.as_secs_f64());
@@ -69,7 +78,12 @@ fn request(args: &RunArgs) -> anyhow::Result<Request> {
     }
     Ok(Request {
         target: TargetRequest {
-            path: args.target.clone(),
+            path: args.pair.first().unwrap_or(&args.target).clone(),
+            consent: Consent { destroy: args.destroy.clone(), erase: args.yes_erase.clone() },
+            pair: args
+                .pair
+                .get(1)
+                .map(|path| PairRequest { encrypted: path.clone(), name: args.pair_name.clone() }),
             size: args.size,
             buffered: (args.buffered || args.direct).then_some(args.buffered),
         },
@@ -114,57 +128,7 @@ fn profile(text: &str) -> anyhow::Result<Profile> {
     Ok(if is_name { Profile::named(text)? } else { Profile::from_file(Path::new(text))? })
 }
 
-/// Where the record goes; known to be writable before anything is measured.
-struct Output {
-    parent: PathBuf,
-    /// The run gets a directory of its own in `parent`.
-    own_directory: bool,
-}
-
-impl Output {
-    fn prepare(asked: Option<&Path>) -> anyhow::Result<Self> {
-        let Some(asked) = asked else {
-            let Some(data) = data_directory() else {
-                bail!(unfit(
-                    Path::new("record"),
-                    "no data directory can be written; name one with --output"
-                ));
-            };
-            let parent = data.join("runs");
-            fs::create_dir_all(&parent).map_err(|e| unfit(&parent, &e.to_string()))?;
-            return Ok(Self { parent, own_directory: true });
-        };
-        fs::create_dir_all(asked).map_err(|e| unfit(asked, &e.to_string()))?;
-        for name in ["record.json", "report.html"] {
-            if asked.join(name).exists() {
-                let problem =
-                    format!("holds a {name} already; name another directory with --output");
-                bail!(unfit(asked, &problem));
-            }
-        }
-        if rustix::fs::access(asked, rustix::fs::Access::WRITE_OK).is_err() {
-            bail!(unfit(asked, "cannot be written; name another directory with --output"));
-        }
-        Ok(Self { parent: asked.to_owned(), own_directory: false })
-    }
-
-    fn save(&self, record: &Record) -> anyhow::Result<PathBuf> {
-        let directory = match self.own_directory {
-            true => self.parent.join(&record.run_id),
-            false => self.parent.clone(),
-        };
-        fs::create_dir_all(&directory).map_err(|e| unfit(&directory, &e.to_string()))?;
-        cryptbench_record::write(record, &directory.join("record.json"))?;
-        crate::report::write_page(record, &directory.join("report.html"))?;
-        Ok(directory)
-    }
-}
-
-fn unfit(path: &Path, problem: &str) -> RunError {
-    RunError::Target { path: path.to_owned(), problem: problem.to_owned() }
-}
-
-fn show(args: &RunArgs, record: &Record, saved: &Path) -> anyhow::Result<()> {
+fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
     let results = record.results.as_ref().expect("just derived");
     if args.json {
         return print_json(record);
@@ -175,11 +139,21 @@ fn show(args: &RunArgs, record: &Record, saved: &Path) -> anyhow::Result<()> {
         true => cryptbench_report::terminal::summary(record, results, style),
         false => cryptbench_report::terminal::render(record, results, style),
     };
-    let end = match args.quiet {
-        true => String::new(),
-        false => format!("\nrecord  {0}/record.json\nreport  {0}/report.html\n", saved.display()),
+    let end = match saved {
+        Saved::In(_) if args.quiet => String::new(),
+        Saved::In(directory) | Saved::Elsewhere(directory, _) => {
+            format!("\nrecord  {0}/record.json\nreport  {0}/report.html\n", directory.display())
+        }
+        Saved::Nowhere(_) => String::new(),
     };
     // A closed pipe (head, less) is the reader's choice, not an error.
     let _ = write!(out, "{text}{end}");
+    drop(out);
+    if let Saved::Nowhere(_) = saved {
+        eprintln!(
+            "cryptbench: the record could be written nowhere; here it is, for cryptbench report"
+        );
+        print_json(record)?;
+    }
     Ok(())
 }

@@ -9,6 +9,8 @@ mod machine;
 mod ours;
 #[path = "guest/power.rs"]
 mod power;
+#[path = "guest/run.rs"]
+mod run;
 mod sandbox;
 #[path = "guest/theirs.rs"]
 mod theirs;

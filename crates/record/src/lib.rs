@@ -3,18 +3,22 @@
 //! A record holds the raw trials; estimates and verdicts are derived from them and stored beside
 //! them ([`Results`]) only so that a reader of the JSON need not recompute them.
 
+mod evidence;
 mod io;
 mod results;
 mod run;
 mod trial;
 
+pub use evidence::{Entropy, Evidence, Names, Rest, Reveals, Scan, Sizes};
 pub use io::{RecordError, read, write};
 pub use results::{Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
-    Arm, ArmRole, Device, Engine, Machine, Plan, Record, Scratch, StopReason, Target, Workload,
-    WorkloadStop,
+    Arm, ArmRole, Device, Engine, Machine, PairedTarget, Plan, Record, Scratch, StopReason, Target,
+    Workload, WorkloadStop,
 };
-pub use trial::{Accounting, DeviceMoved, Percentiles, Samples, Trial, log_ratios, trials_of};
+pub use trial::{
+    Accounting, DeviceMoved, FLUSH, Percentiles, Samples, Trial, log_ratios, trials_of,
+};
 
 /// Version of the document. Readers refuse a newer major number and accept older ones.
 pub const SCHEMA: &str = "cryptbench.record/1";

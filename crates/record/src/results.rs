@@ -123,6 +123,10 @@ pub struct CpuCost {
     pub process_s_per_gib: f64,
     /// CPU seconds of the whole machine, less its idle baseline, per GiB moved.
     pub machine_s_per_gib: f64,
+    /// CPU seconds of the load generator, the system's daemons and the kernel's threads per GiB moved; absent
+    /// where trials do not tell them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributed_s_per_gib: Option<f64>,
     /// Busy share of the whole machine in percent, less its idle baseline.
     pub machine_percent: f64,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Results, Trial};
+use crate::{Evidence, Results, Trial};
 
 /// One run of the program: its plan, its surroundings, its raw trials and what follows from them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,6 +33,10 @@ pub struct Record {
     pub stops: Vec<WorkloadStop>,
     /// Remarks a reader must know, in sentences (fallbacks, what could not be read here).
     pub notes: Vec<String>,
+    /// What was found on the storage after the trials, one for each arm that was looked at; records of earlier
+    /// versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
     /// Estimates and verdicts derived from `trials`; absent until they were computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Results>,
@@ -211,6 +215,9 @@ pub struct Arm {
     /// `mounted` as a file system of its own; absent for plain storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachment: Option<String>,
+    /// The arm that is its software path without its cipher, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_layer: Option<String>,
     /// What the arm runs with besides, such as mount options or a PRF: name and value.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
@@ -234,6 +241,9 @@ pub struct Machine {
     /// Name of the hypervisor or container, when one is recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtualisation: Option<String>,
+    /// What emulates the machine, where its speed says nothing about hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<String>,
     /// Busy fraction of the whole machine (0 to 1) before the run, while this process was idle.
     pub idle_baseline: f64,
     /// One-minute load average at the start.
@@ -243,8 +253,18 @@ pub struct Machine {
 /// The storage that was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Target {
-    /// Directory in which the scratch file lay.
+    /// Directory in which the scratch file lay; where none was made, the file or device that was overwritten.
     pub directory: String,
+    /// What was named: `directory`, or what was overwritten: `file`, `device` or `partition`; absent means
+    /// `directory`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The file behind a loop device that was overwritten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_file: Option<String>,
+    /// Signatures that the user had named and that the run overwrote, such as `ext4`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub erased: Vec<String>,
     /// File system type.
     pub filesystem: String,
     /// Mount options that were in force.
@@ -258,6 +278,37 @@ pub struct Target {
     pub scratch: Scratch,
     /// What carried the requests.
     pub engine: Engine,
+    /// The other target of a run on a pair of places, the one that its user calls encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<PairedTarget>,
+}
+
+/// A place that was prepared by the user and stood beside the plain one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PairedTarget {
+    /// How tables call it.
+    pub name: String,
+    /// The arm that was measured there.
+    pub arm: String,
+    /// As in [`Target::directory`].
+    pub directory: String,
+    /// `directory`, `file`, `device` or `partition`.
+    pub kind: String,
+    /// File system type; empty where a file or device was overwritten.
+    pub filesystem: String,
+    /// Mount options that were in force.
+    pub mount_options: String,
+    /// What is mounted there.
+    pub source: String,
+    /// The block device whose counters were read for its arm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Device>,
+    /// As in [`Target::backing_file`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_file: Option<String>,
+    /// As in [`Target::erased`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub erased: Vec<String>,
 }
 
 /// The block device whose counters were read.

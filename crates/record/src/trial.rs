@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Record;
 
+/// The [part](Trial::parts) of a block workload's time in which the writes that a cache below an encrypted file
+/// system had taken went to the device.
+pub const FLUSH: &str = "flush";
+
 /// One trial. A trial, never a single request, is the unit of observation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Trial {

@@ -1,12 +1,12 @@
 //! Whose CPU time the trials of each arm took, and what about the machine a reader must know.
 
-use cryptbench_record::{Accounting, Arm, Record, Trial};
+use cryptbench_record::{Accounting, Arm, FLUSH, Record, Trial};
 use cryptbench_stats::median;
 
 use crate::analysis::{GIB, plain_arm};
 use crate::device::moves_bytes;
 use crate::quantity::{fraction, percent};
-use crate::wording::drawn;
+use crate::wording::{drawn, list};
 
 /// Share of the time that tasks waited for a processor or for memory from which on it is told. Waiting
 /// for I/O is what the trials are for, and never told.
@@ -25,6 +25,9 @@ const CLOCK_TOLD: f64 = 0.05;
 pub(crate) struct Split<'a> {
     pub(crate) arm: &'a Arm,
     /// Load generator, system's daemons, kernel threads and all else, in the order of [`PARTS`].
+    ///
+    /// The last is what is left of the machine's busy time less its idle baseline: below 0 where others were
+    /// busier while the baseline was taken.
     pub(crate) seconds: [f64; 4],
     /// GiB moved in the trials; 0 where some workload moves no bytes of files.
     pub(crate) gib: f64,
@@ -53,9 +56,10 @@ impl Split<'_> {
         self.seconds.map(|s| 100.0 * s / self.capacity_s)
     }
 
-    /// Percent of the machine of all parts together.
-    pub(crate) fn busy_percent(&self) -> f64 {
-        self.percents().iter().sum()
+    /// Percent of the machine that the trials are known to have used: all parts but the last, in which others'
+    /// work is too.
+    pub(crate) fn used_percent(&self) -> f64 {
+        self.percents()[..3].iter().sum()
     }
 }
 
@@ -107,6 +111,9 @@ pub(crate) fn remarks(record: &Record) -> Vec<String> {
         .filter_map(|t| Some((t, t.accounting.as_ref()?)))
         .collect();
     let mut remarks = Vec::new();
+    remarks.extend(record.machine.emulated.as_ref().map(|by| {
+        format!("EMULATED by {by}: what works is shown here, how fast it is on hardware is not.")
+    }));
     let pressures: [(Figure, &str, &str); 2] = [
         (
             |a| a.cpu_pressure,
@@ -136,8 +143,28 @@ pub(crate) fn remarks(record: &Record) -> Vec<String> {
         ));
     }
     remarks.extend(clocks(record));
+    remarks.extend(flushes(record));
     remarks
 }
+
+/// Which arms' writes ended in a cache below them, and what that means for their speed.
+fn flushes(record: &Record) -> Option<String> {
+    let late = |id: &str| record.trials.iter().any(|t| t.arm == id && t.parts.contains_key(FLUSH));
+    let arms: Vec<&str> =
+        record.plan.arms.iter().filter(|a| late(&a.id)).map(|a| a.label.as_str()).collect();
+    let (whose, them) = match arms[..] {
+        [] => return None,
+        [one] => (one.to_owned(), "it"),
+        [..] => (list(&arms, MOST_NAMED), "them"),
+    };
+    Some(format!(
+        "Writes of {whose} end in a page cache below {them}, although direct I/O is asked for: the time in \
+         which that cache was written to the device is part of theirs; latencies are without it."
+    ))
+}
+
+/// Arms named one by one in a remark.
+const MOST_NAMED: usize = 8;
 
 /// One figure of an account.
 type Figure = fn(&Accounting) -> Option<f64>;
@@ -209,6 +236,6 @@ mod tests {
         };
         assert_eq!(split.seconds_per_gib(), [0.5, 0.25, 0.125, 0.125]);
         assert_eq!(split.percents(), [5.0, 2.5, 1.25, 1.25]);
-        assert!((split.busy_percent() - 10.0).abs() < 1e-12);
+        assert!((split.used_percent() - 8.75).abs() < 1e-12);
     }
 }

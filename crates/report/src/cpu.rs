@@ -7,17 +7,21 @@ use cryptbench_record::{Cell, Record};
 pub(crate) enum Measure {
     /// CPU time of the measuring process: exact, and complete where the cipher runs inside it.
     Process,
-    /// Busy time of the machine less its idle baseline: coarse, but it also holds kernel threads and
-    /// daemons, where other systems do their work.
+    /// CPU time of the measuring process, of the systems' daemons and of the kernel's threads, where systems
+    /// that are no part of this process do their work.
+    Attributed,
+    /// As that, where trials do not tell it apart: busy time of the machine less its idle baseline, in which
+    /// all that others ran counts too.
     Machine,
 }
 
 impl Measure {
-    /// The process figure while every arm runs inside this process, else the machine figure.
+    /// The process figure while every arm runs inside this process, else the most exact one there is.
     pub(crate) fn of(record: &Record) -> Self {
         let inline = |system: &str| matches!(system, "plain" | "builtin");
         match record.plan.arms.iter().all(|a| inline(&a.system)) {
             true => Self::Process,
+            false if record.trials.iter().all(|t| t.accounting.is_some()) => Self::Attributed,
             false => Self::Machine,
         }
     }
@@ -26,6 +30,7 @@ impl Measure {
     pub(crate) fn seconds_per_gib(self, cell: &Cell) -> f64 {
         match self {
             Self::Process => cell.cpu.process_s_per_gib,
+            Self::Attributed => cell.cpu.attributed_s_per_gib.unwrap_or_default(),
             Self::Machine => cell.cpu.machine_s_per_gib,
         }
     }
@@ -34,6 +39,9 @@ impl Measure {
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Process => "CPU time of the measuring process, in which the ciphers run",
+            Self::Attributed => {
+                "CPU time of the load, the systems' daemons and the kernel's threads"
+            }
             Self::Machine => "busy time of the whole machine less its idle baseline",
         }
     }

@@ -11,6 +11,7 @@ mod comparison;
 mod compatibility;
 mod cpu;
 mod device;
+mod evidence;
 mod format;
 mod lookup;
 mod presentation;

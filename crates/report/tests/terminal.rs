@@ -162,3 +162,34 @@ fn the_summary_is_the_sentences_alone() {
     let joined: String = short.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(joined, results.sentences.join(" "));
 }
+
+#[test]
+fn systems_are_ranked_by_what_they_keep_and_share_a_place_where_they_cannot_be_told_apart() {
+    let mut cached = encrypted("Answered from memory", 512, &[1.4], 0.1);
+    cached.cached = true;
+    let record = Fixture {
+        arms: vec![
+            plain(),
+            plain_again(),
+            encrypted("Slow", 512, &[0.5], 0.3),
+            encrypted("Quick", 512, &[0.9], 0.3),
+            encrypted("As quick", 4096, &[0.9], 0.3),
+            cached,
+        ],
+        ..Fixture::default()
+    }
+    .record();
+    let text = render(&record, &analyse(&record), Style { width: 80, colour: false });
+    let from = text.find("Ranked by").expect("a ranking");
+    let lines: Vec<&str> = text[from..].lines().take(9).collect();
+    let starts = |line: usize, place: &str| {
+        assert!(lines[line].trim_start().starts_with(place), "{lines:#?}");
+    };
+    starts(4, "1  ");
+    starts(5, "1  ");
+    starts(6, "3  Slow");
+    assert!(lines[4..6].iter().any(|l| l.contains("As quick")), "{lines:#?}");
+    let rest = text[from..].split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(rest.contains("cannot be told from the first of them"), "{rest}");
+    assert!(rest.contains("in most workloads: Answered from memory."), "{rest}");
+}

@@ -90,7 +90,10 @@ struct Idle {
 /// Reads the counters that a run needs.
 pub(crate) struct Accountant {
     proc: PathBuf,
-    device: Option<DeviceStat>,
+    /// The devices whose counters can be read; one for each place that is measured.
+    devices: Vec<Option<DeviceStat>>,
+    /// Which of them is read.
+    place: usize,
     own: OwnThreads,
     daemons: Processes,
     kernel: KernelThreads,
@@ -109,7 +112,8 @@ impl Accountant {
         own.serving(&SERVING);
         Self {
             proc: proc.to_owned(),
-            device: device_stat.and_then(DeviceStat::open),
+            devices: vec![device_stat.and_then(DeviceStat::open)],
+            place: 0,
             own,
             daemons: Processes::new(proc, clock),
             kernel: KernelThreads::new(proc, clock),
@@ -135,9 +139,20 @@ impl Accountant {
         self.own.serving(beginnings);
     }
 
-    /// Whether there are counters of the device.
-    pub(crate) fn device_counts(&self) -> bool {
-        self.device.is_some()
+    /// Adds the device under another place and gives that place's number; the first is number 0.
+    pub(crate) fn add_place(&mut self, device_stat: Option<PathBuf>) -> usize {
+        self.devices.push(device_stat.and_then(DeviceStat::open));
+        self.devices.len() - 1
+    }
+
+    /// Reads the counters of that place's device from the next snapshot on.
+    pub(crate) fn look_at(&mut self, place: usize) {
+        self.place = place;
+    }
+
+    /// Whether there are counters of that place's device.
+    pub(crate) fn device_counts(&self, place: usize) -> bool {
+        self.devices[place].is_some()
     }
 
     /// Measures the machine's idle baseline for `wait` and returns its busy fraction, 0 to 1.
@@ -214,7 +229,7 @@ impl Accountant {
     fn close(&self) -> Close {
         Close {
             own: self.own.read(),
-            device: self.device.as_ref().and_then(DeviceStat::read),
+            device: self.devices[self.place].as_ref().and_then(DeviceStat::read),
             machine: MachineTicks::read(&self.proc),
             boot_ticks: task::boot_ticks(),
             at: Instant::now(),

@@ -1,14 +1,15 @@
 //! What a run would do, without doing it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use cryptbench_load::{Assumptions, Forecast, Rates};
-use cryptbench_record::Plan;
-use cryptbench_system::{Attachment, find};
+use cryptbench_load::{Assumptions, Forecast, Profile, Rates, WorkloadSpec};
+use cryptbench_record::{ArmRole, Plan};
 
-use crate::plan::{Arms, resolve};
+use crate::evidence::traffic;
+use crate::plan::{Arms, resolve, room};
 use crate::speed::{DiskRates, disk_rates};
-use crate::target::Site;
+use crate::target::{Places, containers, makes_a_disk};
 use crate::{Request, RunError};
 
 /// What a run would do.
@@ -16,10 +17,12 @@ use crate::{Request, RunError};
 pub struct DryRun {
     /// What would be measured.
     pub plan: Plan,
-    /// Directory in which files would be made.
+    /// Directory in which files would be made, or what would be overwritten.
     pub directory: String,
     /// File system and device, in words.
     pub storage: String,
+    /// Directory and storage of the second place, where two are compared.
+    pub paired: Option<(String, String)>,
     /// Bytes of the scratch file, and why.
     pub scratch: (u64, String),
     /// What it would write, read and take. Where the precision decides, at most this.
@@ -35,40 +38,83 @@ pub struct DryRun {
 /// # Errors
 /// As a run of `request` would be refused.
 pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunError> {
-    let resolved = resolve(request)?;
-    let site = Site::inspect(&request.target.path, "none")?;
-    let scratch = match resolved.arms {
-        Arms::Systems(_) => site.scratch_size(request, &resolved.workloads)?,
-        Arms::Volumes(_) => (0, "none: volumes are opened".to_owned()),
+    let mut resolved = resolve(request)?;
+    let places = Places::inspect(request, "none")?;
+    places.suit(&resolved)?;
+    places.name_pair(request, &mut resolved);
+    let site = &places.plain;
+    let (scratch, own, containers) = match &resolved.arms {
+        Arms::Systems(arms) => {
+            let scratch = places.size(request, arms, &resolved.workloads)?;
+            let each = scratch.0 + room(&resolved.workloads);
+            let own = arms.iter().filter(|arm| makes_a_disk(arm)).count() as u32;
+            (scratch, own, containers(arms, each, site.free()))
+        }
+        Arms::Volumes(_) => ((0, "none: volumes are opened".to_owned()), 0, 0),
     };
     let measured = runs.and_then(|runs| disk_rates(&site.directory, runs));
-    let own = match &resolved.arms {
-        Arms::Systems(arms) => arms
-            .iter()
-            .filter(|arm| find(arm.system).is_ok_and(|s| s.attachment() == Attachment::Mounted))
-            .count() as u32,
-        Arms::Volumes(_) => 0,
-    };
     let plan = resolved.plan;
-    let forecast = request.profile.forecast(&Assumptions {
-        arms: plan.arms.len() as u32,
-        pairs: plan.max_pairs,
-        trial_s: plan.trial_s,
-        scratch_bytes: scratch.0,
-        // A mounted system fills its container and the file in it.
-        fills: 1 + 2 * own,
-        ramp_s: plan.ramp_s,
-        rates: rates(measured.as_ref()),
-    });
+    // A mounted system fills its container and the file in it; of a pair each place is filled.
+    let fills = 1 + 2 * own + u32::from(places.encrypted.is_some());
+    let mut forecast =
+        forecast(&request.profile, &plan, scratch.0, fills, rates(measured.as_ref()));
+    if site.existing.is_none() {
+        let second = places.encrypted.as_ref().filter(|site| site.existing.is_none());
+        let files = scratch.0 * (1 + u64::from(second.is_some()));
+        forecast.scratch_bytes = forecast.scratch_bytes.saturating_add(files + containers);
+    }
+    let mut remarks = places.notes(scratch.0);
+    remarks.extend(request.profile.remarks.iter().cloned());
     Ok(DryRun {
         directory: site.directory.display().to_string(),
-        storage: format!("{} on {}", site.filesystem, site.source),
+        storage: site.in_words(),
+        paired: places
+            .encrypted
+            .as_ref()
+            .map(|site| (site.directory.display().to_string(), site.in_words())),
+        forecast: with_evidence(within_budget(forecast, plan.budget_s), &plan, own, scratch.0),
         scratch,
-        forecast: within_budget(forecast, plan.budget_s),
         plan,
         measured,
-        remarks: request.profile.remarks.clone(),
+        remarks,
     })
+}
+
+/// What all workloads come to, each on the arms that take part in it. `scratch_bytes` of the result leaves out the
+/// scratch file.
+fn forecast(profile: &Profile, plan: &Plan, scratch: u64, fills: u32, rates: Rates) -> Forecast {
+    let mut groups: BTreeMap<u32, Vec<WorkloadSpec>> = BTreeMap::new();
+    for (spec, recorded) in profile.workloads.iter().zip(&plan.workloads) {
+        let arms = plan.arms.iter().filter(|arm| plan.includes(recorded, arm)).count() as u32;
+        groups.entry(arms).or_default().push(spec.clone());
+    }
+    let filled = scratch * u64::from(fills);
+    let mut sum = Forecast {
+        trials: 0,
+        bytes_written: filled,
+        bytes_read: 0,
+        seconds: filled as f64 / rates.write
+            + profile.round_pause_s * f64::from(plan.max_pairs.saturating_sub(1)),
+        scratch_bytes: 0,
+    };
+    for (arms, workloads) in groups {
+        let group = Profile { workloads, round_pause_s: 0.0, ..profile.clone() };
+        let part = group.forecast(&Assumptions {
+            arms,
+            pairs: plan.max_pairs,
+            trial_s: plan.trial_s,
+            scratch_bytes: 0,
+            fills: 0,
+            ramp_s: plan.ramp_s,
+            rates,
+        });
+        sum.trials += part.trials;
+        sum.bytes_written = sum.bytes_written.saturating_add(part.bytes_written);
+        sum.bytes_read = sum.bytes_read.saturating_add(part.bytes_read);
+        sum.seconds += part.seconds;
+        sum.scratch_bytes = sum.scratch_bytes.saturating_add(part.scratch_bytes);
+    }
+    sum
 }
 
 /// The speeds that an earlier run measured, or those that are assumed.
@@ -79,6 +125,20 @@ fn rates(measured: Option<&DiskRates>) -> Rates {
         read: of(measured.and_then(|m| m.read_mb_s), assumed.read),
         write: of(measured.and_then(|m| m.write_mb_s), assumed.write),
         ..assumed
+    }
+}
+
+/// What looking at the arms' data moves, which comes after the trials and their budget.
+fn with_evidence(forecast: Forecast, plan: &Plan, own: u32, scratch: u64) -> Forecast {
+    if scratch == 0 {
+        return forecast;
+    }
+    let looked_at = plan.arms.iter().filter(|arm| arm.role != ArmRole::Plain).count() as u64;
+    let (written, read) = traffic(looked_at, own.into(), scratch);
+    Forecast {
+        bytes_written: forecast.bytes_written.saturating_add(written),
+        bytes_read: forecast.bytes_read.saturating_add(read),
+        ..forecast
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) fn machine(idle_baseline: f64) -> Machine {
             words(uname.machine())
         ),
         os: os_release().unwrap_or_else(|| "unknown".to_owned()),
+        emulated: (field(&cpuinfo, &["vendor_id"]).as_deref() == Some(USER_MODE_VENDOR))
+            .then(|| USER_MODE.to_owned()),
         virtualisation: virtualisation(&cpuinfo, in_container()),
         idle_baseline,
         load_average: load_average().unwrap_or(0.0),
@@ -88,7 +90,16 @@ fn in_container() -> bool {
     ["/.dockerenv", "/run/.containerenv"].iter().any(|p| fs::exists(p).unwrap_or(false))
 }
 
+/// How the kernel that runs as a program names its processors.
+const USER_MODE_VENDOR: &str = "User Mode Linux";
+
+/// What such a machine is called.
+const USER_MODE: &str = "user-mode Linux";
+
 fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
+    if field(cpuinfo, &["vendor_id"]).as_deref() == Some(USER_MODE_VENDOR) {
+        return Some(USER_MODE.to_owned());
+    }
     let read = |p: &str| fs::read_to_string(p).ok().map(|s| s.trim().to_owned());
     let guest = field(cpuinfo, &["flags"]).is_some_and(|f| f.split(' ').any(|f| f == "hypervisor"));
     let host = guest.then(|| {
@@ -119,6 +130,8 @@ mod tests {
         assert!(virtualisation(text, true).unwrap().starts_with("container in a virtual"));
         assert_eq!(virtualisation("flags : aes", true).as_deref(), Some("container"));
         assert_eq!(virtualisation("flags : aes", false), None);
+        let user_mode = "vendor_id\t: User Mode Linux\nmode\t: skas\n";
+        assert_eq!(virtualisation(user_mode, true).as_deref(), Some(USER_MODE));
     }
 
     #[test]

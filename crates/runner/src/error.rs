@@ -42,6 +42,31 @@ pub enum RunError {
         /// Its place, in bytes from the start of the scratch file.
         offset: u64,
     },
+    /// A system that should encrypt wrote what it was given as it is.
+    #[error(
+        "{arm} does not encrypt: what was written through it lies on the storage as it is, in {places} places; the \
+         first is byte {offset} of {file}"
+    )]
+    Plaintext {
+        /// How people call the arm.
+        arm: String,
+        /// Places at which plaintext was found.
+        places: u64,
+        /// The file with the first of them, as the arm's storage names it.
+        file: String,
+        /// The byte in it.
+        offset: u64,
+    },
+    /// What was written through a system did not come back after it lay at rest.
+    #[error(
+        "{arm} does not keep what it is given: after it was closed and opened again, {problem}"
+    )]
+    NotKept {
+        /// How people call the arm.
+        arm: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// The run is done, but something that it set up is still there; the record's notes say what.
     #[error(
         "something that was set up could not be taken down (see the notes); try cryptbench cleanup"

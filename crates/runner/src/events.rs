@@ -26,6 +26,11 @@ pub enum Event<'a> {
         /// How people call it.
         what: &'a str,
     },
+    /// A contender's data is looked at: whether it comes back, and whether it is encrypted.
+    Checking {
+        /// How people call it.
+        what: &'a str,
+    },
     /// A trial begins.
     Trial {
         /// How people call the workload.

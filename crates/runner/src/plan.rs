@@ -13,18 +13,32 @@ use cryptbench_stats::StoppingRule;
 use cryptbench_system::{self as system, ArmSpec, Role, Selection};
 
 use crate::RunError;
+use crate::target::Consent;
 use crate::unlock::{self, UnlockArm, UnlockSelection};
 
 /// Where to measure.
 #[derive(Clone, Debug)]
 pub struct TargetRequest {
-    /// An existing directory, or a file that does not exist yet.
+    /// An existing directory, a file that does not exist yet, or a file or block device that is overwritten.
     pub path: PathBuf,
+    /// What may be overwritten, should `path` name something that is no directory.
+    pub consent: Consent,
+    /// A second place, for a comparison of what its user prepared; `path` is then the plain one.
+    pub pair: Option<PairRequest>,
     /// Bytes of the scratch file; `None` chooses from the room there is.
     pub size: Option<u64>,
     /// Whether requests pass the page cache; `None` leaves it to the profile. Where direct I/O does not work
     /// they always do.
     pub buffered: Option<bool>,
+}
+
+/// The encrypted one of two places that are compared.
+#[derive(Clone, Debug)]
+pub struct PairRequest {
+    /// Where; of the same kind as the plain place.
+    pub encrypted: PathBuf,
+    /// What tables call it; `None` takes its file system and path.
+    pub name: Option<String>,
 }
 
 /// Everything that a user can ask of a run.
@@ -38,8 +52,8 @@ pub struct Request {
     pub selection: Selection,
     /// The volumes, where opening them is the work.
     pub unlock: UnlockSelection,
-    /// Wall-clock bound of the whole run; `None` is [`DEFAULT_BUDGET`], or as long as a profile with a fixed
-    /// number of trials takes.
+    /// Wall-clock bound of the whole run; `None` is [`DEFAULT_BUDGET`], in proportion more for more arms than
+    /// the default ones, or as long as a profile with a fixed number of trials takes.
     pub budget: Option<Duration>,
     /// Trials per workload and arm instead of as many as the precision takes; `None` leaves it to the profile.
     pub trials: Option<u32>,
@@ -59,8 +73,12 @@ pub struct Request {
     pub precondition: u32,
 }
 
-/// Wall-clock bound of a run whose profile leaves the number of trials to the precision.
+/// Wall-clock bound of a run on [`USUAL_ARMS`] or fewer, if its profile leaves the number of trials to the
+/// precision.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
+
+/// Arms of a run in which nothing was chosen.
+const USUAL_ARMS: f64 = 5.0;
 
 /// Bound of a run with a fixed number of trials, where none is asked for: a safeguard against a disk that
 /// never ends.
@@ -80,6 +98,9 @@ const PAIRS_WITHIN_BUDGET: f64 = 10.0;
 /// work. At most a quarter of the trial.
 const RAMP_S: f64 = 0.02;
 
+/// A trial whose length nobody asked for is not shorter.
+const LEAST_TRIAL_S: f64 = 0.1;
+
 /// Share of the budget that filling, discarded trials and pauses take on an ordinary disk.
 const OVERHEAD: f64 = 0.20;
 
@@ -89,7 +110,12 @@ pub(crate) struct Resolved {
     pub(crate) arms: Arms,
     pub(crate) workloads: Vec<WorkloadSpec>,
     pub(crate) tier: Tier,
+    /// Whether the user or the profile says how long a trial is.
+    pub(crate) trial_is_asked: bool,
 }
+
+/// The system of a place that its user prepared.
+pub(crate) const PAIRED: &str = "paired";
 
 /// The contenders of a run, in the order of the plan's arms.
 pub(crate) enum Arms {
@@ -112,17 +138,30 @@ impl Arms {
                         .to_owned(),
                 ));
             }
+            if request.target.pair.is_some() {
+                return Err(RunError::Request(
+                    "--pair compares storage under a load, and this profile opens volumes of its own: choose another"
+                        .to_owned(),
+                ));
+            }
             let arms = unlock::arms(&request.unlock)?;
             let recorded = arms.iter().map(UnlockArm::record).collect::<Result<_, _>>()?;
             return Ok((Self::Volumes(arms), recorded));
         }
         let mut selection = request.selection.clone();
-        if selection.systems.is_empty() && works().any(|w| matches!(w, Work::Files(_))) {
+        if selection.systems.is_empty() && request.target.pair.is_some() {
+            // Nothing else was asked for.
+            selection.systems.push("plain".to_owned());
+        } else if selection.systems.is_empty() && works().any(|w| matches!(w, Work::Files(_))) {
             // Small files need a file system on the encrypted storage.
             selection.systems.push("builtin-mounted".to_owned());
         }
-        let arms = system::arms(&selection)?;
-        let recorded = arms.iter().map(|a| record_arm(a, tier)).collect::<Result<_, _>>()?;
+        let mut arms = system::arms(&selection)?;
+        if let Some(pair) = &request.target.pair {
+            let path = pair.encrypted.display().to_string();
+            arms.push(system::paired_arm(pair.name.as_deref().unwrap_or(&path), &path));
+        }
+        let recorded = arms.iter().map(|a| record_arm(a, &arms, tier)).collect::<Result<_, _>>()?;
         Ok((Self::Systems(arms), recorded))
     }
 }
@@ -136,7 +175,7 @@ pub(crate) fn resolve(request: &Request) -> Result<Resolved, RunError> {
     let trials = request.trials.or(profile.trials);
     let budget = request.budget.unwrap_or(match trials {
         Some(_) => UNBOUNDED,
-        None => DEFAULT_BUDGET,
+        None => DEFAULT_BUDGET.mul_f64((recorded.len() as f64 / USUAL_ARMS).max(1.0)),
     });
     let (min_pairs, max_pairs) = match trials {
         Some(trials) => (trials, trials),
@@ -147,14 +186,15 @@ pub(crate) fn resolve(request: &Request) -> Result<Resolved, RunError> {
     let trial = asked.unwrap_or_else(|| {
         let pairs = trials.map_or(PAIRS_WITHIN_BUDGET, f64::from);
         let share = budget.as_secs_f64() * (1.0 - OVERHEAD) / (cells * pairs);
-        Duration::from_secs_f64(share.clamp(0.1, 2.0))
+        Duration::from_secs_f64(share.clamp(LEAST_TRIAL_S, 2.0))
     });
     let seed = match request.seed {
         Some(seed) => seed,
         // Short enough to be typed again.
         None => u64::from(getrandom::u32().expect("the kernel's random generator answers")),
     };
-    let mounted = recorded.iter().any(|a| a.attachment.as_deref() == Some("mounted"));
+    let mounted =
+        recorded.iter().any(|a| a.attachment.as_deref() == Some("mounted") && a.system != PAIRED);
     if request.precondition > 0 && mounted {
         return Err(RunError::Request(
             "--precondition writes to the file that inline systems share; a mounted system has its own, so \
@@ -181,7 +221,53 @@ pub(crate) fn resolve(request: &Request) -> Result<Resolved, RunError> {
         ramp_s: profile.ramp_s.unwrap_or_else(|| RAMP_S.min(trial.as_secs_f64() / 4.0)),
     };
     check(&plan)?;
-    Ok(Resolved { plan, arms, workloads, tier })
+    Ok(Resolved { plan, arms, workloads, tier, trial_is_asked: asked.is_some() })
+}
+
+/// Fits the trials of a plan into what setting up has left of the budget, and says so where it takes shorter ones.
+pub(crate) fn refit(
+    resolved: &mut Resolved,
+    profile: &Profile,
+    elapsed: Duration,
+) -> Option<String> {
+    let plan = &mut resolved.plan;
+    let spent = elapsed.as_secs_f64();
+    if spent <= plan.budget_s * OVERHEAD {
+        return None;
+    }
+    let timed = timed_cells(plan);
+    let left = (plan.budget_s - spent).max(0.0);
+    let pairs = match plan.fixed_trials() {
+        Some(_) => f64::from(plan.max_pairs),
+        None => PAIRS_WITHIN_BUDGET,
+    };
+    let planned = plan.trial_s;
+    if !resolved.trial_is_asked && timed > 0 {
+        // One more for the discarded trials; a tenth for pauses and for what lies between trials.
+        let share = left * 0.9 / (timed as f64 * (pairs + 1.0));
+        plan.trial_s = share.clamp(LEAST_TRIAL_S.min(planned), planned);
+        plan.ramp_s = profile.ramp_s.unwrap_or_else(|| RAMP_S.min(plan.trial_s / 4.0));
+    }
+    let least = plan.trial_s * timed as f64 * f64::from(plan.min_pairs + 1);
+    let took = format!("Setting up took {spent:.0} s of the budget of {:.0} s", plan.budget_s);
+    if least > left {
+        return Some(format!(
+            "{took}: what is left is not enough for {} trials of all workloads and arms; give a larger --budget.",
+            plan.min_pairs
+        ));
+    }
+    (plan.trial_s < planned).then(|| {
+        format!("{took}: trials are {:.2} s long instead of {planned:.2} s.", plan.trial_s)
+    })
+}
+
+/// Trials of one pair of all workloads that are measured by time.
+fn timed_cells(plan: &record::Plan) -> usize {
+    plan.workloads
+        .iter()
+        .filter(|w| w.is_timed())
+        .map(|w| plan.arms.iter().filter(|a| plan.includes(w, a)).count())
+        .sum()
 }
 
 /// Refuses a plan that cannot come to its end, or that leaves a workload without an arm to compare.
@@ -205,12 +291,7 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
             )));
         }
     }
-    let timed: usize = plan
-        .workloads
-        .iter()
-        .filter(|w| w.is_timed())
-        .map(|w| plan.arms.iter().filter(|a| plan.includes(w, a)).count())
-        .sum();
+    let timed = timed_cells(plan);
     let least = plan.trial_s * timed as f64 * f64::from(plan.min_pairs);
     if least > plan.budget_s {
         return Err(RunError::Request(format!(
@@ -342,7 +423,7 @@ fn describe_block(b: &BlockWork) -> record::Workload {
     }
 }
 
-fn record_arm(arm: &ArmSpec, tier: Tier) -> Result<record::Arm, RunError> {
+fn record_arm(arm: &ArmSpec, arms: &[ArmSpec], tier: Tier) -> Result<record::Arm, RunError> {
     Ok(record::Arm {
         id: arm.id.clone(),
         label: arm.label.clone(),
@@ -360,6 +441,79 @@ fn record_arm(arm: &ArmSpec, tier: Tier) -> Result<record::Arm, RunError> {
         attachment: (arm.system != "plain")
             .then(|| system::find(arm.system).map(|s| s.attachment().as_str().to_owned()))
             .transpose()?,
+        null_layer: system::null_layer_of(arm, arms).map(|null| null.id.clone()),
         settings: arm.settings.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TargetRequest;
+
+    fn request() -> Request {
+        Request {
+            target: TargetRequest {
+                path: ".".into(),
+                consent: Consent::default(),
+                pair: None,
+                size: None,
+                buffered: None,
+            },
+            profile: Profile::named("quick").unwrap(),
+            selection: Selection::default(),
+            unlock: UnlockSelection::default(),
+            budget: Some(Duration::from_secs(300)),
+            trials: None,
+            trial: None,
+            seed: Some(1),
+            precision: 0.03,
+            max_pairs: 200,
+            engine: EngineChoice::Auto,
+            verify: false,
+            precondition: 0,
+        }
+    }
+
+    #[test]
+    fn what_setting_up_took_is_taken_from_the_trials() {
+        let request = request();
+        let mut resolved = resolve(&request).unwrap();
+        let planned = resolved.plan.trial_s;
+        let fit =
+            |resolved: &mut Resolved, s| refit(resolved, &request.profile, Duration::from_secs(s));
+        assert!(fit(&mut resolved, 50).is_none(), "as much was allowed for");
+        assert!((resolved.plan.trial_s - planned).abs() < 1e-9);
+        let said = fit(&mut resolved, 150).unwrap();
+        assert!(said.contains("150 s of the budget of 300 s"), "{said}");
+        let plan = &resolved.plan;
+        let cells = timed_cells(plan) as f64;
+        assert!(plan.trial_s < planned && plan.trial_s >= LEAST_TRIAL_S);
+        assert!(plan.trial_s * cells * (PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
+        assert!(plan.ramp_s <= plan.trial_s / 4.0);
+        let said = fit(&mut resolved, 299).unwrap();
+        assert!(said.contains("not enough for 6 trials"), "{said}");
+    }
+
+    #[test]
+    fn a_length_that_was_asked_for_stays() {
+        let mut request = request();
+        request.trial = Some(Duration::from_millis(250));
+        let mut resolved = resolve(&request).unwrap();
+        let _ = refit(&mut resolved, &request.profile, Duration::from_secs(200));
+        assert!((resolved.plan.trial_s - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_pair_is_plain_twice_and_what_was_prepared() {
+        let mut request = request();
+        request.target.pair =
+            Some(PairRequest { encrypted: "/enc".into(), name: Some("mine".into()) });
+        let resolved = resolve(&request).unwrap();
+        let arms: Vec<_> = resolved.plan.arms.iter().map(|a| a.label.as_str()).collect();
+        assert_eq!(arms, ["plain", "plain again", "mine"]);
+        assert_eq!(resolved.plan.arms[2].role, record::ArmRole::Encrypted);
+        request.selection.systems.push("builtin".to_owned());
+        assert_eq!(resolve(&request).unwrap().plan.arms.len(), 6);
+    }
 }

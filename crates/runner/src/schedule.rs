@@ -238,7 +238,10 @@ impl Driver<'_> {
             });
         }
         match self.rule.decide(&arms) {
-            Decision::Continue { .. } => None,
+            // Blocks in which an arm completed nothing have no ratio, and count here all the same.
+            Decision::Continue { .. } => {
+                (self.blocks[workload] >= self.plan.max_pairs).then_some(StopReason::PairCap)
+            }
             Decision::Precision => Some(StopReason::Precision),
             Decision::PairCap => Some(StopReason::PairCap),
         }

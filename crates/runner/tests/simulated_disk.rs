@@ -257,3 +257,13 @@ fn plain_against_plain_is_not_called_a_cost() {
     }
     assert!(claimed <= 5, "{claimed} of 100");
 }
+
+#[test]
+fn an_arm_that_completes_nothing_does_not_keep_the_run_going() {
+    let mut plan = plan(1, &[ArmRole::Plain, ArmRole::PlainAgain, ArmRole::Encrypted]);
+    (plan.min_pairs, plan.max_pairs, plan.budget_s) = (4, 4, 1e6);
+    let mut disk = SimulatedDisk::new(1, &[1.0, 1.0, 0.0]);
+    let course = drive(&plan, &mut disk, &mut |_: Event<'_>| ());
+    assert_eq!(course.stops[0].reason, StopReason::PairCap);
+    assert_eq!(course.stops[0].pairs, 4);
+}

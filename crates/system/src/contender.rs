@@ -1,9 +1,14 @@
 //! A contender that is set up: where its requests go, and what takes it down.
 
+use std::fs::File;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::{Extent, IoMode, Surface};
 use cryptbench_cipher::Tier;
+use rustix::fs::{Advice, fadvise};
 
 use crate::SystemError;
 
@@ -46,6 +51,18 @@ pub struct Ground<'a> {
     pub tier: Tier,
     /// Fills what a system makes of its own.
     pub fill: Fill<'a>,
+    /// Set when the run is to end: what takes long looks at it.
+    pub stop: &'a AtomicBool,
+}
+
+impl Ground<'_> {
+    /// Between two steps of setting up: whether to go on.
+    ///
+    /// # Errors
+    /// [`SystemError::Stopped`].
+    pub(crate) fn go_on(&self) -> Result<(), SystemError> {
+        if self.stop.load(Ordering::Relaxed) { Err(SystemError::Stopped) } else { Ok(()) }
+    }
 }
 
 /// A contender that is set up. Dropping it takes it down.
@@ -62,24 +79,74 @@ pub struct Contender {
     /// Where what it stores lies, if in a file or directory of its own: below it no plaintext may be found, and nothing
     /// there shows it decrypted.
     pub stored: Option<PathBuf>,
+    backing: Option<Backing>,
     stand: Option<Box<dyn Stand>>,
+}
+
+/// What lies on the storage of a contender, for whoever has it and not the key.
+#[derive(Clone, Default)]
+pub struct Backing {
+    /// Where the content is.
+    pub content: Vec<Content>,
+    /// The directory whose entries, and those below it, stand for the files of the user, if there is one.
+    pub tree: Option<PathBuf>,
+}
+
+/// A place that content is stored at.
+#[derive(Clone)]
+pub enum Content {
+    /// A file, or all files below a directory, which are the contender's alone.
+    Path(PathBuf),
+    /// The bytes below the surface, which other contenders use in turn: only what was written last is this one's.
+    Surface(Surface),
+}
+
+/// How a contender lies at rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Written back and dropped from the page cache; there is nothing to unmount.
+    CacheDropped,
+    /// Unmounted, what served it ended, its mappings and keys removed.
+    Unmounted,
+    /// Its key taken from the kernel, which drops what it had decrypted.
+    KeyRemoved,
 }
 
 /// What a contender stands on, besides the storage that plain is measured on.
 pub(crate) trait Stand: Send {
     /// Takes it all down; can be tried again after an error.
     fn take_down(&mut self) -> Result<(), SystemError>;
+
+    /// Takes down all but the data at rest.
+    fn rest(&mut self) -> Result<Rest, SystemError>;
+
+    /// Brings it up again over the same data.
+    fn wake(&mut self) -> Result<Woken, SystemError>;
+}
+
+/// What a stand shows after it was brought up again.
+pub(crate) struct Woken {
+    /// As [`Contender::surface`].
+    pub(crate) surface: Surface,
+    /// As [`Contender::directory`].
+    pub(crate) directory: PathBuf,
+    /// As [`Contender::daemons`].
+    pub(crate) daemons: Vec<u32>,
 }
 
 impl Contender {
     /// A contender on the scratch file itself.
     pub(crate) fn on_scratch(surface: Surface, work: &Path, covers_files: bool) -> Self {
+        let mut content = vec![Content::Surface(Surface { transform: None, ..surface.clone() })];
+        let tree = covers_files.then(|| work.to_owned());
+        content.extend(tree.clone().map(Content::Path));
         Self {
             surface,
             directory: work.to_owned(),
             covers_files,
             daemons: Vec::new(),
             stored: None,
+            backing: Some(Backing { content, tree }),
             stand: None,
         }
     }
@@ -92,8 +159,63 @@ impl Contender {
             covers_files: true,
             daemons: Vec::new(),
             stored: None,
+            backing: None,
             stand: Some(stand),
         }
+    }
+
+    /// The same, of which nobody knows where it keeps its data.
+    pub(crate) fn of_unknown_storage(self) -> Self {
+        Self { backing: None, ..self }
+    }
+
+    /// The same, which keeps its data there.
+    pub(crate) fn over(mut self, backing: Backing) -> Self {
+        self.backing = Some(backing);
+        self
+    }
+
+    /// What lies on the storage; `None` where nobody knows where it lies. While the contender is up, it may not be
+    /// written back yet.
+    #[must_use]
+    pub fn backing(&self) -> Option<&Backing> {
+        self.backing.as_ref()
+    }
+
+    /// Takes the contender down to its data at rest, the same as if the machine were shut down: all is written back,
+    /// and nothing is left of what was decrypted. Until [`wake`](Self::wake), only [`backing`](Self::backing) and
+    /// [`take_down`](Self::take_down) make sense; all copies of the surface's file must have been dropped before.
+    ///
+    /// # Errors
+    /// Any [`SystemError`]; then it can still be taken down.
+    pub fn rest(&mut self) -> Result<Rest, SystemError> {
+        match &mut self.stand {
+            Some(stand) => {
+                self.surface = nowhere()?;
+                stand.rest()
+            }
+            None => {
+                let Surface { file, extent, .. } = &self.surface;
+                file.sync_data().map_err(SystemError::io("write back", "the scratch file"))?;
+                // Advice: where it is not followed, what is read back comes from memory, as it did from a disk's own.
+                let _ =
+                    fadvise(&**file, extent.offset, NonZeroU64::new(extent.len), Advice::DontNeed);
+                Ok(Rest::CacheDropped)
+            }
+        }
+    }
+
+    /// Brings it up again over the same data, as if the machine had started anew. Surface, directory and processes may
+    /// be others than before.
+    ///
+    /// # Errors
+    /// Any [`SystemError`]; then it can still be taken down.
+    pub fn wake(&mut self) -> Result<(), SystemError> {
+        if let Some(stand) = &mut self.stand {
+            let Woken { surface, directory, daemons } = stand.wake()?;
+            (self.surface, self.directory, self.daemons) = (surface, directory, daemons);
+        }
+        Ok(())
     }
 
     /// Takes it down, and says whether that went well. What could not be taken down stays in the ledger,
@@ -102,9 +224,21 @@ impl Contender {
     /// # Errors
     /// Any [`SystemError`].
     pub fn take_down(self) -> Result<(), SystemError> {
-        let Self { surface, stand, .. } = self;
+        let Self { surface, backing, stand, .. } = self;
         // The file is let go of first: it may lie in the file system that is to be unmounted.
-        drop(surface);
+        drop((surface, backing));
         stand.map_or(Ok(()), |mut stand| stand.take_down())
     }
+}
+
+/// The surface of a contender that rests: nothing can be asked of it.
+fn nowhere() -> Result<Surface, SystemError> {
+    const NULL: &str = "/dev/null";
+    let file = File::open(NULL).map_err(SystemError::io("open", NULL))?;
+    Ok(Surface {
+        file: Arc::new(file),
+        extent: Extent { offset: 0, len: 0 },
+        mode: IoMode::Buffered,
+        transform: None,
+    })
 }

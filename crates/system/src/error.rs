@@ -64,6 +64,9 @@ pub enum SystemError {
         /// What.
         path: PathBuf,
     },
+    /// The run was to end before all was set up.
+    #[error("interrupted")]
+    Stopped,
     /// What a system made of its own could not be filled.
     #[error("cannot fill the storage of a system")]
     Fill(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -16,8 +16,10 @@ mod settings;
 mod stacked;
 
 pub use adapter::builtin::inline_layer;
-pub use contender::{Attachment, Contender, Fill, Ground};
+pub use adapter::paired::paired_arm;
+pub use contender::{Attachment, Backing, Contender, Content, Fill, Ground, Rest};
 pub use error::SystemError;
 pub use registry::{
-    ArmSpec, Availability, Role, Selection, Setting, System, arms, find, sweep, systems,
+    ALL, ArmSpec, Availability, Role, Selection, Setting, System, arms, find, null_layer_of, sweep,
+    systems,
 };

@@ -12,6 +12,7 @@ use crate::Availability;
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
 /// Where programs are looked for, and what the kernel offers.
+#[derive(Clone)]
 pub(crate) struct Machine {
     /// Directories with programs, as in `PATH`.
     pub(crate) path: OsString,

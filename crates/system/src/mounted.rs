@@ -10,6 +10,7 @@ use cryptbench_blockdev::BlockDevice;
 use cryptbench_export::fuse::{FuseOptions, Server, mount};
 
 use crate::SystemError;
+use crate::command::run;
 use crate::provision::mountinfo::mount_at;
 use crate::provision::{Act, Identity, Ledger, filesystem, loopdev, mount_point};
 
@@ -131,7 +132,7 @@ impl Mounted {
                 Step::FileSystem(act, path, ours) => {
                     match mount_at(path).map(|entry| entry.device) {
                         None => {}
-                        Some(device) if *ours == Some(device) => filesystem::unmount(path)?,
+                        Some(device) if *ours == Some(device) => unmount_by_program(path)?,
                         // Somebody mounted something else on top.
                         Some(_) => return Err(SystemError::Busy { path: path.clone() }),
                     }
@@ -182,6 +183,17 @@ impl Mounted {
             Some(entry) => self.ledger.made(act, Identity { device: entry.device, inode: 0 }),
             None => Ok(()),
         }
+    }
+}
+
+/// Unmounts the file system on the served disk in a process of its own. It writes to the disk: a thread of this process
+/// that waited for that, were the process killed, would keep the server's connection open and wait for ever.
+fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
+    match run("umount", [path]) {
+        Err(SystemError::Program { reason, .. }) if reason.contains("busy") => {
+            Err(SystemError::Busy { path: path.to_owned() })
+        }
+        other => other.map(drop),
     }
 }
 

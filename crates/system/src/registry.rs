@@ -7,11 +7,13 @@ use cryptbench_cipher::Tier;
 use crate::adapter::{
     bcachefs::BCACHEFS, bindfs::BINDFS, bitlocker::BITLOCKER, builtin::Builtin, cryfs::CRYFS,
     dmcrypt::DmCrypt, ecryptfs::Ecryptfs, encfs::ENCFS, filevault::FILEVAULT, fscrypt::Fscrypt,
-    gocryptfs::GOCRYPTFS, mounted::BuiltinMounted, nbdkit_luks::NBDKIT_LUKS, opal::OPAL,
-    plain::Plain, qemu_luks::QemuLuks, securefs::SECUREFS, truecrypt::TRUECRYPT,
+    gocryptfs::GOCRYPTFS, mounted::BuiltinMounted, nbdkit_luks::NbdkitLuks, opal::OPAL,
+    paired::Paired, plain::Plain, qemu_luks::QemuLuks, securefs::SECUREFS, truecrypt::TrueCrypt,
     veracrypt::VeraCrypt, zfs::ZFS,
 };
-use crate::{Attachment, Contender, Ground, SystemError, settings};
+use crate::provision::stand;
+use crate::settings::{self, PRESET};
+use crate::{Attachment, Contender, Ground, SystemError};
 
 /// What an arm is compared as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ pub struct Setting {
 /// Which of the registered contenders a user wants; an empty list means the default ones.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Names of systems.
+    /// Names of systems; [`ALL`] stands for every one that can run here.
     pub systems: Vec<String>,
     /// Names of ciphers.
     pub ciphers: Vec<String>,
@@ -71,6 +73,12 @@ pub struct Selection {
     /// with its default.
     pub settings: BTreeMap<String, Vec<String>>,
 }
+
+/// The system that is measured where none is named.
+const DEFAULT: &str = "builtin";
+
+/// The name that stands for every system that can run here, each with all of its presets.
+pub const ALL: &str = "all";
 
 /// Whether a system can run on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +119,15 @@ pub trait System: Sync {
     fn attachment(&self) -> Attachment;
     /// Sets `arm` up.
     fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError>;
+    /// Bytes of storage that a contender takes with `len` bytes of files where `free` are free: by default those of
+    /// a container with a file system, a header and room for both.
+    fn footprint(&self, len: u64, free: u64) -> u64 {
+        len + len / 16 + stand::room(free).max(stand::LEAST_ROOM) + (16 << 20)
+    }
+    /// The system whose null layer is this one's software path without its cipher: mostly itself.
+    fn null_layer(&self) -> &'static str {
+        self.name()
+    }
     /// The cipher kernel that `arm` runs on at `tier`, where the system can tell.
     fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String>;
 }
@@ -123,9 +140,9 @@ pub fn systems() -> &'static [&'static dyn System] {
         &BuiltinMounted,
         &DmCrypt,
         &QemuLuks,
-        &NBDKIT_LUKS,
+        &NbdkitLuks,
         &VeraCrypt,
-        &TRUECRYPT,
+        &TrueCrypt,
         &BINDFS,
         &GOCRYPTFS,
         &ENCFS,
@@ -138,6 +155,7 @@ pub fn systems() -> &'static [&'static dyn System] {
         &ZFS,
         &BCACHEFS,
         &OPAL,
+        &Paired,
     ]
 }
 
@@ -151,10 +169,60 @@ pub fn find(name: &str) -> Result<&'static dyn System, SystemError> {
 
 /// The systems of a selection, or the default ones.
 fn chosen(selection: &Selection) -> Result<Vec<&'static dyn System>, SystemError> {
-    match selection.systems.is_empty() {
-        true => Ok(vec![find("builtin")?]),
-        false => selection.systems.iter().map(|name| find(name)).collect(),
+    Ok(match &selection.systems[..] {
+        [] => vec![find(DEFAULT)?],
+        names if names.iter().any(|name| name == ALL) => {
+            systems().iter().copied().filter(|s| s.name() != "plain" && is_available(*s)).collect()
+        }
+        names => names.iter().map(|name| find(name)).collect::<Result<_, _>>()?,
+    })
+}
+
+/// The null layers of an encrypted system that are another system's, as far as that can run here. They have of the
+/// settings those that mean the same to them.
+fn foreign_null_layers(
+    system: &dyn System,
+    selection: &Selection,
+) -> Result<Vec<ArmSpec>, SystemError> {
+    let null = find(system.null_layer())?;
+    if null.name() == system.name() || !is_available(null) {
+        return Ok(Vec::new());
     }
+    let known = |name: &String, values: &Vec<String>| {
+        let setting = null.settings().iter().find(|s| s.name == name);
+        setting.is_some_and(|s| values.iter().all(|v| s.values.contains(&v.as_str())))
+    };
+    let mut settings = selection.settings.clone();
+    settings.retain(|name, values| known(name, values));
+    let arms = null.arms(&Selection { settings, ..Selection::default() })?;
+    Ok(arms.into_iter().filter(|arm| arm.role == Role::NullLayer).collect())
+}
+
+fn is_available(system: &dyn System) -> bool {
+    matches!(system.availability(), Availability::Available(_))
+}
+
+/// What [`ALL`] means besides the systems: each in all of its presets, unless the user chose among them.
+fn with_presets(selection: &Selection, chosen: &[&dyn System]) -> Selection {
+    let mut selection = selection.clone();
+    if selection.systems.iter().any(|name| name == ALL) {
+        for preset in chosen.iter().flat_map(|s| s.settings()).filter(|s| s.name == PRESET) {
+            let values = preset.values.iter().map(ToString::to_string).collect();
+            selection.settings.entry(PRESET.to_owned()).or_insert(values);
+        }
+    }
+    selection
+}
+
+/// The arm that is the software path of an encrypted one without its cipher; of several the one that is set to
+/// most of the same.
+pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSpec> {
+    let system = find(arm.system).ok().filter(|_| arm.role == Role::Encrypted)?.null_layer();
+    let nulls = arms.iter().filter(|a| a.role == Role::NullLayer && a.system == system);
+    let in_common = |null: &ArmSpec| {
+        null.settings.iter().filter(|(name, value)| arm.settings.get(*name) == Some(*value)).count()
+    };
+    nulls.min_by_key(|null| std::cmp::Reverse(in_common(null)))
 }
 
 /// Puts every value of the setting `name` that the chosen systems have into `selection`: a sweep. For the
@@ -207,6 +275,7 @@ pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
 pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = Plain.arms(selection)?;
     let chosen = chosen(selection)?;
+    let selection = &with_presets(selection, &chosen);
     settings::check(selection, &chosen)?;
     // Each system takes of the named ciphers those that it has.
     let foreign = settings::foreign_ciphers(selection, &chosen);
@@ -229,7 +298,8 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
             let ours = |name: &String| cryptbench_cipher::find(name).is_ok();
             selection.ciphers.retain(|name| ours(name) || foreign.contains(name));
         }
-        for arm in system.arms(&selection)? {
+        let own = system.arms(&selection)?;
+        for arm in foreign_null_layers(system, &selection)?.into_iter().chain(own) {
             if !arms.iter().any(|a| a.id == arm.id) {
                 arms.push(arm);
             }
@@ -306,6 +376,33 @@ mod tests {
         assert!(ours.data_units.is_empty(), "all of them");
         let error = sweep(&mut ours, "colour").unwrap_err().to_string();
         assert!(error.contains("cipher, data-unit"), "{error}");
+    }
+
+    #[test]
+    fn a_program_over_a_directory_brings_its_null_layer_where_that_can_run() {
+        if !is_available(&GOCRYPTFS) || !is_available(&BINDFS) {
+            eprintln!("SKIPPED: gocryptfs or bindfs cannot run here");
+            return;
+        }
+        let arms = arms(&pick(&["gocryptfs", "builtin"], &[], &[])).unwrap();
+        let of = |id: &str| {
+            let arm = arms.iter().find(|a| a.id == id).unwrap();
+            null_layer_of(arm, &arms).map(|null| null.id.as_str())
+        };
+        assert_eq!(of("gocryptfs/aes-256-gcm"), Some("bindfs"));
+        assert_eq!(of("builtin/aes-256-xts/512"), Some("builtin/null"));
+        assert_eq!(of("bindfs"), None, "has nothing below it");
+    }
+
+    #[test]
+    fn all_is_every_system_that_can_run_here_in_all_of_its_presets() {
+        let arms = arms(&pick(&["all"], &[], &[])).unwrap();
+        for system in systems().iter().filter(|s| is_available(**s)) {
+            assert!(arms.iter().any(|a| a.system == system.name()), "{}", system.name());
+        }
+        for arm in arms.iter().filter(|a| a.system == "encfs") {
+            assert!(arms.iter().any(|a| a.id == "encfs/paranoia"), "{} alone", arm.id);
+        }
     }
 
     #[test]

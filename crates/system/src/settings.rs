@@ -7,8 +7,11 @@ use crate::{ArmSpec, Selection, Setting, System, SystemError};
 /// The setting whose values can also be chosen among the ciphers of a [`Selection`].
 const CIPHER: &str = "cipher";
 
+/// The setting that is a set of the others, as a system's documentation recommends them.
+pub(crate) const PRESET: &str = "preset";
+
 /// The settings that are always named, since they decide what the system is at all.
-const NAMING: [&str; 2] = [CIPHER, "preset"];
+const NAMING: [&str; 2] = [CIPHER, PRESET];
 
 /// A value for each setting of a system.
 pub(crate) type Choice = BTreeMap<&'static str, &'static str>;

@@ -9,14 +9,15 @@ use std::time::Duration;
 use cryptbench_cipher::Tier;
 use zeroize::Zeroizing;
 
+use crate::adapter::bindfs::BINDFS;
 use crate::command::{Invocation, remedy};
 use crate::machine::Machine;
-use crate::provision::layers::Layers;
+use crate::provision::layers::{Layers, Shown};
 use crate::provision::secret;
 use crate::settings::{self, Choice};
 use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Role, Selection,
+    Setting, System, SystemError,
 };
 
 /// A program that asks its version takes this long at most.
@@ -123,16 +124,26 @@ impl Stacked {
         if let Some(create) = self.create {
             layers.create_volume(self.name, &create(&place), &ciphertext, machine)?;
         }
-        let daemon = layers.serve(
-            self.name,
-            &(self.serve)(&place),
-            &mount_point,
-            self.file_system,
-            machine,
-        )?;
+        ground.go_on()?;
+        let (name, file_system) = (self.name, self.file_system);
+        let (invocation, at) = ((self.serve)(&place), mount_point.clone());
+        let machine = machine.clone();
+        let show = move |layers: &mut Layers| {
+            let daemon = layers.serve(name, &invocation, &at, file_system, &machine)?;
+            Ok(Shown { directory: at.clone(), daemons: vec![daemon] })
+        };
+        layers.data_at_rest();
+        let shown = show(&mut layers)?;
+        layers.shown_again_by(show);
+        ground.go_on()?;
         let surface = layers.scratch(&mount_point, ground)?;
-        let mut contender = Contender::on_stand(surface, mount_point, Box::new(layers));
-        contender.daemons.push(daemon);
+        let backing = Backing {
+            content: vec![Content::Path(ciphertext.clone())],
+            tree: Some(ciphertext.clone()),
+        };
+        let mut contender =
+            Contender::on_stand(surface, mount_point, Box::new(layers)).over(backing);
+        contender.daemons = shown.daemons;
         contender.stored = Some(ciphertext);
         Ok(contender)
     }
@@ -173,8 +184,17 @@ impl System for Stacked {
         Ok(settings::choices(self, selection).into_iter().map(arm).collect())
     }
 
+    // Blocks with their tags, padded.
+    fn footprint(&self, len: u64, _free: u64) -> u64 {
+        len + len / 8
+    }
+
     fn attachment(&self) -> Attachment {
         Attachment::Mounted
+    }
+
+    fn null_layer(&self) -> &'static str {
+        BINDFS.name
     }
 
     fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {

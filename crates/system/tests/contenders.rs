@@ -44,6 +44,7 @@ fn each_arm(system: &str, check: impl Fn(&Contender, bool, &Path)) {
             run_id: &id("run"),
             tier: cryptbench_cipher::tier().unwrap(),
             fill: &mut fill,
+            stop: &AtomicBool::new(false),
         };
         let contender = system.provision(&arm, &mut ground).unwrap();
         check(&contender, arm.cipher.is_some(), place.path());

@@ -6,14 +6,22 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _, stdout};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cryptbench_system::provision::mountinfo::mounts;
 use cryptbench_system::provision::{Cleaned, Ledger, Scratch, WorkDirectory, cleanup};
 use cryptbench_system::{Availability, Ground, Selection, find};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 
-/// Milliseconds after the start of setting up at which a run is killed; the last waits until all is there.
-const POINTS: [Option<u64>; 7] = [Some(1), Some(8), Some(20), Some(45), Some(90), Some(180), None];
+/// Names the number of points at which each system is killed while it is set up.
+const KILLS: &str = "CRYPTBENCH_TEST_KILLS";
+
+/// As many where nobody asks for another number.
+const FEW_KILLS: u32 = 5;
+
+/// Number of points at which each is killed while it is taken down to its data at rest and brought up again.
+const KILLS_RESTING: u32 = 4;
 
 /// What a child of this test is to do, and where.
 const PART: &str = "CRYPTBENCH_TEST_PART";
@@ -39,12 +47,19 @@ fn set_up(system: &str, place: &Path) {
         run_id: "killed",
         tier: cryptbench_cipher::tier().unwrap(),
         fill: &mut fill,
+        stop: &std::sync::atomic::AtomicBool::new(false),
     };
     say("begins");
-    let contender = system.provision(arms.last().unwrap(), &mut ground).unwrap();
+    let mut contender = system.provision(arms.last().unwrap(), &mut ground).unwrap();
     fs::write(contender.directory.join("file"), "content").unwrap();
     say("stands");
+    // Until it is told to go on, and then until it is killed.
     let _ = std::io::stdin().read(&mut [0]);
+    loop {
+        contender.rest().unwrap();
+        contender.wake().unwrap();
+        assert_eq!(fs::read(contender.directory.join("file")).unwrap(), b"content");
+    }
 }
 
 /// Tells the parent how far it has come.
@@ -80,7 +95,13 @@ fn killed_anywhere(test: &str, system: &str) {
         eprintln!("SKIPPED: {system}: {reason}");
         return;
     }
-    for point in POINTS {
+    let kills = std::env::var(KILLS).ok().and_then(|n| n.parse().ok()).unwrap_or(FEW_KILLS);
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    // The first is killed once all is there; the others at any time before, and the last while they come and go.
+    let mut took = Duration::ZERO;
+    for kill in 0..=kills + KILLS_RESTING {
+        let point =
+            (kill > 0 && kill <= kills).then(|| took.mul_f64(random.random_range(0.0..1.0)));
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let state = tempfile::tempdir().unwrap();
         let own = place.path().join("the user's own");
@@ -90,8 +111,17 @@ fn killed_anywhere(test: &str, system: &str) {
         said.find(|l| l.as_ref().unwrap().ends_with("begins")).unwrap().unwrap();
         match point {
             // A point in time, not a limit: wherever it falls, all must go.
-            Some(point) => sleep(Duration::from_millis(point)),
-            None => drop(said.find(|l| l.as_ref().unwrap().ends_with("stands")).unwrap()),
+            Some(point) => sleep(point),
+            None => {
+                let began = Instant::now();
+                said.find(|l| l.as_ref().unwrap().ends_with("stands")).unwrap().unwrap();
+                if kill == 0 {
+                    took = began.elapsed();
+                } else {
+                    run.stdin.as_mut().unwrap().write_all(b"!").unwrap();
+                    sleep(took.mul_f64(random.random_range(0.0..0.5)));
+                }
+            }
         }
         run.kill().unwrap();
         run.wait().unwrap();
@@ -151,4 +181,29 @@ fn securefs_killed() {
 #[test]
 fn fscrypt_killed() {
     killed_anywhere("fscrypt_killed", "fscrypt");
+}
+
+#[test]
+fn cryfs_killed() {
+    killed_anywhere("cryfs_killed", "cryfs");
+}
+
+#[test]
+fn bindfs_killed() {
+    killed_anywhere("bindfs_killed", "bindfs");
+}
+
+#[test]
+fn builtin_mounted_killed() {
+    killed_anywhere("builtin_mounted_killed", "builtin-mounted");
+}
+
+#[test]
+fn qemu_luks_killed() {
+    killed_anywhere("qemu_luks_killed", "qemu-luks");
+}
+
+#[test]
+fn nbdkit_luks_killed() {
+    killed_anywhere("nbdkit_luks_killed", "nbdkit-luks");
 }

@@ -63,6 +63,7 @@ fn use_each_arm(expected: &Expected) {
             run_id: &run_id,
             tier: cryptbench_cipher::tier().unwrap(),
             fill: &mut fill,
+            stop: &AtomicBool::new(false),
         };
         let contender = match system.provision(arm, &mut ground) {
             Ok(contender) => contender,

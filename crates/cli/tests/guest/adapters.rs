@@ -50,11 +50,16 @@ fn boot(guest: &Guest, script: &str) -> String {
 
 /// Sets every arm up that these settings make.
 fn each(system: &str, settings: &[(&str, &[&str])]) {
-    let Some(guest) = guest(&[]) else { return };
+    if let Some(guest) = guest(&[]) {
+        each_in(&guest, system, settings);
+    }
+}
+
+fn each_in(guest: &Guest, system: &str, settings: &[(&str, &[&str])]) {
     let settings: BTreeMap<_, _> = settings.iter().copied().collect();
     guest.write("settings", serde_json::to_vec(&settings).unwrap());
     let said = boot(
-        &guest,
+        guest,
         &format!(
             "export SYSTEM={system} SETTINGS=settings\ninside sets_every_arm_up\nnothing_left end"
         ),
@@ -65,26 +70,38 @@ fn each(system: &str, settings: &[(&str, &[&str])]) {
 /// QEMU needs no device mapper: it runs here, on the build directory's disk.
 #[test]
 fn qemu_luks_encrypts() {
+    here(
+        "qemu-luks",
+        r#"{"surface": ["file", "device"], "cipher": ["aes-256-xts", "serpent-256-xts"]}"#,
+    );
+}
+
+/// Sets every arm up that these settings make, on this machine.
+fn here(system: &str, chosen: &str) {
     let home = tempfile::tempdir().unwrap();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let settings = home.path().join("settings");
-    let chosen = r#"{"surface": ["file", "device"], "cipher": ["aes-256-xts", "serpent-256-xts"]}"#;
     fs::write(&settings, chosen).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "--nocapture", "adapters::inside::sets_every_arm_up"])
         .env("HOME", home.path())
         .env_remove("XDG_STATE_HOME")
-        .envs([
-            ("PLACE", place.path()),
-            ("SETTINGS", &settings),
-            ("SYSTEM", Path::new("qemu-luks")),
-        ])
+        .envs([("PLACE", place.path()), ("SETTINGS", &settings), ("SYSTEM", Path::new(system))])
         .output()
         .unwrap();
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
     eprintln!("{errors}");
     assert!(output.status.success(), "{said}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{said}");
+}
+
+/// As QEMU's.
+#[test]
+fn nbdkit_luks_encrypts() {
+    here(
+        "nbdkit-luks",
+        r#"{"surface": ["file", "device"], "cipher": ["aes-256-xts", "aes-128-xts"]}"#,
+    );
 }
 
 #[test]
@@ -204,4 +221,15 @@ killed ready
     }
     let said = boot(&guest, &script);
     eprintln!("{said}");
+}
+
+#[test]
+fn tcplay_maps_truecrypt_volumes_of_a_cipher_and_of_cascades() {
+    if let Some(guest) = guest(&[("/usr/sbin/tcplay", "tcplay")]) {
+        each_in(
+            &guest,
+            "truecrypt",
+            &[("cipher", &["aes-256-xts", "twofish-serpent-xts", "serpent-twofish-aes-xts"])],
+        );
+    }
 }

@@ -1,6 +1,8 @@
 //! A place of its own for each test: a target directory, and a home that nobody else uses.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod disk;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

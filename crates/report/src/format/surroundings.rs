@@ -12,6 +12,7 @@ pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
         ("system", system(record)),
         ("disk", disk(record.target.device.as_ref())),
         ("file system", file_system(record)),
+        ("beside it", paired(record)),
         ("engine", engine(record)),
         ("scratch", scratch(record)),
     ];
@@ -22,8 +23,9 @@ pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
 /// When, how long and with which profile, in one line.
 pub(super) fn occasion(record: &Record) -> String {
     let partial = if record.partial { ", interrupted" } else { "" };
+    let emulated = if record.machine.emulated.is_some() { "EMULATED, " } else { "" };
     format!(
-        "{} profile, {}, {}{partial}",
+        "{emulated}{} profile, {}, {}{partial}",
         record.plan.profile,
         record.started,
         duration(record.elapsed_s)
@@ -73,7 +75,46 @@ fn disk(device: Option<&Device>) -> String {
 
 fn file_system(record: &Record) -> String {
     let t = &record.target;
-    format!("{} on {} ({}), in {}", t.filesystem, t.source, t.mount_options, t.directory)
+    place(&Place {
+        kind: t.kind.as_deref().unwrap_or("directory"),
+        backing_file: t.backing_file.as_deref(),
+        mount: (&t.filesystem, &t.source, &t.mount_options),
+        directory: &t.directory,
+    })
+}
+
+/// The other place of a pair.
+fn paired(record: &Record) -> String {
+    record.target.paired.as_ref().map_or_else(String::new, |p| {
+        let place = place(&Place {
+            kind: &p.kind,
+            backing_file: p.backing_file.as_deref(),
+            mount: (&p.filesystem, &p.source, &p.mount_options),
+            directory: &p.directory,
+        });
+        format!("{}: {place}; disk: {}", p.name, disk(p.device.as_ref()))
+    })
+}
+
+struct Place<'a> {
+    kind: &'a str,
+    backing_file: Option<&'a str>,
+    /// File system, source, options.
+    mount: (&'a str, &'a str, &'a str),
+    directory: &'a str,
+}
+
+fn place(p: &Place<'_>) -> String {
+    let (file_system, source, options) = p.mount;
+    match p.kind {
+        "directory" => format!("{file_system} on {source} ({options}), in {}", p.directory),
+        "file" => format!("{file_system} on {source} ({options}), the file {}", p.directory),
+        kind => {
+            let behind =
+                p.backing_file.map_or_else(String::new, |f| format!(", a loop device over {f}"));
+            format!("none, the {kind} {} itself{behind}", p.directory)
+        }
+    }
 }
 
 fn engine(record: &Record) -> String {

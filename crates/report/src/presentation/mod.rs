@@ -9,6 +9,7 @@ pub(crate) mod files;
 pub(crate) mod grid;
 pub(crate) mod heatmap;
 pub(crate) mod peers;
+pub(crate) mod ranking;
 pub(crate) mod unlock;
 
 use cryptbench_record::{Arm, ArmRole, Record};

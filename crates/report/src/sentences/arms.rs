@@ -6,6 +6,9 @@ use super::{MOST_ARMS_SPOKEN, Sentence, View, alike, of_workloads};
 use crate::quantity::{cpu, fraction, kept_percent, percent, thousands};
 use crate::wording::{TELLING_MARGIN_PERCENT, list, verdict_words};
 
+/// Where losses up to this margin would not show, nothing was found out.
+const HOPELESS_PERCENT: f64 = 30.0;
+
 /// One sentence per encrypted arm; of many arms, the best and the worst stand for all.
 pub(super) fn costs(view: &View<'_>) -> Vec<Sentence> {
     let arms = view.encrypted();
@@ -114,6 +117,15 @@ fn slowed(view: &View<'_>, arm: &Arm, costly: usize, worst: &Cell, alike: usize)
 
 fn indistinct(view: &View<'_>, arm: &Arm, alike: &[&Cell]) -> String {
     let margin = alike.iter().map(|c| alike_margin(c)).fold(0.0, f64::max);
+    if margin > HOPELESS_PERCENT {
+        return format!(
+            "This run is too short, or the machine too busy, to tell encryption with {} from plain storage in \
+             {}: a loss of {} would not show there.",
+            arm.label,
+            of_workloads(alike.len(), view),
+            percent(HOPELESS_PERCENT),
+        );
+    }
     let meaning = if margin <= TELLING_MARGIN_PERCENT {
         format!(
             "the disk, not the cipher, is the limit (differences are below {})",

@@ -128,7 +128,7 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let worst: Option<(&Arm, &Cell, f64)> = view
         .encrypted()
         .into_iter()
-        .filter(|arm| arm.system == null.system)
+        .filter(|arm| is_null_layer_of(null, arm))
         .flat_map(|arm| view.cells(arm).into_iter().map(move |c| (arm, c)))
         .filter(|(_, c)| matches!(c.verdict, Some(Verdict::Costs { .. })))
         .filter_map(|(arm, c)| Some((arm, c, c.kept?.ratio)))
@@ -153,6 +153,14 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
         kept_percent(&cipher),
     );
     Some((ratio, text))
+}
+
+/// Records that do not name an arm's null layer mean that of its system.
+fn is_null_layer_of(null: &Arm, arm: &Arm) -> bool {
+    match &arm.null_layer {
+        Some(id) => *id == null.id,
+        None => arm.system == null.system,
+    }
 }
 
 /// Nothing encrypted costs anything: say so of the layer too, or that it alone does.

@@ -3,6 +3,7 @@
 
 mod arms;
 mod between;
+mod evidence;
 mod trust;
 mod unlock;
 
@@ -36,7 +37,10 @@ pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
         // No speed to keep: opening plain storage is not opening a volume faster.
         return unlock::openings(&view);
     }
-    let mut found = arms::costs(&view);
+    let mut found = evidence::proof(&view);
+    // Bad news comes first, good news last.
+    let good = found.extract_if(.., |s| s.weight < u8::MAX).collect::<Vec<_>>();
+    found.extend(arms::costs(&view));
     found.extend(arms::gains(&view));
     found.extend(between::encrypted_arms(&view));
     found.extend(between::layer_and_cipher(&view));
@@ -45,6 +49,7 @@ pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
     found.extend(trust::inconclusive(&view));
     found.extend(trust::plain_against_itself(&view));
     found.extend(trust::basis(&view));
+    found.extend(good);
     while found.len() > MOST_SENTENCES {
         let least = (0..found.len()).rev().min_by_key(|&i| found[i].weight).unwrap_or(0);
         found.remove(least);

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{Extent, IoMode, Surface, cached_share};
 use cryptbench_load::{
     Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Job, LoadError, WorkAmount,
 };
-use cryptbench_record::Accounting;
+use cryptbench_record::{Accounting, FLUSH};
 
 use super::Storage;
 use super::below::{drop_below, settle_below};
@@ -38,10 +38,11 @@ impl Storage<'_> {
                 (fresh.surface.clone(), Some(fresh))
             }
         };
-        if surface.mode == IoMode::Buffered && work.cache == Cache::Cold && fresh.is_none() {
-            drop_cache(&surface);
-        }
         if work.cache == Cache::Cold {
+            // A mounted system may take requests through a page cache although they ask to bypass it.
+            if fresh.is_none() {
+                drop_cache(&surface);
+            }
             drop_below(contender);
         }
         let job = job(work, (self.ramp, self.trial), place, self.generation);
@@ -63,22 +64,28 @@ impl Storage<'_> {
         if measured.interrupted {
             return Ok(None);
         }
-        let mut device = passed.device;
+        let (mut passed, mut late, mut parts) = (passed, Duration::ZERO, BTreeMap::new());
         if work.direction.writes() {
             // The device's own write cache is emptied between trials, outside the measured time, so that one
             // arm's writes are not paid for by the next.
+            let began = Instant::now();
             settle(&surface)?;
             settle_below(&self.contenders[arm]);
             if surface.mode == IoMode::Buffered {
                 // What the page cache took belongs to this trial.
-                device = self.accountant.passed(&before).device;
+                passed.device = self.accountant.passed(&before).device;
+            } else if self.contenders[arm].stored.is_some() && !work.stdio {
+                // Beside direct writes, those that a cache below took count once they are on the device too.
+                late = began.elapsed().mul_f64(of_all(measured.bytes, measured.total_bytes));
+                passed = self.accountant.passed(&before);
+                parts.insert(FLUSH.to_owned(), late.as_secs_f64());
             }
         }
         if let Some(map) = acknowledged {
             self.read_back(&map, &surface)?;
         }
         drop(fresh);
-        let elapsed_s = measured.elapsed.as_secs_f64();
+        let elapsed_s = (measured.elapsed + late).as_secs_f64();
         let share = share(elapsed_s, &passed);
         Ok(Some(Outcome {
             elapsed_s,
@@ -87,13 +94,13 @@ impl Storage<'_> {
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
             cpu_machine_s: passed.busy_s * share,
-            device: device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
+            device: passed.device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
             accounting: Some(Accounting {
                 cached_before,
                 ..accounting::scaled(&passed.accounting, share)
             }),
             samples: samples(&measured.samples),
-            parts: BTreeMap::new(),
+            parts,
         }))
     }
 }
@@ -115,6 +122,11 @@ impl Storage<'_> {
             }),
         }
     }
+}
+
+/// Share of all bytes that were moved in the measured time.
+fn of_all(measured: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { measured as f64 / all as f64 }
 }
 
 /// Whether what is written says where and when it was written.

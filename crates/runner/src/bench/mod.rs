@@ -28,6 +28,8 @@ pub(crate) struct Storage<'a> {
     pub(crate) contenders: Vec<Contender>,
     pub(crate) workloads: Vec<WorkloadSpec>,
     pub(crate) accountant: Accountant,
+    /// Of each arm the place whose device it is on, as the accountant numbers them.
+    pub(crate) places: Vec<usize>,
     /// The sets of small files of each arm, as far as they were needed.
     pub(crate) files: BTreeMap<usize, FileSet>,
     /// The volumes, where opening them is the work.
@@ -48,6 +50,7 @@ impl Storage<'_> {
     /// Counters before a trial on `arm`, whose daemons are from here on told apart.
     fn begin_account(&mut self, arm: usize) -> Snapshot {
         self.accountant.forget_watched();
+        self.accountant.look_at(self.places.get(arm).copied().unwrap_or(0));
         if let Some(contender) = self.contenders.get(arm) {
             for &pid in &contender.daemons {
                 self.accountant.watch(pid);

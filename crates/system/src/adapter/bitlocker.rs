@@ -6,7 +6,7 @@ use crate::provision::stand;
 /// Windows' own disk encryption. cryptsetup(8) opens it by `bitlkOpen`, dislocker(1) in user space.
 pub(crate) const BITLOCKER: Known = Known {
     name: "bitlocker",
-    about: "a BitLocker volume of yours, read through cryptsetup or dislocker",
+    about: "a BitLocker volume of yours, opened by cryptsetup or dislocker",
     lacks: |machine| {
         if !machine.has("cryptsetup") && !machine.has("dislocker") {
             return because(
@@ -23,9 +23,9 @@ pub(crate) const BITLOCKER: Known = Known {
             );
         }
         because(
-            "only Windows makes BitLocker volumes, and a run cannot be given one of yours yet",
-            "open it read-only (cryptsetup open --type bitlk --readonly, or dislocker -r) to see that it can \
-             be read; on Windows, run cryptbench in a directory on the volume",
+            "only Windows makes BitLocker volumes: a run cannot make one to measure",
+            "open one of yours (cryptsetup open --type bitlk, or dislocker), mount it, and measure it beside a plain \
+             directory: cryptbench run --pair PLAIN ENCRYPTED",
         )
     },
 };

@@ -11,12 +11,12 @@ use zeroize::Zeroizing;
 
 use crate::command::{Invocation, remedy};
 use crate::machine::Machine;
-use crate::provision::layers::Layers;
+use crate::provision::layers::{Layers, Shown};
 use crate::provision::secret;
 use crate::settings::{self, Choice};
 use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Role, Selection,
+    Setting, System, SystemError,
 };
 
 /// The kernel's stacked file system.
@@ -96,6 +96,11 @@ impl System for Ecryptfs {
         Ok(settings::choices(self, selection).iter().map(arm).collect())
     }
 
+    // Blocks with their tags, padded.
+    fn footprint(&self, len: u64, _free: u64) -> u64 {
+        len + len / 8
+    }
+
     fn attachment(&self) -> Attachment {
         Attachment::Mounted
     }
@@ -110,10 +115,19 @@ impl System for Ecryptfs {
         let adds = Invocation::new("ecryptfs-add-passphrase")
             .args(["-"])
             .input(Zeroizing::new(passphrase.as_bytes().to_vec()));
-        layers.user_key(&signature, &adds, &Machine::this())?;
-        let root = layers.mount_stacked("ecryptfs", &lower, &options(&choice, &signature))?;
-        let surface = layers.scratch(&root, ground)?;
-        let mut contender = Contender::on_stand(surface, root, Box::new(layers));
+        let (below, options) = (lower.clone(), options(&choice, &signature));
+        let show = move |layers: &mut Layers| {
+            layers.user_key(&signature, &adds, &Machine::this())?;
+            let directory = layers.mount_stacked("ecryptfs", &below, &options)?;
+            Ok(Shown { directory, daemons: Vec::new() })
+        };
+        layers.data_at_rest();
+        let Shown { directory, .. } = show(&mut layers)?;
+        layers.shown_again_by(show);
+        let surface = layers.scratch(&directory, ground)?;
+        let backing =
+            Backing { content: vec![Content::Path(lower.clone())], tree: Some(lower.clone()) };
+        let mut contender = Contender::on_stand(surface, directory, Box::new(layers)).over(backing);
         contender.stored = Some(lower);
         Ok(contender)
     }

@@ -6,7 +6,7 @@ use crate::provision::stand;
 /// The disk encryption of macOS before APFS. cryptsetup(8) opens it by `fvault2Open` since 2.6.
 pub(crate) const FILEVAULT: Known = Known {
     name: "filevault2",
-    about: "a FileVault 2 (CoreStorage) volume of yours, read through cryptsetup",
+    about: "a FileVault 2 (CoreStorage) volume of yours, opened by cryptsetup",
     lacks: |machine| {
         if !machine.has("cryptsetup") {
             return because("there is no program cryptsetup", "apt install cryptsetup-bin");
@@ -17,9 +17,9 @@ pub(crate) const FILEVAULT: Known = Known {
             return because(reason, remedy);
         }
         because(
-            "only macOS makes FileVault 2 volumes, and a run cannot be given one of yours yet",
-            "open it (cryptsetup open --type fvault2 --readonly, 2.6 or later) to see that it can be read; on \
-             macOS, run cryptbench in a directory on the volume",
+            "only macOS makes FileVault 2 volumes: a run cannot make one to measure",
+            "open one of yours (cryptsetup open --type fvault2, 2.6 or later), mount it, and measure it beside a \
+             plain directory: cryptbench run --pair PLAIN ENCRYPTED",
         )
     },
 };

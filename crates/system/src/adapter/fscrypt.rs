@@ -9,15 +9,16 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use cryptbench_cipher::Tier;
+use zeroize::Zeroizing;
 
 use crate::command::run;
 use crate::machine::Machine;
-use crate::provision::layers::Layers;
+use crate::provision::layers::{Layers, Shown};
 use crate::provision::{filesystem, mountinfo, secret};
 use crate::settings::{self, Choice};
 use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Role, Selection,
+    Setting, System, SystemError,
 };
 
 /// Directories under a policy of the kernel's.
@@ -151,8 +152,11 @@ impl System for Fscrypt {
             let room = len.clamp(*ROOM.start(), *ROOM.end()).max(ground.room + ground.room / 16);
             let len = (len + len / 16 + room).next_multiple_of(1 << 20);
             let file = layers.container(len, ground)?;
+            layers.data_at_rest();
             let device = layers.loop_device(&file)?;
+            ground.go_on()?;
             filesystem::make_settled_with(Some("encrypt"), &device)?;
+            ground.go_on()?;
             let root = layers.mount(&device, &file)?;
             stored = Some(file);
             root
@@ -161,11 +165,29 @@ impl System for Fscrypt {
         };
         let directory = root.join("files");
         fs::create_dir(&directory).map_err(SystemError::io("create", &directory))?;
+        // What shows without the key is the file system of the container, or of the target.
+        let mut tree = None;
         if arm.cipher.is_some() {
-            encrypt(&mut layers, &root, &directory, &choice)?;
+            layers.data_at_rest();
+            let key = secret::random_key(KEY);
+            encrypt(&mut layers, &root, &directory, &choice, &key)?;
+            tree = Some(directory.clone());
+            let directory = directory.clone();
+            layers.shown_again_by(move |layers| {
+                layers.file_system_key(&root, key.clone())?;
+                Ok(Shown { directory: directory.clone(), daemons: Vec::new() })
+            });
+        } else if let Some(file) = stored.clone() {
+            layers.shown_again_by(move |layers| {
+                let device = layers.loop_device(&file)?;
+                let directory = layers.mount(&device, &file)?.join("files");
+                Ok(Shown { directory, daemons: Vec::new() })
+            });
         }
         let surface = layers.scratch(&directory, ground)?;
-        let mut contender = Contender::on_stand(surface, directory, Box::new(layers));
+        let content = stored.iter().cloned().map(Content::Path).collect();
+        let mut contender = Contender::on_stand(surface, directory, Box::new(layers))
+            .over(Backing { content, tree });
         contender.stored = stored;
         Ok(contender)
     }
@@ -175,15 +197,16 @@ impl System for Fscrypt {
     }
 }
 
-/// Puts an empty directory under a policy with a new key.
+/// Puts an empty directory under a policy with a key.
 fn encrypt(
     layers: &mut Layers,
     root: &Path,
     directory: &Path,
     choice: &Choice,
+    key: &Zeroizing<Vec<u8>>,
 ) -> Result<(), SystemError> {
     let identifier = layers
-        .file_system_key(root, secret::random_key(KEY))
+        .file_system_key(root, key.clone())
         .map_err(|e| if e.to_string().contains("not supported") { no_feature(root) } else { e })?;
     let (content, names) = modes(choice).expect("arms are made from modes that go together");
     // Flags 3: names are padded to multiples of 32 bytes, as fscrypt(8) does.

@@ -14,6 +14,7 @@ pub(crate) mod gocryptfs;
 pub(crate) mod mounted;
 pub(crate) mod nbdkit_luks;
 pub(crate) mod opal;
+pub(crate) mod paired;
 pub(crate) mod plain;
 pub(crate) mod qemu_luks;
 pub(crate) mod securefs;

@@ -11,13 +11,18 @@ use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_cipher::{SectorCipher, Tier};
 use cryptbench_export::fuse::FuseOptions;
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
+use zeroize::Zeroizing;
 
 use super::builtin::{Keyed, kernel_of, keyed, offered, random_key};
 use crate::command::missing_program;
-use crate::contender::Stand;
+use crate::contender::{Rest, Stand, Woken};
 use crate::mounted::Mounted;
-use crate::provision::{Ledger, Scratch, filesystem};
-use crate::{ArmSpec, Attachment, Availability, Contender, Ground, Selection, System, SystemError};
+use crate::provision::layers::{SCRATCH, fill_at_random};
+use crate::provision::{Ledger, Left, Scratch, filesystem};
+use crate::{
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Selection, System,
+    SystemError,
+};
 
 /// Ciphers in this process behind a file system of their own.
 pub(crate) struct BuiltinMounted;
@@ -72,33 +77,40 @@ impl System for BuiltinMounted {
     fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
         let name = arm.id.replace('/', "-");
         let id = format!("{}-{name}", ground.run_id);
-        let direct = ground.scratch.mode;
         let len = ground.scratch.extent.len;
+        let path = ground.directory.join(format!("cryptbench-{id}.container"));
         let container = Scratch::create(
-            &ground.directory.join(format!("cryptbench-{id}.container")),
+            &path,
             (len + ground.room + (len + ground.room) / 16 + ROOM).next_multiple_of(1 << 20),
             Ledger::create(&format!("{id}-container"))?,
         )?;
-        (ground.fill)(&container.surface())?;
-        let device = plaintext(arm, &container, ground.tier)?;
-        let mut served = Mounted::serve(
-            device,
-            None,
-            &FuseOptions::default(),
-            Ledger::create(&format!("{id}-mount"))?,
-        )?;
-        let disk = served.attach_loop(false)?;
+        // Not with what workloads write: their marker, where ext4 never wrote, would pass for plaintext.
+        fill_at_random(&container.surface().file, container.len(), &path, ground.stop)?;
+        let mut stand = InContainer {
+            id: format!("{id}-mount"),
+            arm: arm.clone(),
+            key: random_key(arm)?,
+            tier: ground.tier,
+            scratch: None,
+            left: None,
+            served: None,
+            container: Some(container),
+        };
+        let disk = stand.serve()?;
+        ground.go_on()?;
         filesystem::make_settled(&disk)?;
-        let root = served.mount_in_own_directory(&disk)?;
+        ground.go_on()?;
+        let root = stand.mount(&disk)?;
         let mut scratch =
-            Scratch::create(&root.join("scratch"), len, Ledger::create(&format!("{id}-scratch"))?)?;
-        if direct == IoMode::Buffered {
+            Scratch::create(&root.join(SCRATCH), len, Ledger::create(&format!("{id}-scratch"))?)?;
+        if ground.scratch.mode == IoMode::Buffered {
             scratch.go_buffered()?;
         }
         let surface = scratch.surface();
+        stand.scratch = Some(scratch);
         (ground.fill)(&surface)?;
-        let stand = InContainer { scratch: Some(scratch), served, container: Some(container) };
-        Ok(Contender::on_stand(surface, root, Box::new(stand)))
+        let backing = Backing { content: vec![Content::Path(path)], tree: None };
+        Ok(Contender::on_stand(surface, root, Box::new(stand)).over(backing))
     }
 
     fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
@@ -109,13 +121,14 @@ impl System for BuiltinMounted {
 /// The plaintext of a container without a header.
 fn plaintext(
     arm: &ArmSpec,
+    key: &[u8],
     container: &Scratch,
     tier: Tier,
 ) -> Result<Arc<dyn BlockDevice>, SystemError> {
     let path: PathBuf = container.path().to_owned();
     let device =
         FileDevice::open(&path, container.mode(), false).map_err(SystemError::io("open", &path))?;
-    let Keyed { cipher, first_tweak, tweak_step } = keyed(arm, &random_key(arm)?, tier)?;
+    let Keyed { cipher, first_tweak, tweak_step } = keyed(arm, key, tier)?;
     let info = VolumeInfo {
         format: arm.layout.unwrap_or("none"),
         cipher: arm.cipher.unwrap_or("none").to_owned(),
@@ -137,11 +150,42 @@ fn plaintext(
     Ok(Arc::new(Volume::new(Arc::new(device), mapping, Access::ReadWrite, info)?))
 }
 
-/// What is taken down, from the top: the scratch file, the mounts, the container.
+/// What is taken down, from the top: the scratch file, the mounts, the container. Dropping it takes it down, as far as
+/// it lets itself be.
 struct InContainer {
+    /// Name of the ledger of the mounts.
+    id: String,
+    arm: ArmSpec,
+    key: Zeroizing<Vec<u8>>,
+    tier: Tier,
     scratch: Option<Scratch>,
-    served: Mounted,
+    /// The scratch file, while all rests.
+    left: Option<Left>,
+    served: Option<Mounted>,
     container: Option<Scratch>,
+}
+
+impl InContainer {
+    /// Serves the container, and gives the disk that it shows.
+    fn serve(&mut self) -> Result<PathBuf, SystemError> {
+        let container = self.container.as_ref().expect("there until it is taken down");
+        let device = plaintext(&self.arm, &self.key, container, self.tier)?;
+        let ledger = Ledger::create(&self.id)?;
+        let served = Mounted::serve(device, None, &FuseOptions::default(), ledger)?;
+        self.served.insert(served).attach_loop(false)
+    }
+
+    fn mount(&mut self, disk: &Path) -> Result<PathBuf, SystemError> {
+        self.served.as_mut().expect("served before").mount_in_own_directory(disk)
+    }
+
+    fn unmount(&mut self) -> Result<(), SystemError> {
+        if let Some(served) = &mut self.served {
+            served.take_down()?;
+        }
+        self.served = None;
+        Ok(())
+    }
 }
 
 impl Stand for InContainer {
@@ -149,8 +193,32 @@ impl Stand for InContainer {
         if let Some(scratch) = self.scratch.take() {
             scratch.remove()?;
         }
-        self.served.take_down()?;
+        self.unmount()?;
         self.container.take().map_or(Ok(()), Scratch::remove)
+    }
+
+    fn rest(&mut self) -> Result<Rest, SystemError> {
+        if let Some(scratch) = self.scratch.take() {
+            // It goes with the container.
+            self.left = Some(scratch.leave()?);
+        }
+        self.unmount()?;
+        Ok(Rest::Unmounted)
+    }
+
+    fn wake(&mut self) -> Result<Woken, SystemError> {
+        let disk = self.serve()?;
+        let directory = self.mount(&disk)?;
+        let left = self.left.expect("left when it was brought to rest");
+        let surface = left.open(&directory.join(SCRATCH))?;
+        Ok(Woken { surface, directory, daemons: Vec::new() })
+    }
+}
+
+impl Drop for InContainer {
+    fn drop(&mut self) {
+        // What is still in use stays in the ledgers, for cleanup.
+        let _ = self.take_down();
     }
 }
 

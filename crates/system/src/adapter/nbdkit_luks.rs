@@ -1,29 +1,235 @@
-//! nbdkit's LUKS filter: LUKS1 in user space behind a network block device.
+//! nbdkit's LUKS filter: LUKS1 in user space, served through nbdfuse(1) as a file; a loop device makes a disk
+//! of it, ext4 lies on that. The null layer is the same path without the filter.
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use crate::known::{Known, because};
+use cryptbench_blockdev::{FileDevice, IoMode};
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::{Derivation, Effort};
+use cryptbench_volume::format::luks::{self, CreateOptions, Resources, Version};
+use cryptbench_volume::{Credentials, Secret};
 
-/// nbdkit-luks-filter(1), which needs a kernel with network block devices to be a disk.
-pub(crate) const NBDKIT_LUKS: Known = Known {
-    name: "nbdkit-luks",
-    about: "LUKS1 in user space by nbdkit's filter, behind a network block device",
-    lacks: |machine| {
-        if let Some(program) = machine.missing(&["nbdkit", "nbd-client"]) {
-            return because(
-                format!("there is no program {program}"),
-                "apt install nbdkit nbd-client",
-            );
-        }
-        if !Path::new("/dev/nbd0").exists() {
-            return because(
-                "this kernel has no network block devices (there is no /dev/nbd0)",
-                "modprobe nbd; if there is no such module, run a kernel with CONFIG_BLK_DEV_NBD",
-            );
-        }
-        because(
-            "attaching network block devices is not done by cryptbench yet",
-            "take qemu-luks, which serves the same format through FUSE",
-        )
-    },
+use crate::command::{Invocation, remedy, run};
+use crate::machine::Machine;
+use crate::provision::secret::passphrase;
+use crate::provision::stack::Stack;
+use crate::provision::stand::{self, Container, Mapped, Place};
+use crate::settings::{Choice, choices, identifier, of_arm};
+use crate::{
+    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
+    SystemError,
 };
+
+/// LUKS1 by nbdkit.
+pub(crate) struct NbdkitLuks;
+
+const NAME: &str = "nbdkit-luks";
+const DAEMON: &str = "nbdfuse";
+
+/// Room for the header: LUKS1 has its data at 2 MiB, and whole MiB.
+const HEADER: u64 = 4 << 20;
+
+/// The passphrase has 256 random bits: stretching it would take time and make nothing safer.
+const ITERATIONS: u32 = 1000;
+
+const CIPHER: Setting = Setting {
+    name: "cipher",
+    about: "key size of AES in XTS; the filter has no other ciphers",
+    values: &["aes-256-xts", "aes-128-xts"],
+};
+
+const SURFACE: Setting = Setting {
+    name: "surface",
+    about: "what requests go to: a file in ext4 on the served disk, or that disk itself",
+    values: &["file", "device"],
+};
+
+impl System for NbdkitLuks {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "LUKS1 in user space by nbdkit's filter, behind nbdfuse, a loop device and ext4"
+    }
+
+    fn availability(&self) -> Availability {
+        let machine = Machine::this();
+        if !machine.has("nbdkit") {
+            return Availability::without("there is no program nbdkit", remedy("nbdkit"));
+        }
+        if !machine.has(DAEMON) {
+            return Availability::without("there is no program nbdfuse", "apt install libnbd-bin");
+        }
+        if let Some(lacking) = machine.lacks_fuse().or_else(|| stand::lacks_loop(&machine)) {
+            return lacking;
+        }
+        // `nbdkit 1.32.5`
+        let said = run("nbdkit", ["--version"]).unwrap_or_default();
+        Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        const { &[CIPHER, SURFACE] }
+    }
+
+    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+        let arm = |values: &Choice, cipher: Option<&'static str>| {
+            let device = if values["surface"] == "device" { ", device" } else { "" };
+            let info = cipher.and_then(|name| cryptbench_cipher::find(name).ok());
+            let label =
+                info.map_or("without its filter".to_owned(), |i| format!("LUKS1 {}", i.label));
+            ArmSpec {
+                id: identifier(self, values),
+                label: format!("nbdkit {label}{device}"),
+                role: if cipher.is_some() { Role::Encrypted } else { Role::NullLayer },
+                system: NAME,
+                cipher,
+                data_unit: cipher.map(|_| 512),
+                layout: cipher.map(|_| "LUKS1"),
+                settings: crate::settings::in_words(values),
+            }
+        };
+        let mut arms = Vec::<ArmSpec>::new();
+        for values in choices(self, selection) {
+            let mut null = arm(&Choice::from([("surface", values["surface"])]), None);
+            null.id = null.id.replacen(NAME, &format!("{NAME}/null"), 1);
+            if !arms.iter().any(|a| a.id == null.id) {
+                arms.push(null);
+            }
+            arms.push(arm(&values, Some(values["cipher"])));
+        }
+        Ok(arms)
+    }
+
+    fn attachment(&self) -> Attachment {
+        Attachment::Mounted
+    }
+
+    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
+        let on_device = of_arm(self, arm)["surface"] == "device";
+        let place = if on_device { Place::Device } else { Place::File };
+        let (cipher, secret, tier) = (arm.cipher, passphrase(), ground.tier);
+        let stored = Arc::new(OnceLock::new());
+        let seen = Arc::clone(&stored);
+        let mut contender = stand::set_up(
+            arm,
+            ground,
+            place,
+            |_| HEADER,
+            move |stack, path, container| {
+                let _ = seen.set(path.to_owned());
+                if let (Some(cipher), Container::New) = (cipher, container) {
+                    format(path, cipher, &secret, tier)?;
+                }
+                map(stack, path, cipher.map(|_| secret.as_bytes()))
+            },
+        )?;
+        // Its file plugin goes through the page cache.
+        contender.stored = stored.get().cloned();
+        Ok(contender)
+    }
+
+    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
+        None
+    }
+}
+
+/// What cryptsetup calls a cipher in XTS, and the bytes of its two keys: `aes-xts-plain64` and 64.
+fn their_cipher(cipher: &str) -> (String, usize) {
+    let mut parts = cipher.split('-');
+    let name = parts.next().unwrap_or_default();
+    let bits: usize = parts.next().and_then(|bits| bits.parse().ok()).unwrap_or(256);
+    (format!("{name}-xts-plain64"), 2 * bits / 8)
+}
+
+/// Puts the header of a volume over the beginning of `path`, which is filled at random.
+fn format(path: &Path, cipher: &str, secret: &str, tier: Tier) -> Result<(), SystemError> {
+    let device =
+        FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;
+    let credentials = Credentials {
+        passphrase: Secret::new(secret.as_bytes().to_vec()),
+        ..Credentials::default()
+    };
+    let failed = |e: &dyn std::fmt::Display| SystemError::Target {
+        path: path.to_owned(),
+        problem: format!("no volume can be made in it: {e}"),
+    };
+    let (encryption, key_bytes) = their_cipher(cipher);
+    let resources = Resources::new(tier, Effort::new(tier, 1));
+    let mut options = CreateOptions::new(Version::Luks1, resources).map_err(|e| failed(&e))?;
+    options.encryption = &encryption;
+    options.key_bytes = key_bytes;
+    if let Derivation::Pbkdf2 { iterations, .. } = &mut options.derivation {
+        *iterations = ITERATIONS;
+    }
+    luks::create(&device, &credentials, &options).map_err(|e| failed(&e))
+}
+
+/// Serves the container, as a volume if there is a secret that opens it.
+fn map(stack: &mut Stack, container: &Path, secret: Option<&[u8]>) -> Result<Mapped, SystemError> {
+    let (file, daemon) = stack.serve_file(DAEMON, |at| {
+        let invocation = Invocation::new(DAEMON).args([at]).args(serve(secret.is_some()));
+        // A path may hold what nbdkit takes for a parameter; behind `file=` it does not.
+        let mut named = std::ffi::OsString::from("file=");
+        named.push(container);
+        let invocation = invocation.args([named]).args(["]"]);
+        match secret {
+            Some(secret) => invocation.input(secret.to_vec().into()),
+            None => invocation,
+        }
+    })?;
+    let device = stack.loop_device(&file, false)?;
+    Ok(Mapped { file: Some(file), daemons: vec![daemon], ..Mapped::by_kernel(device) })
+}
+
+/// How nbdfuse starts the server, up to the name of the container. The passphrase comes through the standard
+/// input, which is a pipe; a server whose client has gone ends.
+fn serve(luks: bool) -> Vec<&'static str> {
+    let mut words = vec!["[", "nbdkit", "--exit-with-parent"];
+    if luks {
+        words.push("--filter=luks");
+    }
+    words.push("file");
+    if luks {
+        words.push("passphrase=+/dev/stdin");
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arms_are_a_null_layer_and_each_cipher() {
+        let ids = |selection: &Selection| -> Vec<_> {
+            NbdkitLuks.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
+        };
+        assert_eq!(ids(&Selection::default()), ["nbdkit-luks/null", "nbdkit-luks/aes-256-xts"]);
+        let settings = [("surface".to_owned(), vec!["device".to_owned()])].into();
+        let ciphers = vec!["aes-256-xts".to_owned(), "aes-128-xts".to_owned()];
+        assert_eq!(
+            ids(&Selection { settings, ciphers, ..Selection::default() }),
+            [
+                "nbdkit-luks/null/surface=device",
+                "nbdkit-luks/aes-256-xts/surface=device",
+                "nbdkit-luks/aes-128-xts/surface=device"
+            ]
+        );
+    }
+
+    #[test]
+    fn ciphers_have_their_names_and_keys() {
+        assert_eq!(their_cipher("aes-128-xts"), ("aes-xts-plain64".to_owned(), 32));
+        assert_eq!(their_cipher("serpent-256-xts"), ("serpent-xts-plain64".to_owned(), 64));
+    }
+
+    #[test]
+    fn no_secret_is_among_the_words() {
+        let words = serve(true).join(" ");
+        assert_eq!(words, "[ nbdkit --exit-with-parent --filter=luks file passphrase=+/dev/stdin");
+        assert_eq!(serve(false).join(" "), "[ nbdkit --exit-with-parent file");
+    }
+}

@@ -4,15 +4,15 @@
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::time::Duration;
 
 use cryptbench_cipher::Tier;
 
 use crate::command::{Invocation, run};
 use crate::machine::Machine;
+use crate::provision::layers::Layers;
 use crate::provision::secret::passphrase;
 use crate::provision::stack::Stack;
-use crate::provision::stand::{self, Mapped, Place};
+use crate::provision::stand::{self, Container, Mapped, Place};
 use crate::settings::{Choice, choices, identifier};
 use crate::{
     ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
@@ -24,7 +24,6 @@ pub(crate) struct QemuLuks;
 
 const NAME: &str = "qemu-luks";
 const DAEMON: &str = "qemu-storage-daemon";
-const LIMIT: Duration = Duration::from_secs(120);
 
 /// Room for the header, which QEMU puts within the first 4 MiB.
 const HEADER: u64 = 4 << 20;
@@ -111,12 +110,18 @@ impl System for QemuLuks {
         let on_device = arm.settings.get("surface").is_some_and(|s| s == "device");
         let place = if on_device { Place::Device } else { Place::File };
         let directory = ground.directory.to_owned();
+        let (cipher, secret) = (arm.cipher, passphrase());
         stand::set_up(
             arm,
             ground,
             place,
             |_| HEADER,
-            |stack, container| map(arm, stack, container, &directory),
+            move |stack, path, container| {
+                if let (Some(cipher), Container::New) = (cipher, container) {
+                    format(cipher, &secret, &mut stack.below, &directory, path)?;
+                }
+                map(cipher.map(|_| secret.as_bytes()), stack, path)
+            },
         )
     }
 
@@ -143,25 +148,26 @@ fn takes_parallel_requests(version: &str) -> bool {
     }
 }
 
-fn map(
-    arm: &ArmSpec,
-    stack: &mut Stack,
-    container: &Path,
+/// Puts the header of a volume that `secret` opens over the beginning of the container; it is made in `directory`.
+fn format(
+    cipher: &str,
+    secret: &str,
+    below: &mut Layers,
     directory: &Path,
-) -> Result<Mapped, SystemError> {
-    let secret = passphrase();
-    if let Some(cipher) = arm.cipher {
-        let store = stack.below.store(directory)?;
-        let header = store.join("header");
-        create(cipher, &header)
-            .input(secret.as_bytes().to_vec().into())
-            .run(&Machine::this(), LIMIT)?;
-        put_header(&header, container)?;
-    }
+    container: &Path,
+) -> Result<(), SystemError> {
+    let image = &below.store(directory)?.join("header");
+    let creates = create(cipher, image).input(secret.as_bytes().to_vec().into());
+    below.create_volume("qemu-img", &creates, image, &Machine::this())?;
+    put_header(image, container)
+}
+
+/// Serves the container, as a volume if there is a secret that opens it.
+fn map(secret: Option<&[u8]>, stack: &mut Stack, container: &Path) -> Result<Mapped, SystemError> {
     let (file, daemon) = stack.serve_file(DAEMON, |at| {
-        let invocation = Invocation::new(DAEMON).args(serve(container, arm.cipher.is_some(), at));
-        match arm.cipher {
-            Some(_) => invocation.input(secret.as_bytes().to_vec().into()),
+        let invocation = Invocation::new(DAEMON).args(serve(container, secret.is_some(), at));
+        match secret {
+            Some(secret) => invocation.input(secret.to_vec().into()),
             None => invocation,
         }
     })?;

@@ -11,8 +11,7 @@ use crate::command::run;
 use crate::machine::Machine;
 use crate::provision::dm;
 use crate::provision::secret::{line, passphrase};
-use crate::provision::stack::Stack;
-use crate::provision::stand::{self, Mapped, Place};
+use crate::provision::stand::{self, Container, Place};
 use crate::settings::{Choice, choices, identifier};
 use crate::{
     ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
@@ -117,13 +116,20 @@ impl System for VeraCrypt {
             true => Place::Device,
             false => Place::File,
         };
+        let (cipher, own) = (arm.cipher.unwrap_or_default(), is_set(arm, "kernel-crypto", "no"));
+        let secret = line(&passphrase());
         // Two header groups of 128 KiB.
         stand::set_up(
             arm,
             ground,
             place,
             |_| 1 << 20,
-            |stack, container| map(arm, stack, container),
+            move |stack, path, container| {
+                if container == Container::New {
+                    format(cipher, &secret, path)?;
+                }
+                stack.veracrypt(path, || say(mount(own, path), secret.clone()))
+            },
         )
     }
 
@@ -136,15 +142,15 @@ fn is_set(arm: &ArmSpec, setting: &str, value: &str) -> bool {
     arm.settings.get(setting).is_some_and(|v| v == value)
 }
 
-fn map(arm: &ArmSpec, stack: &mut Stack, container: &Path) -> Result<Mapped, SystemError> {
-    let secret = line(&passphrase());
-    let size = std::fs::metadata(container).map_err(SystemError::io("inspect", container))?.len();
-    let say = |words: Vec<OsString>, secret: Zeroizing<Vec<u8>>| {
-        dm::program(NAME).args(words).input(secret).run(&Machine::this(), LIMIT).map(drop)
-    };
-    say(create(arm.cipher.unwrap_or_default(), size, container), secret.clone())?;
-    let own = is_set(arm, "kernel-crypto", "no");
-    stack.veracrypt(container, || say(mount(own, container), secret))
+/// Lets the program do what `words` say.
+fn say(words: Vec<OsString>, secret: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
+    dm::program(NAME).args(words).input(secret).run(&Machine::this(), LIMIT).map(drop)
+}
+
+/// Makes a volume of all of the file `path`.
+fn format(cipher: &str, secret: &Zeroizing<Vec<u8>>, path: &Path) -> Result<(), SystemError> {
+    let size = std::fs::metadata(path).map_err(SystemError::io("inspect", path))?.len();
+    say(create(cipher, size, path), secret.clone())
 }
 
 /// Words that create a volume. The passphrase has 256 random bits, which needs no stretching: the least PIM.

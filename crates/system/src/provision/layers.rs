@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_blockdev::{AlignedBuf, IoMode, Surface};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -13,12 +14,15 @@ use zeroize::Zeroizing;
 use super::ledger::{Act, Identity, Ledger};
 use super::mountinfo::mount_at;
 use super::{
-    Scratch, WorkDirectory, filesystem, keys, loopdev, mount_point, process, program_mount,
+    Left, Scratch, WorkDirectory, filesystem, keys, loopdev, mount_point, process, program_mount,
 };
 use crate::SystemError;
 use crate::command::{Daemon, Invocation, run};
-use crate::contender::{Ground, Stand};
+use crate::contender::{Ground, Rest, Stand, Woken};
 use crate::machine::Machine;
+
+/// Name of the scratch file.
+pub(crate) const SCRATCH: &str = "scratch";
 
 /// Things that were set up. Dropping it takes them down, as far as they let themselves be.
 pub(crate) struct Layers {
@@ -28,6 +32,23 @@ pub(crate) struct Layers {
     steps: Vec<Step>,
     /// Number of what was made so far, for the names of its ledgers.
     parts: u32,
+    /// How many of the steps stay when the contender rests.
+    base: usize,
+    /// What brings the others up again.
+    again: Option<Again>,
+    /// The scratch file, while it rests.
+    left: Option<Left>,
+}
+
+/// What brings up again all that shows the data at rest.
+type Again = Box<dyn FnMut(&mut Layers) -> Result<Shown, SystemError> + Send>;
+
+/// Where data shows that was at rest.
+pub(crate) struct Shown {
+    /// The directory that the scratch file lies in.
+    pub(crate) directory: PathBuf,
+    /// Processes that serve it.
+    pub(crate) daemons: Vec<u32>,
 }
 
 /// What was done, with its number in the ledger where it has no ledger of its own.
@@ -53,13 +74,26 @@ impl Layers {
     pub(crate) fn new(run_id: &str, id: &str) -> Result<Self, SystemError> {
         let name = format!("{run_id}-{}", id.replace(['/', '='], "-"));
         let ledger = Ledger::create(&format!("{name}-stack"))?;
-        Ok(Self { name, ledger, steps: Vec::new(), parts: 0 })
+        Ok(Self { name, ledger, steps: Vec::new(), parts: 0, base: 0, again: None, left: None })
     }
 
     /// A ledger for a thing that keeps one of its own.
     fn part(&mut self) -> Result<Ledger, SystemError> {
         self.parts += 1;
         Ledger::create(&format!("{}-{}", self.name, self.parts))
+    }
+
+    /// What was made so far is the data at rest; what is made from here on shows it.
+    pub(crate) fn data_at_rest(&mut self) {
+        self.base = self.steps.len();
+    }
+
+    /// What makes all that shows the data at rest once more, but for the scratch file.
+    pub(crate) fn shown_again_by(
+        &mut self,
+        again: impl FnMut(&mut Self) -> Result<Shown, SystemError> + Send + 'static,
+    ) {
+        self.again = Some(Box::new(again));
     }
 
     /// A private directory in `parent` that goes with all that is in it.
@@ -82,7 +116,7 @@ impl Layers {
         let container = Scratch::create(&path, len, self.part()?)?;
         let file = container.surface().file;
         self.steps.push(Step::Scratch(container));
-        fill_at_random(&file, len).map_err(SystemError::io("fill", &path))?;
+        fill_at_random(&file, len, &path, ground.stop)?;
         Ok(path)
     }
 
@@ -93,7 +127,7 @@ impl Layers {
         ground: &mut Ground<'_>,
     ) -> Result<Surface, SystemError> {
         let len = ground.scratch.extent.len;
-        let mut scratch = Scratch::create(&directory.join("scratch"), len, self.part()?)?;
+        let mut scratch = Scratch::create(&directory.join(SCRATCH), len, self.part()?)?;
         if ground.scratch.mode == IoMode::Buffered {
             scratch.go_buffered()?;
         }
@@ -249,16 +283,59 @@ impl Layers {
     }
 }
 
+impl Layers {
+    /// Undoes the last step.
+    fn undo_last(&mut self) -> Result<(), SystemError> {
+        let Some(step) = self.steps.last_mut() else { return Ok(()) };
+        let act = step.undo()?;
+        self.steps.pop();
+        act.map_or(Ok(()), |act| self.ledger.undone(act))
+    }
+}
+
 impl Stand for Layers {
     fn take_down(&mut self) -> Result<(), SystemError> {
-        while let Some(step) = self.steps.last_mut() {
-            let act = step.undo()?;
-            self.steps.pop();
-            if let Some(act) = act {
-                self.ledger.undone(act)?;
-            }
+        while !self.steps.is_empty() {
+            self.undo_last()?;
         }
         Ok(())
+    }
+
+    fn rest(&mut self) -> Result<Rest, SystemError> {
+        let mut rest = Rest::KeyRemoved;
+        while self.steps.len() > self.base {
+            match self.steps.last() {
+                Some(Step::Scratch(_)) => {
+                    // It goes with the store or the container that it lies in.
+                    let Some(Step::Scratch(scratch)) = self.steps.pop() else { unreachable!() };
+                    self.left = Some(scratch.leave()?);
+                    continue;
+                }
+                Some(Step::FileSystemKey(_, path, identifier)) => {
+                    let (path, identifier) = (path.clone(), identifier.clone());
+                    self.undo_last()?;
+                    // The kernel keeps the keys of files that are in use.
+                    if keys::on_file_system(&path, &identifier) {
+                        return Err(SystemError::Busy { path });
+                    }
+                    continue;
+                }
+                Some(Step::UserKey(..)) | None => {}
+                Some(_) => rest = Rest::Unmounted,
+            }
+            self.undo_last()?;
+        }
+        Ok(rest)
+    }
+
+    fn wake(&mut self) -> Result<Woken, SystemError> {
+        let mut again = self.again.take().expect("who can rest says how it is brought up again");
+        let shown = again(self);
+        self.again = Some(again);
+        let Shown { directory, daemons } = shown?;
+        let left = self.left.expect("left when it was brought to rest");
+        let surface = left.open(&directory.join(SCRATCH))?;
+        Ok(Woken { surface, directory, daemons })
     }
 }
 
@@ -325,17 +402,30 @@ impl Step {
     }
 }
 
-/// Fills a file, which may be open for direct I/O, with random bytes that repeat nowhere.
-fn fill_at_random(file: &File, len: u64) -> io::Result<()> {
+/// Fills the file at `path`, which may be open for direct I/O, with random bytes that repeat nowhere, until `stop`
+/// is set.
+///
+/// # Errors
+/// [`SystemError::Stopped`], [`SystemError::Io`].
+pub(crate) fn fill_at_random(
+    file: &File,
+    len: u64,
+    path: &Path,
+    stop: &AtomicBool,
+) -> Result<(), SystemError> {
+    let failed = || SystemError::io("fill", path);
     let mut block = AlignedBuf::zeroed(1 << 20);
     let mut at = 0;
     while at < len {
-        getrandom::fill(&mut block).map_err(|e| io::Error::other(e.to_string()))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(SystemError::Stopped);
+        }
+        getrandom::fill(&mut block).map_err(|e| failed()(io::Error::other(e.to_string())))?;
         let part = block.len().min((len - at) as usize);
-        file.write_all_at(&block[..part], at)?;
+        file.write_all_at(&block[..part], at).map_err(failed())?;
         at += part as u64;
     }
-    file.sync_data()
+    file.sync_data().map_err(failed())
 }
 
 /// Whether a file system of that type is what is mounted at `path`; another there is in the way.

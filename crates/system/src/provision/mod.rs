@@ -13,6 +13,7 @@ pub(crate) mod process;
 mod program_mount;
 mod scratch;
 pub(crate) mod secret;
+mod signature;
 pub(crate) mod stack;
 pub(crate) mod stand;
 mod state;
@@ -21,6 +22,8 @@ pub(crate) mod veracrypt;
 mod work_directory;
 
 pub use ledger::{Act, Cleaned, Identity, Ledger, Living, cleanup, cleanup_by_subject, living};
+pub(crate) use scratch::Left;
 pub use scratch::Scratch;
+pub use signature::{Signature, signatures};
 pub use state::{data_directory, runtime_directory, state_directories};
 pub use work_directory::WorkDirectory;

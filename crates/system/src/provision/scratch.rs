@@ -125,6 +125,14 @@ impl Scratch {
         Ok(())
     }
 
+    /// Lets go of the file and leaves it where it is. It must lie in something that is removed as a whole by who made
+    /// that: from here on, nothing else removes it.
+    pub(crate) fn leave(mut self) -> Result<Left, SystemError> {
+        self.removed = true;
+        self.ledger.undone(self.act)?;
+        Ok(Left { len: self.len, mode: self.mode })
+    }
+
     /// Removes the file and says whether that went well.
     pub fn remove(mut self) -> Result<(), SystemError> {
         self.take_down()
@@ -146,6 +154,43 @@ impl Scratch {
             Err(e) => return Err(SystemError::io("inspect", &self.path)(e)),
         }
         self.ledger.undone(self.act)
+    }
+}
+
+/// A scratch file that was left where it is, while what shows it is taken down.
+#[derive(Clone, Copy)]
+pub(crate) struct Left {
+    len: u64,
+    mode: IoMode,
+}
+
+impl Left {
+    /// Opens the file, which is now reached at `path`.
+    pub(crate) fn open(self, path: &Path) -> Result<Surface, SystemError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(SystemError::io("open", path))?;
+        if self.mode == IoMode::Direct {
+            // Afterwards, as it was set: some that serve files refuse to open them so.
+            fcntl_getfl(&file)
+                .and_then(|flags| fcntl_setfl(&file, flags | OFlags::DIRECT))
+                .map_err(|e| SystemError::io("change the mode of", path)(e.into()))?;
+        }
+        let there = file.metadata().map_err(SystemError::io("inspect", path))?.len();
+        if there < self.len {
+            return Err(SystemError::Target {
+                path: path.to_owned(),
+                problem: format!("has {there} bytes where {} were written", self.len),
+            });
+        }
+        Ok(Surface {
+            file: Arc::new(file),
+            extent: Extent { offset: 0, len: self.len },
+            mode: self.mode,
+            transform: None,
+        })
     }
 }
 

@@ -10,16 +10,16 @@ use std::process::Child;
 use cryptbench_blockdev::{IoMode, Surface};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::layers::Layers;
+use super::layers::{Layers, SCRATCH};
 use super::mountinfo::mount_at;
 use super::stand::Mapped;
 use super::{
-    Act, Identity, Ledger, Scratch, dm, filesystem, loopdev, mount_point, orphans, process,
+    Act, Identity, Ledger, Left, Scratch, dm, filesystem, loopdev, mount_point, orphans, process,
     program_mount, veracrypt,
 };
 use crate::SystemError;
 use crate::command::{Daemon, Invocation, run};
-use crate::contender::{Ground, Stand};
+use crate::contender::{Ground, Rest, Stand, Woken};
 use crate::machine::Machine;
 
 /// The type of a mount whose program names none.
@@ -34,7 +34,14 @@ pub(crate) struct Stack {
     steps: Vec<Step>,
     /// The container, and what makes a device of it.
     pub(crate) below: Layers,
+    /// What brings all of it up again over the container.
+    again: Option<Again>,
+    /// The scratch file, while all rests.
+    left: Option<Left>,
 }
+
+/// What brings a stack up again: it is given the scratch file that was left, if there was one.
+type Again = Box<dyn FnMut(&mut Stack, Option<Left>) -> Result<Woken, SystemError> + Send>;
 
 /// What was done, with its number in the ledger.
 enum Step {
@@ -71,7 +78,15 @@ impl Stack {
         let name = format!("{run_id}-{}", id.replace(['/', '='], "-"));
         let ledger = Ledger::create(&format!("{name}-devices"))?;
         let below = Layers::new(run_id, id)?;
-        Ok(Self { name, ledger, scratch: None, steps: Vec::new(), below })
+        Ok(Self { name, ledger, scratch: None, steps: Vec::new(), below, again: None, left: None })
+    }
+
+    /// What makes all that shows the container's data once more.
+    pub(crate) fn shown_again_by(
+        &mut self,
+        again: impl FnMut(&mut Self, Option<Left>) -> Result<Woken, SystemError> + Send + 'static,
+    ) {
+        self.again = Some(Box::new(again));
     }
 
     /// Lets `make` set up the mappings of these names, the lowest first, and gives the path of the last.
@@ -213,7 +228,7 @@ impl Stack {
     ) -> Result<Surface, SystemError> {
         let ledger = Ledger::create(&format!("{}-scratch", self.name))?;
         let len = ground.scratch.extent.len;
-        let mut scratch = Scratch::create(&directory.join("scratch"), len, ledger)?;
+        let mut scratch = Scratch::create(&directory.join(SCRATCH), len, ledger)?;
         if ground.scratch.mode == IoMode::Buffered {
             scratch.go_buffered()?;
         }
@@ -224,18 +239,42 @@ impl Stack {
     }
 }
 
-impl Stand for Stack {
-    fn take_down(&mut self) -> Result<(), SystemError> {
-        if let Some(scratch) = self.scratch.take() {
-            scratch.remove()?;
-        }
+impl Stack {
+    /// Undoes all steps above the container.
+    fn undo(&mut self) -> Result<(), SystemError> {
         while let Some(step) = self.steps.last_mut() {
             for act in step.undo()? {
                 self.ledger.undone(act)?;
             }
             self.steps.pop();
         }
+        Ok(())
+    }
+}
+
+impl Stand for Stack {
+    fn take_down(&mut self) -> Result<(), SystemError> {
+        if let Some(scratch) = self.scratch.take() {
+            scratch.remove()?;
+        }
+        self.undo()?;
         self.below.take_down()
+    }
+
+    fn rest(&mut self) -> Result<Rest, SystemError> {
+        if let Some(scratch) = self.scratch.take() {
+            // It goes with the container that it lies in.
+            self.left = Some(scratch.leave()?);
+        }
+        self.undo()?;
+        Ok(Rest::Unmounted)
+    }
+
+    fn wake(&mut self) -> Result<Woken, SystemError> {
+        let mut again = self.again.take().expect("who can rest says how it is brought up again");
+        let woken = again(self, self.left);
+        self.again = Some(again);
+        woken
     }
 }
 

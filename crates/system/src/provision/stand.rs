@@ -18,10 +18,12 @@ use cryptbench_blockdev::{Extent, IoMode, Surface};
 use rustix::fs::{OFlags, statvfs};
 
 use super::dm;
+use super::layers::SCRATCH;
 use super::stack::{Base, Stack};
 use crate::command::{Invocation, remedy};
+use crate::contender::Woken;
 use crate::machine::Machine;
-use crate::{ArmSpec, Availability, Contender, Ground, SystemError};
+use crate::{ArmSpec, Availability, Backing, Contender, Content, Ground, SystemError};
 
 const MIB: u64 = 1 << 20;
 
@@ -37,9 +39,12 @@ pub(crate) enum Place {
     Device,
 }
 
+/// Room that there is in any case, beside the new files of workloads.
+pub(crate) const LEAST_ROOM: u64 = 160 << 20;
+
 /// Room for the file system's own (journal, inode tables) and for the files of workloads: 512 MiB, less
 /// where little is free.
-fn room(free: u64) -> u64 {
+pub(crate) fn room(free: u64) -> u64 {
     (free / 4 / MIB * MIB).clamp(64 * MIB, 512 * MIB)
 }
 
@@ -104,61 +109,87 @@ pub(crate) fn lacks_device_mapper(machine: &Machine) -> Option<Availability> {
     lacks_loop(machine)
 }
 
+/// Whether a container is to get a header, or has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Container {
+    /// It is filled at random and holds nothing.
+    New,
+    /// It was mapped before.
+    Used,
+}
+
 /// Sets a disk up. `overhead` gives the bytes of the container beyond a mapped device of that many; `map`
-/// makes the mapped device from the filled container, noting each step on the stack, and says whether what
-/// it holds must be written before it can be read.
+/// makes the mapped device from the container, noting each step on the stack, and says whether what
+/// it holds must be written before it can be read. It is called again when the disk was taken down to the container.
 pub(crate) fn set_up(
     arm: &ArmSpec,
     ground: &mut Ground<'_>,
     place: Place,
     overhead: impl FnOnce(u64) -> u64,
-    map: impl FnOnce(&mut Stack, &Path) -> Result<Mapped, SystemError>,
+    mut map: impl FnMut(&mut Stack, &Path, Container) -> Result<Mapped, SystemError> + Send + 'static,
 ) -> Result<Contender, SystemError> {
     let len = ground.scratch.extent.len;
-    let room = room(free(ground.directory)?).max(ground.room + ground.room / 16 + (160 << 20));
+    let room = room(free(ground.directory)?).max(ground.room + ground.room / 16 + LEAST_ROOM);
     let (mapped, file_system) = layout(len, room, place);
     let mut stack = Stack::new(ground.run_id, &arm.id)?;
     let bytes = (mapped + overhead(mapped)).next_multiple_of(MIB);
     let container = stack.below.container(bytes, ground)?;
-    let Mapped { device, file, unreadable, daemons } = map(&mut stack, &container)?;
-    let whole = open(&device, IoMode::Direct, 0, None)?;
+    let made = map(&mut stack, &container, Container::New)?;
+    ground.go_on()?;
+    let whole = open(&made.device, IoMode::Direct, 0, None)?;
     if whole.extent.len < mapped {
         return Err(SystemError::Target {
-            path: device,
+            path: made.device,
             problem: format!(
                 "has {} bytes where {mapped} are needed: the container's overhead is larger than expected",
                 whole.extent.len
             ),
         });
     }
-    if unreadable {
+    if made.unreadable {
         (ground.fill)(&whole)?;
     }
     drop(whole);
     let size = (place == Place::Device).then_some(file_system);
+    ground.go_on()?;
     Invocation::new("mkfs.ext4")
-        .args(mkfs(&device, size))
+        .args(mkfs(&made.device, size))
         // Zeros are written, not asked for: QEMU takes a hole that is punched and leaves what was there.
         .variable("UNIX_IO_NOZEROOUT", "1")
         .run(&Machine::this(), MKFS_LIMIT)?;
-    let root = match &file {
-        Some(file) => stack.mount(&Base::Loop(&device, file))?,
-        None => stack.mount(&Base::Mapping(&device))?,
-    };
-    if file.is_some() {
-        zero_by_writing(&device);
-    }
+    ground.go_on()?;
+    let root = mount(&mut stack, &made)?;
+    let mode = ground.scratch.mode;
     let surface = match place {
         Place::File => stack.scratch(&root, ground)?,
         Place::Device => {
-            let surface = open(&device, ground.scratch.mode, file_system, Some(len))?;
+            let surface = open(&made.device, mode, file_system, Some(len))?;
             (ground.fill)(&surface)?;
             surface
         }
     };
-    let mut contender = Contender::on_stand(surface, root, Box::new(stack));
-    contender.daemons = daemons;
+    let backing = Backing { content: vec![Content::Path(container.clone())], tree: None };
+    stack.shown_again_by(move |stack, left| {
+        let made = map(stack, &container, Container::Used)?;
+        let directory = mount(stack, &made)?;
+        let surface = match left {
+            Some(left) => left.open(&directory.join(SCRATCH))?,
+            None => open(&made.device, mode, file_system, Some(len))?,
+        };
+        Ok(Woken { surface, directory, daemons: made.daemons })
+    });
+    let mut contender = Contender::on_stand(surface, root, Box::new(stack)).over(backing);
+    contender.daemons = made.daemons;
     Ok(contender)
+}
+
+/// Mounts the file system of a mapped device.
+fn mount(stack: &mut Stack, mapped: &Mapped) -> Result<PathBuf, SystemError> {
+    let Mapped { device, file, .. } = mapped;
+    let Some(file) = file else { return stack.mount(&Base::Mapping(device)) };
+    let root = stack.mount(&Base::Loop(device, file))?;
+    zero_by_writing(device);
+    Ok(root)
 }
 
 /// A device that shows the plaintext of a container.

@@ -69,6 +69,7 @@ fn provision(machine: &Machine, run_id: &str, place: &Path) -> Result<Contender,
         run_id,
         tier: cryptbench_cipher::tier().unwrap(),
         fill: &mut fill,
+        stop: &std::sync::atomic::AtomicBool::new(false),
     };
     GOCRYPTFS.provision_on(machine, &arm, &mut ground)
 }

@@ -12,7 +12,7 @@ use cryptbench_blockdev::Surface;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
 use cryptbench_system::provision::{Ledger, Scratch, WorkDirectory};
 use cryptbench_system::{
-    ArmSpec, Availability, Contender, Ground, Role, Selection, System, SystemError, find,
+    ArmSpec, Availability, Contender, Ground, Rest, Role, Selection, System, SystemError, find,
 };
 
 const SIZE: u64 = 4 << 20;
@@ -52,6 +52,7 @@ impl Site {
             run_id: &format!("run-{}", std::process::id()),
             tier: cryptbench_cipher::tier().unwrap(),
             fill: &mut fill,
+            stop: &AtomicBool::new(false),
         };
         find(arm.system).unwrap().provision(arm, &mut ground)
     }
@@ -102,8 +103,9 @@ fn sets_every_arm_up() {
     }
     let mut site = Site::new();
     for arm in arms() {
-        let contender = site.provision(&arm).unwrap_or_else(|e| panic!("{}: {e}", arm.id));
+        let mut contender = site.provision(&arm).unwrap_or_else(|e| panic!("{}: {e}", arm.id));
         check(&arm, &contender, &site.place);
+        rests(&arm, &mut contender);
         let directory = contender.directory.clone();
         contender.take_down().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
         assert!(!directory.exists(), "{}", arm.id);
@@ -115,16 +117,24 @@ fn sets_every_arm_up() {
     }
 }
 
+/// Taken down to its container and brought up again, it has what it had.
+fn rests(arm: &ArmSpec, contender: &mut Contender) {
+    let id = &arm.id;
+    let rest = contender.rest().unwrap_or_else(|e| panic!("{id}: {e}"));
+    assert_eq!(rest, Rest::Unmounted, "{id}");
+    assert!(!said("dmsetup", &["ls"]).contains("cryptbench-run"), "{id}");
+    contender.wake().unwrap_or_else(|e| panic!("{id}: {e}"));
+    let text = fs::read(contender.directory.join("a file")).unwrap();
+    assert!(text.starts_with(TEXT), "{id}");
+    filled(contender, id);
+}
+
 fn check(arm: &ArmSpec, contender: &Contender, place: &Path) {
     let id = &arm.id;
     let encrypted = arm.role == Role::Encrypted;
     assert!(contender.covers_files, "{id}");
     assert_eq!(contender.surface.extent.len, SIZE, "{id}");
-    // What the surface was filled with is read through it, sector by sector.
-    let mut data = cryptbench_blockdev::AlignedBuf::zeroed(1 << 20);
-    let at = contender.surface.extent.offset;
-    contender.surface.file.read_exact_at(&mut data, at).unwrap();
-    assert!(data.chunks(512).all(|sector| sector.starts_with(&MARKER)), "{id}");
+    filled(contender, id);
     let file = contender.directory.join("a file");
     let text = [TEXT, &[b'.'; 8192]].concat();
     let mut made = File::create(&file).unwrap();
@@ -141,6 +151,15 @@ fn check(arm: &ArmSpec, contender: &Contender, place: &Path) {
     if arm.system == "dm-crypt" && (encrypted || id.contains("cipher-null")) {
         kernel_has_what_was_chosen(arm, &said("dmsetup", &["table"]));
     }
+}
+
+/// What the surface was filled with is read through it, sector by sector.
+fn filled(contender: &Contender, id: &str) {
+    assert_eq!(contender.surface.extent.len, SIZE, "{id}");
+    let mut data = cryptbench_blockdev::AlignedBuf::zeroed(1 << 20);
+    let at = contender.surface.extent.offset;
+    contender.surface.file.read_exact_at(&mut data, at).unwrap();
+    assert!(data.chunks(512).all(|sector| sector.starts_with(&MARKER)), "{id}");
 }
 
 /// The kernel's table has what the settings say, and not what they do not.

@@ -15,7 +15,7 @@ pub(super) fn accounting(record: &Record) -> Markup {
         @if let Some(first) = splits.first() {
             h3 { "Whose CPU time it was" }
             p {
-                "Busy time of the whole machine less its idle baseline, over all measured trials, "
+                "CPU time over all measured trials; other is the rest of the whole machine's busy time less its idle baseline; "
                 @if first.per_gib() { "in CPU-seconds per GiB moved." } @else { "in percent of the machine." }
             }
             (scrolling("CPU time by who used it", &table(&splits, first.per_gib())))
@@ -32,7 +32,7 @@ fn table(splits: &[Split<'_>], per_gib: bool) -> Markup {
                 tr {
                     th scope="col" { "Arm" }
                     @for name in PARTS { th.number scope="col" { (name) } }
-                    th.number scope="col" { "machine busy" }
+                    th.number scope="col" { "of the machine" }
                     @if energy { th.number scope="col" { "J/GiB" } }
                 }
             }
@@ -41,7 +41,7 @@ fn table(splits: &[Split<'_>], per_gib: bool) -> Markup {
                     tr {
                         th scope="row" { (split.arm.label) }
                         @for part in parts(split, per_gib) { td.number { (part) } }
-                        td.number { (percent(split.busy_percent())) }
+                        td.number { (percent(split.used_percent())) }
                         @if energy { td.number { (split.joules_per_gib.map_or_else(String::new, digits)) } }
                     }
                 }

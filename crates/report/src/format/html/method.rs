@@ -233,11 +233,19 @@ fn engine(view: &View<'_>) -> String {
             .to_owned(),
     };
     let details = target.engine.details.as_ref().map_or_else(String::new, |d| format!(" ({d})"));
+    let size = binary_bytes(target.scratch.size_bytes);
+    let stretch = match (target.kind.as_deref(), &target.paired) {
+        (None | Some("directory"), None) => format!("a scratch file of {size} that all arms share"),
+        (None | Some("directory"), Some(_)) => {
+            format!("a scratch file of {size} in each of the two places")
+        }
+        (Some(kind), None) => format!("the first {size} of the {kind}, which all arms share"),
+        (Some(_), Some(_)) => format!("the first {size} of each of the two places"),
+    };
     format!(
-        "{}{details} carried the requests {cache}, over a scratch file of {} that all arms share. {counters} \
+        "{}{details} carried the requests {cache}, over {stretch}. {counters} \
          Before the run {} of the machine was busy, and its load average was {:.2}.",
         target.engine.name,
-        binary_bytes(target.scratch.size_bytes),
         fraction(view.record.machine.idle_baseline),
         view.record.machine.load_average,
     )

@@ -2,6 +2,7 @@
 
 mod chart;
 mod condensed;
+mod evidence;
 mod figures;
 mod glance;
 mod machine;
@@ -9,6 +10,7 @@ mod method;
 mod numbers;
 mod palette;
 mod picture;
+mod ranking;
 mod trials;
 
 use cryptbench_record::{Arm, Record, Results, Workload};
@@ -45,11 +47,13 @@ pub fn page(record: &Record, results: &Results) -> String {
                 }
                 main {
                     (picture::section(&view))
+                    (ranking::section(&view))
                     @match view.workloads().len() > MOST_LISTED {
                         true => (condensed::section(&view)),
                         false => (glance::section(&view)),
                     }
                     (figures::sections(&view))
+                    (evidence::section(record))
                     (numbers::section(&view))
                     (method::section(&view))
                     (trials::section(&view))

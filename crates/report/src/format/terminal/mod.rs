@@ -4,6 +4,7 @@ mod bars;
 mod condensed;
 mod copies;
 mod curve;
+mod evidence;
 mod files;
 mod grid;
 mod header;
@@ -12,6 +13,7 @@ mod layout;
 mod paint;
 mod peers;
 mod picture;
+mod ranking;
 mod split;
 mod table;
 mod unlock;
@@ -24,7 +26,7 @@ use crate::accounting::remarks;
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
 use crate::lookup::Lookup;
-use crate::presentation::{Form, peers::peers};
+use crate::presentation::{Form, peers::peers, ranking::ranking};
 use crate::quantity::{NO_BREAK, is_time, thousands, unbroken};
 use crate::wording::{LEGEND, list, particulars, stop_words, verdict_mark};
 
@@ -70,6 +72,8 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
         parts.extend(peers(&lookup).map(|peers| peers::table(&peers, MOST_ROWS, width)));
     }
     parts.extend(split::table(record, width));
+    parts.extend(evidence::section(record, width));
+    parts.extend(ranking(&lookup).map(|r| ranking::table(&r, record.plan.confidence, width)));
     let remarks: Vec<String> = particular(record, width)
         .into_iter()
         .chain(stops(record, width))

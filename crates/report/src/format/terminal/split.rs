@@ -15,13 +15,13 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
         true => "Whose CPU time it was, over all workloads, CPU s/GiB:",
         false => "Whose CPU time it was, over all workloads, % of the machine:",
     };
-    let headings = ["", "load", "daemons", "kernel", "other", "machine busy"].map(str::to_owned);
+    let headings = ["", "load", "daemons", "kernel", "other", "of machine"].map(str::to_owned);
     debug_assert_eq!(headings.len(), PARTS.len() + 2);
     let mut table = empty(headings.into());
     for split in &splits {
         let parts = parts(split, per_gib).into_iter();
-        let busy = format!("{} %", percent_digits(split.busy_percent()));
-        let row = [clean(&split.arm.label)].into_iter().chain(parts).chain([busy]);
+        let used = format!("{} %", percent_digits(split.used_percent()));
+        let row = [clean(&split.arm.label)].into_iter().chain(parts).chain([used]);
         add(&mut table, row.collect());
     }
     Some(format!("{}\n{}", wrap(title, "", "  ", width), fitted(table, width)))

@@ -4,20 +4,29 @@ use comfy_table::Table;
 use cryptbench_record::{Arm, Cell, Verdict, Workload};
 
 use super::layout::{add, clean, empty, fitted, heading, text, widest};
+use super::{MOST_NAMED, wrap};
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
 use crate::lookup::Lookup;
 use crate::quantity::{NONE, cpu, headline, kept, percent};
-use crate::wording::{compared, verdict_mark};
+use crate::wording::{compared, list, verdict_mark};
 
-/// The table in at most `width` columns.
+/// The table in at most `width` columns, of the workloads that were come to.
 pub(super) fn table(lookup: &Lookup<'_>, width: usize) -> String {
     let view = View { lookup, measure: Measure::of(lookup.record) };
-    let wide = text(&by_workload(&view));
-    if widest(&wide) <= width {
-        return wide;
+    let (measured, not): (Vec<&Workload>, Vec<&Workload>) =
+        lookup.workloads().iter().partition(|w| view.is_measured(w));
+    let wide = text(&by_workload(&view, &measured));
+    let table = match widest(&wide) <= width {
+        true => wide,
+        false => fitted(by_arm(&view, &measured), width),
+    };
+    if not.is_empty() {
+        return table;
     }
-    fitted(by_arm(&view), width)
+    let labels: Vec<&str> = not.iter().map(|w| w.label.as_str()).collect();
+    let rest = format!("Not come to: {}.", list(&labels, MOST_NAMED));
+    format!("{table}\n{}", wrap(&rest, "", "  ", width))
 }
 
 struct View<'a, 'r> {
@@ -28,6 +37,10 @@ struct View<'a, 'r> {
 impl View<'_, '_> {
     fn cell(&self, workload: &Workload, arm: &Arm) -> Option<&Cell> {
         self.lookup.cell(workload, arm)
+    }
+
+    fn is_measured(&self, workload: &Workload) -> bool {
+        self.lookup.arms().iter().any(|arm| self.cell(workload, arm).is_some_and(|c| c.trials > 0))
     }
 
     fn plain(&self, workload: &Workload) -> Option<&Cell> {
@@ -63,12 +76,12 @@ fn judged(cell: Option<&Cell>) -> String {
     }
 }
 
-fn by_workload(view: &View<'_, '_>) -> Table {
+fn by_workload(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
     let arms = compared(&view.lookup.record.plan.arms);
     let mut headings = vec!["workload".to_owned(), "plain".to_owned(), "noise".to_owned()];
     headings.extend(arms.iter().map(|a| heading(&clean(&a.label))));
     let mut table = empty(headings);
-    for workload in &view.lookup.record.plan.workloads {
+    for workload in workloads {
         let plain = view.plain(workload);
         let mut speeds =
             vec![clean(&workload.label), view.speed(workload, plain), view.noise(workload)];
@@ -85,9 +98,9 @@ fn by_workload(view: &View<'_, '_>) -> Table {
     table
 }
 
-fn by_arm(view: &View<'_, '_>) -> Table {
+fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
     let mut table = empty(["workload", "speed", "kept", "CPU s/GiB"].map(str::to_owned).into());
-    for workload in &view.lookup.record.plan.workloads {
+    for workload in workloads {
         let plain = view.plain(workload);
         let noise = format!("noise {}  ", view.noise(workload));
         let speed = view.speed(workload, plain);

@@ -23,7 +23,7 @@ use crate::command::run;
 use crate::machine::Machine;
 use crate::provision::dm;
 use crate::provision::stack::Stack;
-use crate::provision::stand::{self, Mapped, Place};
+use crate::provision::stand::{self, Container, Mapped, Place};
 use crate::{
     ArmSpec, Attachment, Availability, Contender, Ground, Selection, Setting, System, SystemError,
 };
@@ -76,12 +76,15 @@ impl System for DmCrypt {
         let choice = Choice::of(arm);
         let place = if choice.on_device { Place::Device } else { Place::File };
         let name = stand::mapping_name(ground.run_id);
+        let mut secret = Zeroizing::new(vec![0; argv::secret_bytes(&choice)]);
+        getrandom::fill(&mut secret).expect("the kernel's random generator answers");
+        let opened = choice;
         stand::set_up(
             arm,
             ground,
             place,
             |mapped| overhead(&choice, mapped),
-            |stack, container| map(&choice, stack, container, &name),
+            move |stack, path, container| map(&opened, stack, path, container, &name, &secret),
         )
     }
 
@@ -116,17 +119,19 @@ fn overhead(choice: &Choice, mapped: u64) -> u64 {
 fn map(
     choice: &Choice,
     stack: &mut Stack,
-    container: &Path,
+    path: &Path,
+    container: Container,
     name: &str,
+    secret: &Zeroizing<Vec<u8>>,
 ) -> Result<Mapped, SystemError> {
-    let device = stack.loop_device(container, false)?;
-    let mut secret = Zeroizing::new(vec![0; argv::secret_bytes(choice)]);
-    getrandom::fill(&mut secret).expect("the kernel's random generator answers");
+    let device = stack.loop_device(path, false)?;
     let cryptsetup = |words| {
         let invocation = dm::program("cryptsetup").args::<_, OsString>(words);
         invocation.input(secret.clone()).run(&Machine::this(), LIMIT).map(drop)
     };
-    if let Some(words) = argv::format(choice, &device) {
+    if container == Container::New
+        && let Some(words) = argv::format(choice, &device)
+    {
         cryptsetup(words)?;
     }
     // dm-integrity lies below dm-crypt, under cryptsetup's name for it.

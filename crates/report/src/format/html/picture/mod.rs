@@ -69,7 +69,7 @@ fn folded(summary: &str, table: &Markup) -> Markup {
 }
 
 /// A table with one column of names and numbers in all others.
-fn numbers(headings: &[String], rows: &[(String, Vec<String>)]) -> Markup {
+pub(super) fn numbers(headings: &[String], rows: &[(String, Vec<String>)]) -> Markup {
     html! {
         table.numbers {
             thead {

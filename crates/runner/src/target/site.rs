@@ -1,35 +1,42 @@
-//! The storage under the target: its file system, its device and room for the scratch file
-//! (Linux: mountinfo and /sys).
+//! What a target is: a directory with its file system, its device and room for the scratch file, or something
+//! that is overwritten.
 
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use cryptbench_record::Device;
-use rustix::fs::{major, minor, statvfs};
-
 use cryptbench_load::WorkloadSpec;
+use cryptbench_record::Device;
+use rustix::fs::statvfs;
 
+use super::block::{Node, Tree, describe};
+use super::existing::{Consent, Existing, Kind};
+use super::mount::Mount;
+use super::{GIB, MIB, human};
 use crate::plan::least_scratch;
 use crate::{Request, RunError};
-
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
 
 /// The smallest scratch file that still spreads random requests.
 const SMALLEST: u64 = 64 * MIB;
 
-/// A directory fit for a scratch file, and what lies under it.
+/// What a run was pointed at, and what lies under it: a directory for a scratch file, or something that exists
+/// and will be overwritten.
 #[derive(Debug)]
 pub(crate) struct Site {
-    /// Absolute path of the directory.
+    /// Absolute path of the directory, or of what will be overwritten.
     pub(crate) directory: PathBuf,
     /// Absolute path of the scratch file to be created.
     pub(crate) scratch: PathBuf,
+    /// What will be overwritten, instead of a scratch file.
+    pub(crate) existing: Option<Existing>,
     pub(crate) filesystem: String,
     pub(crate) mount_options: String,
     pub(crate) source: String,
+    /// Device number of the file system.
+    pub(crate) number: u64,
+    /// The device that the file system lies on.
+    pub(super) node: Option<Node>,
     pub(crate) device: Option<Device>,
     /// The `stat` file with the device's counters.
     pub(crate) device_stat: Option<PathBuf>,
@@ -38,28 +45,28 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Looks at `target`: an existing directory, or the path of a file that does not exist yet.
-    pub(crate) fn inspect(target: &Path, run_id: &str) -> Result<Self, RunError> {
+    /// Looks at `target`: an existing directory, the path of a file that does not exist yet, or a file or device
+    /// that `consent` gives to be overwritten. Nothing is changed.
+    pub(crate) fn inspect(
+        target: &Path,
+        run_id: &str,
+        consent: &Consent,
+    ) -> Result<Self, RunError> {
         let refuse = |problem: String| RunError::Target { path: target.to_owned(), problem };
-        let found = fs::metadata(target);
-        let (directory, name) = match &found {
+        match fs::metadata(target) {
             Ok(m) if m.is_dir() => {
-                (target.to_owned(), format!("cryptbench-{run_id}.scratch").into())
+                Self::of_directory(target, format!("cryptbench-{run_id}.scratch").into())
             }
             Ok(_) => {
-                return Err(refuse(
-                    "exists and is not a directory; nothing that exists is overwritten: name a \
-                     directory, or a file that does not exist yet"
-                        .to_owned(),
-                ));
+                let target = fs::canonicalize(target).map_err(|e| refuse(e.to_string()))?;
+                let existing =
+                    Existing::inspect(&target, consent).map_err(|why| refuse(why.to_string()))?;
+                Self::of_existing(target, existing)
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let name =
                     target.file_name().ok_or_else(|| refuse("no such directory".to_owned()))?;
-                let parent = match target.parent() {
-                    Some(p) if !p.as_os_str().is_empty() => p.to_owned(),
-                    _ => PathBuf::from("."),
-                };
+                let parent = parent(target);
                 if !parent.is_dir() {
                     return Err(refuse(format!("no such directory: {}", parent.display())));
                 }
@@ -69,28 +76,104 @@ impl Site {
                         "is a symbolic link to nothing; name a directory".to_owned(),
                     ));
                 }
-                (parent, name.to_owned())
+                let site = Self::of_directory(parent, name.to_owned())?;
+                // A mistyped name of a device is none of a new file.
+                if site.filesystem == "devtmpfs" || site.directory == Path::new("/dev") {
+                    return Err(refuse("does not exist, and devices are no place for files".to_owned()));
+                }
+                Ok(site)
             }
-            Err(e) => return Err(refuse(e.to_string())),
-        };
-        let directory = fs::canonicalize(&directory).map_err(|e| refuse(e.to_string()))?;
+            Err(e) => Err(refuse(e.to_string())),
+        }
+    }
+
+    fn of_directory(directory: &Path, name: OsString) -> Result<Self, RunError> {
+        let refuse = |problem: String| RunError::Target { path: directory.to_owned(), problem };
+        let directory = fs::canonicalize(directory).map_err(|e| refuse(e.to_string()))?;
         let space = statvfs(&directory).map_err(|e| refuse(e.to_string()))?;
         let dev = fs::metadata(&directory).map_err(|e| refuse(e.to_string()))?.dev();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let mount = Mount::under(&mounts, dev, &directory).unwrap_or_default();
-        let sys = block_device(dev, &mount.source);
+        let tree = Tree::this();
+        let node = tree.of_mount(dev, &mount.source);
+        let counted = node.as_ref().and_then(|node| tree.counted(node));
         Ok(Self {
             scratch: directory.join(name),
             directory,
+            existing: None,
             filesystem: mount.filesystem,
             mount_options: mount.options,
             source: mount.source,
-            device: sys.as_deref().and_then(describe),
-            device_stat: sys.map(|s| s.join("stat")),
+            number: dev,
+            device: counted.as_ref().or(node.as_ref()).and_then(describe),
+            node,
+            device_stat: counted.map(|node| node.0.join("stat")),
             // A file system of no size (ramfs) does not count its room: trying is all there is.
             free: if space.f_blocks == 0 { u64::MAX } else { space.f_bavail * space.f_frsize },
             filesystem_size: space.f_blocks * space.f_frsize,
         })
+    }
+
+    fn of_existing(path: PathBuf, existing: Existing) -> Result<Self, RunError> {
+        let size = existing.size();
+        if existing.kind == Kind::File {
+            let around = Self::of_directory(parent(&path), OsString::new())?;
+            return Ok(Self {
+                directory: path.clone(),
+                scratch: path,
+                existing: Some(existing),
+                free: size,
+                filesystem_size: size,
+                ..around
+            });
+        }
+        let number = fs::metadata(&path).map_or(0, |m| m.rdev());
+        let tree = Tree::this();
+        let node = tree.of_number(number);
+        let counted = node.as_ref().and_then(|node| tree.counted(node));
+        Ok(Self {
+            directory: path.clone(),
+            source: path.display().to_string(),
+            scratch: path,
+            existing: Some(existing),
+            filesystem: String::new(),
+            mount_options: String::new(),
+            number,
+            device: counted.as_ref().or(node.as_ref()).and_then(describe),
+            node,
+            device_stat: counted.map(|node| node.0.join("stat")),
+            free: size,
+            filesystem_size: size,
+        })
+    }
+
+    /// `directory`, or what is overwritten: `file`, `device` or `partition`.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.existing.as_ref().map_or("directory", |existing| existing.kind.as_str())
+    }
+
+    /// The file of the topmost loop device below it.
+    pub(crate) fn kept_in(&self) -> Option<PathBuf> {
+        Tree::this().kept_in(self.node.as_ref()?)
+    }
+
+    /// What lies where, in words.
+    pub(crate) fn in_words(&self) -> String {
+        match &self.existing {
+            None => format!("{} on {}", self.filesystem, self.source),
+            Some(existing) => {
+                let behind = match &existing.backing_file {
+                    Some(file) => format!(", a loop device over {file}"),
+                    None => String::new(),
+                };
+                format!("the {} itself{behind}", existing.kind.as_str())
+            }
+        }
+    }
+
+    /// Bytes that are free there.
+    pub(crate) fn free(&self) -> u64 {
+        self.free
     }
 
     /// The size of the scratch file for what is asked, and the reason for it in words.
@@ -108,7 +191,7 @@ impl Site {
     /// bytes in the containers of mounted systems.
     pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
         let all = plain.saturating_add(mounted);
-        if all <= self.free / 20 * 19 {
+        if self.existing.is_some() || all <= self.free / 20 * 19 {
             return Ok(());
         }
         Err(RunError::Target {
@@ -141,6 +224,9 @@ impl Site {
                     human(least)
                 )));
             }
+            if self.existing.is_some() {
+                return self.part(size, least, reason);
+            }
             // A file system filled to the last byte behaves unlike itself.
             if size > self.free / 20 * 19 {
                 return Err(refuse(format!(
@@ -152,8 +238,19 @@ impl Site {
             }
             return Ok((size, reason.to_owned()));
         }
-        let device = self.device.as_ref().map_or(self.filesystem_size, |d| d.size_bytes);
+        let device = match (&self.device, &self.existing) {
+            (Some(device), None) => device.size_bytes,
+            _ => self.filesystem_size,
+        };
         let wanted = round((device / 256).clamp(256 * MIB, 2 * GIB));
+        if self.existing.is_some() {
+            let all = round(device);
+            if all <= wanted {
+                return self.part(all, least, "all of it");
+            }
+            let reason = format!("1/256 of {}, within 256 MiB to 2 GiB", human(device));
+            return self.part(wanted.max(smallest), least, &reason);
+        }
         let room = round(self.free / 4);
         if room < smallest {
             return Err(refuse(format!(
@@ -170,168 +267,45 @@ impl Site {
             (room, format!("a quarter of the {} that are free", human(self.free)))
         })
     }
-}
 
-/// Bytes for people, in binary units.
-pub fn human(bytes: u64) -> String {
-    let (value, unit) = match bytes {
-        0..1024 => return format!("{bytes} B"),
-        1024..MIB => (bytes as f64 / 1024.0, "KiB"),
-        MIB..GIB => (bytes as f64 / MIB as f64, "MiB"),
-        _ => (bytes as f64 / GIB as f64, "GiB"),
-    };
-    let digits = if value < 10.0 && value.fract() > 0.05 { 1 } else { 0 };
-    format!("{value:.digits$} {unit}")
-}
-
-#[derive(Debug, Default, PartialEq)]
-struct Mount {
-    filesystem: String,
-    options: String,
-    source: String,
-}
-
-impl Mount {
-    /// The mount on which `path` lies (proc(5), /proc/PID/mountinfo): that of its device number
-    /// with the longest mount point, or, where the file system hides its device number (btrfs
-    /// subvolumes), the longest mount point above it.
-    fn under(mountinfo: &str, dev: u64, path: &Path) -> Option<Self> {
-        let number = format!("{}:{}", major(dev), minor(dev));
-        let mut best: Option<(bool, usize, Self)> = None;
-        for line in mountinfo.lines() {
-            let fields: Vec<_> = line.split(' ').collect();
-            let Some(dash) = fields.iter().position(|f| *f == "-") else { continue };
-            let (Some(&dev), Some(&point), Some(&options)) =
-                (fields.get(2), fields.get(4), fields.get(5))
-            else {
-                continue;
-            };
-            let Some([filesystem, source, superblock]) = fields.get(dash + 1..dash + 4) else {
-                continue;
-            };
-            let point = unescape(point);
-            if !path.starts_with(&point) {
-                continue;
-            }
-            let rank = (dev == number, point.as_os_str().len());
-            // Later lines lie on top of earlier ones at the same point.
-            if best.as_ref().is_none_or(|(same, len, _)| rank >= (*same, *len)) {
-                let mount = Self {
-                    filesystem: (*filesystem).to_owned(),
-                    options: merge(options, superblock),
-                    source: unescape(source).display().to_string(),
-                };
-                best = Some((rank.0, rank.1, mount));
-            }
-        }
-        best.map(|(_, _, mount)| mount)
-    }
-}
-
-/// Mount options and superblock options without the repetitions.
-fn merge(mount: &str, superblock: &str) -> String {
-    let mut all: Vec<_> = mount.split(',').collect();
-    for option in superblock.split(',') {
-        if !all.contains(&option) {
-            all.push(option);
-        }
-    }
-    all.join(",")
-}
-
-/// Undoes the octal escapes of mountinfo (`\040` is a space).
-fn unescape(text: &str) -> PathBuf {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let octal = (bytes[i] == b'\\')
-            .then(|| bytes.get(i + 1..i + 4))
-            .flatten()
-            .and_then(|d| std::str::from_utf8(d).ok())
-            .and_then(|d| u8::from_str_radix(d, 8).ok());
-        if let Some(byte) = octal {
-            out.push(byte);
-            i += 4;
+    /// The first `size` bytes of what is overwritten.
+    fn part(&self, size: u64, least: u64, reason: &str) -> Result<(u64, String), RunError> {
+        let there = self.filesystem_size / MIB * MIB;
+        let problem = if there < least {
+            format!(
+                "has {}, and these workloads need {}",
+                human(self.filesystem_size),
+                human(least)
+            )
+        } else if size > there {
+            format!("has {} and not {}: ask for less with --size", human(there), human(size))
         } else {
-            out.push(bytes[i]);
-            i += 1;
-        }
+            return Ok((size, format!("{reason}; from the start of the {}", self.kind())));
+        };
+        Err(RunError::Target { path: self.directory.clone(), problem })
     }
-    PathBuf::from(std::ffi::OsString::from_vec(out))
 }
 
-/// The directory in /sys of the block device with that number, or of the mount's source.
-fn block_device(dev: u64, source: &str) -> Option<PathBuf> {
-    let of = |dev| {
-        let link = format!("/sys/dev/block/{}:{}", major(dev), minor(dev));
-        fs::canonicalize(link).ok()
-    };
-    let mut found = of(dev).or_else(|| of(fs::metadata(source).ok()?.rdev()))?;
-    // A loop device counts what it is asked for, cached or not: its file's device tells the truth. Four
-    // levels are more than anybody stacks.
-    for _ in 0..4 {
-        let Ok(backing) = fs::read_to_string(found.join("loop/backing_file")) else { break };
-        let file = fs::metadata(backing.trim_end_matches('\n'));
-        let Some(below) = file.ok().and_then(|m| of(m.dev())) else { break };
-        found = below;
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
     }
-    Some(found)
-}
-
-fn describe(sys: &Path) -> Option<Device> {
-    let read = |p: PathBuf| fs::read_to_string(p).ok().map(|s| s.trim().to_owned());
-    // A partition has its queue and its model in the directory of its disk.
-    let disk = if sys.join("queue").is_dir() { sys.to_owned() } else { sys.parent()?.to_owned() };
-    let queue = |name: &str| read(disk.join("queue").join(name));
-    let number = |name: &str| queue(name).and_then(|s| s.parse().ok()).unwrap_or(512);
-    let scheduler = queue("scheduler").unwrap_or_default();
-    let chosen = scheduler.split(['[', ']']).nth(1).unwrap_or(&scheduler).to_owned();
-    Some(Device {
-        name: sys.file_name()?.to_string_lossy().into_owned(),
-        model: read(disk.join("device/model")).filter(|m| !m.is_empty()),
-        size_bytes: read(sys.join("size"))?.parse::<u64>().ok()? * 512,
-        rotational: queue("rotational").as_deref() == Some("1"),
-        logical_block_size: number("logical_block_size"),
-        physical_block_size: number("physical_block_size"),
-        scheduler: chosen,
-        write_cache: queue("write_cache").unwrap_or_else(|| "unknown".to_owned()),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::fs::makedev;
-
-    const MOUNTS: &str = "\
-27 1 254:0 / / rw,relatime - ext4 /dev/root rw,discard
-30 27 8:1 / /mnt/with\\040space rw,noatime shared:1 - xfs /dev/sda1 rw,attr2
-31 27 0:50 /sub /data rw - btrfs /dev/sdb rw,compress
-broken line
-";
-
-    fn mount(dev: u64, path: &str) -> Mount {
-        Mount::under(MOUNTS, dev, Path::new(path)).unwrap()
-    }
-
-    #[test]
-    fn the_mount_is_found_by_device_and_point() {
-        assert_eq!(mount(makedev(254, 0), "/home/a").filesystem, "ext4");
-        let spaced = mount(makedev(8, 1), "/mnt/with space/x");
-        assert_eq!((spaced.filesystem.as_str(), spaced.source.as_str()), ("xfs", "/dev/sda1"));
-        assert_eq!(spaced.options, "rw,noatime,attr2");
-        // btrfs: the device number of the file is not that of the mount.
-        assert_eq!(mount(makedev(0, 77), "/data/x").source, "/dev/sdb");
-    }
-
     fn site(free: u64, device: u64) -> Site {
         Site {
             directory: "/d".into(),
             scratch: "/d/s".into(),
+            existing: None,
             filesystem: "ext4".into(),
             mount_options: String::new(),
             source: String::new(),
+            number: 0,
+            node: None,
             device: None,
             device_stat: None,
             free,
@@ -368,9 +342,11 @@ broken line
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("precious");
         fs::write(&file, "data").unwrap();
-        let said = |p: &Path| Site::inspect(p, "id").unwrap_err().to_string();
+        let said = |p: &Path| Site::inspect(p, "id", &Consent::default()).unwrap_err().to_string();
         assert!(said(&file).contains("nothing that exists is overwritten"));
         assert!(said(&dir.path().join("no/file")).contains("no such directory"));
+        let mistyped = said(Path::new("/dev/no-such-device-of-this-machine"));
+        assert!(mistyped.contains("does not exist"), "{mistyped}");
         std::os::unix::fs::symlink("/nowhere/at/all", dir.path().join("link")).unwrap();
         assert!(said(&dir.path().join("link")).contains("symbolic link"));
         assert_eq!(fs::read(&file).unwrap(), b"data");
@@ -379,17 +355,9 @@ broken line
     #[test]
     fn a_new_file_name_is_the_scratch_file() {
         let dir = tempfile::tempdir().unwrap();
-        let named = Site::inspect(&dir.path().join("new"), "id").unwrap();
+        let named = Site::inspect(&dir.path().join("new"), "id", &Consent::default()).unwrap();
         assert_eq!(named.scratch.file_name().unwrap(), "new");
-        let chosen = Site::inspect(dir.path(), "id").unwrap();
+        let chosen = Site::inspect(dir.path(), "id", &Consent::default()).unwrap();
         assert_eq!(chosen.scratch.file_name().unwrap(), "cryptbench-id.scratch");
-    }
-
-    #[test]
-    fn sizes_read_well() {
-        assert_eq!(human(512), "512 B");
-        assert_eq!(human(4096), "4 KiB");
-        assert_eq!(human(3 * GIB / 2), "1.5 GiB");
-        assert_eq!(human(256 * GIB), "256 GiB");
     }
 }

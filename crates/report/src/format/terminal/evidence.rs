@@ -1,0 +1,42 @@
+//! What lies on the disk: a line for each arm, and below it what it reveals.
+
+use cryptbench_record::Record;
+
+use super::layout::{add, clean, empty, text};
+use super::wrap;
+use crate::evidence::{method, rows};
+
+/// The section in at most `width` columns; nothing where no arm was looked at.
+pub(super) fn section(record: &Record, width: usize) -> Option<String> {
+    let rows = rows(record);
+    if rows.is_empty() {
+        return None;
+    }
+    let headings = ["What lies on the disk", "read back", "plaintext", "bits/byte"];
+    let mut table = empty(headings.map(str::to_owned).into());
+    for row in &rows {
+        let label = clean(&row.arm.label);
+        add(
+            &mut table,
+            vec![label, row.read_back.clone(), row.plaintext.to_owned(), row.entropy.clone()],
+        );
+    }
+    // The lines of text go between those of the table, which is not made wider by them.
+    let table = text(&table);
+    let mut lines = table.lines();
+    let mut all: Vec<String> = lines.by_ref().take(2).map(str::to_owned).collect();
+    for (line, row) in lines.zip(&rows) {
+        all.push(fit(line, width));
+        all.push(wrap(&format!("shows {}", row.reveals), "    ", "    ", width));
+    }
+    all.extend(method(record).iter().map(|said| wrap(said, "", "  ", width)));
+    Some(all.into_iter().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
+}
+
+/// A line that is too wide goes on below.
+fn fit(line: &str, width: usize) -> String {
+    match textwrap::core::display_width(line) <= width {
+        true => line.to_owned(),
+        false => wrap(line, "", "  ", width),
+    }
+}

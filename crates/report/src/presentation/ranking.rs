@@ -1,0 +1,137 @@
+//! Which encrypted arm keeps the most of plain speed, over the workloads in which all can be compared.
+
+use cryptbench_record::{Arm, ArmRole, Workload};
+use cryptbench_stats::half_width;
+
+use super::Form;
+use crate::lookup::Lookup;
+
+/// Fewer encrypted arms than this need no ranking.
+const FEWEST: usize = 3;
+
+/// The arms in the order of the speed that they keep.
+pub(crate) struct Ranking<'a> {
+    /// Workloads that every ranked arm was compared in.
+    pub(crate) over: Vec<&'a Workload>,
+    /// The fastest first.
+    pub(crate) rows: Vec<Ranked<'a>>,
+    /// Arms that cannot be compared in most of the workloads of the others.
+    pub(crate) left_out: Vec<&'a Arm>,
+}
+
+/// One arm of a ranking; shares of plain speed, geometric means over workloads.
+pub(crate) struct Ranked<'a> {
+    pub(crate) arm: &'a Arm,
+    /// From 1; an arm that cannot be told from the first one of a place shares it.
+    pub(crate) place: usize,
+    pub(crate) all: Mean,
+    /// Over the workloads that read; `None` where there are none.
+    pub(crate) reads: Option<f64>,
+    /// Over the workloads that write.
+    pub(crate) writes: Option<f64>,
+}
+
+/// A geometric mean over workloads with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mean {
+    pub(crate) ratio: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// The mean of a difference over workloads, log units.
+#[derive(Clone, Copy)]
+struct Logs {
+    mean: f64,
+    half_width: f64,
+}
+
+/// The ranking, where there are arms enough for one.
+pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
+    let encrypted = || lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
+    if Form::of(lookup.record) == Form::Unlock || encrypted().count() < FEWEST {
+        return None;
+    }
+    let judged = |workload: &Workload, arm: &Arm| {
+        lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
+    };
+    let coverage = |arm: &Arm| lookup.workloads().iter().filter(|w| judged(w, arm)).count();
+    let most = encrypted().map(coverage).max().filter(|n| *n > 0)?;
+    let (arms, left_out): (Vec<&Arm>, Vec<&Arm>) =
+        encrypted().partition(|arm| 2 * coverage(arm) > most);
+    let over: Vec<&Workload> =
+        lookup.workloads().iter().filter(|w| arms.iter().all(|arm| judged(w, arm))).collect();
+    let mut order: Vec<(&Arm, f64)> =
+        arms.iter().filter_map(|arm| Some((*arm, mean_of(lookup, arm, &over, None)?))).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut rows: Vec<Ranked<'a>> = Vec::new();
+    let mut leader: Option<(usize, &Arm)> = None;
+    for (i, (arm, mean)) in order.into_iter().enumerate() {
+        let place = match leader {
+            Some((place, first)) if level(lookup, arm, first, &over) => place,
+            _ => {
+                leader = Some((i + 1, arm));
+                i + 1
+            }
+        };
+        let spread = spread(lookup, arm, &over);
+        rows.push(Ranked {
+            arm,
+            place,
+            all: Mean {
+                ratio: mean.exp(),
+                low: (mean - spread).exp(),
+                high: (mean + spread).exp(),
+            },
+            reads: mean_of(lookup, arm, &over, Some("read")).map(f64::exp),
+            writes: mean_of(lookup, arm, &over, Some("write")).map(f64::exp),
+        });
+    }
+    (rows.len() > 1).then_some(Ranking { over, rows, left_out })
+}
+
+/// Mean log share of plain speed over those workloads that do `operation`, or all.
+fn mean_of(
+    lookup: &Lookup<'_>,
+    arm: &Arm,
+    over: &[&Workload],
+    operation: Option<&str>,
+) -> Option<f64> {
+    let logs: Vec<f64> = over
+        .iter()
+        .filter(|w| operation.is_none_or(|wanted| w.operation == wanted))
+        .filter_map(|w| Some(lookup.cell(w, arm)?.kept?.ratio.ln()))
+        .collect();
+    (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+}
+
+/// Half the width of the interval of the mean, log units: those of the workloads, which were measured
+/// independently, in quadrature.
+fn spread(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> f64 {
+    let each = over.iter().filter_map(|w| {
+        let kept = lookup.cell(w, arm)?.kept?;
+        Some((kept.high / kept.low).ln() / 2.0)
+    });
+    quadrature(each, over.len())
+}
+
+fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
+    half_widths.map(|h| h * h).sum::<f64>().sqrt() / n.max(1) as f64
+}
+
+/// Whether two arms, compared block by block, cannot be told apart in the mean over the workloads.
+fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> bool {
+    let confidence = lookup.record.plan.confidence;
+    let differences: Option<Vec<Logs>> = over
+        .iter()
+        .map(|w| {
+            let d = lookup.trials.log_ratios(&w.id, &arm.id, &other.id);
+            let mean = d.iter().sum::<f64>() / d.len() as f64;
+            Some(Logs { mean, half_width: half_width(&d, confidence)? })
+        })
+        .collect();
+    differences.is_some_and(|all| {
+        let mean = all.iter().map(|l| l.mean).sum::<f64>() / all.len().max(1) as f64;
+        mean.abs() <= quadrature(all.iter().map(|l| l.half_width), all.len())
+    })
+}

@@ -1,0 +1,74 @@
+//! Files of known names, sizes and times: what is found of them on the storage is what a system reveals.
+
+use std::path::{Path, PathBuf};
+
+use super::pattern::Pattern;
+
+/// Lengths of names and bytes of the files. Two differ by one in both: where these differ on the storage too, what is
+/// stored tells lengths and sizes exactly. No rounding to a power of two parts them, and their names are short enough
+/// for all (143 bytes in eCryptfs).
+const FILES: [(usize, u64); 5] =
+    [(17, 70_001), (18, 70_002), (40, 20_011), (41, 1_000_003), (90, 300_007)];
+
+/// Bytes of all files.
+pub(super) const BYTES: u64 = 70_001 + 70_002 + 20_011 + 1_000_003 + 300_007;
+
+/// When the files were last changed, as far as they tell: 4:05:06 on 3 February 2001, in seconds of Unix.
+pub(super) const CHANGED: u64 = 981_173_106;
+
+/// Files, and the directories that they are in.
+pub(super) struct Known {
+    /// The directory of all, and the one in it.
+    pub(super) directories: [PathBuf; 2],
+    pub(super) files: Vec<File>,
+    /// What all names have in them.
+    pub(super) word: String,
+}
+
+/// A file.
+pub(super) struct File {
+    /// Its path from where the arm's files are.
+    pub(super) path: PathBuf,
+    pub(super) name_len: usize,
+    pub(super) size: u64,
+    /// Its stream of the pattern.
+    pub(super) stream: u16,
+}
+
+impl Known {
+    /// Files whose names are the pattern's.
+    pub(super) fn new(pattern: &Pattern) -> Self {
+        let word = pattern.word().to_owned();
+        let outer = PathBuf::from(format!("{word}-outer"));
+        let inner = outer.join(format!("{word}-inner"));
+        let files = FILES
+            .iter()
+            .enumerate()
+            .map(|(i, &(name_len, size))| {
+                // No two names are alike but for their length: some systems keep them in the order of the alphabet.
+                let letter = char::from(b'a' + i as u8).to_string();
+                let name = format!("{word}{}", letter.repeat(name_len - word.len()));
+                let directory: &Path = if i < 3 { &outer } else { &inner };
+                File { path: directory.join(name), name_len, size, stream: i as u16 + 1 }
+            })
+            .collect();
+        Self { directories: [outer, inner], files, word }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_their_lengths_and_sizes_add_up() {
+        let known = Known::new(&Pattern::new());
+        assert_eq!(known.files.iter().map(|f| f.size).sum::<u64>(), BYTES);
+        for file in &known.files {
+            let name = file.path.file_name().unwrap().to_str().unwrap();
+            assert_eq!(name.len(), file.name_len);
+            assert!(name.starts_with(&known.word));
+        }
+        assert!(known.directories[1].starts_with(&known.directories[0]));
+    }
+}

@@ -1,0 +1,211 @@
+//! Which bytes of the storage are searched, and in which order: what was just written first, then the rest evenly, for
+//! as far as there is time.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cryptbench_system::{Backing, Content};
+
+use super::tree::{Entry, Tree};
+
+/// Bytes that are searched at once.
+pub(super) const PIECE: u64 = 1 << 20;
+
+/// Bytes at the beginning of a file that was changed since, which are searched first. The pattern is at the beginning
+/// of a surface, and headers of files take little.
+const BEGINNING: u64 = 12 << 20;
+
+/// Something to read.
+#[derive(Clone)]
+pub(super) enum Source {
+    Path(PathBuf),
+    /// An open file, from this byte on.
+    Open(Arc<File>, u64),
+}
+
+/// Bytes of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) source: usize,
+    pub(super) offset: u64,
+    pub(super) len: u64,
+}
+
+/// All that an arm stores.
+#[derive(Default)]
+pub(super) struct Pieces {
+    /// With their names for people.
+    pub(super) sources: Vec<(String, Source)>,
+    /// In the order in which they are searched.
+    pub(super) pieces: Vec<Piece>,
+}
+
+impl Pieces {
+    /// The pieces of what lies at rest; of a surface that others use in turn, the first `region` bytes.
+    pub(super) fn of(backing: &Backing, before: &[Tree], region: u64) -> Self {
+        let mut all = Self::default();
+        let (mut first, mut others) = (Vec::new(), Vec::new());
+        for content in &backing.content {
+            match content {
+                Content::Surface(surface) => {
+                    let source = Source::Open(Arc::clone(&surface.file), surface.extent.offset);
+                    let number = all.add("the scratch file".to_owned(), source);
+                    first.extend(cut(number, 0, region));
+                }
+                Content::Path(path) => {
+                    let old: HashSet<&Entry> = before
+                        .iter()
+                        .filter(|t| t.root == *path)
+                        .flat_map(|t| &t.entries)
+                        .collect();
+                    for entry in Tree::of(path).entries.iter().filter(|e| !e.is_directory) {
+                        let (at, name) = match entry.path.as_os_str().is_empty() {
+                            true => (path.clone(), path.file_name().unwrap_or_default()),
+                            false => (path.join(&entry.path), entry.path.as_os_str()),
+                        };
+                        let number = all.add(name.to_string_lossy().into_owned(), Source::Path(at));
+                        let beginning =
+                            if old.contains(entry) { 0 } else { entry.len.min(BEGINNING) };
+                        first.extend(cut(number, 0, beginning));
+                        others.extend(cut(number, beginning, entry.len));
+                    }
+                }
+            }
+        }
+        all.pieces = first.into_iter().chain(spread(&others)).collect();
+        all
+    }
+
+    fn add(&mut self, name: String, source: Source) -> usize {
+        self.sources.push((name, source));
+        self.sources.len() - 1
+    }
+
+    /// Bytes of all pieces.
+    pub(super) fn stored(&self) -> u64 {
+        self.pieces.iter().map(|p| p.len).sum()
+    }
+}
+
+/// The bytes from `from` to `to` of a source in pieces.
+fn cut(source: usize, from: u64, to: u64) -> impl Iterator<Item = Piece> {
+    let starts = (from..to).step_by(PIECE as usize);
+    starts.map(move |offset| Piece { source, offset, len: PIECE.min(to - offset) })
+}
+
+/// The same pieces in an order whose every beginning is spread evenly: steps of the golden ratio (Knuth, The Art of
+/// Computer Programming, volume 3, section 6.4, theorem S).
+fn spread(pieces: &[Piece]) -> Vec<Piece> {
+    let n = pieces.len();
+    let ideal = (n as f64 * 0.618_033_988_749_894_8) as usize;
+    let step = (ideal.max(1)..).find(|step| common_divisor(*step, n) == 1).unwrap_or(1);
+    (0..n).map(|i| pieces[(i as u128 * step as u128 % n as u128) as usize]).collect()
+}
+
+fn common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+/// Reads pieces, each with some bytes of what follows it in its source.
+#[derive(Default)]
+pub(super) struct Reader {
+    open: Option<(usize, Arc<File>)>,
+}
+
+impl Reader {
+    /// Fills `buffer` from `piece` on and gives how many bytes there are: the piece and as much of what follows as has
+    /// room. A file that was shorter meanwhile, or is gone, gives fewer.
+    pub(super) fn read(
+        &mut self,
+        pieces: &Pieces,
+        piece: Piece,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
+        let (file, base) = match &pieces.sources[piece.source].1 {
+            Source::Open(file, base) => (Arc::clone(file), *base),
+            Source::Path(path) => match &self.open {
+                Some((number, file)) if *number == piece.source => (Arc::clone(file), 0),
+                _ => {
+                    self.close();
+                    let file = match File::open(path) {
+                        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+                        other => Arc::new(other?),
+                    };
+                    self.open = Some((piece.source, Arc::clone(&file)));
+                    (file, 0)
+                }
+            },
+        };
+        let mut there = 0;
+        while there < buffer.len() {
+            match file.read_at(&mut buffer[there..], base + piece.offset + there as u64) {
+                Ok(0) => break,
+                Ok(n) => there += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // A read in the middle of a sector at the end of a file, without the page cache.
+                Err(_) if there >= piece.len as usize => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(there)
+    }
+
+    /// Lets go of the file, and of what came into memory with it: it is to be read back from the storage.
+    pub(super) fn close(&mut self) {
+        if let Some((_, file)) = self.open.take() {
+            let _ = rustix::fs::fadvise(&*file, 0, None, rustix::fs::Advice::DontNeed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn every_piece_comes_once_and_every_beginning_is_spread() {
+        for n in [0usize, 1, 2, 3, 10, 100, 999, 1024] {
+            let all: Vec<_> = cut(0, 0, n as u64 * PIECE).collect();
+            assert_eq!(all.len(), n);
+            let order = spread(&all);
+            let mut sorted = order.clone();
+            sorted.sort_by_key(|p| p.offset);
+            assert_eq!(sorted, all);
+            if n >= 100 {
+                // The first tenth leaves no gap of more than three times its mean distance.
+                let mut part: Vec<_> = order[..n / 10].iter().map(|p| p.offset / PIECE).collect();
+                part.sort_unstable();
+                let widest = part.windows(2).map(|w| w[1] - w[0]).max().unwrap();
+                assert!(widest <= 30, "{n}: {widest}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_changed_comes_first_and_whole_files_are_cut_to_their_end() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("old"), vec![0; 3 << 20]).unwrap();
+        let before = [Tree::of(dir.path())];
+        fs::create_dir(dir.path().join("deep")).unwrap();
+        fs::write(dir.path().join("deep/new"), vec![0; (1 << 20) + 5]).unwrap();
+        let backing = Backing { content: vec![Content::Path(dir.path().to_owned())], tree: None };
+        let pieces = Pieces::of(&backing, &before, 0);
+        assert_eq!(pieces.stored(), (4 << 20) + 5);
+        let name = |p: &Piece| pieces.sources[p.source].0.as_str();
+        let names: Vec<_> = pieces.pieces.iter().map(name).collect();
+        assert_eq!(names, ["deep/new", "deep/new", "old", "old", "old"]);
+        assert_eq!(pieces.pieces[1].len, 5);
+        let mut buffer = vec![0; PIECE as usize + 64];
+        let mut reader = Reader::default();
+        let mut read = |i: usize| reader.read(&pieces, pieces.pieces[i], &mut buffer).unwrap();
+        assert_eq!((read(0), read(1)), ((1 << 20) + 5, 5));
+        fs::remove_file(dir.path().join("old")).unwrap();
+        assert_eq!(read(2), 0);
+    }
+}

@@ -1,0 +1,129 @@
+//! What tells that something is encrypted, and with what: the headers and files by which systems know their volumes.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use cryptbench_blockdev::{FileDevice, IoMode};
+use cryptbench_system::{Backing, Content};
+use cryptbench_volume::detect::{Kind, detect};
+
+/// Files in the directory of a volume, and below it, whose name is a system's: of gocryptfs, EncFS, CryFS, and of
+/// securefs in its formats.
+const FILES: [&str; 7] = [
+    "gocryptfs.conf",
+    "gocryptfs.diriv",
+    ".encfs6.xml",
+    "cryfs.config",
+    ".securefs.json",
+    ".securefs.pb",
+    ".config.pb",
+];
+
+/// Directories that are looked into for such a file.
+const MOST_DIRECTORIES: usize = 64;
+
+/// Files that are looked at for a header of their own.
+const MOST_FILES: usize = 16;
+
+/// What is recognised of what lies at rest, each in a few words.
+pub(super) fn of(backing: &Backing) -> Vec<String> {
+    let mut found = Vec::new();
+    for content in &backing.content {
+        let Content::Path(path) = content else { continue };
+        if path.is_dir() {
+            let mut directories = vec![path.clone()];
+            let mut headers = 0;
+            while let Some(directory) = directories.pop() {
+                look_into(&directory, &mut directories, &mut headers, &mut found);
+                directories.truncate(MOST_DIRECTORIES);
+            }
+        } else if let Some(header) = header(path) {
+            found.push(header);
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn look_into(
+    directory: &Path,
+    deeper: &mut Vec<PathBuf>,
+    headers: &mut usize,
+    found: &mut Vec<String>,
+) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let Ok(kind) = entry.file_type() else { continue };
+        if let Some(file) = FILES.iter().find(|file| name == **file) {
+            found.push((*file).to_owned());
+        } else if kind.is_dir() {
+            deeper.push(path);
+        } else if kind.is_file() && *headers < MOST_FILES {
+            *headers += 1;
+            if is_ecryptfs(&path) {
+                found.push("eCryptfs header in each file".to_owned());
+            }
+        }
+    }
+}
+
+/// The header of a container.
+fn header(path: &Path) -> Option<String> {
+    let device = FileDevice::open(path, IoMode::Buffered, true).ok()?;
+    match detect(&device).ok()?.kind {
+        Kind::Luks { version, .. } => Some(format!("LUKS{version} header")),
+        Kind::BitLocker { .. } => Some("BitLocker header".to_owned()),
+        Kind::FileVault => Some("FileVault 2 header".to_owned()),
+        Kind::FileSystem { name } => Some(format!("{name} file system")),
+        Kind::PartitionTable { name } => Some(format!("{name} partition table")),
+        Kind::Zeros | Kind::Random { .. } | Kind::Unknown { .. } | Kind::Unreadable => None,
+    }
+}
+
+/// Whether a file begins as eCryptfs' files do: the second of two words at byte 8 is the first with these bits changed
+/// (Linux, `fs/ecryptfs/crypto.c`, `MAGIC_ECRYPTFS_MARKER`).
+fn is_ecryptfs(path: &Path) -> bool {
+    const MAGIC: u32 = 0x3c81_b7f5;
+    let mut header = [0; 16];
+    let read = File::open(path).and_then(|file| file.read_exact_at(&mut header, 0));
+    let word = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| header[at + i]));
+    read.is_ok() && word(8) ^ MAGIC == word(12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_directory(path: &Path) -> Vec<String> {
+        of(&Backing { content: vec![Content::Path(path.to_owned())], tree: None })
+    }
+
+    #[test]
+    fn files_are_known_by_name_and_by_header() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("ordinary"), [7; 100]).unwrap();
+        assert!(of_directory(dir.path()).is_empty());
+        fs::create_dir(dir.path().join("deep")).unwrap();
+        fs::write(dir.path().join("deep/gocryptfs.diriv"), [1; 16]).unwrap();
+        let word = 0x0123_4567_u32;
+        let header = [[0; 8].as_slice(), &word.to_be_bytes(), &(word ^ 0x3c81_b7f5).to_be_bytes()];
+        fs::write(dir.path().join("deep/file"), header.concat()).unwrap();
+        assert_eq!(of_directory(dir.path()), ["eCryptfs header in each file", "gocryptfs.diriv"]);
+    }
+
+    #[test]
+    fn containers_are_known_by_their_magic_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("container");
+        let mut data: Vec<u8> = vec![0; 1 << 20];
+        getrandom::fill(&mut data).unwrap();
+        fs::write(&path, &data).unwrap();
+        assert!(of_directory(&path).is_empty());
+        // ext4's magic in its superblock (Linux, `fs/ext4/ext4.h`, `EXT4_SUPER_MAGIC`).
+        data[1024 + 56..1024 + 58].copy_from_slice(&[0x53, 0xef]);
+        fs::write(&path, &data).unwrap();
+        assert_eq!(of_directory(&path).len(), 1);
+    }
+}

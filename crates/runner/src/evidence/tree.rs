@@ -1,0 +1,77 @@
+//! What lies in a directory: the names, sizes and times that anybody sees.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// Directories deeper than this are not looked into: no system makes them.
+const DEEPEST: usize = 64;
+
+/// A directory, or a single file, with all that is in it.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    pub(super) root: PathBuf,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// A file or directory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entry {
+    /// Its path from the root; empty for a root that is a file.
+    pub(super) path: PathBuf,
+    pub(super) is_directory: bool,
+    pub(super) len: u64,
+    /// When it was changed, in seconds of Unix and nanoseconds.
+    pub(super) changed: (i64, i64),
+}
+
+impl Entry {
+    fn new(path: PathBuf, found: &Metadata) -> Self {
+        Self {
+            path,
+            is_directory: found.is_dir(),
+            len: found.len(),
+            changed: (found.mtime(), found.mtime_nsec()),
+        }
+    }
+
+    /// Bytes of its name.
+    pub(super) fn name_len(&self) -> usize {
+        self.path.file_name().map_or(0, std::ffi::OsStr::len)
+    }
+}
+
+impl Tree {
+    /// What lies at `root` now; symbolic links are not followed, and what cannot be looked at is left out.
+    pub(super) fn of(root: &Path) -> Self {
+        let mut entries = Vec::new();
+        match fs::symlink_metadata(root) {
+            Ok(found) if found.is_dir() => walk(root, Path::new(""), DEEPEST, &mut entries),
+            Ok(found) => entries.push(Entry::new(PathBuf::new(), &found)),
+            Err(_) => {}
+        }
+        Self { root: root.to_owned(), entries }
+    }
+
+    /// The entries whose paths `old` does not have.
+    pub(super) fn since(&self, old: Option<&Self>) -> Vec<Entry> {
+        let old: HashSet<&Path> =
+            old.into_iter().flat_map(|t| &t.entries).map(|e| e.path.as_path()).collect();
+        self.entries.iter().filter(|e| !old.contains(e.path.as_path())).cloned().collect()
+    }
+}
+
+fn walk(root: &Path, below: &Path, deeper: usize, entries: &mut Vec<Entry>) {
+    for name in
+        fs::read_dir(root.join(below)).into_iter().flatten().flatten().map(|e| e.file_name())
+    {
+        let path = below.join(name);
+        let Ok(found) = fs::symlink_metadata(root.join(&path)) else { continue };
+        let is_directory = found.is_dir();
+        entries.push(Entry::new(path.clone(), &found));
+        if is_directory && deeper > 0 {
+            walk(root, &path, deeper - 1, entries);
+        }
+    }
+}

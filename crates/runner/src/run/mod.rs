@@ -1,0 +1,280 @@
+//! One run on real storage, from the request to the record.
+
+mod below;
+mod fill;
+mod notes;
+mod setup;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::{IoMode, Surface};
+use cryptbench_load::Engine;
+use cryptbench_record::{self as record, Record, Scratch as RecordScratch, Target};
+use cryptbench_system as system;
+use cryptbench_volume::VolumeError;
+
+use self::fill::{fill, precondition, prefill};
+use self::notes::{cut_short, few_requests, steady_note};
+use self::setup::{Beside, Prepared, stretch, take_down, work_directory};
+use crate::accounting::Accountant;
+use crate::bench::Storage;
+use crate::plan::{Arms, PAIRED, refit, resolve, room};
+use crate::target::{Places, Site, Stretch, human};
+use crate::unlock::{UNLOCK_TIME, Unlocker};
+use crate::{Event, Observer, Request, RunError, drive, environment, evidence};
+
+/// How long the machine is watched while this program sleeps.
+const BASELINE: Duration = Duration::from_millis(500);
+
+/// The accountant's number of the place with plain storage.
+const PLAIN: usize = 0;
+
+/// Runs `request`. `stop` ends the run within a second.
+///
+/// Returns the record and, when an error cut the run short after trials were measured, that error:
+/// the record is then partial. An error before the first trial is returned alone.
+pub fn run(
+    request: &Request,
+    program_version: &str,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<(Record, Option<RunError>), RunError> {
+    let started = Instant::now();
+    let now = jiff::Timestamp::now();
+    let run_id = run_id(now);
+    let mut resolved = resolve(request)?;
+    let places = Places::inspect(request, &run_id)?;
+    places.suit(&resolved)?;
+    places.name_pair(request, &mut resolved);
+    let site = &places.plain;
+    let room = room(&resolved.workloads);
+    let size = match &resolved.arms {
+        Arms::Systems(arms) => Some(places.size(request, arms, &resolved.workloads)?),
+        Arms::Volumes(_) => None,
+    };
+    let (mut engine, fallback) = Engine::open(request.engine)?;
+    let mut notes = Vec::new();
+    let mut accountant = Accountant::new(site.device_stat.clone());
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let machine = environment::machine(accountant.measure_baseline(BASELINE, cpus));
+    if let Some(reason) = &fallback {
+        notes.push(format!("io_uring is not used ({reason}); requests are carried by threads."));
+    }
+    if !accountant.device_counts(PLAIN) {
+        notes.push(uncounted(site));
+    }
+    let beside_place = places.encrypted.as_ref().map(|site| {
+        let place = accountant.add_place(site.device_stat.clone());
+        if !accountant.device_counts(place) {
+            notes.push(uncounted(site));
+        }
+        place
+    });
+    notes.extend(places.notes(size.as_ref().map_or(0, |(size, _)| *size)));
+    notes.extend(request.profile.remarks.iter().cloned());
+
+    let scratch = match size {
+        Some((size, reason)) => {
+            Some((stretch(size, request, site, &resolved, &run_id, &mut notes)?, reason))
+        }
+        None => None,
+    };
+    let mut target = describe(site, scratch.as_ref(), &engine, fallback);
+    target.paired = places.record_pair(&resolved);
+    observer.event(Event::Planned { plan: &resolved.plan, target: &target });
+    for note in &notes {
+        observer.event(Event::Note(note));
+    }
+    let told = notes.len();
+    let work = work_directory(site, &run_id, "work")?;
+    // Both places are claimed before the first byte is written to either.
+    let mut beside = match (&places.encrypted, &scratch) {
+        (Some(site), Some((plain, _))) => Some(Beside::take(site, plain, &run_id)?),
+        _ => None,
+    };
+    let (mut contenders, mut unlocker) = (Vec::new(), None);
+    let scratch = match (scratch, &resolved.arms) {
+        (Some((mut scratch, mut size_reason)), Arms::Systems(arms)) => {
+            let size = scratch.len();
+            let filled = fill(&mut engine, &mut scratch, &resolved, stop, observer)?;
+            if filled < size {
+                size_reason = format!(
+                    "cut from {}: the disk fills no more in the time there is",
+                    human(size)
+                );
+            }
+            target.scratch = RecordScratch { size_bytes: filled, size_reason, extents: None };
+            let surface = scratch.surface();
+            precondition(&mut engine, &surface, request, &resolved.plan, stop, observer)?;
+            target.engine.details = Some(engine.details());
+            if let Some(beside) = beside.as_mut().filter(|_| !stop.load(Ordering::Relaxed)) {
+                let mut fill = |surface: &Surface| {
+                    prefill(&mut engine, surface, resolved.plan.seed, stop, observer)
+                };
+                beside.fill(filled, &mut fill, &mut notes)?;
+                let there = beside.surface();
+                precondition(&mut engine, &there, request, &resolved.plan, stop, observer)?;
+            }
+            let ready = Prepared {
+                scratch: &surface,
+                work: work.path(),
+                site,
+                beside: beside.as_ref(),
+                room,
+                run_id: &run_id,
+            };
+            contenders = ready.contenders(arms, &resolved, &mut engine, stop, observer)?;
+            for (recorded, arm) in resolved.plan.arms.iter_mut().zip(arms) {
+                // The kernel names its drivers once they are in use.
+                recorded.kernel_tier = system::find(arm.system)?.kernel_tier(arm, resolved.tier);
+            }
+            Some(scratch)
+        }
+        (_, Arms::Volumes(arms)) => {
+            let made = Unlocker::prepare(arms, work.path(), UNLOCK_TIME, stop, &mut |arm| {
+                observer.event(Event::Preparing { what: &arm.label });
+            });
+            match made {
+                Ok(made) => {
+                    resolved.plan.arms = made.record_arms()?;
+                    target.engine.direct = made.mode() == IoMode::Direct;
+                    unlocker = Some(made);
+                }
+                // The schedule sees the same flag and ends before its first trial.
+                Err(RunError::Volume(VolumeError::Stopped)) => {}
+                Err(e) => return Err(e),
+            }
+            None
+        }
+        (None, Arms::Systems(_)) => unreachable!("systems have a scratch file"),
+    };
+    notes.extend(refit(&mut resolved, &request.profile, started.elapsed()));
+    for note in &notes[told..] {
+        observer.event(Event::Note(note));
+    }
+    let place_of = |arm: &record::Arm| beside_place.filter(|_| arm.system == PAIRED);
+    let mut storage = Storage {
+        engine,
+        contenders,
+        places: resolved.plan.arms.iter().map(|arm| place_of(arm).unwrap_or(PLAIN)).collect(),
+        workloads: std::mem::take(&mut resolved.workloads),
+        accountant,
+        files: BTreeMap::new(),
+        unlocker,
+        trial: Duration::from_secs_f64(resolved.plan.trial_s),
+        ramp: Duration::from_secs_f64(resolved.plan.ramp_s),
+        seed: resolved.plan.seed,
+        verify: request.verify,
+        started,
+        stop,
+        generation: 0,
+    };
+    let mut course = drive(&resolved.plan, &mut storage, observer);
+    // Files lie in what the contenders are taken down with.
+    let Storage { mut contenders, files, unlocker, .. } = storage;
+    drop((files, unlocker));
+    let (found, unproven) = match course.error {
+        // What failed under load may hang when it is taken down: it is done once.
+        Some(_) => (Vec::new(), None),
+        None => evidence::gather(&mut contenders, &resolved.plan.arms, stop, observer),
+    };
+    notes.extend(unproven.iter().map(|e| format!("{e}.")));
+    notes.extend(evidence::doubts(&resolved.plan.arms, &found));
+    let mut left = take_down(contenders, work);
+    left.extend(beside.map(Beside::end).unwrap_or_default());
+    for note in &left {
+        observer.event(Event::Note(note));
+    }
+    let interrupted = stop.load(Ordering::Relaxed);
+    if let Some(error) = &course.error {
+        notes.push(format!("The run ended early: {error}."));
+    }
+    let mut left_over = !left.is_empty();
+    notes.extend(left);
+    if let Some(Err(error)) = scratch.map(Stretch::end) {
+        left_over = true;
+        notes.push(match &site.existing {
+            Some(_) => format!("What was written last may not be on the device: {error}."),
+            None => format!(
+                "The scratch file could not be removed ({error}); cryptbench cleanup will try again."
+            ),
+        });
+    }
+    if request.precondition > 0 {
+        notes.extend(steady_note(&resolved.plan, &course.trials));
+    }
+    notes.extend(few_requests(&resolved.plan, &course.trials));
+    let error = course.error.take();
+    if course.trials.is_empty()
+        && let Some(error) = error
+    {
+        return Err(error);
+    }
+    let partial = interrupted || error.is_some() || cut_short(&resolved.plan, &course.stops);
+    let error = error.or(unproven).or(left_over.then_some(RunError::LeftOver));
+    let record = Record {
+        schema: record::SCHEMA.to_owned(),
+        program_version: program_version.to_owned(),
+        run_id,
+        started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        elapsed_s: started.elapsed().as_secs_f64(),
+        partial,
+        plan: resolved.plan,
+        machine,
+        target,
+        trials: course.trials,
+        stops: course.stops,
+        notes,
+        evidence: found,
+        results: None,
+    };
+    Ok((record, error))
+}
+
+/// `20261121-203000-1a2b3c`: sorts by time, and two runs of one second differ.
+fn run_id(now: jiff::Timestamp) -> String {
+    let random = getrandom::u32().expect("the kernel's random generator answers") & 0xff_ffff;
+    format!("{}-{random:06x}", now.strftime("%Y%m%d-%H%M%S"))
+}
+
+fn uncounted(site: &Site) -> String {
+    format!(
+        "The device under {} has no counters ({}): a number from a cache cannot be told here.",
+        site.directory.display(),
+        site.in_words()
+    )
+}
+
+fn describe(
+    site: &Site,
+    scratch: Option<&(Stretch, String)>,
+    engine: &Engine,
+    fallback_reason: Option<String>,
+) -> Target {
+    Target {
+        directory: site.directory.display().to_string(),
+        kind: site.existing.as_ref().map(|_| site.kind().to_owned()),
+        backing_file: site.existing.as_ref().and_then(|e| e.backing_file.clone()),
+        erased: site.existing.as_ref().map(|e| e.signatures.clone()).unwrap_or_default(),
+        filesystem: site.filesystem.clone(),
+        mount_options: site.mount_options.clone(),
+        source: site.source.clone(),
+        device: site.device.clone(),
+        scratch: RecordScratch {
+            size_bytes: scratch.map_or(0, |(scratch, _)| scratch.len()),
+            size_reason: scratch
+                .map_or("none: volumes are opened", |(_, reason)| reason.as_str())
+                .to_owned(),
+            extents: None,
+        },
+        engine: record::Engine {
+            name: engine.name().to_owned(),
+            fallback_reason,
+            direct: scratch.is_some_and(|(scratch, _)| scratch.mode() == IoMode::Direct),
+            details: None,
+        },
+        paired: None,
+    }
+}

@@ -1,0 +1,88 @@
+//! The stretch of storage that the requests of all arms go to.
+
+use cryptbench_blockdev::{IoMode, Surface};
+use cryptbench_system::SystemError;
+use cryptbench_system::provision::{Ledger, Scratch};
+
+use super::Site;
+use super::existing::Overwritten;
+use crate::RunError;
+
+/// A scratch file that is removed afterwards, or the beginning of something that is overwritten.
+pub(crate) enum Stretch {
+    Made(Scratch),
+    Overwritten(Overwritten),
+}
+
+impl Stretch {
+    /// `len` bytes of `site`, not yet filled. What is to be overwritten is checked once more; nothing is written to
+    /// it here.
+    pub(crate) fn on(
+        site: &Site,
+        len: u64,
+        buffered: bool,
+        ledger: &str,
+    ) -> Result<Self, RunError> {
+        if let Some(existing) = &site.existing {
+            let claimed = existing.claim(len, buffered);
+            return claimed.map(Self::Overwritten).map_err(|why| RunError::Target {
+                path: site.directory.clone(),
+                problem: why.to_string(),
+            });
+        }
+        let mut scratch = Scratch::create(&site.scratch, len, Ledger::create(ledger)?)?;
+        if buffered {
+            scratch.go_buffered()?;
+        }
+        Ok(Self::Made(scratch))
+    }
+
+    pub(crate) fn surface(&self) -> Surface {
+        match self {
+            Self::Made(scratch) => scratch.surface(),
+            Self::Overwritten(extent) => extent.surface(),
+        }
+    }
+
+    /// Bytes.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Made(scratch) => scratch.len(),
+            Self::Overwritten(extent) => extent.len(),
+        }
+    }
+
+    /// Bytes below which it cannot be cut: a signature in the middle must go with what it describes.
+    pub(crate) fn least(&self) -> u64 {
+        match self {
+            Self::Made(_) => 0,
+            Self::Overwritten(extent) => extent.least(),
+        }
+    }
+
+    pub(crate) fn mode(&self) -> IoMode {
+        match self {
+            Self::Made(scratch) => scratch.mode(),
+            Self::Overwritten(extent) => extent.mode(),
+        }
+    }
+
+    /// Cuts it, for devices too slow to fill it.
+    pub(crate) fn shrink(&mut self, len: u64) -> Result<(), SystemError> {
+        match self {
+            Self::Made(scratch) => scratch.shrink(len),
+            Self::Overwritten(extent) => {
+                extent.shrink(len);
+                Ok(())
+            }
+        }
+    }
+
+    /// Removes what was made, lets go of what was there.
+    pub(crate) fn end(self) -> Result<(), SystemError> {
+        match self {
+            Self::Made(scratch) => scratch.remove(),
+            Self::Overwritten(extent) => extent.release(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a device holds, by the signatures that libblkid knows.
+
+use std::path::Path;
+
+use cryptbench_blockdev::{FileDevice, IoMode};
+use cryptbench_volume::detect::{Kind, detect};
+
+use crate::SystemError;
+use crate::command::Invocation;
+use crate::machine::Machine;
+
+/// Seconds that wipefs(8) may take: a disk with bad sectors answers slowly.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
+
+/// One signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Its name, as blkid(8) has it: `ext4`, `crypto_LUKS`, `swap`, `gpt`, `dos` and so on.
+    pub name: String,
+    /// The byte that its magic begins at.
+    pub offset: u64,
+}
+
+/// All signatures on the file or device at `path`; one that lies in several places comes several times. Empty means
+/// that none is known, not that nothing is there: a VeraCrypt volume has none.
+///
+/// wipefs(8) lists them, which unlike blkid names all where there are several; what our own detection finds where it
+/// finds nothing is added.
+///
+/// # Errors
+/// [`SystemError::Program`] if wipefs is missing or fails: without it nobody knows what is there.
+/// [`SystemError::Io`] if `path` cannot be read.
+pub fn signatures(path: &Path) -> Result<Vec<Signature>, SystemError> {
+    signatures_by(&Machine::this(), path)
+}
+
+fn signatures_by(machine: &Machine, path: &Path) -> Result<Vec<Signature>, SystemError> {
+    let failed = |reason: String| SystemError::Program { program: "wipefs", reason };
+    if !machine.has("wipefs") {
+        return Err(failed("it is not installed; apt install util-linux".to_owned()));
+    }
+    let words = ["--noheadings", "--output", "OFFSET,TYPE"].map(AsRef::as_ref);
+    let listed = Invocation::new("wipefs")
+        .args(words.into_iter().chain([path.as_os_str()]))
+        .run(machine, LIMIT)?;
+    let mut found = Vec::new();
+    for line in listed.lines().filter(|line| !line.trim().is_empty()) {
+        found.push(parse(line).ok_or_else(|| failed(format!("it said {line:?}")))?);
+    }
+    if found.is_empty() {
+        let device = FileDevice::open(path, IoMode::Buffered, true)
+            .map_err(SystemError::io("look at", path))?;
+        let kind = detect(&device)?.kind;
+        if kind == Kind::Unreadable {
+            let source = std::io::Error::other("none of it can be read");
+            return Err(SystemError::io("look at", path)(source));
+        }
+        found.extend(name_of(&kind).map(|name| Signature { name, offset: 0 }));
+    }
+    Ok(found)
+}
+
+/// `0x438 ext4`.
+fn parse(line: &str) -> Option<Signature> {
+    let (offset, name) = line.trim().split_once(char::is_whitespace)?;
+    let offset = u64::from_str_radix(offset.strip_prefix("0x")?, 16).ok()?;
+    Some(Signature { name: name.trim().to_owned(), offset })
+}
+
+/// The name that libblkid has for it, where it has one.
+fn name_of(kind: &Kind) -> Option<String> {
+    let name = match kind {
+        Kind::Luks { .. } => "crypto_LUKS",
+        Kind::BitLocker { .. } => "BitLocker",
+        Kind::FileVault => "cs_fvault2",
+        // Names with commas could not be given away.
+        Kind::FileSystem { name } if name.starts_with("ext2") => "ext4",
+        Kind::FileSystem { name: "FAT" } => "vfat",
+        Kind::FileSystem { name: "HFS+" } => "hfsplus",
+        Kind::FileSystem { name: "LVM2 physical volume" } => "LVM2_member",
+        Kind::FileSystem { name: "Linux software RAID" } => "linux_raid_member",
+        Kind::FileSystem { name: "ISO 9660" } => "iso9660",
+        Kind::FileSystem { name } => return Some(name.to_lowercase()),
+        Kind::PartitionTable { name: "GPT" } => "gpt",
+        Kind::PartitionTable { .. } => "dos",
+        Kind::Zeros | Kind::Random { .. } | Kind::Unknown { .. } | Kind::Unreadable => return None,
+    };
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A file of 4 MiB with these bytes at these places.
+    fn image(dir: &tempfile::TempDir, name: &str, parts: &[(usize, &[u8])]) -> std::path::PathBuf {
+        let mut bytes = vec![0; 4 << 20];
+        for (at, part) in parts {
+            bytes[*at..at + part.len()].copy_from_slice(part);
+        }
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    #[test]
+    fn signatures_have_the_names_that_blkid_gives_them() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(signatures(&image(&dir, "zeros", &[])).unwrap(), []);
+        // mkswap(8): the magic ends the first page; libblkid wants a version of 1 and a last page after it.
+        let swap: &[(usize, &[u8])] = &[(1024, &[1, 0, 0, 0, 255, 3, 0, 0]), (4086, b"SWAPSPACE2")];
+        let swap = signatures(&image(&dir, "swap", swap)).unwrap();
+        assert_eq!(swap, [Signature { name: "swap".to_owned(), offset: 4086 }]);
+        // BitLocker's boot sector; our own detection knows it as well.
+        let bitlocker: &[(usize, &[u8])] = &[(0, b"\xeb\x58\x90-FVE-FS-"), (510, b"\x55\xaa")];
+        let found = signatures(&image(&dir, "bitlocker", bitlocker)).unwrap();
+        assert!(!found.is_empty(), "{found:?}");
+        assert!(signatures(&dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn without_wipefs_nothing_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let bare = Machine { path: dir.path().into(), ..Machine::this() };
+        let why = signatures_by(&bare, &image(&dir, "zeros", &[])).unwrap_err().to_string();
+        assert!(why.contains("wipefs") && why.contains("apt install util-linux"), "{why}");
+    }
+
+    #[test]
+    fn a_superblock_at_the_end_is_told_with_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        // md(4), version 0.90: 64 KiB before the end, at a multiple of that.
+        let at = (4 << 20) - (64 << 10);
+        let magic: &[u8] = &[0xfc, 0x4e, 0x2b, 0xa9, 0, 0, 0, 0, 90, 0, 0, 0];
+        let found = signatures(&image(&dir, "md", &[(at, magic)])).unwrap();
+        let wanted = Signature { name: "linux_raid_member".to_owned(), offset: at as u64 };
+        assert_eq!(found, [wanted]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_no_signature() {
+        assert_eq!(parse(" 0x438  ext4"), Some(Signature { name: "ext4".into(), offset: 0x438 }));
+        assert_eq!(parse("ext4"), None);
+    }
+}
