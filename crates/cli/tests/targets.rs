@@ -5,7 +5,7 @@ mod sandbox;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use cryptbench_record::Record;
 use sandbox::disk::{Loop, Mount, did, hash, images};
@@ -141,8 +141,135 @@ fn a_mounted_partition_keeps_its_disk_and_not_its_neighbour() {
     assert_eq!(record.target.kind.as_deref(), Some("partition"));
     assert_eq!(hash(&fs::read(part(1)).unwrap()), first, "the neighbour has changed");
     drop(mount);
-    // The table is a signature too.
+    // The table is a signature too, and what its partitions hold goes with it.
     refused(&s, &disk, &["--destroy", &disk.device], 3, &["holds dos", "--yes-erase dos"]);
+    let first = format!("{}: ext4", part(1));
+    refused(&s, &disk, &whole, 3, &[&first, "--yes-erase ext4"]);
+    refused(&s, &disk, &[], 3, &[&first, "--yes-erase dos --yes-erase ext4"]);
+}
+
+/// The dry run refuses with these words as the run does, and nothing is changed.
+fn refused_in_both(s: &Sandbox, disk: &Loop, more: &[&str], words: &[&str]) {
+    refused(s, disk, more, 3, words);
+    refused(s, disk, &[more, &["--dry-run"]].concat(), 3, words);
+}
+
+#[test]
+fn what_a_loop_device_stands_on_is_guarded_too() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(first) = Loop::new(dir.path(), "disk", 64) else { return };
+    if !first.has_ext4() {
+        return;
+    }
+    let image = dir.path().join("disk").display().to_string();
+    let Some(beside) = Loop::over(&image, &[]) else { return };
+    let Some(upper) = Loop::over(&first.device, &["--offset", "1048576"]) else { return };
+    let destroy = |disk: &Loop| ["--destroy".to_owned(), disk.device.clone()];
+    let erase = ["--yes-erase", "ext4"];
+    let all = |disk: &Loop, words: &[&str]| {
+        let destroy = destroy(disk);
+        let more = [&destroy.each_ref().map(String::as_str)[..], &erase].concat();
+        refused_in_both(&s, disk, &more, words);
+    };
+    all(&beside, &["the loop device", &first.device]);
+    all(&upper, &["the loop device", &beside.device]);
+    drop(beside);
+    let point = dir.path().join("mounted");
+    let Some(mount) = Mount::new(&["-o", "ro", &first.device], &point) else { return };
+    all(&upper, &[&format!("{} is mounted at", first.device)]);
+    drop(mount);
+    // The root file system's disk.
+    let found = Command::new("findmnt").args(["-no", "SOURCE", "/"]).output();
+    let source = found.map(|found| text(&found.stdout).trim().to_owned()).unwrap_or_default();
+    let words = ["--read-only", "--offset", "1048576", "--sizelimit", "67108864"];
+    let is_device = fs::metadata(&source)
+        .is_ok_and(|m| std::os::unix::fs::FileTypeExt::is_block_device(&m.file_type()));
+    if !is_device {
+        return skipped("the root file system lies on no device that this user can see");
+    }
+    let Some(window) = Loop::over(&source, &words) else { return };
+    let args = ["run", &window.device, "--destroy", &window.device, "--dry-run"];
+    let said = text(&s.run(&args).stderr);
+    assert!(said.contains("the root file system of this machine lies on"), "{said}");
+}
+
+#[test]
+fn a_signature_at_the_end_is_not_left_to_survive() {
+    let (s, dir) = (Sandbox::new(), images());
+    let image = dir.path().join("disk");
+    let mut bytes = vec![0; 64 << 20];
+    // md(4), version 0.90: 64 KiB before the end.
+    bytes[(64 << 20) - (64 << 10)..][..12]
+        .copy_from_slice(&[0xfc, 0x4e, 0x2b, 0xa9, 0, 0, 0, 0, 90, 0, 0, 0]);
+    fs::write(&image, &bytes).unwrap();
+    let Some(disk) = Loop::over(&image.display().to_string(), &[]) else { return };
+    let all = ["--destroy", &disk.device, "--yes-erase", "linux_raid_member"];
+    refused_in_both(&s, &disk, &all, &["would survive", "wipefs --all --types linux_raid_member"]);
+}
+
+#[test]
+fn a_device_that_a_program_has_locked_or_claimed_is_refused() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let destroy = ["--destroy", &disk.device];
+    // As `cryptbench volume mount --read-only` holds it.
+    let file = fs::File::open(disk.path()).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockShared).unwrap();
+    refused_in_both(&s, &disk, &destroy, &["locked by another program"]);
+    drop(file);
+    let exclusive = rustix::fs::OFlags::EXCL.bits().cast_signed();
+    let mut options = fs::File::options();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options.read(true), exclusive);
+    let claimed = options.open(disk.path()).unwrap();
+    refused_in_both(&s, &disk, &destroy, &["claimed by the kernel"]);
+    drop(claimed);
+}
+
+#[test]
+fn a_signal_before_the_first_byte_leaves_all_as_it_was() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let before = disk.hash();
+    let mut command = s.command(&s.tiny(&[&disk.device, "--destroy", &disk.device]));
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Once the signal is watched for, which is before anything is looked at.
+    let status = format!("/proc/{}/status", run.id());
+    let watched = || {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+    };
+    while !watched() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let pid = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let done = run.wait_with_output().unwrap();
+    assert_eq!(disk.hash(), before, "{}", text(&done.stderr));
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+#[test]
+fn a_file_whose_holes_do_not_fit_is_refused() {
+    let (s, dir) = (Sandbox::new(), images());
+    let point = dir.path().join("small");
+    if !rustix::process::geteuid().is_root() {
+        return skipped("mounting needs root");
+    }
+    let Some(_mount) = Mount::new(&["-t", "tmpfs", "-o", "size=8m", "none"], &point) else {
+        return;
+    };
+    let file = point.join("holes");
+    fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
+    let at = file.display().to_string();
+    for more in [&[][..], &["--dry-run"]] {
+        let done = s.run(&s.tiny(&[&[at.as_str(), "--destroy", &at], more].concat()));
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(3), "{said}");
+        assert!(said.contains("holes"), "{said}");
+    }
+    let found = fs::metadata(&file).unwrap();
+    assert_eq!(std::os::unix::fs::MetadataExt::blocks(&found), 0, "it was written to");
 }
 
 #[test]

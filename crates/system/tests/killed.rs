@@ -18,7 +18,7 @@ use rand_chacha::ChaCha8Rng;
 const KILLS: &str = "CRYPTBENCH_TEST_KILLS";
 
 /// As many where nobody asks for another number.
-const FEW_KILLS: u32 = 5;
+const FEW_KILLS: u32 = 3;
 
 /// Number of points at which each is killed while it is taken down to its data at rest and brought up again.
 const KILLS_RESTING: u32 = 4;

@@ -170,7 +170,7 @@ impl Tree {
     fn below(&self, node: &Node) -> Vec<Node> {
         let mut all = self.directly_below(node);
         let backing = node.backing_file().and_then(|file| fs::metadata(file).ok());
-        all.extend(backing.filter(|f| f.is_file()).and_then(|f| self.of_number(f.dev())));
+        all.extend(backing.filter(fs::Metadata::is_file).and_then(|f| self.of_number(f.dev())));
         all
     }
 

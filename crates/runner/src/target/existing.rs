@@ -1,10 +1,10 @@
 //! A file or a block device that is there already and is to be overwritten: only with its user's word, only if
 //! nobody else uses it, and only if it is still the same when the first byte is written.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -172,8 +172,8 @@ impl Existing {
         }
         if self.kind == Kind::File {
             let found = fs::metadata(&self.path).map_err(failed("look at it"))?;
-            let space = statvfs(&self.path)
-                .map_err(|e| failed("look at its file system")(e.into()))?;
+            let space =
+                statvfs(&self.path).map_err(|e| failed("look at its file system")(e.into()))?;
             let missing = found.len().saturating_sub(found.blocks() * 512).min(len);
             if space.f_blocks != 0 && missing > space.f_bavail * space.f_frsize {
                 let full = io::Error::from(io::ErrorKind::StorageFull);
@@ -219,9 +219,9 @@ impl Existing {
         };
         lock(&file)?;
         // Programs in user space lock by fcntl(2) (qemu does). This only asks: the check below lets go of it.
-        match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::AGAIN | Errno::ACCESS) => return Err(Refusal::Locked),
-            _ => {}
+        let asked = fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive);
+        if let Err(Errno::AGAIN | Errno::ACCESS) = asked {
+            return Err(Refusal::Locked);
         }
         self.check_again(&file)?;
         let (path, least) = (self.path.clone(), self.least(len));
@@ -327,7 +327,8 @@ fn maker(node: &Node) -> String {
     };
     let model = find(&["device/model"]);
     let serial = find(&["device/serial", "serial", "device/wwid"]);
-    let known: Vec<_> = [model, serial.map(|s| format!("serial {s}"))].into_iter().flatten().collect();
+    let known: Vec<_> =
+        [model, serial.map(|s| format!("serial {s}"))].into_iter().flatten().collect();
     if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
 }
 
@@ -365,7 +366,7 @@ fn identity(path: &Path, kind: Kind) -> Result<Identity, Refusal> {
     let mut file = File::open(path).map_err(failed("open it"))?;
     let found = file.metadata().map_err(failed("look at it"))?;
     let node = Tree::this().of_number(found.rdev()).filter(|_| kind != Kind::File);
-    let disk = node.as_ref().map(super::block::Node::disk);
+    let disk = node.as_ref().map(Node::disk);
     let of_disk = |names: &[&str]| {
         disk.as_ref().and_then(|disk| names.iter().find_map(|name| disk.attribute(name)))
     };

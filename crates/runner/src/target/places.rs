@@ -34,7 +34,10 @@ impl Places {
             for path in [&target.path, &pair.encrypted] {
                 if !path.exists() {
                     let problem = "does not exist: a pair compares places that are there";
-                    return Err(RunError::Target { path: path.clone(), problem: problem.to_owned() });
+                    return Err(RunError::Target {
+                        path: path.clone(),
+                        problem: problem.to_owned(),
+                    });
                 }
             }
         }

@@ -79,7 +79,9 @@ impl Site {
                 let site = Self::of_directory(parent, name.to_owned())?;
                 // A mistyped name of a device is none of a new file.
                 if site.filesystem == "devtmpfs" || site.directory == Path::new("/dev") {
-                    return Err(refuse("does not exist, and devices are no place for files".to_owned()));
+                    return Err(refuse(
+                        "does not exist, and devices are no place for files".to_owned(),
+                    ));
                 }
                 Ok(site)
             }

@@ -257,7 +257,12 @@ mod tests {
             fs::create_dir_all(own.join("holders")).unwrap();
             fs::write(own.join("dev"), format!("4000:{minor}\n")).unwrap();
             match parent {
-                Some(_) => fs::write(own.join("partition"), "1\n").unwrap(),
+                Some(_) => {
+                    fs::write(own.join("partition"), "1\n").unwrap();
+                    // Beside each other, and none of them into another.
+                    fs::write(own.join("start"), format!("{}\n", 4096 * minor)).unwrap();
+                    fs::write(own.join("size"), "4096\n").unwrap();
+                }
                 None => symlink(&own, self.dir.path().join("sys/block").join(name)).unwrap(),
             }
             symlink(&own, self.dir.path().join(format!("sys/dev/block/4000:{minor}"))).unwrap();
@@ -298,6 +303,10 @@ mod tests {
         let said = m.said(0);
         assert!(said.len() == 1 && said[0].contains("/dev/zda1 is mounted at /mnt/with space"));
         assert!(m.said(2).is_empty(), "{:?}", m.said(2));
+        // One that reaches into another is no neighbour.
+        let reaching = m.device("zda3", 3, Some("zda"));
+        fs::write(reaching.join("start"), "4100\n").unwrap();
+        assert!(m.said(3)[0].contains("/dev/zda1 is mounted at"));
         m.mount(0, "/whole", "/dev/zda");
         assert!(m.said(2)[0].contains("/dev/zda is mounted at /whole"));
     }

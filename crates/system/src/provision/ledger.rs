@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::state::{make_private, state_directories, trusted};
-use super::undo::undo;
+use super::undo::{is_away, undo};
 use crate::SystemError;
 
 /// Something that must be undone.
@@ -327,9 +327,11 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
-        let results: Vec<_> = left_over(&text).iter().filter_map(|l| undo(&l.0, l.1)).collect();
-        // A thing that could not be removed keeps its ledger for the next attempt.
-        if !results.iter().any(|r| matches!(r, Cleaned::Failed(..))) {
+        let left = left_over(&text);
+        let away = left.iter().any(|l| is_away(&l.0, l.1));
+        let results: Vec<_> = left.iter().filter_map(|l| undo(&l.0, l.1)).collect();
+        // A thing that could not be removed, or is not there to be, keeps its ledger for the next attempt.
+        if !away && !results.iter().any(|r| matches!(r, Cleaned::Failed(..))) {
             let _ = fs::remove_file(&path);
         }
         let subject = owner(&text).map(|(_, subject)| subject);
@@ -542,6 +544,39 @@ mod tests {
         kill(ledger);
         fs::write(p.file(), "the user's").unwrap();
         assert_eq!(cleaned(&p), [Cleaned::NotOurs(p.file())]);
+    }
+
+    #[test]
+    fn a_file_system_that_is_not_mounted_keeps_its_ledger() {
+        let p = Place::new();
+        let place = p.dir.path().join("place");
+        let path = place.join("cryptbench-20261121-203000-1a2b3c.scratch");
+        let elsewhere = |device| Identity { device, inode: 7 };
+        let noted = |path: &Path, device| {
+            let mut ledger = p.ledger();
+            let id = ledger.intend(&Act::ScratchFile { path: path.to_owned() }).unwrap();
+            ledger.made(id, elsewhere(device)).unwrap();
+            kill(ledger);
+        };
+        noted(&path, 999_999);
+        assert_eq!((cleaned(&p), p.ledgers()), (vec![], 1), "no mount point");
+        fs::create_dir(&place).unwrap();
+        assert_eq!((cleaned(&p), p.ledgers()), (vec![], 1), "an empty one");
+        // It is mounted again, under another number.
+        fs::write(&path, "ours").unwrap();
+        assert_eq!((cleaned(&p), p.ledgers()), (vec![Cleaned::Removed(path.clone())], 0));
+        // On the same file system another inode is another file, and a user's name tells nothing.
+        let here = Identity::at(&place).unwrap().device;
+        let chosen = place.join("scratch");
+        for (path, device) in [(&path, here), (&chosen, 999_999)] {
+            fs::write(path, "the user's").unwrap();
+            noted(path, device);
+            assert_eq!(cleaned(&p), [Cleaned::NotOurs(path.clone())]);
+            assert_eq!(fs::read(path).unwrap(), b"the user's");
+        }
+        fs::remove_file(&path).unwrap();
+        noted(&path, here);
+        assert_eq!((cleaned(&p), p.ledgers()), (vec![], 0), "its user has removed it");
     }
 
     #[test]

@@ -14,6 +14,36 @@ use super::mountinfo::mount_at;
 use super::orphans::{await_detached, await_programs};
 use super::{keys, process, program_mount, veracrypt};
 
+/// Whether what an act made may be on a file system that is not mounted now, as an encrypted one is not after a
+/// restart: it cannot be undone yet.
+pub(super) fn is_away(act: &Act, identity: Option<Identity>) -> bool {
+    let (Act::ScratchFile { path } | Act::WorkDirectory { path }) = act else { return false };
+    let there = path.parent().and_then(|parent| Identity::at(parent).ok());
+    let other = there.is_none_or(|there| identity.is_some_and(|id| id.device != there.device));
+    identity.is_some() && other && fs::symlink_metadata(path).is_err()
+}
+
+/// Whether a name is one that a run chose for itself: `cryptbench-20261121-203000-1a2b3c.scratch`.
+fn is_chosen_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some(rest) = name.and_then(|name| name.strip_prefix("cryptbench-")) else { return false };
+    let Some((id, _)) = rest.split_once('.') else { return false };
+    let parts: Vec<_> = id.split('-').collect();
+    let digits = |text: &str, count: usize| {
+        text.len() == count && text.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    matches!(parts[..], [day, time, random] if digits(day, 8) && digits(time, 6) && digits(random, 6))
+}
+
+/// Whether it is what was noted. A file system that was mounted anew has another device number, perhaps with other
+/// inodes: there the name tells, which no other run has, and the owner.
+fn is_noted(path: &Path, found: &fs::Metadata, noted: Identity) -> bool {
+    noted == Identity::from(found)
+        || (noted.device != found.dev()
+            && found.uid() == rustix::process::getuid().as_raw()
+            && is_chosen_name(path))
+}
+
 /// `None` if nothing is left of it.
 pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
     let path = act.path();
@@ -72,7 +102,7 @@ type Outcome = Option<Result<bool, String>>;
 fn scratch_file(path: &Path, identity: Option<Identity>) -> Outcome {
     let found = fs::symlink_metadata(path).ok()?;
     let ours = match identity {
-        Some(id) => id == Identity::from(&found),
+        Some(id) => is_noted(path, &found, id),
         // Killed between creation and the note of it: our file has no byte in it yet.
         None => found.len() == 0 && found.uid() == rustix::process::getuid().as_raw(),
     };
@@ -95,7 +125,7 @@ fn work_directory(path: &Path, identity: Option<Identity>) -> Outcome {
     // Without an identity the process died between making it and noting it: nothing is in it yet.
     let Some(identity) = identity else { return directory(path, None) };
     let found = fs::symlink_metadata(path).ok()?;
-    if !found.is_dir() || identity != Identity::from(&found) {
+    if !found.is_dir() || !is_noted(path, &found, identity) {
         return Some(Ok(false));
     }
     Some(fs::remove_dir_all(path).map(|()| true).map_err(|e| e.to_string()))
