@@ -161,3 +161,13 @@ pub(crate) fn method(record: &Record) -> Vec<String> {
     }));
     said
 }
+/// Whether an encrypted arm was shown to store plaintext, or not to keep what it is given: no choice for anybody,
+/// however fast.
+pub(crate) fn is_unsound(record: &Record, arm: &Arm) -> bool {
+    let evidence = record.evidence.iter().find(|e| e.arm == arm.id);
+    arm.role == ArmRole::Encrypted
+        && evidence.is_some_and(|e| {
+            e.shows_plaintext() == Some(true)
+                || (e.failure.is_none() && e.verified_bytes < e.written_bytes)
+        })
+}

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use cryptbench_record::{Record, StopReason};
+use cryptbench_record::{Evidence, Record, StopReason};
 use cryptbench_report::analyse;
 use cryptbench_report::terminal::{Style, render, summary};
 use fixture::{Fixture, encrypted, null_layer, plain, plain_again};
@@ -192,4 +192,15 @@ fn systems_are_ranked_by_what_they_keep_and_share_a_place_where_they_cannot_be_t
     let rest = text[from..].split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(rest.contains("cannot be told from the first of them"), "{rest}");
     assert!(rest.contains("in most workloads: Answered from memory."), "{rest}");
+    let mut record = record;
+    let arm = record.plan.arms.iter().find(|a| a.label == "Quick").unwrap().id.clone();
+    record.evidence.push(Evidence {
+        arm,
+        written_bytes: 10,
+        verified_bytes: 9,
+        ..Evidence::default()
+    });
+    let text = render(&record, &analyse(&record), Style { width: 80, colour: false });
+    let rest = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(rest.contains("is not as it must be: Quick."), "{rest}");
 }

@@ -218,11 +218,19 @@ fn with_presets(selection: &Selection, chosen: &[&dyn System]) -> Selection {
 /// most of the same.
 pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSpec> {
     let system = find(arm.system).ok().filter(|_| arm.role == Role::Encrypted)?.null_layer();
-    let nulls = arms.iter().filter(|a| a.role == Role::NullLayer && a.system == system);
+    // One that lies elsewhere (fscrypt: in a container, or on the target itself) is another path.
+    let elsewhere = |null: &ArmSpec| null.settings.get("on") != arm.settings.get("on");
+    let nulls = arms
+        .iter()
+        .filter(|a| a.role == Role::NullLayer && a.system == system)
+        .filter(|null| !elsewhere(null));
     let in_common = |null: &ArmSpec| {
-        null.settings.iter().filter(|(name, value)| arm.settings.get(*name) == Some(*value)).count()
+        let same = |(name, value): &(&&str, &String)| arm.settings.get(**name) == Some(*value);
+        null.settings.iter().filter(same).count()
     };
-    nulls.min_by_key(|null| std::cmp::Reverse(in_common(null)))
+    // Of two that have as much in common, the one that goes the same way but for the cipher.
+    let by_unit = |null: &ArmSpec| null.data_unit.is_some() == arm.data_unit.is_some();
+    nulls.min_by_key(|null| std::cmp::Reverse((by_unit(null), in_common(null))))
 }
 
 /// Puts every value of the setting `name` that the chosen systems have into `selection`: a sweep. For the
@@ -392,6 +400,33 @@ mod tests {
         assert_eq!(of("gocryptfs/aes-256-gcm"), Some("bindfs"));
         assert_eq!(of("builtin/aes-256-xts/512"), Some("builtin/null"));
         assert_eq!(of("bindfs"), None, "has nothing below it");
+    }
+
+    #[test]
+    fn of_two_null_layers_the_one_that_differs_in_the_cipher_alone_counts() {
+        let arm = |id: &str, role, system, unit: Option<u32>, settings: &[(&'static str, &str)]| {
+            ArmSpec {
+                id: id.to_owned(),
+                label: id.to_owned(),
+                role,
+                system,
+                cipher: None,
+                data_unit: unit,
+                layout: None,
+                settings: settings.iter().map(|(n, v)| (*n, (*v).to_owned())).collect(),
+            }
+        };
+        let file = [("surface", "file")];
+        let arms = [
+            arm("linear", Role::NullLayer, "dm-crypt", None, &file),
+            arm("cipher-null", Role::NullLayer, "dm-crypt", Some(512), &file),
+            arm("tc", Role::Encrypted, "truecrypt", Some(512), &file),
+            arm("fscrypt/null", Role::NullLayer, "fscrypt", None, &[("on", "container")]),
+            arm("in", Role::Encrypted, "fscrypt", None, &[("on", "container")]),
+            arm("on", Role::Encrypted, "fscrypt", None, &[("on", "target")]),
+        ];
+        let of = |i: usize| null_layer_of(&arms[i], &arms).map(|null| null.id.as_str());
+        assert_eq!([of(2), of(4), of(5)], [Some("cipher-null"), Some("fscrypt/null"), None]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use cryptbench_record::{Arm, ArmRole, Workload};
 use cryptbench_stats::half_width;
 
 use super::Form;
+use crate::evidence::is_unsound;
 use crate::lookup::Lookup;
 
 /// Fewer encrypted arms than this need no ranking.
@@ -17,6 +18,8 @@ pub(crate) struct Ranking<'a> {
     pub(crate) rows: Vec<Ranked<'a>>,
     /// Arms that cannot be compared in most of the workloads of the others.
     pub(crate) left_out: Vec<&'a Arm>,
+    /// Arms that failed the proof of encryption or the data check.
+    pub(crate) failed: Vec<&'a Arm>,
 }
 
 /// One arm of a ranking; shares of plain speed, geometric means over workloads.
@@ -48,7 +51,8 @@ struct Logs {
 
 /// The ranking, where there are arms enough for one.
 pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
-    let encrypted = || lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
+    let failed = |arm: &Arm| is_unsound(lookup.record, arm);
+    let encrypted = || lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted && !failed(a));
     if Form::of(lookup.record) == Form::Unlock || encrypted().count() < FEWEST {
         return None;
     }
@@ -87,7 +91,9 @@ pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
             writes: mean_of(lookup, arm, &over, Some("write")).map(f64::exp),
         });
     }
-    (rows.len() > 1).then_some(Ranking { over, rows, left_out })
+    let refused = |a: &&Arm| a.role == ArmRole::Encrypted && failed(a);
+    let failed = lookup.arms().iter().filter(refused).collect();
+    (rows.len() > 1).then_some(Ranking { over, rows, left_out, failed })
 }
 
 /// Mean log share of plain speed over those workloads that do `operation`, or all.

@@ -5,6 +5,7 @@ use cryptbench_record::{Arm, ArmRole, Cell, Verdict};
 use super::arms::names;
 use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
 use crate::comparison::{Comparison, compare};
+use crate::evidence::is_unsound;
 use crate::quantity::{kept_percent, percent, percent_digits, thousands};
 use crate::wording::list;
 
@@ -13,7 +14,8 @@ const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 /// Which encrypted arm is the faster one, or that they cannot be told apart.
 pub(super) fn encrypted_arms(view: &View<'_>) -> Option<Sentence> {
-    let arms = view.encrypted();
+    let mut arms = view.encrypted();
+    arms.retain(|arm| !is_unsound(view.record, arm));
     let text = match &arms[..] {
         [] | [_] => return None,
         [first, second] => two(view, first, second)?,

@@ -17,6 +17,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
     let rows: Vec<_> =
         ranking.rows.iter().map(|row| (row.arm.label.clone(), fields(row))).collect();
     let left_out: Vec<&str> = ranking.left_out.iter().map(|arm| arm.label.as_str()).collect();
+    let failed: Vec<&str> = ranking.failed.iter().map(|arm| arm.label.as_str()).collect();
     html! {
         section aria-labelledby="ranking" {
             h2 #ranking { "Ranking" }
@@ -31,6 +32,11 @@ pub(super) fn section(view: &View<'_>) -> Markup {
                 p.about {
                     "Not ranked, for a cache answered or there are too few pairs in most workloads: "
                     (list(&left_out, MOST_NAMED)) "."
+                }
+            }
+            @if !failed.is_empty() {
+                p.about {
+                    "Not ranked, for what lies on the disk is not as it must be: " (list(&failed, MOST_NAMED)) "."
                 }
             }
         }

@@ -49,5 +49,12 @@ fn remarks(ranking: &Ranking<'_>) -> Vec<String> {
             list(&names, MOST_NAMED)
         ));
     }
+    if !ranking.failed.is_empty() {
+        let names: Vec<&str> = ranking.failed.iter().map(|arm| arm.label.as_str()).collect();
+        lines.push(format!(
+            "Not ranked, for what lies on the disk is not as it must be: {}.",
+            list(&names, MOST_NAMED)
+        ));
+    }
     lines
 }
