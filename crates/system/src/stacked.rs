@@ -138,7 +138,8 @@ impl Stacked {
         ground.go_on()?;
         let surface = layers.scratch(&mount_point, ground)?;
         let backing = Backing {
-            content: vec![Content::Path(ciphertext.clone())],
+            // What the program remembers of its volumes lies there too.
+            content: vec![Content::Path(store.clone())],
             tree: Some(ciphertext.clone()),
         };
         let mut contender =

@@ -136,6 +136,15 @@ fn search(
         );
     } else {
         let Found { scan, names } = scan::search(backing, before, pattern, region, known)?;
+        // Of what others use too only the region is searched, all of which is there.
+        let alone = backing.content.iter().all(|c| matches!(c, Content::Path(_)));
+        if alone && !scan::is_telling(&scan, evidence.written_bytes) {
+            let problem = format!(
+                "{} lie there and {} of them could be read, where {} were written",
+                scan.stored_bytes, scan.scanned_bytes, evidence.written_bytes
+            );
+            return Err(std::io::Error::other(problem));
+        }
         evidence.scan = Some(scan);
         evidence.reveals = reveals(backing, known, names);
     }

@@ -81,6 +81,11 @@ pub(super) fn search(
     Ok(Found { scan, names })
 }
 
+/// Whether a search that found nothing tells anything: what was written must lie there at all, and have been read.
+pub(super) fn is_telling(scan: &Scan, written: u64) -> bool {
+    scan.stored_bytes >= written && scan.scanned_bytes >= scan.stored_bytes.min(LEAST)
+}
+
 /// Where in the first `own` bytes of `data` something begins, wherever it ends.
 fn occurrences<'a>(
     finder: &'a Finder<'_>,
@@ -236,5 +241,15 @@ mod tests {
         let mut meter = Meter::every(4);
         meter.add(&random(4096 * 16, 6));
         assert_eq!(meter.entropy().unwrap().blocks, 4);
+    }
+
+    #[test]
+    fn a_search_of_too_little_tells_nothing() {
+        let scan =
+            |stored_bytes, scanned_bytes| Scan { stored_bytes, scanned_bytes, ..Scan::default() };
+        assert!(is_telling(&scan(100, 100), 90));
+        assert!(!is_telling(&scan(0, 0), 90), "nothing lies there");
+        assert!(!is_telling(&scan(100, 40), 90), "most could not be read");
+        assert!(is_telling(&scan(1 << 40, LEAST), 90), "the least of very much");
     }
 }
