@@ -577,6 +577,8 @@ mod tests {
         fs::remove_file(&path).unwrap();
         noted(&path, here);
         assert_eq!((cleaned(&p), p.ledgers()), (vec![], 0), "its user has removed it");
+        noted(&p.dir.path().join("our own mount point/scratch"), 999_999);
+        assert_eq!((cleaned(&p), p.ledgers()), (vec![], 0), "gone with its container");
     }
 
     #[test]

@@ -15,12 +15,12 @@ use super::orphans::{await_detached, await_programs};
 use super::{keys, process, program_mount, veracrypt};
 
 /// Whether what an act made may be on a file system that is not mounted now, as an encrypted one is not after a
-/// restart: it cannot be undone yet.
+/// restart: it cannot be undone yet. What lies in a mount of our own has gone with it, and has another name.
 pub(super) fn is_away(act: &Act, identity: Option<Identity>) -> bool {
     let (Act::ScratchFile { path } | Act::WorkDirectory { path }) = act else { return false };
     let there = path.parent().and_then(|parent| Identity::at(parent).ok());
     let other = there.is_none_or(|there| identity.is_some_and(|id| id.device != there.device));
-    identity.is_some() && other && fs::symlink_metadata(path).is_err()
+    identity.is_some() && other && is_chosen_name(path) && fs::symlink_metadata(path).is_err()
 }
 
 /// Whether a name is one that a run chose for itself: `cryptbench-20261121-203000-1a2b3c.scratch`.
