@@ -39,12 +39,6 @@ const CIPHER: Setting = Setting {
     values: &["aes-256-xts", "aes-128-xts"],
 };
 
-const SURFACE: Setting = Setting {
-    name: "surface",
-    about: "what requests go to: a file in ext4 on the served disk, or that disk itself",
-    values: &["file", "device"],
-};
-
 impl System for NbdkitLuks {
     fn name(&self) -> &'static str {
         NAME
@@ -71,7 +65,7 @@ impl System for NbdkitLuks {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        const { &[CIPHER, SURFACE] }
+        const { &[CIPHER, stand::SURFACE] }
     }
 
     fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {

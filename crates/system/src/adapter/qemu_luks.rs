@@ -34,11 +34,7 @@ const SETTINGS: &[Setting] = &[
         about: "cipher and key size, in XTS",
         values: &["aes-256-xts", "aes-128-xts", "serpent-256-xts", "twofish-256-xts"],
     },
-    Setting {
-        name: "surface",
-        about: "what requests go to: a file in ext4 on the served disk, or that disk itself",
-        values: &["file", "device"],
-    },
+    stand::SURFACE,
 ];
 
 impl System for QemuLuks {

@@ -53,12 +53,6 @@ const CIPHERS: Setting = Setting {
     ],
 };
 
-const SURFACE: Setting = Setting {
-    name: "surface",
-    about: "what requests go to: a file in ext4 on the volume's device, or that device itself",
-    values: &["file", "device"],
-};
-
 impl System for TrueCrypt {
     fn name(&self) -> &'static str {
         NAME
@@ -96,7 +90,7 @@ impl System for TrueCrypt {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        const { &[CIPHERS, SURFACE] }
+        const { &[CIPHERS, stand::SURFACE] }
     }
 
     fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {

@@ -48,11 +48,7 @@ const SETTINGS: &[Setting] = &[
         about: "whether the kernel encrypts, where it has the cipher, or VeraCrypt's own process",
         values: &["yes", "no"],
     },
-    Setting {
-        name: "surface",
-        about: "what requests go to: a file in ext4 on the volume's device, or that device itself",
-        values: &["file", "device"],
-    },
+    stand::SURFACE,
 ];
 
 impl System for VeraCrypt {

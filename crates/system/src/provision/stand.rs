@@ -23,7 +23,7 @@ use super::stack::{Base, Stack};
 use crate::command::{Invocation, remedy};
 use crate::contender::Woken;
 use crate::machine::Machine;
-use crate::{ArmSpec, Availability, Backing, Contender, Content, Ground, SystemError};
+use crate::{ArmSpec, Availability, Backing, Contender, Content, Ground, Setting, SystemError};
 
 const MIB: u64 = 1 << 20;
 
@@ -38,6 +38,13 @@ pub(crate) enum Place {
     /// The mapped device.
     Device,
 }
+
+/// The setting that chooses the [`Place`].
+pub(crate) const SURFACE: Setting = Setting {
+    name: "surface",
+    about: "what requests go to: a file in ext4 on the system's disk, or that disk itself",
+    values: &["file", "device"],
+};
 
 /// Room that there is in any case, beside the new files of workloads.
 pub(crate) const LEAST_ROOM: u64 = 160 << 20;
