@@ -5,18 +5,9 @@ mod sandbox;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cryptbench_record::{ArmRole, Record};
+use cryptbench_record::ArmRole;
 use sandbox::disk::{Loop, Mount, did, images};
 use sandbox::{Sandbox, skipped, text};
-
-fn compared(s: &Sandbox, args: &[&str]) -> Record {
-    let mut args = s.tiny(args);
-    args.push("--json");
-    let done = s.run(&args);
-    assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
-    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
-    serde_json::from_slice(&done.stdout).unwrap()
-}
 
 /// Every file and directory below `path`.
 fn all_below(path: &Path) -> Vec<PathBuf> {
@@ -64,7 +55,7 @@ fn plain_and_gocryptfs_on_disks_of_their_own() {
     fs::write(shown.join("mine"), "kept").unwrap();
     let before = (all_below(&plain), all_below(&store));
     let plain_at = plain.display().to_string();
-    let record = compared(&s, &["--pair", &plain_at, &shown_at, "--pair-name", "my gocryptfs"]);
+    let record = s.measured(&["--pair", &plain_at, &shown_at, "--pair-name", "my gocryptfs"]);
 
     let arms: Vec<_> = record.plan.arms.iter().map(|a| (a.label.as_str(), a.role)).collect();
     assert_eq!(
@@ -174,7 +165,7 @@ fn a_place_without_direct_io_takes_the_page_cache_for_both() {
     assert_eq!(done.status.code(), Some(2), "{said}");
     assert!(said.contains("has no direct I/O") && said.contains("--buffered"), "{said}");
     assert!(s.left_behind().is_empty() && fs::read_dir(&point).unwrap().next().is_none());
-    let record = compared(&s, &["--pair", &plain, &at, "--buffered"]);
+    let record = s.measured(&["--pair", &plain, &at, "--buffered"]);
     assert!(!record.target.engine.direct);
     assert_eq!(record.plan.arms[2].label, format!("ramfs {at}"));
     assert!(fs::read_dir(&point).unwrap().next().is_none());
@@ -191,7 +182,7 @@ fn two_devices_are_overwritten_when_both_are_named_again() {
     assert_eq!(done.status.code(), Some(3));
     assert!(text(&done.stderr).contains(&format!("--destroy {}", b.device)));
     assert_eq!((a.hash(), b.hash()), zeros);
-    let record = compared(&s, &[&pair[..], &["--destroy", &b.device]].concat());
+    let record = s.measured(&[&pair[..], &["--destroy", &b.device]].concat());
     assert_eq!(record.target.kind.as_deref(), Some("device"));
     assert_eq!(record.target.paired.unwrap().directory, b.device);
     assert_eq!(record.plan.arms[2].label, b.device);

@@ -26,15 +26,6 @@ fn refused(s: &Sandbox, disk: &Loop, more: &[&str], code: i32, words: &[&str]) {
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
 }
 
-fn measured(s: &Sandbox, args: &[&str]) -> Record {
-    let mut args = s.tiny(args);
-    args.push("--json");
-    let done = s.run(&args);
-    assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
-    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
-    serde_json::from_slice(&done.stdout).unwrap()
-}
-
 #[test]
 fn a_device_must_be_named_twice() {
     let (s, dir) = (Sandbox::new(), images());
@@ -137,7 +128,7 @@ fn a_mounted_partition_keeps_its_disk_and_not_its_neighbour() {
     let whole = ["--destroy", &disk.device, "--yes-erase", "dos"];
     refused(&s, &disk, &whole, 3, &[&format!("{} is mounted at", part(1))]);
     let first = hash(&fs::read(part(1)).unwrap());
-    let record = measured(&s, &[&part(2), "--destroy", &part(2), "--data-unit", "512"]);
+    let record = s.measured(&[&part(2), "--destroy", &part(2), "--data-unit", "512"]);
     assert_eq!(record.target.kind.as_deref(), Some("partition"));
     assert_eq!(hash(&fs::read(part(1)).unwrap()), first, "the neighbour has changed");
     drop(mount);
@@ -319,10 +310,15 @@ fn a_device_that_was_given_is_measured_and_overwritten_no_further_than_said() {
     let tail = |disk: &Loop| hash(&fs::read(disk.path()).unwrap()[16 << 20..]);
     let (before, rest) = (disk.hash(), tail(&disk));
     let out = s.out().join("record").display().to_string();
-    let record = measured(
-        &s,
-        &[&disk.device, "--destroy", &disk.device, "--yes-erase", "ext4", "--output", &out],
-    );
+    let record = s.measured(&[
+        &disk.device,
+        "--destroy",
+        &disk.device,
+        "--yes-erase",
+        "ext4",
+        "--output",
+        &out,
+    ]);
     let target = &record.target;
     assert_eq!(
         (target.kind.as_deref(), target.directory.as_str()),

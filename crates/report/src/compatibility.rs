@@ -5,7 +5,7 @@
 
 /// Arithmetic mean of all values (HD Tune's five runs, Anvil's ten).
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    cryptbench_stats::trimmed_mean(values, 0)
 }
 
 /// Sample standard deviation (n - 1); needs two values.
@@ -18,13 +18,8 @@ pub(crate) fn sample_sd(values: &[f64]) -> Option<f64> {
 /// The values without one largest and one smallest, ascending (the dd script's ten trials, of which
 /// eight count); fewer than three values stay as they are.
 pub(crate) fn trimmed(values: &[f64]) -> Vec<f64> {
-    let mut kept = values.to_vec();
-    kept.sort_by(f64::total_cmp);
-    if kept.len() >= 3 {
-        kept.pop();
-        kept.remove(0);
-    }
-    kept
+    let each_side = usize::from(values.len() >= 3);
+    cryptbench_stats::trimmed(values, each_side).unwrap_or_default()
 }
 
 /// Units of work per second: `amount` per mean time, not the mean of the speeds.

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use cryptbench_record::Record;
+
 pub struct Sandbox {
     dir: tempfile::TempDir,
 }
@@ -56,6 +58,16 @@ impl Sandbox {
         args.extend(["--max-pairs", "6", "--seed", "1"]);
         args.extend(more);
         args
+    }
+
+    /// The record of a [`tiny`](Self::tiny) run that goes well and leaves nothing.
+    pub fn measured(&self, args: &[&str]) -> Record {
+        let mut args = self.tiny(args);
+        args.push("--json");
+        let done = self.run(&args);
+        assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+        assert!(self.left_behind().is_empty(), "{:?}", self.left_behind());
+        serde_json::from_slice(&done.stdout).unwrap()
     }
 
     /// Everything in the target directory and every ledger: what a run must not leave behind.

@@ -70,7 +70,8 @@ fn a_full_disk_is_named() {
             match engine.run(&surface, &job, &GO).unwrap_err() {
                 LoadError::Io { operation: Operation::Write, offset, source, .. } => {
                     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
-                    assert!(offset >= 512 << 10, "{offset}");
+                    // Of two threads, the second may fill it before the first has begun.
+                    assert!(threads == 2 || offset >= 512 << 10, "{offset}");
                 }
                 LoadError::Short { operation: Operation::Write, .. } => {}
                 e => panic!("{}: {e}", engine.name()),

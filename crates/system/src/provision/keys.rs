@@ -44,31 +44,60 @@ pub(crate) fn add_to_file_system(path: &Path, key: Zeroizing<Vec<u8>>) -> Result
         .map(drop)
 }
 
-/// Whether the file system that `path` lies on holds the key.
-pub(super) fn on_file_system(path: &Path, identifier: &str) -> bool {
+/// Whether the file system that `path` lies on holds the key, be it only until the last file under it is closed.
+///
+/// # Errors
+/// [`SystemError::Program`], if that cannot be told.
+pub(super) fn on_file_system(path: &Path, identifier: &str) -> Result<bool, SystemError> {
     let ask = format!("enckey_status {identifier}");
-    run("xfs_io", ["-c".as_ref(), ask.as_ref(), path.as_os_str()])
-        .is_ok_and(|status| !status.to_lowercase().contains("absent"))
+    match run("xfs_io", ["-c".as_ref(), ask.as_ref(), path.as_os_str()]) {
+        Ok(status) => Ok(!status.to_lowercase().contains("absent")),
+        // What was mounted here is gone: what is below it knows no keys.
+        Err(e) if says(&e, &["Operation not supported", "Inappropriate ioctl"]) => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
-/// Takes a key of fscrypt away.
+/// Takes a key of fscrypt away, if it is there.
+///
+/// # Errors
+/// [`SystemError::Program`].
 pub(super) fn remove_from_file_system(path: &Path, identifier: &str) -> Result<(), SystemError> {
     let remove = format!("rm_enckey {identifier}");
-    run("xfs_io", ["-c".as_ref(), remove.as_ref(), path.as_os_str()]).map(drop)
+    match run("xfs_io", ["-c".as_ref(), remove.as_ref(), path.as_os_str()]) {
+        // Somebody was quicker, such as the xfs_io of a run that was killed while it took the key away.
+        Err(e) if says(&e, &["Required key not available"]) => Ok(()),
+        done => done.map(drop),
+    }
 }
 
-/// Number of the user's key of that description.
-pub(super) fn of_user(description: &Path) -> Option<String> {
+/// Number of the user's key of that description, if there is one.
+///
+/// # Errors
+/// [`SystemError::Program`], if that cannot be told.
+pub(super) fn of_user(description: &Path) -> Result<Option<String>, SystemError> {
     let arguments = ["search".as_ref(), "@u".as_ref(), "user".as_ref(), description.as_os_str()];
-    run("keyctl", arguments).ok()
+    match run("keyctl", arguments) {
+        Ok(number) => Ok(Some(number)),
+        Err(e) if says(&e, &["Required key not available"]) => Ok(None),
+        Err(e) => Err(e),
+    }
 }
 
-/// Takes the user's key of that description away.
+/// Takes the user's key of that description away, if it is there.
+///
+/// # Errors
+/// [`SystemError::Program`].
 pub(super) fn remove_of_user(description: &Path) -> Result<(), SystemError> {
-    match of_user(description) {
+    match of_user(description)? {
         Some(number) => run("keyctl", ["unlink", &number, "@u"]).map(drop),
         None => Ok(()),
     }
+}
+
+/// Whether a program gave one of the C library's texts as its reason.
+fn says(error: &SystemError, texts: &[&str]) -> bool {
+    matches!(error, SystemError::Program { reason, .. } if texts.iter().any(|t| reason.contains(t)))
 }
 
 #[cfg(test)]

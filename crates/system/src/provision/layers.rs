@@ -315,7 +315,7 @@ impl Stand for Layers {
                     let (path, identifier) = (path.clone(), identifier.clone());
                     self.undo_last()?;
                     // The kernel keeps the keys of files that are in use.
-                    if keys::on_file_system(&path, &identifier) {
+                    if keys::on_file_system(&path, &identifier)? {
                         return Err(SystemError::Busy { path });
                     }
                     continue;

@@ -68,17 +68,26 @@ pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
             named_mount(path, file_system, identity)?
         }
         Act::FileSystemKey { identifier, .. } => {
-            if !path.exists() || !keys::on_file_system(path, identifier) {
+            if !path.exists() {
                 return None;
             }
-            keys::remove_from_file_system(path, identifier)
-                .map_err(|e| e.to_string())
-                .map(|()| true)
+            // An xfs_io that outlived its caller has not come to add it yet, perhaps.
+            await_programs(&format!("add_enckey\0{}", path.display()));
+            match keys::on_file_system(path, identifier) {
+                Ok(false) => return None,
+                Ok(true) => keys::remove_from_file_system(path, identifier),
+                Err(e) => Err(e),
+            }
+            .map_err(|e| e.to_string())
+            .map(|()| true)
         }
-        Act::UserKey { description } => {
-            keys::of_user(description)?;
-            keys::remove_of_user(description).map_err(|e| e.to_string()).map(|()| true)
+        Act::UserKey { description } => match keys::of_user(description) {
+            Ok(None) => return None,
+            Ok(Some(_)) => keys::remove_of_user(description),
+            Err(e) => Err(e),
         }
+        .map_err(|e| e.to_string())
+        .map(|()| true),
         Act::Mapping { .. } => mapping(path, identity)?,
         Act::VeraCryptVolume { .. } => {
             if veracrypt::device_of(path).is_none() {
