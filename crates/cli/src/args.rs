@@ -108,7 +108,8 @@ pub struct RunArgs {
     /// Measured time of one trial [default: from the budget]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub trial: Option<Duration>,
-    /// Stop a workload when its intervals are this narrow to each side
+    /// Loss that is to be found: a workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
+    /// in 8 workloads) or show that there is none
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
     pub precision: f64,
     /// Most pairs per workload

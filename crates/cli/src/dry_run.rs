@@ -20,7 +20,7 @@ fn words(dry: &DryRun) -> String {
     let trials = match plan.fixed_trials() {
         Some(_) => format!("{} per workload and arm", plan.max_pairs),
         None => format!(
-            "{} to {} per workload and arm, until the intervals are {} % wide",
+            "{} to {} per workload and arm, until the intervals are ±{:.1} % wide",
             plan.min_pairs,
             plan.max_pairs,
             plan.target_half_width * 100.0

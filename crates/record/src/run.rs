@@ -61,8 +61,12 @@ pub struct Plan {
     pub min_pairs: u32,
     /// Most pairs per workload.
     pub max_pairs: u32,
-    /// Target half-width of the interval, as a fraction (0.03 means 3 %).
+    /// Half-width of the intervals at which a workload ends, as a fraction (0.013 means 1.3 %).
     pub target_half_width: f64,
+    /// The difference from plain that is to be found, as a fraction (0.03 means 3 %): the margin of what is
+    /// called equivalent. Records from before it was told apart from the half-width lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_find: Option<f64>,
     /// Confidence of all intervals, for instance 0.95.
     pub confidence: f64,
     /// The form in which the profile's users know its results: `table`, `bars`, `curve`, `grid`,
@@ -84,6 +88,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The difference that is to be found, as a fraction: the margin of what is called equivalent.
+    pub fn margin(&self) -> f64 {
+        self.to_find.unwrap_or(self.target_half_width)
+    }
+
     /// Trials of the whole run, discarded ones included, where the plan fixes their number.
     pub fn fixed_trials(&self) -> Option<u32> {
         let of = |w: &Workload| {

@@ -25,13 +25,13 @@ pub(crate) struct Evidence<'a> {
 /// Judges one cell; the first rule that applies gives the word.
 ///
 /// 1. Slower (faster) than plain after Holm, by more than the noise of the mean: costs (gains).
-/// 2. Equivalent within the target half-width.
-/// 3. Known at least as precisely as the target, or about as precisely as plain itself: within
+/// 2. Equivalent within the difference that is to be found.
+/// 3. Known at least as precisely as that, or about as precisely as plain itself: within
 ///    noise, with the difference that would have been found.
 /// 4. Otherwise inconclusive, with the pairs that rule 3 needs.
 pub(crate) fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
     let Evidence { d, estimate, p_holm, tests, noise } = *evidence;
-    let target = plan.target_half_width.max(0.0).ln_1p();
+    let target = plan.margin().max(0.0).ln_1p();
     if p_holm < FAMILY_LEVEL && estimate.mean.abs() > noise {
         return match estimate.mean < 0.0 {
             true => Verdict::Costs { percent: loss(-estimate.mean) * 100.0 },

@@ -18,7 +18,7 @@ pub use cryptbench_load::EngineChoice;
 pub use dry_run::{DryRun, dry_run};
 pub use error::RunError;
 pub use events::{Event, Observer};
-pub use plan::{DEFAULT_BUDGET, PairRequest, Request, TargetRequest};
+pub use plan::{DEFAULT_BUDGET, PairRequest, Request, TargetRequest, half_width};
 pub use run::run;
 pub use schedule::{Bench, Course, Outcome, drive};
 pub use target::{Consent, human};

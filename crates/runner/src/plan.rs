@@ -211,7 +211,8 @@ pub(crate) fn resolve(request: &Request) -> Result<Resolved, RunError> {
         trial_s: trial.as_secs_f64(),
         min_pairs,
         max_pairs,
-        target_half_width: request.precision,
+        target_half_width: half_width(request.precision, workloads.len()),
+        to_find: Some(request.precision),
         confidence: CONFIDENCE,
         presentation: (profile.presentation != Presentation::Table)
             .then(|| profile.presentation.as_str().to_owned()),
@@ -343,6 +344,14 @@ pub(crate) fn room(workloads: &[WorkloadSpec]) -> u64 {
         }
     }
     fresh + sets.iter().map(|(count, bytes)| u64::from(*count) * bytes).sum::<u64>()
+}
+
+/// The half-width of intervals, as a fraction, at which a loss of `difference` is found in 9 of 10 runs of so many
+/// workloads, and arms that lose nothing are shown to be equivalent within it.
+pub fn half_width(difference: f64, workloads: usize) -> f64 {
+    let rule =
+        StoppingRule { target: difference, confidence: CONFIDENCE, ..StoppingRule::default() };
+    rule.to_find_its_target(workloads).target
 }
 
 /// The stopping rule of a plan.

@@ -94,6 +94,11 @@ impl Tally {
     fn coverage(&self) -> f64 {
         self.held / self.cells
     }
+
+    /// Two standard errors of a simulated coverage of 97 %.
+    fn doubt(&self) -> f64 {
+        2.0 * (0.97 * 0.03 / self.cells).sqrt()
+    }
 }
 
 /// Rows of a table in Markdown, printed at once, since tests run beside each other.
@@ -154,7 +159,8 @@ fn intervals_cover_and_plain_storage_does_not_look_encrypted() {
             cells.push(format!("{:.1} %", 100.0 * sum.any_claimed / sum.runs));
             table.row(&format!("{disturbance:?}"), &cells);
             assert!(sum.coverage() >= 0.93, "{disturbance:?}: {sum:?}");
-            assert!(sum.coverage() <= 0.97 || may_be_wide(disturbance), "{disturbance:?}: {sum:?}");
+            let most = 0.97 + sum.doubt();
+            assert!(sum.coverage() <= most || may_be_wide(disturbance), "{disturbance:?}: {sum:?}");
             assert!(sum.any_claimed <= 0.05 * sum.runs, "{disturbance:?}: {sum:?}");
             total = total.plus(sum);
         }
@@ -191,14 +197,15 @@ fn intervals_cover_a_loss_under_noise_of_its_own() {
         cells.push(format!("{:.1}", 100.0 * sum.coverage()));
         table.row(&format!("{disturbance:?}"), &cells);
         assert!(sum.coverage() >= 0.93, "{disturbance:?}: {sum:?}");
-        assert!(sum.coverage() <= 0.97 || may_be_wide(disturbance), "{disturbance:?}: {sum:?}");
+        let most = 0.97 + sum.doubt();
+        assert!(sum.coverage() <= most || may_be_wide(disturbance), "{disturbance:?}: {sum:?}");
     }
     table.print();
 }
 
 /// One workload of eight loses 3 %, over noise of 2 %.
 #[test]
-fn a_loss_of_three_percent_is_found_at_the_precision_that_finds_it() {
+fn the_loss_that_was_asked_for_is_found() {
     let sds = [0.01, 0.02, 0.03];
     let runs = 50;
     let mut table = Table::new(
@@ -208,7 +215,7 @@ fn a_loss_of_three_percent_is_found_at_the_precision_that_finds_it() {
         ),
         &columns("`--precision`", &sds, &[]),
     );
-    for precision in [0.03, 0.02, 0.013] {
+    for precision in [0.06, 0.04, 0.03] {
         let mut cells = Vec::new();
         for sd in sds {
             let scenario = Scenario { sd, loss: 0.03, losing: 1, precision, ..Scenario::default() };
@@ -220,8 +227,12 @@ fn a_loss_of_three_percent_is_found_at_the_precision_that_finds_it() {
                 tally.pairs / tally.cells,
                 100.0 * tally.equivalent / (tally.cells - tally.runs),
             ));
-            if precision == 0.013 {
+            if precision == 0.03 {
                 assert!(found >= 0.9, "{scenario:?}: {tally:?}");
+                assert!(
+                    tally.equivalent >= 0.9 * (tally.cells - tally.runs),
+                    "{scenario:?}: {tally:?}"
+                );
             }
         }
         table.row(&format!("{:.1} %", precision * 100.0), &cells);

@@ -7,7 +7,7 @@ use cryptbench_record::{
     Workload,
 };
 use cryptbench_report::{analyse, arm_cells};
-use cryptbench_runner::{Bench, Event, Outcome, RunError, drive};
+use cryptbench_runner::{Bench, Event, Outcome, RunError, drive, half_width};
 
 use crate::storage::{Disturbance, Storage};
 
@@ -82,7 +82,8 @@ impl Scenario {
             trial_s: TRIAL.as_secs_f64(),
             min_pairs: 6,
             max_pairs: self.max_pairs,
-            target_half_width: self.precision,
+            target_half_width: half_width(self.precision, self.workloads),
+            to_find: Some(self.precision),
             confidence: 0.95,
             ..Plan::default()
         }

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use cryptbench_stats::median;
 use serde_json::Value;
 
 /// Operation, pattern, block size, queue depth.
@@ -22,6 +23,15 @@ pub(super) struct Observed {
     pub(super) bandwidth: f64,
     pub(super) iops: f64,
     pub(super) iops_per_cpu_s: f64,
+    /// Nanoseconds of the program's own code per request: CPU time in user mode.
+    pub(super) user_ns: f64,
+}
+
+/// CPU seconds in user mode, and all of them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct CpuTime {
+    user: f64,
+    all: f64,
 }
 
 /// Which CPU time counts.
@@ -57,16 +67,18 @@ impl Contender {
     }
 
     /// CPU seconds of the process besides the requests of a trial.
-    pub(super) fn start_up_cpu_s(&self, file: &Path, job: &Job) -> anyhow::Result<f64> {
+    pub(super) fn start_up_cpu_s(&self, file: &Path, job: &Job) -> anyhow::Result<CpuTime> {
         let rest = Duration::ZERO;
-        let mut costs = Vec::new();
+        let (mut user, mut all) = (Vec::new(), Vec::new());
         for _ in 0..3 {
             let before = children_cpu_s()?;
             self.output(file, job, SHORT, rest, Accounting::WholeProcess)?;
-            costs.push((children_cpu_s()? - before - SHORT).max(0.0));
+            let after = children_cpu_s()?;
+            user.push((after.user - before.user).max(0.0));
+            all.push((after.all - before.all - SHORT).max(0.0));
         }
-        costs.sort_by(f64::total_cmp);
-        Ok(costs[1])
+        let middle = |values: Vec<f64>| median(&values).unwrap_or_default();
+        Ok(CpuTime { user: middle(user), all: middle(all) })
     }
 
     /// One trial of so many `seconds`, after so many of `rest`.
@@ -76,11 +88,13 @@ impl Contender {
         job: &Job,
         (seconds, rest): (f64, f64),
         accounting: Accounting,
-        start_up_cpu_s: f64,
+        start_up: CpuTime,
     ) -> anyhow::Result<Observed> {
         let before = children_cpu_s()?;
         let out = self.output(file, job, seconds, Duration::from_secs_f64(rest), accounting)?;
-        let whole_cpu_s = children_cpu_s()? - before - start_up_cpu_s;
+        let after = children_cpu_s()?;
+        let whole_cpu_s = after.all - before.all - start_up.all;
+        let user_s = after.user - before.user - start_up.user;
         let told: Value = serde_json::from_slice(&out.stdout).context("a program's JSON")?;
         let number = |v: &Value| v.as_f64().context("a program's JSON lacks a number");
         let block = job.2 as f64;
@@ -99,7 +113,13 @@ impl Contender {
             Accounting::Own => own_cpu_s,
             Accounting::WholeProcess => whole_cpu_s,
         };
-        Ok(Observed { bandwidth: iops * block, iops, iops_per_cpu_s: iops * elapsed_s / cpu_s })
+        let requests = iops * elapsed_s;
+        Ok(Observed {
+            bandwidth: iops * block,
+            iops,
+            iops_per_cpu_s: requests / cpu_s,
+            user_ns: 1e9 * user_s / requests,
+        })
     }
 
     fn output(
@@ -169,14 +189,16 @@ fn ours(binary: &Path, file: &Path, job: &Job, seconds: f64, ramp: bool) -> Comm
 
 /// CPU seconds of all children that have ended and were waited for, their kernel threads included: fields
 /// 16 and 17 of /proc/self/stat (proc(5)).
-fn children_cpu_s() -> anyhow::Result<f64> {
+fn children_cpu_s() -> anyhow::Result<CpuTime> {
     let stat = std::fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
     // The second field is a name in parentheses, which may hold spaces.
     let (_, fields) = stat.rsplit_once(") ").context("/proc/self/stat has no name")?;
     let ticks: Vec<f64> =
         fields.split(' ').skip(13).take(2).filter_map(|f| f.parse().ok()).collect();
     match ticks[..] {
-        [user, system] => Ok((user + system) / TICKS_PER_SECOND),
+        [user, system] => {
+            Ok(CpuTime { user: user / TICKS_PER_SECOND, all: (user + system) / TICKS_PER_SECOND })
+        }
         _ => bail!("/proc/self/stat is too short"),
     }
 }

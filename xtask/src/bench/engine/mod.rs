@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use cryptbench_stats::{estimate, median};
 
-use self::contender::{Accounting, Contender, Job, Observed};
+use self::contender::{Accounting, Contender, CpuTime, Job, Observed};
 use self::ram::{LoopOverRam, RamFile};
 use super::{build_release, machine, version};
 
@@ -123,12 +123,13 @@ fn compare(
 ) -> anyhow::Result<()> {
     println!("**{title}**\n");
     println!(
-        "| job | fio | ours | ours / fio | 95 % interval | fio IOPS per CPU-s | ours | ours / fio |"
+        "| job | fio | ours | ours / fio | 95 % interval | fio IOPS per CPU-s | ours | ours / fio | \
+         user ns per I/O: fio | ours |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for job in jobs {
         let start_up = [0, 1].map(|i| match accounting {
-            Accounting::Own => Ok(0.0),
+            Accounting::Own => Ok(CpuTime::default()),
             Accounting::WholeProcess => contenders[i].start_up_cpu_s(file, job),
         });
         let [a, b] = start_up;
@@ -187,7 +188,7 @@ fn row(job: &Job, theirs: &[Observed], ours: &[Observed]) {
         }
     };
     println!(
-        "| {pattern} {operation} {} KiB QD{depth} | {} | {} | {:.3} | {interval} | {:.0} | {:.0} | {:.2} |",
+        "| {pattern} {operation} {} KiB QD{depth} | {} | {} | {:.3} | {interval} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} |",
         block / 1024,
         show(theirs),
         show(ours),
@@ -195,6 +196,8 @@ fn row(job: &Job, theirs: &[Observed], ours: &[Observed]) {
         per_cpu(theirs),
         per_cpu(ours),
         per_cpu(ours) / per_cpu(theirs),
+        of(theirs, |o| o.user_ns),
+        of(ours, |o| o.user_ns),
     );
 }
 

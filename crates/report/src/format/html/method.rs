@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Arm, ArmRole, Workload};
+use cryptbench_record::{Arm, ArmRole, Plan, Workload};
 use maud::{Markup, html};
 
 use super::{View, machine, scrolling};
@@ -45,7 +45,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
                 em { "costs" } " or " em { "gains" } " speed when the difference is significant at 1 % after Holm's \
                  correction over the workloads and larger than the noise; it is "
                 em { "equivalent" } " when two one-sided tests place it within "
-                (fraction(plan.target_half_width)) "; "
+                (fraction(plan.margin())) "; "
                 em { "within the noise" } " when chance over as many pairs would explain it (what is \
                  given there is the smallest difference that would have been found); otherwise it is "
                 em { "inconclusive" } ". A large p-value is never read as “no cost”. Where less than half of the bytes asked for reached the device, a cache answered, and \
@@ -54,7 +54,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             h3 { "Stopping" }
             p {
                 "A workload ended when every interval was at most "
-                (fraction(plan.target_half_width)) " wide to each side, after at least "
+                (fraction(plan.target_half_width)) " wide to each side" (found(plan)) ", after at least "
                 (plan.min_pairs) " and at most " (plan.max_pairs) " pairs, or when the time was up; never \
                  because of a p-value."
             }
@@ -203,6 +203,16 @@ fn stops(view: &View<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What intervals of the width asked for are for.
+fn found(plan: &Plan) -> String {
+    match plan.to_find {
+        Some(difference) => {
+            format!(", which finds a loss of {} in 9 of 10 runs", fraction(difference))
+        }
+        None => String::new(),
     }
 }
 
