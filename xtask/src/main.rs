@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, reason = "what these commands print is their result")]
 
 mod bench;
+mod devices;
 mod fuzz;
 mod packages;
 mod test;
@@ -25,6 +26,8 @@ enum Command {
     Test(test::Options),
     /// Feed every parser of strangers' bytes with mutated input for a while
     Fuzz(fuzz::Options),
+    /// Print the device models beside the published sweeps, as docs/devices.md has them
+    Devices,
     /// Check that the tree is where ARCHITECTURE.md says things live
     Tidy,
     /// Compare with other programs, side by side in one run
@@ -45,6 +48,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Test(options) => test::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Devices => devices::run(),
         Command::Tidy => tidy::run(),
         Command::Bench(bench) => bench::run(bench),
     }

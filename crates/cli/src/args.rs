@@ -8,9 +8,11 @@ use cryptbench_kdf::pim::VolumeKind;
 use cryptbench_runner::EngineChoice;
 use cryptbench_studies::Letter;
 
+use crate::compare::args::CompareArgs;
 use crate::exit;
+use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
-use crate::units::{bytes, duration, pause, percent, setting, threads};
+use crate::units::{bytes, cipher_rate, duration, not_negative, pause, percent, setting, threads};
 use crate::volume::args::VolumeCommand;
 
 /// What does disk encryption cost, on my hardware, and which system and cipher should I take?
@@ -24,7 +26,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure plain against encrypted storage in a directory and say what encryption costs
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Make the report of a run again from its record alone
     Report(ReportArgs),
     /// List the encryption systems, and why one is not available here
@@ -35,8 +37,14 @@ pub enum Command {
     Kdf(KdfArgs),
     /// List the workload profiles, or print one
     Profiles(ProfilesArgs),
+    /// Predict what encryption costs on a device, from a model or a record, without running
+    Predict(PredictArgs),
     /// Replay published studies: their tables derived again, their conclusions checked
     Studies(StudiesArgs),
+    /// Compare two records, or results of other programs such as fio: unpaired, and said to be
+    Compare(CompareArgs),
+    /// Keep records in a database, and tell a regression from noise
+    History(HistoryArgs),
     /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2
     #[command(subcommand)]
     Volume(VolumeCommand),
@@ -44,7 +52,7 @@ pub enum Command {
     Cleanup,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 pub struct RunArgs {
     /// A directory on the disk to be measured, or a scratch file to be created there; with --destroy a file,
     /// partition or disk that is overwritten
@@ -56,6 +64,13 @@ pub struct RunArgs {
     /// What tables call the encrypted place of a pair [default: its file system and path]
     #[arg(long, value_name = "NAME", requires = "pair")]
     pub pair_name: Option<String>,
+    /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash,
+    /// nvme, or a model's file; everything is labelled EMULATED
+    #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
+    pub emulate: Option<String>,
+    /// Keep an emulated device's bytes in a file there [default: in memory]
+    #[arg(long, value_name = "DIR", requires = "emulate")]
+    pub emulate_backing: Option<PathBuf>,
     /// The target again, if it is a file or device: everything on it may be lost (repeatable)
     #[arg(long, value_name = "PATH")]
     pub destroy: Vec<PathBuf>,
@@ -89,6 +104,16 @@ pub struct RunArgs {
     /// A workload profile: a name from `cryptbench profiles`, or a file (TOML, or a fio job)
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
     pub profile: String,
+    /// Repeat a published study here: its profiles, its systems or what stands in for them, its number of trials;
+    /// and print its table
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        value_name = "A|B|C|D",
+        conflicts_with = "profile"
+    )]
+    pub study: Option<StudyArg>,
     /// Time that the whole run may take [default: 2m for up to 5 arms and more for more, or what the
     /// profile's number of trials takes]
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -284,6 +309,47 @@ impl From<VolumeKindArg> for VolumeKind {
 pub struct ProfilesArgs {
     /// Print this profile's file, to start one of your own from
     pub name: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct PredictArgs {
+    /// The device: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash, nvme, a model's file, or a record.json or
+    /// the directory of a run [default: sata-ssd]
+    #[arg(long, value_name = "PROFILE")]
+    pub device: Option<String>,
+    /// Predict for this cipher (repeatable) [default: aes-256-xts]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub cipher: Vec<String>,
+    /// Bytes under one tweak (repeatable) [default: 512]
+    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    pub data_unit: Vec<u32>,
+    /// The cipher's rate in MB/s, encrypting and decrypting, instead of measuring it
+    #[arg(long, value_name = "MB/S[,MB/S]", value_parser = cipher_rate, conflicts_with = "ciphers_from")]
+    pub cipher_rate: Option<(f64, f64)>,
+    /// Take the ciphers' rates from what `cryptbench ciphers --json` printed
+    #[arg(long, value_name = "FILE")]
+    pub ciphers_from: Option<PathBuf>,
+    /// Fit what the software takes per request to this record
+    #[arg(long, value_name = "RECORD")]
+    pub record: Option<PathBuf>,
+    /// The arm or system of that record [default: its first encrypted one of the cipher]
+    #[arg(long, value_name = "NAME", requires = "record")]
+    pub arm: Option<String>,
+    /// What the software takes per request, in microseconds
+    #[arg(long, value_name = "US", conflicts_with = "record", value_parser = not_negative)]
+    pub per_request: Option<f64>,
+    /// Requests in flight, for a model
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub queue_depth: u32,
+    /// Print how far off predictions are: of published sweeps, and of the records that are named
+    #[arg(long, conflicts_with_all = ["device", "record", "per_request"])]
+    pub validate: bool,
+    /// Records for --validate
+    #[arg(value_name = "RECORD", requires = "validate")]
+    pub against: Vec<PathBuf>,
+    /// Print an object instead of the table
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -28,6 +28,7 @@ fn words(dry: &DryRun) -> String {
     };
     let speeds = match &dry.measured {
         Some(rates) => format!("from what run {} measured of {}", rates.run_id, rates.device),
+        None if dry.storage.starts_with("EMULATED") => "from the model's speeds".to_owned(),
         None => "from the speeds of a SATA SSD: this disk was not measured yet".to_owned(),
     };
     let mut lines = vec![

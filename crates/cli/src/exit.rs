@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use cryptbench_cipher::{CipherError, CpuError};
 use cryptbench_export::ExportError;
+use cryptbench_foreign::{ForeignError, RecordError as ArmError};
+use cryptbench_history::HistoryError;
 use cryptbench_kdf::KdfError;
 use cryptbench_load::{LoadError, ProfileError};
 use cryptbench_record::RecordError;
@@ -26,8 +28,10 @@ pub const INPUT: u8 = 5;
 pub const LEFT_OVER: u8 = 6;
 /// No key fits: wrong passphrase, key file or PIM.
 pub const NO_KEY: u8 = 7;
-/// A system that should encrypt wrote plaintext; the record is kept and says so.
+/// A system that should encrypt wrote plaintext, or what is less random than ciphertext; the record is kept and says so.
 pub const PLAINTEXT: u8 = 8;
+/// `history check` or `history regressions` found a regression.
+pub const REGRESSION: u8 = 9;
 /// A signal ended the run; 128 + its number. What was measured is in the record, marked partial.
 pub const SIGNAL: u8 = 128;
 
@@ -39,10 +43,12 @@ Exit codes:
   2    the command line is wrong
   3    the target is not fit: missing, read-only, in use, too little room, would be overwritten
   4    the storage failed; what a run measured before is kept, marked partial
-  5    a profile, a record or a volume's header cannot be read
+  5    a profile, a record, a result, the history or a volume's header cannot be read
   6    something could not be cleaned up, or is still in use
   7    no key fits: wrong passphrase, key file or PIM
-  8    a system that should encrypt wrote plaintext; the record is kept and says so
+  8    a system that should encrypt wrote plaintext, or what is less random than
+       ciphertext; the record is kept and says so
+  9    `history check` or `history regressions` found a regression
   129, 130, 143  ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked partial";
 
 /// What a command refuses, with the exit code that goes with it.
@@ -67,6 +73,11 @@ impl Refusal {
     /// A file of the user's cannot be read.
     pub fn input(path: &Path, reason: &str) -> Self {
         Self::new(path, reason, INPUT)
+    }
+
+    /// The command line is wrong in a way that only shows when its files are looked at.
+    pub fn usage(path: &Path, reason: &str) -> Self {
+        Self::new(path, reason, USAGE)
     }
 
     /// Something could not be taken down.
@@ -97,7 +108,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
             | RunError::Storage { .. }
             | RunError::Verification { .. }
             | RunError::NotKept { .. } => STORAGE,
-            RunError::Plaintext { .. } => PLAINTEXT,
+            RunError::Plaintext { .. } | RunError::NotRandom { .. } => PLAINTEXT,
             RunError::Profile(_) => INPUT,
             RunError::LeftOver => LEFT_OVER,
             RunError::Volume(error) => volume(error),
@@ -118,7 +129,14 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(error) = error.downcast_ref::<KdfError>() {
         return Some(kdf(error));
     }
-    let input = error.is::<ProfileError>() || error.is::<RecordError>();
+    if let Some(error) = error.downcast_ref::<HistoryError>() {
+        return Some(history(error));
+    }
+    if error.is::<ArmError>() {
+        return Some(USAGE);
+    }
+    let input =
+        error.is::<ForeignError>() || error.is::<ProfileError>() || error.is::<RecordError>();
     let usage = error.is::<CipherError>() || error.is::<CpuError>();
     match (input, usage, error.is::<LoadError>()) {
         (true, ..) => Some(INPUT),
@@ -141,6 +159,14 @@ fn volume(error: &VolumeError) -> u8 {
     }
 }
 
+fn history(error: &HistoryError) -> u8 {
+    match error {
+        HistoryError::NoSuchRecord { .. } => USAGE,
+        HistoryError::Database { .. } | HistoryError::Io { .. } => FAILURE,
+        _ => INPUT,
+    }
+}
+
 fn kdf(error: &KdfError) -> u8 {
     match error {
         KdfError::Memory { .. } | KdfError::Stopped => FAILURE,
@@ -156,7 +182,7 @@ fn system(error: &SystemError) -> u8 {
         | SystemError::Cipher(_) => USAGE,
         SystemError::Busy { .. } => LEFT_OVER,
         SystemError::Volume(error) => volume(error),
-        SystemError::Fill(_) => STORAGE,
+        SystemError::Fill(_) | SystemError::Lost { .. } => STORAGE,
         SystemError::Stopped => FAILURE,
         SystemError::Target { .. }
         | SystemError::Io { .. }

@@ -2,16 +2,21 @@
 
 mod args;
 mod ciphers;
+mod compare;
 mod dry_run;
 mod exit;
+mod history;
 mod kdf;
+mod layout;
 mod lists;
 mod output;
+mod predict;
 mod progress;
 mod report;
 mod run;
 mod signal;
 mod studies;
+mod study;
 mod units;
 mod volume;
 
@@ -29,8 +34,11 @@ fn main() -> ExitCode {
         Command::Systems => lists::systems(),
         Command::Ciphers(args) => ciphers::ciphers(&args),
         Command::Kdf(args) => kdf::kdf(&args),
+        Command::Predict(args) => predict::predict(&args),
         Command::Profiles(args) => lists::profiles(&args),
         Command::Studies(args) => studies::studies(&args),
+        Command::Compare(args) => compare::compare(&args),
+        Command::History(args) => history::history(&args),
         Command::Volume(command) => volume::volume(&command),
         Command::Cleanup => lists::cleanup(),
     };

@@ -4,10 +4,11 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
+use cryptbench_devices::Model;
 use cryptbench_load::Profile;
 use cryptbench_record::Record;
 use cryptbench_runner::unlock::UnlockSelection;
-use cryptbench_runner::{Consent, PairRequest, Request, RunError, TargetRequest};
+use cryptbench_runner::{Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest};
 use cryptbench_system::Selection;
 use cryptbench_system::provision::{Cleaned, cleanup};
 
@@ -21,10 +22,28 @@ use crate::signal::Signal;
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     // Armed before the first act: from here on a signal ends the run in good order.
     let signal = Signal::watch()?;
-    let request = request(args)?;
-    if args.dry_run {
-        return crate::dry_run::show(&request);
+    if let Some(study) = args.study {
+        return crate::study::run(args, study.into(), &signal);
     }
+    if args.dry_run {
+        return crate::dry_run::show(&request(args)?);
+    }
+    Ok(measure(args, &signal, true)?.code)
+}
+
+/// A run that went through, to its end or not.
+pub struct Measured {
+    pub record: Record,
+    pub saved: Saved,
+    pub code: ExitCode,
+    /// Whether it ended as it should.
+    pub whole: bool,
+}
+
+/// Measures and saves what was asked for, and prints it if `shown` says so. An error that came after the first trials
+/// is told here, once the record is safe.
+pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<Measured> {
+    let request = request(args)?;
     for done in cleanup() {
         match done {
             Cleaned::Removed(path) => {
@@ -48,23 +67,26 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if let Saved::Elsewhere(_, why) | Saved::Nowhere(why) = &saved {
         eprintln!("cryptbench: {why:#}");
     }
-    show(args, &record, &saved)?;
+    if shown {
+        show(args, &record, &saved)?;
+    }
     if let Some(error) = error {
         return Err(RunError::into(error));
     }
-    if !matches!(saved, Saved::In(_)) {
-        return Ok(ExitCode::from(exit::FAILURE));
-    }
-    Ok(match signal.number() {
+    let code = match signal.number() {
+        _ if !matches!(saved, Saved::In(_)) => Some(exit::FAILURE),
         Some(number) => {
             eprintln!("cryptbench: ended by a signal; the record is marked partial");
-            ExitCode::from(exit::SIGNAL + number)
+            Some(exit::SIGNAL + number)
         }
-        None => ExitCode::SUCCESS,
-    })
+        None => None,
+    };
+    let whole = code.is_none();
+    let code = code.map_or(ExitCode::SUCCESS, ExitCode::from);
+    Ok(Measured { record, saved, code, whole })
 }
 
-fn request(args: &RunArgs) -> anyhow::Result<Request> {
+pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
     if args.pair.len() > 2 {
         let problem = "--pair is given more than once: a run compares two places".to_owned();
         return Err(RunError::Request(problem).into());
@@ -84,6 +106,7 @@ fn request(args: &RunArgs) -> anyhow::Result<Request> {
                 .pair
                 .get(1)
                 .map(|path| PairRequest { encrypted: path.clone(), name: args.pair_name.clone() }),
+            emulate: emulate(args)?,
             size: args.size,
             buffered: (args.buffered || args.direct).then_some(args.buffered),
         },
@@ -104,6 +127,20 @@ fn request(args: &RunArgs) -> anyhow::Result<Request> {
         verify: args.verify,
         precondition: args.precondition,
     })
+}
+
+fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
+    let Some(name) = &args.emulate else { return Ok(None) };
+    let model = Model::named_or_file(name).map_err(|e| RunError::Request(with_causes(&e)))?;
+    Ok(Some(EmulateRequest { model, backing: args.emulate_backing.clone() }))
+}
+
+/// An error and what caused it, in one sentence.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
 }
 
 fn selection(args: &RunArgs) -> anyhow::Result<Selection> {

@@ -1,6 +1,6 @@
 //! `cryptbench studies`: published studies replayed from their numbers, and a record beside them.
 
-mod text;
+pub mod text;
 
 use std::process::ExitCode;
 

@@ -81,6 +81,24 @@ fn split(text: &str) -> (&str, &str) {
     (text[..end].trim(), text[end..].trim())
 }
 
+/// `5300` or `5300,3800`: MB/s of encrypting and decrypting.
+pub fn cipher_rate(text: &str) -> Result<(f64, f64), String> {
+    let (encrypt, decrypt) = text.split_once(',').unwrap_or((text, text));
+    let rate = |text: &str| match text.trim().parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => Err(format!("{text:?} is no rate in MB/s, such as 5300")),
+    };
+    Ok((rate(encrypt)?, rate(decrypt)?))
+}
+
+/// A number that is not negative.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err(format!("{text:?} is negative or no number")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

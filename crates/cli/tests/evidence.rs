@@ -6,9 +6,13 @@ mod sandbox;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
-use cryptbench_record::{Arm, ArmRole, Entropy, Evidence, Names, Record, Rest, Reveals, Sizes};
+use cryptbench_record::{
+    Arm, ArmRole, Entropy, Evidence, Names, Randomness, Record, Rest, Reveals, Sizes,
+};
+use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{Sandbox, skipped, text};
 
 const PROFILE: &str = r#"
@@ -26,6 +30,10 @@ headline = "bandwidth"
 
 /// A run of these systems as short as one can be, by a process with these programs first in its path.
 fn run(s: &Sandbox, programs: Option<&Path>, more: &[&str]) -> Output {
+    command(s, programs, more).output().unwrap()
+}
+
+fn command(s: &Sandbox, programs: Option<&Path>, more: &[&str]) -> Command {
     let profile = s.out().join("tiny.toml");
     fs::write(&profile, PROFILE).unwrap();
     let (profile, out) = (profile.display().to_string(), s.out().display().to_string());
@@ -38,7 +46,7 @@ fn run(s: &Sandbox, programs: Option<&Path>, more: &[&str]) -> Output {
         let all = [programs.to_owned()].into_iter().chain(std::env::split_paths(&path));
         command.env("PATH", std::env::join_paths(all).unwrap());
     }
-    command.output().unwrap()
+    command
 }
 
 /// Runs a system, and hands each arm that was looked at to `check`.
@@ -64,6 +72,10 @@ fn each_arm(system: &str, settings: &[&str], check: impl Fn(&Arm, &Evidence)) {
         let encrypted = arm.role == ArmRole::Encrypted;
         if let Some(scan) = &evidence.scan {
             assert_eq!(scan.markers == 0, encrypted, "{}: {scan:?}", arm.id);
+            let judged =
+                if arm.system == "fscrypt" { Randomness::Untold } else { Randomness::Random };
+            let expected = if encrypted { judged } else { Randomness::Untold };
+            assert_eq!(scan.randomness, expected, "{}: {scan:?}", arm.id);
             assert!(scan.scanned_bytes >= evidence.written_bytes.min(scan.stored_bytes));
         }
         check(arm, evidence);
@@ -217,6 +229,15 @@ fn qemu_luks_shows_its_header() {
     });
 }
 
+#[test]
+fn nbdkit_luks_shows_its_header() {
+    each_arm("nbdkit-luks", &[], |arm, evidence| {
+        if arm.role == ArmRole::Encrypted {
+            assert_eq!(of(evidence).signatures, ["LUKS1 header"]);
+        }
+    });
+}
+
 /// A program that is called like one that encrypts.
 fn impostor(s: &Sandbox, serve: &str) -> std::path::PathBuf {
     let programs = s.out().join("programs");
@@ -280,8 +301,71 @@ fn a_system_that_forgets_what_it_was_given_fails_the_run() {
     let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
     assert_eq!(done.status.code(), Some(4), "{stderr}\n{stdout}");
     assert!(stderr.contains("does not keep what it is given"), "{stderr}");
-    assert!(stdout.contains("FAILED"), "{stdout}");
+    assert!(stdout.contains("LOST"), "{stdout}");
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
     let record = cryptbench_record::read(&s.out()).unwrap();
     assert!(!record.evidence.last().unwrap().is_verified());
+}
+
+#[test]
+fn a_system_that_does_not_come_up_again_could_not_be_checked_and_has_lost_nothing() {
+    if !has_bindfs() {
+        return;
+    }
+    let s = Sandbox::new();
+    // It serves once.
+    let serve = format!(
+        "[ -e \"$1/served\" ] && {{ echo 'out of order' >&2; exit 3; }}; : >\"$1/served\"; \
+         {PASS_THROUGH} \"$1\" \"$2\""
+    );
+    let programs = impostor(&s, &serve);
+    // What is searched is plaintext, which is told first.
+    let done = run(&s, Some(&programs), &["--system", "gocryptfs"]);
+    let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
+    assert_eq!(done.status.code(), Some(8), "{stderr}\n{stdout}");
+    assert!(stdout.contains("not checked") && !stdout.contains("LOST"), "{stdout}");
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+    let record = cryptbench_record::read(&s.out()).unwrap();
+    let evidence = record.evidence.last().unwrap();
+    assert!(evidence.failure.as_ref().unwrap().contains("out of order"), "{evidence:?}");
+    let notes = record.notes.join("\n");
+    assert!(
+        notes.contains("could not be checked") && notes.contains("does not encrypt"),
+        "{notes}"
+    );
+    assert!(!notes.contains("does not keep"), "{notes}");
+}
+
+#[test]
+fn an_interruption_is_heard_during_the_proof_and_leaves_nothing() {
+    if !has_bindfs() {
+        return;
+    }
+    let s = Sandbox::new();
+    let programs = impostor(&s, &format!("{PASS_THROUGH} \"$1\" \"$2\""));
+    let mut command = command(&s, Some(&programs), &["--system", "gocryptfs,builtin"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The pattern's directories come to lie below the first mount that is looked at.
+    let looked_at = || {
+        let stores = fs::read_dir(s.target()).unwrap().flatten().map(|e| e.path());
+        let mut stores = stores.filter(|path| path.extension().is_some_and(|e| e == "store"));
+        stores.any(|store| {
+            let stored = fs::read_dir(store.join("ciphertext")).into_iter().flatten().flatten();
+            stored.into_iter().any(|e| e.file_name().to_string_lossy().ends_with("-outer"))
+        })
+    };
+    let until = Instant::now() + Duration::from_secs(120);
+    while !looked_at() {
+        assert!(Instant::now() < until, "nothing was looked at");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130), "{}", text(&done.stderr));
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+    let mounted = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounted.contains(s.target().to_str().unwrap()), "{mounted}");
+    let record = cryptbench_record::read(&s.out()).unwrap();
+    assert!(record.evidence.len() < record.plan.arms.len() - 1, "{:?}", record.evidence);
+    assert!(!record.notes.iter().any(|n| n.contains("does not keep")), "{:?}", record.notes);
 }

@@ -50,6 +50,7 @@ fn the_built_in_profiles_parse_and_keep_the_shape_of_tables() {
             "crystaldiskmark",
             "crystaldiskmark-nvme",
             "small-files",
+            "sweep",
             "mount",
         ]
     );

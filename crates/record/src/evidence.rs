@@ -23,7 +23,11 @@ pub struct Evidence {
     /// What shows besides content; absent where nothing can be said of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reveals: Option<Reveals>,
-    /// Why the check was not carried to its end, in words: what is missing above is missing for that.
+    /// Why what was written could not be read back, in words, where it is gone as a whole or the system refuses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+    /// Why the check was not carried to its end, in words: what is missing above is missing for that, and nothing is
+    /// known of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -34,10 +38,35 @@ impl Evidence {
         self.written_bytes > 0 && self.verified_bytes == self.written_bytes
     }
 
+    /// Whether what was written came back.
+    pub fn read_back(&self) -> ReadBack {
+        match () {
+            () if self.is_verified() => ReadBack::Whole,
+            () if self.failure.is_some() && self.lost.is_none() => ReadBack::Unchecked,
+            () => ReadBack::Lost,
+        }
+    }
+
+    /// Whether what was found is as random as ciphertext; [`Randomness::Untold`] where it was not searched.
+    pub fn randomness(&self) -> Randomness {
+        self.scan.as_ref().map(|scan| scan.randomness).unwrap_or_default()
+    }
+
     /// Whether plaintext was found where the arm stores its data; `None` where it was not searched.
     pub fn shows_plaintext(&self) -> Option<bool> {
         self.scan.as_ref().map(|scan| scan.markers > 0)
     }
+}
+
+/// What came of reading back what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadBack {
+    /// All of it is what was written.
+    Whole,
+    /// Some of it, or all, is not there or is something else.
+    Lost,
+    /// It could not be asked for: the system did not come to rest, or did not come up again.
+    Unchecked,
 }
 
 /// How data came to lie at rest.
@@ -68,6 +97,38 @@ pub struct Scan {
     /// Whole blocks of [`Entropy::BLOCK`] bytes and their entropy; absent where there was no whole block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entropy: Option<Entropy>,
+    /// What the entropy says, by what is known of how the system lays out its data.
+    #[serde(default, skip_serializing_if = "Randomness::is_untold")]
+    pub randomness: Randomness,
+}
+
+impl Scan {
+    /// Whether all that lies there was searched.
+    pub fn is_whole(&self) -> bool {
+        self.scanned_bytes >= self.stored_bytes
+    }
+}
+
+/// What the entropy of stored data says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Randomness {
+    /// Nothing: the system keeps structures of its own in the open among its data, or encrypts nothing.
+    #[default]
+    Untold,
+    /// Where all must be ciphertext or random filling no block is below [`Entropy::THRESHOLD`]; where the system has
+    /// structures of its own beside its ciphertext, such blocks are fewer than half of what was written.
+    Random,
+    /// As many blocks are below it as half of what was written takes: it may lie there in another guise.
+    Doubtful,
+    /// Blocks are below it where all must be ciphertext or random filling.
+    Broken,
+}
+
+impl Randomness {
+    fn is_untold(&self) -> bool {
+        *self == Self::Untold
+    }
 }
 
 /// Shannon entropy of blocks, each by itself.

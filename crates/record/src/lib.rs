@@ -9,12 +9,12 @@ mod results;
 mod run;
 mod trial;
 
-pub use evidence::{Entropy, Evidence, Names, Rest, Reveals, Scan, Sizes};
+pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
 pub use io::{RecordError, read, write};
-pub use results::{Cell, CpuCost, Estimate, Latency, Results, Verdict};
+pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
-    Arm, ArmRole, Device, Engine, Machine, PairedTarget, Plan, Record, Scratch, StopReason, Target,
-    Workload, WorkloadStop,
+    Arm, ArmRole, Device, EmulatedDevice, Engine, Machine, PairedTarget, Plan, Record, Scratch,
+    StopReason, Target, Workload, WorkloadStop,
 };
 pub use trial::{
     Accounting, DeviceMoved, FLUSH, Percentiles, Samples, Trial, log_ratios, trials_of,

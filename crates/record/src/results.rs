@@ -3,12 +3,40 @@
 use serde::{Deserialize, Serialize};
 
 /// Everything derived from the trials of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// One cell per workload and arm, plain included, in plan order.
     pub cells: Vec<Cell>,
     /// The sentences that the run prints as its verdict.
     pub sentences: Vec<String>,
+    /// What to do with them: the choice of a system and of its settings, what each is suited for, known risks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
+    /// What each arm adds to the requests of a sweep over block sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<Addition>,
+}
+
+/// Extra time of a request over block sizes: `per_request_s` + `per_byte_s` · bytes, by least squares weighted with the
+/// standard errors.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Addition {
+    /// Arm identifier.
+    pub arm: String,
+    /// What was swept, such as `random reads QD1`.
+    pub sweep: String,
+    /// Workload identifiers of the sweep, from the smallest block size to the largest.
+    pub workloads: Vec<String>,
+    /// Seconds: value, low and high end of the interval.
+    pub per_request_s: [f64; 3],
+    /// Seconds per byte: value, low and high end of the interval.
+    pub per_byte_s: [f64; 3],
+    /// Sum of squared residuals in standard errors, per degree of freedom.
+    pub misfit: f64,
+    /// Distance of the farthest size from the line, as a fraction of the larger of the two.
+    pub worst: f64,
+    /// Whether the line describes the sizes.
+    pub describes: bool,
 }
 
 /// One workload on one arm.

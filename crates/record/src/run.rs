@@ -290,6 +290,37 @@ pub struct Target {
     /// The other target of a run on a pair of places, the one that its user calls encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedTarget>,
+    /// The model, where the device is none; absent means hardware, or what the machine takes for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<EmulatedDevice>,
+}
+
+/// A device that was modelled: nothing that was measured on it was measured on hardware.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EmulatedDevice {
+    /// Name of the model.
+    pub model: String,
+    /// What it stands for, in words.
+    pub about: String,
+    /// The first 16 hexadecimal digits of the SHA-256 of the model's file.
+    pub parameters: String,
+    /// What held the bytes, in words.
+    pub backing: String,
+    /// Bytes that were served.
+    pub size_bytes: u64,
+    /// Whether these bytes stood for the whole device, and not for a file at its start.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub whole_surface: bool,
+    /// Microseconds that a read of 4 KiB took through the same layers without any delay: taken off the waits.
+    pub transport_us: f64,
+    /// MiB per second of reads of 1 MiB through the same layers without any delay: no more is shown.
+    pub transport_mib_s: f64,
+    /// Share of the requests that were done more than 50 µs later than the model, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_share: Option<f64>,
+    /// By how many microseconds these were late on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_us: Option<f64>,
 }
 
 /// A place that was prepared by the user and stood beside the plain one.

@@ -114,6 +114,13 @@ pub(crate) fn remarks(record: &Record) -> Vec<String> {
     remarks.extend(record.machine.emulated.as_ref().map(|by| {
         format!("EMULATED by {by}: what works is shown here, how fast it is on hardware is not.")
     }));
+    remarks.extend(record.target.emulated.as_ref().map(|e| {
+        format!(
+            "EMULATED: the disk is the model {} (parameters {}) and no hardware: costs hold for a device that behaves \
+             like it.",
+            e.model, e.parameters
+        )
+    }));
     let pressures: [(Figure, &str, &str); 2] = [
         (
             |a| a.cpu_pressure,

@@ -7,8 +7,10 @@ use cryptbench_record::{
 };
 use cryptbench_stats::{PairedEstimate, holm, median, noise_floor, noise_of_mean};
 
+use crate::advice::advice;
 use crate::comparison::{as_ratio, sound_estimate};
 use crate::device::{device_ratio, moves_bytes};
+use crate::explanation::sweep;
 use crate::lookup::Trials;
 use crate::sentences;
 use crate::verdict::{Evidence, judge, log_of_loss, loss};
@@ -23,11 +25,13 @@ pub(crate) const GIB: f64 = 1_073_741_824.0;
 /// arm by arm), then the sentences. The same trials give the same results.
 pub fn analyse(record: &Record) -> Results {
     let trials = Trials::of(record);
-    let mut results = Results { cells: cells(record, &trials), sentences: Vec::new() };
+    let mut results = Results { cells: cells(record, &trials), ..Results::default() };
     for arm in &record.plan.arms {
         judge_arm(record, &trials, arm, &mut results.cells);
     }
     results.sentences = sentences::sentences(record, &results);
+    results.advice = advice(record, &results);
+    results.additions = sweep::additions(record, &results);
     results
 }
 

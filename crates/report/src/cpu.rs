@@ -1,6 +1,6 @@
 //! Which of the two CPU figures of a record holds the work of every arm.
 
-use cryptbench_record::{Cell, Record};
+use cryptbench_record::{Cell, Record, Trial};
 
 /// The CPU figure that is comparable over all arms of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +26,25 @@ impl Measure {
         }
     }
 
-    /// CPU seconds per GiB of a cell by this measure.
+    /// CPU seconds per GiB of a cell by this measure; not a number where nothing was measured.
     pub(crate) fn seconds_per_gib(self, cell: &Cell) -> f64 {
         match self {
             Self::Process => cell.cpu.process_s_per_gib,
-            Self::Attributed => cell.cpu.attributed_s_per_gib.unwrap_or_default(),
+            Self::Attributed => cell.cpu.attributed_s_per_gib.unwrap_or(f64::NAN),
             Self::Machine => cell.cpu.machine_s_per_gib,
+        }
+    }
+
+    /// CPU seconds of a trial by this measure, where it has them.
+    pub(crate) fn seconds(self, trial: &Trial) -> Option<f64> {
+        let attributed = || {
+            let a = trial.accounting.as_ref()?;
+            Some(a.generator_s + a.daemons_s + a.kernel_s)
+        };
+        match self {
+            Self::Process => Some(trial.cpu_process_s),
+            Self::Attributed => attributed(),
+            Self::Machine => Some(trial.cpu_machine_s),
         }
     }
 

@@ -1,14 +1,16 @@
 //! What lies on the disk, in words: whether data came back, whether plaintext was found, and what shows of files.
 
-use cryptbench_record::{Arm, ArmRole, Evidence, Names, Record, Rest, Reveals, Sizes};
+use cryptbench_record::{
+    Arm, ArmRole, Evidence, Names, Randomness, ReadBack, Record, Rest, Reveals, Sizes,
+};
 
-use crate::quantity::{NONE, binary_bytes, fraction};
+use crate::quantity::{NONE, binary_bytes, count, fraction};
 use crate::wording::list;
 
 /// One arm's line of the table.
 pub(crate) struct Row<'a> {
     pub(crate) arm: &'a Arm,
-    /// Bytes that came back: `9.4 MiB`, `3 of 9.4 MiB`, `failed`.
+    /// Bytes that came back: `9.4 MiB`, `only 3.0 MiB of 9.4 MiB`, `LOST`, `not checked`.
     pub(crate) read_back: String,
     /// Whether plaintext was found: `none`, `FOUND`, `seen` and `unseen` where nothing is encrypted.
     pub(crate) plaintext: &'static str,
@@ -35,7 +37,8 @@ fn row<'a>(arm: &'a Arm, evidence: &Evidence) -> Row<'a> {
         (Some(true), false) => "seen",
         (Some(false), false) => "UNSEEN",
     };
-    let wrong = !evidence.is_verified() || matches!(plaintext, "FOUND" | "UNSEEN");
+    let weak = matches!(evidence.randomness(), Randomness::Broken | Randomness::Doubtful);
+    let wrong = !evidence.is_verified() || weak || matches!(plaintext, "FOUND" | "UNSEEN");
     Row {
         arm,
         read_back: read_back(evidence),
@@ -48,10 +51,11 @@ fn row<'a>(arm: &'a Arm, evidence: &Evidence) -> Row<'a> {
 
 fn read_back(evidence: &Evidence) -> String {
     let (written, verified) = (evidence.written_bytes, evidence.verified_bytes);
-    match () {
-        () if evidence.is_verified() => mebibytes(verified),
-        () if verified == 0 => "FAILED".to_owned(),
-        () => format!("only {} of {}", mebibytes(verified), mebibytes(written)),
+    match evidence.read_back() {
+        ReadBack::Whole => mebibytes(verified),
+        ReadBack::Unchecked => "not checked".to_owned(),
+        ReadBack::Lost if verified == 0 => "LOST".to_owned(),
+        ReadBack::Lost => format!("only {} of {}", mebibytes(verified), mebibytes(written)),
     }
 }
 
@@ -65,9 +69,10 @@ fn entropy(evidence: &Evidence) -> String {
         return NONE.to_owned();
     };
     let mean = format!("{:.2}", entropy.mean);
+    let low = if evidence.randomness() == Randomness::Broken { "TOO LOW" } else { "low" };
     match entropy.low_blocks {
         0 => mean,
-        _ => format!("{mean}, {} low", fraction(entropy.low_share())),
+        _ => format!("{mean}, {} {low}", fraction(entropy.low_share())),
     }
 }
 
@@ -75,19 +80,28 @@ fn reveals(evidence: &Evidence, encrypted: bool) -> String {
     if !encrypted || evidence.shows_plaintext() == Some(true) {
         return "everything: it is not encrypted".to_owned();
     }
+    let partly = evidence.scan.as_ref().is_some_and(|scan| !scan.is_whole());
     let Some(reveals) = &evidence.reveals else {
         return match evidence.scan {
+            Some(_) if partly => {
+                "nothing in the part that was searched: there are no files".to_owned()
+            }
             Some(_) => "nothing: there are no files".to_owned(),
             None => "what is not known: it was not searched".to_owned(),
         };
     };
+    // In a directory all names and sizes are seen, however much of the content was searched.
+    let partly = partly && reveals.files.is_none();
     let mut shows = shown(reveals);
     let marks: Vec<&str> = reveals.signatures.iter().map(String::as_str).collect();
     if !marks.is_empty() {
         shows.push(format!("what it is ({})", marks.join(", ")));
     }
     if shows.is_empty() {
-        return "nothing, not even what it is".to_owned();
+        return match partly {
+            true => "nothing in the part that was searched, not even what it is".to_owned(),
+            false => "nothing, not even what it is".to_owned(),
+        };
     }
     let shows: Vec<&str> = shows.iter().map(String::as_str).collect();
     list(&shows, shows.len())
@@ -132,20 +146,34 @@ pub(crate) fn method(record: &Record) -> Vec<String> {
     .filter(|(rest, _)| evidence.iter().any(|e| e.rest == *rest))
     .map(|(_, words)| words)
     .collect();
+    // All that the schedule has, but plain itself.
+    let wanted = record.plan.arms.iter().filter(|a| a.role != ArmRole::Plain).count();
+    let of_wanted = |n: usize| match n == wanted {
+        true => "each arm but plain itself".to_owned(),
+        false => format!("{n} of the {} beside plain", count(wanted, "arm", "arms")),
+    };
+    let scans: Vec<_> = evidence.iter().filter_map(|e| e.scan.as_ref()).collect();
+    let searched = match scans.len() {
+        0 => "what lay on the storage was not searched".to_owned(),
+        n if n == evidence.len() => "what lay on the storage meanwhile was searched".to_owned(),
+        n => format!("of {n} of them, what lay on the storage meanwhile was searched"),
+    };
     let mut said = vec![format!(
-        "After the trials a marked text was written through each arm, which was then {}, searched as it lay on \
-         the storage, opened again and read.",
+        "After the trials a marked text was written through {}, then {}, opened again and read; {searched}.",
+        of_wanted(evidence.len()),
         ways.join(", or ")
     )];
-    let scans: Vec<_> = evidence.iter().filter_map(|e| e.scan.as_ref()).collect();
-    let partly = scans.iter().filter(|s| s.scanned_bytes < s.stored_bytes).count();
+    let partly = scans.iter().filter(|s| !s.is_whole()).count();
     if let Some(least) = scans.iter().map(|s| s.scanned_bytes).min() {
         let part = match partly {
             0 => String::new(),
-            n => format!(", and of {n} of {} arms only a part, evenly spread", scans.len()),
+            n => format!(
+                ", and of {n} of {} only a part: what was written last, and a sample that is evenly spread over the rest",
+                scans.len()
+            ),
         };
         said.push(format!(
-            "At least {} of each were searched{part}.",
+            "At least {} of each that was searched were read{part}.",
             binary_bytes(least / 4096 * 4096)
         ));
     }
@@ -154,20 +182,36 @@ pub(crate) fn method(record: &Record) -> Vec<String> {
          (low)."
             .to_owned(),
     );
+    let untold = |e: &&Evidence| e.scan.is_some() && e.randomness() == Randomness::Untold;
+    let encrypted = |e: &&Evidence| {
+        record.plan.arms.iter().any(|a| a.id == e.arm && a.role == ArmRole::Encrypted)
+    };
+    let untold = evidence.iter().filter(untold).filter(encrypted).count();
+    if untold > 0 {
+        said.push(format!(
+            "Of {} it tells nothing: file systems and logs of the system's own lie among the ciphertext.",
+            count(untold, "encrypted arm", "encrypted arms")
+        ));
+    }
     said.extend(evidence.iter().filter_map(|e| {
         let arm = record.plan.arms.iter().find(|a| a.id == e.arm)?;
-        let why = e.failure.as_ref().or(e.not_scanned.as_ref())?;
-        Some(format!("{}: {why}.", arm.label))
+        let said = |why: &String, what: &str| format!("{}{what}: {why}.", arm.label);
+        let lost = e.lost.as_ref().map(|why| said(why, " lost what was written"));
+        let unchecked = || e.failure.as_ref().map(|why| said(why, " could not be checked"));
+        let not_scanned = || e.not_scanned.as_ref().map(|why| said(why, ""));
+        lost.or_else(unchecked).or_else(not_scanned)
     }));
     said
 }
-/// Whether an encrypted arm was shown to store plaintext, or not to keep what it is given: no choice for anybody,
-/// however fast.
+
+/// Whether an encrypted arm was shown to store plaintext or what is no ciphertext, or not to keep what it is given: no
+/// choice for anybody, however fast. What could not be checked is none of that.
 pub(crate) fn is_unsound(record: &Record, arm: &Arm) -> bool {
     let evidence = record.evidence.iter().find(|e| e.arm == arm.id);
     arm.role == ArmRole::Encrypted
         && evidence.is_some_and(|e| {
             e.shows_plaintext() == Some(true)
-                || (e.failure.is_none() && e.verified_bytes < e.written_bytes)
+                || e.randomness() == Randomness::Broken
+                || e.read_back() == ReadBack::Lost
         })
 }

@@ -6,12 +6,14 @@
 //! here measures, and nothing is shown that the record does not hold.
 
 mod accounting;
+mod advice;
 mod analysis;
 mod comparison;
 mod compatibility;
 mod cpu;
 mod device;
 mod evidence;
+mod explanation;
 mod format;
 mod lookup;
 mod presentation;

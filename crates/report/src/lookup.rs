@@ -1,6 +1,6 @@
 //! The trials and cells of a record by workload and arm, for records of thousands of cells.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use cryptbench_record::{Arm, Cell, Record, Results, Trial, Workload, log_ratios, trials_of};
 
@@ -39,6 +39,30 @@ impl Trials {
     /// As [`Record::log_ratios`].
     pub(crate) fn log_ratios(&self, workload: &str, arm: &str, baseline: &str) -> Vec<f64> {
         log_ratios(self.of_workload(workload), workload, arm, baseline)
+    }
+
+    /// A figure of the measured trials of each of `arms`, over the blocks in which all of them ran and have it as a
+    /// finite number, in block order.
+    pub(crate) fn matched(
+        &self,
+        workload: &str,
+        arms: &[&str],
+        figure: impl Fn(&Trial) -> f64,
+    ) -> Vec<Vec<f64>> {
+        let all: Vec<BTreeMap<u32, f64>> = arms
+            .iter()
+            .map(|arm| {
+                trials_of(self.of_workload(workload), workload, arm)
+                    .into_iter()
+                    .map(|(block, t)| (block, figure(t)))
+                    .filter(|(_, value)| value.is_finite())
+                    .collect()
+            })
+            .collect();
+        let Some(first) = all.first() else { return Vec::new() };
+        let shared: Vec<u32> =
+            first.keys().copied().filter(|b| all.iter().all(|arm| arm.contains_key(b))).collect();
+        all.iter().map(|arm| shared.iter().map(|b| arm[b]).collect()).collect()
     }
 
     fn of_workload(&self, workload: &str) -> &[Trial] {

@@ -56,6 +56,7 @@ fn a_standard_page_is_sound_and_complete() {
     assert_sound(&page);
     for part in [
         "Verdict",
+        "Layer and cipher",
         "Speed kept",
         "Throughput",
         "CPU time",
@@ -68,7 +69,11 @@ fn a_standard_page_is_sound_and_complete() {
         assert!(page.contains(part), "{part}");
     }
     let charts = page.matches("<svg").count();
-    assert_eq!(charts, 5 * 8, "five kinds of chart for eight workloads");
+    assert_eq!(
+        charts,
+        (5 + 2) * 8,
+        "five kinds of chart, and steps of two arms, for eight workloads"
+    );
     assert_eq!(page.matches("<desc").count(), charts);
     assert_eq!(page.matches("role=\"img\"").count(), charts);
     let verdict = page.find("id=\"verdict\"").unwrap();

@@ -150,7 +150,7 @@ fn sentences_of_very_many_workloads_stay_a_handful() {
         let results = analyse(&record);
         assert!((1..=8).contains(&results.sentences.len()));
         let words: usize = results.sentences.iter().map(|s| s.split_whitespace().count()).sum();
-        assert!(words < 260, "{words} words: {:#?}", results.sentences);
+        assert!(words < 300, "{words} words: {:#?}", results.sentences);
         for sentence in &results.sentences {
             assert!(sentence.len() < 330, "{sentence}");
         }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use cryptbench_devices::Operation;
+use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_load::{Assumptions, Forecast, Profile, Rates, WorkloadSpec};
 use cryptbench_record::{ArmRole, Plan};
 
 use crate::evidence::traffic;
-use crate::plan::{Arms, resolve, room};
+use crate::plan::{Arms, Resolved, resolve, room};
 use crate::speed::{DiskRates, disk_rates};
-use crate::target::{Places, containers, makes_a_disk};
+use crate::target::{EmulateRequest, Places, containers, emulate, human, makes_a_disk};
 use crate::{Request, RunError};
 
 /// What a run would do.
@@ -39,6 +41,9 @@ pub struct DryRun {
 /// As a run of `request` would be refused.
 pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunError> {
     let mut resolved = resolve(request)?;
+    if let Some(emulate) = &request.target.emulate {
+        return emulated(request, emulate, resolved);
+    }
     let places = Places::inspect(request, "none")?;
     places.suit(&resolved)?;
     places.name_pair(request, &mut resolved);
@@ -77,6 +82,46 @@ pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunErro
         plan,
         measured,
         remarks,
+    })
+}
+
+/// The same for a device that would be served: its model says how fast it would be.
+fn emulated(
+    request: &Request,
+    emulate: &EmulateRequest,
+    resolved: Resolved,
+) -> Result<DryRun, RunError> {
+    let room = emulate::sizes(request, &resolved)?;
+    let own = match &resolved.arms {
+        Arms::Systems(arms) => arms.iter().filter(|arm| makes_a_disk(arm)).count() as u32,
+        Arms::Volumes(_) => 0,
+    };
+    let rate = |operation| {
+        let load = Load::atto(operation, 1 << 20);
+        f64::from(1u32 << 20) / seconds_per_request(&emulate.model, &load)
+    };
+    let (read, write) = (rate(Operation::Read), rate(Operation::Write));
+    let rates = Rates { read, write, ..Rates::default() };
+    let plan = resolved.plan;
+    let mut forecast = forecast(&request.profile, &plan, room.scratch, 1 + 2 * own, rates);
+    forecast.scratch_bytes = room.device;
+    let model = &emulate.model;
+    Ok(DryRun {
+        directory: "a mount of its own".to_owned(),
+        storage: format!(
+            "EMULATED {} (parameters {}), {}; {} in {}",
+            model.name,
+            model.hash(),
+            model.about,
+            human(room.device),
+            emulate::backing_in_words(emulate)
+        ),
+        paired: None,
+        forecast: with_evidence(within_budget(forecast, plan.budget_s), &plan, own, room.scratch),
+        scratch: (room.scratch, "the emulated device is made to fit".to_owned()),
+        plan,
+        measured: None,
+        remarks: request.profile.remarks.clone(),
     })
 }
 

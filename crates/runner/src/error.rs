@@ -57,6 +57,19 @@ pub enum RunError {
         /// The byte in it.
         offset: u64,
     },
+    /// A system that should encrypt left what no ciphertext is where nothing else may be.
+    #[error(
+        "{arm} does not encrypt as it must: {low} of {blocks} blocks that lie on the storage below it are less random than \
+         any ciphertext is"
+    )]
+    NotRandom {
+        /// How people call the arm.
+        arm: String,
+        /// Blocks below the threshold.
+        low: u64,
+        /// Blocks that were looked at.
+        blocks: u64,
+    },
     /// What was written through a system did not come back after it lay at rest.
     #[error(
         "{arm} does not keep what it is given: after it was closed and opened again, {problem}"

@@ -21,4 +21,4 @@ pub use events::{Event, Observer};
 pub use plan::{DEFAULT_BUDGET, PairRequest, Request, TargetRequest, half_width};
 pub use run::run;
 pub use schedule::{Bench, Course, Outcome, drive};
-pub use target::{Consent, human};
+pub use target::{Consent, EmulateRequest, human};

@@ -13,7 +13,7 @@ use cryptbench_stats::StoppingRule;
 use cryptbench_system::{self as system, ArmSpec, Role, Selection};
 
 use crate::RunError;
-use crate::target::Consent;
+use crate::target::{Consent, EmulateRequest};
 use crate::unlock::{self, UnlockArm, UnlockSelection};
 
 /// Where to measure.
@@ -25,6 +25,8 @@ pub struct TargetRequest {
     pub consent: Consent,
     /// A second place, for a comparison of what its user prepared; `path` is then the plain one.
     pub pair: Option<PairRequest>,
+    /// A modelled device to be served and measured in place of `path`.
+    pub emulate: Option<EmulateRequest>,
     /// Bytes of the scratch file; `None` chooses from the room there is.
     pub size: Option<u64>,
     /// Whether requests pass the page cache; `None` leaves it to the profile. Where direct I/O does not work
@@ -466,6 +468,7 @@ mod tests {
                 path: ".".into(),
                 consent: Consent::default(),
                 pair: None,
+                emulate: None,
                 size: None,
                 buffered: None,
             },

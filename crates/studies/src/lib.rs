@@ -17,6 +17,7 @@ mod error;
 mod files;
 mod number;
 mod observation;
+pub mod own;
 mod replay;
 mod study;
 mod table;

@@ -92,6 +92,7 @@ impl Invocation {
         let (err, to_err) = pipe()?;
         let mut child = self.spawn(machine, to_out.into(), to_err.into())?;
         let (out, err) = (Tail::of(out), Tail::of(err));
+        let limit = machine.limit(self.program, limit);
         let status = process::wait_within(&mut child, limit).map_err(|e| failed(e.to_string()))?;
         match status {
             Some(status) if status.success() => Ok((out.text().trim().to_owned(), err.text())),

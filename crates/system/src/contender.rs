@@ -77,8 +77,11 @@ pub struct Contender {
     /// Processes that serve it.
     pub daemons: Vec<u32>,
     /// Where what it stores lies, if in a file or directory of its own: below it no plaintext may be found, and nothing
-    /// there shows it decrypted.
+    /// there shows it decrypted. A run also sets it to the file that the storage under measurement itself lies in.
     pub stored: Option<PathBuf>,
+    /// Whether direct writes may end in a page cache below the contender: they are on the device once that is written
+    /// back, which a flush of the surface and of what is [stored](Self::stored) waits for.
+    pub cached_below: bool,
     backing: Option<Backing>,
     stand: Option<Box<dyn Stand>>,
 }
@@ -90,6 +93,20 @@ pub struct Backing {
     pub content: Vec<Content>,
     /// The directory whose entries, and those below it, stand for the files of the user, if there is one.
     pub tree: Option<PathBuf>,
+    /// What there is as random as ciphertext.
+    pub random: Random,
+}
+
+/// What of that which an encrypting contender stores is as random as ciphertext.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Random {
+    /// Not known, or not enough to tell anything: file systems with encrypted files have tables and journals of zeros.
+    #[default]
+    Untold,
+    /// All but some structures of the system's own: headers of files, lists of names.
+    Mostly,
+    /// Every byte from this one on: it is ciphertext, or was filled at random before.
+    From(u64),
 }
 
 /// A place that content is stored at.
@@ -146,7 +163,8 @@ impl Contender {
             covers_files,
             daemons: Vec::new(),
             stored: None,
-            backing: Some(Backing { content, tree }),
+            cached_below: false,
+            backing: Some(Backing { content, tree, random: Random::From(0) }),
             stand: None,
         }
     }
@@ -159,6 +177,7 @@ impl Contender {
             covers_files: true,
             daemons: Vec::new(),
             stored: None,
+            cached_below: false,
             backing: None,
             stand: Some(stand),
         }
@@ -180,6 +199,14 @@ impl Contender {
     #[must_use]
     pub fn backing(&self) -> Option<&Backing> {
         self.backing.as_ref()
+    }
+
+    /// The file that holds all of it, if it is one.
+    pub(crate) fn container(&self) -> Option<PathBuf> {
+        match &self.backing.as_ref()?.content[..] {
+            [Content::Path(path)] => Some(path.clone()),
+            _ => None,
+        }
     }
 
     /// Takes the contender down to its data at rest, the same as if the machine were shut down: all is written back,

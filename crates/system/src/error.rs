@@ -64,6 +64,14 @@ pub enum SystemError {
         /// What.
         path: PathBuf,
     },
+    /// What was stored before is not there any more, or is less.
+    #[error("{path}: {problem}")]
+    Lost {
+        /// Where it should be.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// The run was to end before all was set up.
     #[error("interrupted")]
     Stopped,

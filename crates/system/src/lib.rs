@@ -17,7 +17,7 @@ mod stacked;
 
 pub use adapter::builtin::inline_layer;
 pub use adapter::paired::paired_arm;
-pub use contender::{Attachment, Backing, Contender, Content, Fill, Ground, Rest};
+pub use contender::{Attachment, Backing, Contender, Content, Fill, Ground, Random, Rest};
 pub use error::SystemError;
 pub use registry::{
     ALL, ArmSpec, Availability, Role, Selection, Setting, System, arms, find, null_layer_of, sweep,

@@ -26,11 +26,26 @@ pub(crate) struct Machine {
     pub(crate) root: bool,
     /// How long a program may take until what it serves is mounted.
     pub(crate) ready_within: Duration,
+    /// A program that is not waited for any longer than this, whatever it does.
+    pub(crate) hurried: Option<(&'static str, Duration)>,
+    /// The directory of private mount points, in place of the usual one.
+    pub(crate) mount_points: Option<PathBuf>,
+    /// Whether containers are filled before they are used; a test that looks at something else saves the time.
+    pub(crate) fills: bool,
+}
+
+#[cfg(test)]
+thread_local! {
+    static INSTEAD: std::cell::RefCell<Option<Machine>> = const { std::cell::RefCell::new(None) };
 }
 
 impl Machine {
-    /// This one.
+    /// This one; in a test, what it [pretends](Self::pretend).
     pub(crate) fn this() -> Self {
+        #[cfg(test)]
+        if let Some(machine) = INSTEAD.with_borrow(Clone::clone) {
+            return machine;
+        }
         // Root programs live in `/sbin`, which ordinary users often lack in their path.
         let mut path = std::env::var_os("PATH").unwrap_or_default();
         path.push(":/usr/sbin:/sbin:/usr/bin:/bin");
@@ -42,6 +57,23 @@ impl Machine {
                 .join(rustix::system::uname().release().to_string_lossy().as_ref()),
             root: rustix::process::geteuid().is_root(),
             ready_within: READY_WITHIN,
+            hurried: None,
+            mount_points: None,
+            fills: true,
+        }
+    }
+
+    /// Makes [`this`](Self::this) another one for this thread.
+    #[cfg(test)]
+    pub(crate) fn pretend(machine: Option<Self>) {
+        INSTEAD.set(machine);
+    }
+
+    /// How long `program` may take where `usual` is what it gets.
+    pub(crate) fn limit(&self, program: &str, usual: Duration) -> Duration {
+        match self.hurried {
+            Some((hurried, limit)) if hurried == program => limit.min(usual),
+            _ => usual,
         }
     }
 

@@ -121,6 +121,12 @@ impl Mounted {
         Ok(directory)
     }
 
+    /// Whether a loop device on the file keeps what is written in its page cache.
+    #[must_use]
+    pub fn caches(&self) -> bool {
+        self.steps.iter().any(|s| matches!(s, Step::Loop(_, device) if loopdev::caches(device)))
+    }
+
     /// Takes everything down in reverse order; what is in use stops it, and it can be tried again.
     ///
     /// # Errors
@@ -218,7 +224,11 @@ fn unmount_when_let_go(server: &Server) -> Result<(), SystemError> {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // What is still in use stays in the ledger, for cleanup; the server's own drop detaches its mount.
-        let _ = self.take_down();
+        // What is still in use stays in the ledger, for cleanup.
+        if self.take_down().is_err() {
+            // Its server serves on while this process lives: it would detach its mount, and then nobody could tell the
+            // loop device on its file any more.
+            std::mem::forget(self.server.take());
+        }
     }
 }

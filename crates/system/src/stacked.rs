@@ -16,8 +16,8 @@ use crate::provision::layers::{Layers, Shown};
 use crate::provision::secret;
 use crate::settings::{self, Choice};
 use crate::{
-    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Role, Selection,
-    Setting, System, SystemError,
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Random, Role,
+    Selection, Setting, System, SystemError,
 };
 
 /// A program that asks its version takes this long at most.
@@ -141,11 +141,14 @@ impl Stacked {
             // What the program remembers of its volumes lies there too.
             content: vec![Content::Path(store.clone())],
             tree: Some(ciphertext.clone()),
+            random: Random::Mostly,
         };
         let mut contender =
             Contender::on_stand(surface, mount_point, Box::new(layers)).over(backing);
         contender.daemons = shown.daemons;
         contender.stored = Some(ciphertext);
+        // The program's files go through the page cache of the target.
+        contender.cached_below = true;
         Ok(contender)
     }
 }

@@ -2,6 +2,7 @@
 
 mod aa;
 mod ciphers;
+mod delay;
 mod engine;
 mod kdf;
 mod volume;
@@ -17,6 +18,8 @@ pub enum Bench {
     Engine(engine::Options),
     /// Many runs of plain against plain: how often is a difference claimed that is not there?
     Aa(aa::Options),
+    /// A layer of known cost: do runs find it?
+    Delay(delay::Options),
     /// Our cipher kernels beside those of other libraries
     Ciphers(ciphers::Options),
     /// Our key derivation beside that of other libraries
@@ -29,6 +32,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Engine(options) => engine::run(&options),
         Bench::Aa(options) => aa::run(&options),
+        Bench::Delay(options) => delay::run(&options),
         Bench::Ciphers(options) => ciphers::run(&options),
         Bench::Kdf(options) => kdf::run(&options),
         Bench::Volume(options) => volume::run(&options),

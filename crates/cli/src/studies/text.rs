@@ -1,14 +1,9 @@
 //! Replayed studies as text for a terminal.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as Grid, TableStyle};
 use cryptbench_studies::beside::Beside;
 use cryptbench_studies::{Replay, Replayed, Table, Verdict};
 
-const LINES: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-
-/// Columns between two columns of a table.
-const GAP: u16 = 2;
+use crate::layout::{grid, hang, wrap};
 
 /// Devices of which all cells are shown beside a record; of the others, the distance.
 const SHOWN: usize = 1;
@@ -130,7 +125,7 @@ fn conclusion(c: &Replayed, width: usize) -> String {
     lines.join("\n")
 }
 
-fn table(t: &Table, width: usize) -> String {
+pub fn table(t: &Table, width: usize) -> String {
     // Names stand to the left; numbers begin with the first column that has one in its first row.
     let numeric =
         |field: &String| field.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c));
@@ -152,44 +147,4 @@ fn table(t: &Table, width: usize) -> String {
 
 fn section(title: &str) -> String {
     format!("{title}\n{}", "═".repeat(textwrap::core::display_width(title)))
-}
-
-/// A table in at most `width` columns; columns from `numbers` on stand to the right.
-fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: usize) -> String {
-    let mut grid = Grid::new();
-    grid.load_style(LINES);
-    let aligned = |row: Vec<String>| -> Vec<Cell> {
-        let side = |i| if i < numbers { CellAlignment::Left } else { CellAlignment::Right };
-        row.into_iter().enumerate().map(|(i, f)| Cell::new(f).set_alignment(side(i))).collect()
-    };
-    grid.set_header(aligned(headings.iter().map(|h| (*h).to_owned()).collect()));
-    for row in rows {
-        grid.add_row(aligned(row));
-    }
-    let columns = grid.column_count();
-    for (i, column) in grid.column_iter_mut().enumerate() {
-        column.set_padding((0, if i + 1 == columns { 0 } else { GAP }));
-    }
-    grid.set_content_arrangement(ContentArrangement::Disabled);
-    let wide = grid.trim_fmt();
-    if wide.lines().all(|l| textwrap::core::display_width(l) <= width) {
-        return wide;
-    }
-    grid.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    grid.set_content_arrangement(ContentArrangement::Dynamic);
-    grid.trim_fmt()
-}
-
-fn wrap(text: &str, width: usize, indent: usize) -> String {
-    hang(&" ".repeat(indent), text, width)
-}
-
-/// Text whose first line begins with `first` and whose others are indented as far.
-fn hang(first: &str, text: &str, width: usize) -> String {
-    let rest = " ".repeat(textwrap::core::display_width(first));
-    let options = textwrap::Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(&rest)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::fill(text, options)
 }

@@ -32,6 +32,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("crystaldiskmark", include_str!("../../profiles/crystaldiskmark.toml")),
     ("crystaldiskmark-nvme", include_str!("../../profiles/crystaldiskmark-nvme.toml")),
     ("small-files", include_str!("../../profiles/small-files.toml")),
+    ("sweep", include_str!("../../profiles/sweep.toml")),
     ("mount", include_str!("../../profiles/mount.toml")),
 ];
 

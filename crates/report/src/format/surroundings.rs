@@ -10,7 +10,7 @@ pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
         ("machine", machine(record)),
         ("ciphers", ciphers(record)),
         ("system", system(record)),
-        ("disk", disk(record.target.device.as_ref())),
+        ("disk", storage(record)),
         ("file system", file_system(record)),
         ("beside it", paired(record)),
         ("engine", engine(record)),
@@ -23,7 +23,11 @@ pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
 /// When, how long and with which profile, in one line.
 pub(super) fn occasion(record: &Record) -> String {
     let partial = if record.partial { ", interrupted" } else { "" };
-    let emulated = if record.machine.emulated.is_some() { "EMULATED, " } else { "" };
+    let emulated = match (&record.target.emulated, &record.machine.emulated) {
+        (Some(device), _) => format!("EMULATED {}, ", device.model),
+        (None, Some(_)) => "EMULATED, ".to_owned(),
+        (None, None) => String::new(),
+    };
     format!(
         "{emulated}{} profile, {}, {}{partial}",
         record.plan.profile,
@@ -53,6 +57,28 @@ fn system(record: &Record) -> String {
     let m = &record.machine;
     let virtualisation = m.virtualisation.as_ref().map_or_else(String::new, |v| format!(", {v}"));
     format!("{}, {}{virtualisation}", m.os, m.kernel)
+}
+
+/// The disk, or the model that stood for one.
+fn storage(record: &Record) -> String {
+    let Some(e) = &record.target.emulated else { return disk(record.target.device.as_ref()) };
+    let late = e.late_share.map_or_else(String::new, |share| {
+        let by = e.late_us.map_or_else(String::new, |us| format!(", by {us:.0} µs on average"));
+        format!(
+            "; {:.0} % of its requests were done over 50 µs later than modelled{by}",
+            share * 100.0
+        )
+    });
+    format!(
+        "EMULATED {} (parameters {}): {}, {} over {}; the way to it takes {:.0} µs and carries {:.0} MiB/s{late}",
+        e.model,
+        e.parameters,
+        e.about,
+        binary_bytes(e.size_bytes),
+        e.backing,
+        e.transport_us,
+        e.transport_mib_s
+    )
 }
 
 fn disk(device: Option<&Device>) -> String {

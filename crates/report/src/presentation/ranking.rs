@@ -25,7 +25,8 @@ pub(crate) struct Ranking<'a> {
 /// One arm of a ranking; shares of plain speed, geometric means over workloads.
 pub(crate) struct Ranked<'a> {
     pub(crate) arm: &'a Arm,
-    /// From 1; an arm that cannot be told from the first one of a place shares it.
+    /// From 1; an arm that cannot be told from the first one of the place above it shares that. The last of one place
+    /// and the first of the next may be as near to each other.
     pub(crate) place: usize,
     pub(crate) all: Mean,
     /// Over the workloads that read; `None` where there are none.
@@ -70,7 +71,7 @@ pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut rows: Vec<Ranked<'a>> = Vec::new();
     let mut leader: Option<(usize, &Arm)> = None;
-    for (i, (arm, mean)) in order.into_iter().enumerate() {
+    for (i, (arm, _)) in order.into_iter().enumerate() {
         let place = match leader {
             Some((place, first)) if level(lookup, arm, first, &over) => place,
             _ => {
@@ -78,15 +79,11 @@ pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
                 i + 1
             }
         };
-        let spread = spread(lookup, arm, &over);
+        let Some(all) = mean_kept(lookup, arm, &over) else { continue };
         rows.push(Ranked {
             arm,
             place,
-            all: Mean {
-                ratio: mean.exp(),
-                low: (mean - spread).exp(),
-                high: (mean + spread).exp(),
-            },
+            all,
             reads: mean_of(lookup, arm, &over, Some("read")).map(f64::exp),
             writes: mean_of(lookup, arm, &over, Some("write")).map(f64::exp),
         });
@@ -94,6 +91,13 @@ pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     let refused = |a: &&Arm| a.role == ArmRole::Encrypted && failed(a);
     let failed = lookup.arms().iter().filter(refused).collect();
     (rows.len() > 1).then_some(Ranking { over, rows, left_out, failed })
+}
+
+/// The share of plain speed that an arm keeps over those workloads, with its interval.
+pub(crate) fn mean_kept(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> Option<Mean> {
+    let mean = mean_of(lookup, arm, over, None)?;
+    let spread = spread(lookup, arm, over);
+    Some(Mean { ratio: mean.exp(), low: (mean - spread).exp(), high: (mean + spread).exp() })
 }
 
 /// Mean log share of plain speed over those workloads that do `operation`, or all.
@@ -125,8 +129,9 @@ fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
     half_widths.map(|h| h * h).sum::<f64>().sqrt() / n.max(1) as f64
 }
 
-/// Whether two arms, compared block by block, cannot be told apart in the mean over the workloads.
-fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> bool {
+/// Whether two arms, compared block by block, cannot be told apart in the mean over the workloads: too few pairs tell
+/// nothing.
+pub(crate) fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> bool {
     let confidence = lookup.record.plan.confidence;
     let differences: Option<Vec<Logs>> = over
         .iter()
@@ -136,7 +141,7 @@ fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> boo
             Some(Logs { mean, half_width: half_width(&d, confidence)? })
         })
         .collect();
-    differences.is_some_and(|all| {
+    differences.is_none_or(|all| {
         let mean = all.iter().map(|l| l.mean).sum::<f64>() / all.len().max(1) as f64;
         mean.abs() <= quadrature(all.iter().map(|l| l.half_width), all.len())
     })

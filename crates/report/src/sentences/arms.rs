@@ -202,7 +202,7 @@ fn noise_clause(cell: &Cell, lead: &str) -> String {
 fn cpu_clause(view: &View<'_>, cell: &Cell, lead: &str) -> Option<String> {
     let measure = crate::cpu::Measure::of(view.record);
     let own = measure.seconds_per_gib(cell);
-    if own == 0.0 {
+    if own == 0.0 || own.is_nan() {
         return None;
     }
     let plain = view

@@ -6,6 +6,7 @@ use super::arms::names;
 use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
 use crate::comparison::{Comparison, compare};
 use crate::evidence::is_unsound;
+use crate::explanation::chain::is_null_layer_of;
 use crate::quantity::{kept_percent, percent, percent_digits, thousands};
 use crate::wording::list;
 
@@ -155,14 +156,6 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
         kept_percent(&cipher),
     );
     Some((ratio, text))
-}
-
-/// Records that do not name an arm's null layer mean that of its system.
-fn is_null_layer_of(null: &Arm, arm: &Arm) -> bool {
-    match &arm.null_layer {
-        Some(id) => *id == null.id,
-        None => arm.system == null.system,
-    }
 }
 
 /// Nothing encrypted costs anything: say so of the layer too, or that it alone does.

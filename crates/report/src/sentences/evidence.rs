@@ -1,59 +1,100 @@
 //! Whether what was measured is encryption at all, and keeps what it is given.
 
-use cryptbench_record::{Arm, ArmRole};
+use cryptbench_record::{Arm, ArmRole, Evidence, Randomness, ReadBack};
 
 use super::{Sentence, View};
 use crate::quantity::count;
 
-/// Nothing else matters if a system wrote plaintext or lost data; that all is well is worth a sentence.
+/// Nothing else matters if a system wrote plaintext or lost data; that all is well is worth a sentence, as far as it
+/// was looked at.
 pub(super) fn proof(view: &View<'_>) -> Vec<Sentence> {
-    let evidence = &view.record.evidence;
-    let arm = |id: &str| view.record.plan.arms.iter().find(|a| a.id == id);
-    let is_encrypted = |a: &&Arm| a.role == ArmRole::Encrypted;
-    let mut said = Vec::new();
-    for found in evidence {
-        let Some(arm) = arm(&found.arm) else { continue };
-        if is_encrypted(&arm) && found.shows_plaintext() == Some(true) {
-            said.push(Sentence::new(
-                u8::MAX,
-                format!(
-                    "{} does not encrypt: what was written through it lies on the disk as it is. What it costs \
-                     says nothing about encryption.",
-                    arm.label
-                ),
-            ));
-        }
-        if !found.is_verified() {
-            said.push(Sentence::new(
-                u8::MAX,
-                format!(
-                    "{} does not give back all that was written, once it was closed and opened again.",
-                    arm.label
-                ),
-            ));
-        }
-    }
-    if !said.is_empty() {
-        return said;
-    }
-    let clean = |id: &&str| arm(id).as_ref().is_some_and(is_encrypted);
-    let searched: Vec<&str> = evidence
+    let arms = &view.record.plan.arms;
+    let found: Vec<(&Arm, &Evidence)> = view
+        .record
+        .evidence
         .iter()
-        .filter(|e| e.shows_plaintext() == Some(false))
-        .map(|e| e.arm.as_str())
-        .filter(clean)
+        .filter_map(|e| Some((arms.iter().find(|a| a.id == e.arm)?, e)))
         .collect();
-    let proofs = evidence.iter().filter(|e| e.shows_plaintext() == Some(true)).count();
-    if !searched.is_empty() && proofs > 0 {
-        said.push(Sentence::new(
-            1,
-            format!(
-                "No plaintext was found on the disk below {}, and all data came back; the same search finds it \
-                 below {}.",
-                count(searched.len(), "encrypted arm", "encrypted arms"),
-                count(proofs, "arm that does not encrypt", "arms that do not encrypt")
-            ),
+    let wrong: Vec<Sentence> = found.iter().flat_map(|(arm, e)| wrong(arm, e)).collect();
+    if !wrong.is_empty() {
+        return wrong;
+    }
+    let mut said: Vec<Sentence> = found.iter().filter_map(|(arm, e)| unchecked(arm, e)).collect();
+    said.extend(all_well(arms, &found));
+    said
+}
+
+fn is_encrypted(arm: &Arm) -> bool {
+    arm.role == ArmRole::Encrypted
+}
+
+/// What is wrong with an arm.
+fn wrong(arm: &Arm, found: &Evidence) -> Vec<Sentence> {
+    let label = &arm.label;
+    let mut said = Vec::new();
+    let mut say = |words: String| said.push(Sentence::new(u8::MAX, words));
+    if is_encrypted(arm) && found.shows_plaintext() == Some(true) {
+        say(format!(
+            "{label} does not encrypt: what was written through it lies on the disk as it is. What it costs says \
+             nothing about encryption."
+        ));
+    } else if is_encrypted(arm) {
+        match found.randomness() {
+            Randomness::Broken => say(format!(
+                "{label} does not encrypt as it must: what lies on the disk below it is less random than any ciphertext. \
+                 What it costs says nothing about encryption."
+            )),
+            Randomness::Doubtful => say(format!(
+                "Much of what lies on the disk below {label} is less random than ciphertext: that no plaintext was found \
+                 there proves little."
+            )),
+            Randomness::Random | Randomness::Untold => {}
+        }
+    }
+    if found.read_back() == ReadBack::Lost {
+        say(format!(
+            "{label} does not give back all that was written, once it was closed and opened again."
         ));
     }
     said
+}
+
+/// That nothing is known of an arm.
+fn unchecked(arm: &Arm, found: &Evidence) -> Option<Sentence> {
+    let why = found.failure.as_ref()?;
+    Some(Sentence::new(
+        u8::MAX - 1,
+        format!("{} could not be checked after the trials: {why}.", arm.label),
+    ))
+}
+
+/// What was found to be well, and of how many arms.
+fn all_well(arms: &[Arm], found: &[(&Arm, &Evidence)]) -> Option<Sentence> {
+    let proofs = found.iter().filter(|(_, e)| e.shows_plaintext() == Some(true)).count();
+    let clean: Vec<&Evidence> = found
+        .iter()
+        .filter(|(arm, e)| {
+            is_encrypted(arm) && e.shows_plaintext() == Some(false) && e.is_verified()
+        })
+        .map(|(_, e)| *e)
+        .collect();
+    if clean.is_empty() || proofs == 0 {
+        return None;
+    }
+    let all = arms.iter().filter(|arm| is_encrypted(arm)).count();
+    let below = match clean.len() == all {
+        true => count(all, "encrypted arm", "encrypted arms"),
+        false => format!("{} of {}", clean.len(), count(all, "encrypted arm", "encrypted arms")),
+    };
+    let whole =
+        clean.iter().all(|e| e.scan.as_ref().is_some_and(cryptbench_record::Scan::is_whole));
+    let part = if whole { "" } else { ", as far as it was searched" };
+    Some(Sentence::new(
+        1,
+        format!(
+            "No plaintext was found on the disk below {below}{part}, and what was written last came back; the same search \
+             finds it below {}.",
+            count(proofs, "arm that does not encrypt", "arms that do not encrypt")
+        ),
+    ))
 }

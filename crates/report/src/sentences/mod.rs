@@ -4,6 +4,7 @@
 mod arms;
 mod between;
 mod evidence;
+mod explanation;
 mod trust;
 mod unlock;
 
@@ -44,6 +45,7 @@ pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
     found.extend(arms::gains(&view));
     found.extend(between::encrypted_arms(&view));
     found.extend(between::layer_and_cipher(&view));
+    found.extend(explanation::added(&view));
     found.extend(trust::cached(&view));
     found.extend(trust::leaning(&view));
     found.extend(trust::inconclusive(&view));

@@ -11,7 +11,7 @@ use cryptbench_load::{
 use cryptbench_record::{Accounting, FLUSH};
 
 use super::Storage;
-use super::below::{drop_below, settle_below};
+use super::below::{drop_below, late, settle_below};
 use super::fresh::FreshFile;
 use super::numbers::{percentiles, samples, scaled, share};
 use crate::accounting;
@@ -38,6 +38,11 @@ impl Storage<'_> {
                 (fresh.surface.clone(), Some(fresh))
             }
         };
+        if contender.cached_below || contender.stored.is_some() {
+            // What others wrote, or the trial before left, is not billed to this one, and can be dropped.
+            settle(&surface)?;
+            settle_below(contender);
+        }
         if work.cache == Cache::Cold {
             // A mounted system may take requests through a page cache although they ask to bypass it.
             if fresh.is_none() {
@@ -64,28 +69,36 @@ impl Storage<'_> {
         if measured.interrupted {
             return Ok(None);
         }
-        let (mut passed, mut late, mut parts) = (passed, Duration::ZERO, BTreeMap::new());
+        let (mut passed, mut later, mut parts) = (passed, Duration::ZERO, BTreeMap::new());
         if work.direction.writes() {
             // The device's own write cache is emptied between trials, outside the measured time, so that one
             // arm's writes are not paid for by the next.
-            let began = Instant::now();
-            settle(&surface)?;
-            settle_below(&self.contenders[arm]);
+            let contender = &self.contenders[arm];
+            let settled = || {
+                let began = Instant::now();
+                settle(&surface)?;
+                settle_below(contender);
+                Ok::<_, RunError>(began.elapsed())
+            };
             if surface.mode == IoMode::Buffered {
+                settled()?;
                 // What the page cache took belongs to this trial.
                 passed.device = self.accountant.passed(&before).device;
-            } else if self.contenders[arm].stored.is_some() && !work.stdio {
+            } else if contender.cached_below && !work.stdio {
                 // Beside direct writes, those that a cache below took count once they are on the device too.
-                late = began.elapsed().mul_f64(of_all(measured.bytes, measured.total_bytes));
-                passed = self.accountant.passed(&before);
-                parts.insert(FLUSH.to_owned(), late.as_secs_f64());
+                let (rest, then) = late(settled, || self.accountant.passed(&before))?;
+                passed = then;
+                later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
+                parts.insert(FLUSH.to_owned(), later.as_secs_f64());
+            } else {
+                settled()?;
             }
         }
         if let Some(map) = acknowledged {
             self.read_back(&map, &surface)?;
         }
         drop(fresh);
-        let elapsed_s = (measured.elapsed + late).as_secs_f64();
+        let elapsed_s = (measured.elapsed + later).as_secs_f64();
         let share = share(elapsed_s, &passed);
         Ok(Some(Outcome {
             elapsed_s,
@@ -173,3 +186,6 @@ fn drop_cache(surface: &Surface) {
     // Advice: where it is not followed, the device counters show it.
     let _ = rustix::fs::fadvise(&*surface.file, 0, None, rustix::fs::Advice::DontNeed);
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,8 @@ impl Storage<'_> {
             Err(LoadError::Interrupted) => return Ok(None),
             other => other?,
         }
+        // What was written before is not billed to this trial, and can be dropped.
+        settle_below(&self.contenders[arm]);
         if work.action != FileAction::Create {
             drop_below(&self.contenders[arm]);
         }

@@ -1,6 +1,6 @@
 //! The bench of a real run: each kind of work on the contenders that were set up.
 
-mod below;
+pub(crate) mod below;
 mod block;
 mod files;
 mod fresh;

@@ -194,7 +194,8 @@ mod tests {
         let before = [Tree::of(dir.path())];
         fs::create_dir(dir.path().join("deep")).unwrap();
         fs::write(dir.path().join("deep/new"), vec![0; (1 << 20) + 5]).unwrap();
-        let backing = Backing { content: vec![Content::Path(dir.path().to_owned())], tree: None };
+        let content = vec![Content::Path(dir.path().to_owned())];
+        let backing = Backing { content, ..Backing::default() };
         let pieces = Pieces::of(&backing, &before, 0);
         assert_eq!(pieces.stored(), (4 << 20) + 5);
         let name = |p: &Piece| pieces.sources[p.source].0.as_str();

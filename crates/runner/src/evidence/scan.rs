@@ -2,15 +2,17 @@
 //! ciphertext is.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::AlignedBuf;
 use cryptbench_load::MARKER;
-use cryptbench_record::{Entropy, Scan};
-use cryptbench_system::Backing;
+use cryptbench_record::{Entropy, Randomness, Scan};
+use cryptbench_system::{Backing, Random};
 use memchr::memmem::Finder;
 
 use super::known::Known;
+use super::look::go_on;
 use super::pattern::Pattern;
 use super::pieces::{PIECE, Pieces, Reader};
 use super::tree::Tree;
@@ -35,18 +37,24 @@ pub(super) struct Found {
     pub(super) scan: Scan,
     /// Places at which a name of a known file was found.
     pub(super) names: u64,
+    /// Blocks below the threshold where all must be random.
+    pub(super) weak: u64,
 }
 
 /// Searches what `backing` says.
 ///
 /// The marker is that of the pattern, which was just written, and that of all that the workloads and the fill wrote
 /// before.
+///
+/// # Errors
+/// What reading gives; [`io::ErrorKind::Interrupted`] if `stop` was set.
 pub(super) fn search(
     backing: &Backing,
     before: &[Tree],
     pattern: &Pattern,
     region: u64,
     known: Option<&Known>,
+    stop: &AtomicBool,
 ) -> io::Result<Found> {
     let pieces = Pieces::of(backing, before, region);
     let plain = [Finder::new(pattern.marker()), Finder::new(&MARKER)];
@@ -56,7 +64,12 @@ pub(super) fn search(
     let mut meter = Meter::every(stored_bytes.min(MOST).div_ceil(MEASURED).max(1));
     let (mut reader, mut names, started) = (Reader::default(), 0, Instant::now());
     let mut buffer = AlignedBuf::zeroed(PIECE as usize + BEYOND);
+    let random_from = match backing.random {
+        Random::From(byte) => byte,
+        Random::Mostly | Random::Untold => u64::MAX,
+    };
     for piece in &pieces.pieces {
+        go_on(stop)?;
         let late = scan.scanned_bytes >= LEAST && started.elapsed() >= TIME;
         if late || scan.scanned_bytes >= MOST {
             break;
@@ -73,12 +86,28 @@ pub(super) fn search(
             }
         }
         names += name.as_ref().map_or(0, |finder| occurrences(finder, data, own).count() as u64);
-        meter.add(&data[..own]);
+        meter.add(&data[..own], random_from.saturating_sub(piece.offset));
         scan.scanned_bytes += own as u64;
     }
     reader.close();
     scan.entropy = meter.entropy();
-    Ok(Found { scan, names })
+    Ok(Found { scan, names, weak: meter.weak })
+}
+
+/// What the entropy says of a place with `weak` blocks where none may be.
+///
+/// Where a system has structures of its own in the open beside its ciphertext, they are let pass up to half of what was
+/// written: the pattern in any guise that keeps its redundancy (another alphabet, a repeated key) is more. Headers of
+/// files and lists of names are far less: eCryptfs has 48 KiB of them here.
+pub(super) fn randomness(random: Random, scan: &Scan, weak: u64, written: u64) -> Randomness {
+    let Some(entropy) = scan.entropy else { return Randomness::Untold };
+    let low_bytes = entropy.low_share() * scan.scanned_bytes as f64;
+    match random {
+        Random::Untold => Randomness::Untold,
+        Random::From(_) if weak > 0 => Randomness::Broken,
+        Random::Mostly if low_bytes >= written as f64 / 2.0 => Randomness::Doubtful,
+        Random::From(_) | Random::Mostly => Randomness::Random,
+    }
 }
 
 /// Whether a search that found nothing tells anything: what was written must lie there at all, and have been read.
@@ -101,6 +130,8 @@ struct Meter {
     seen: u64,
     sum: f64,
     found: Entropy,
+    /// Blocks below the threshold among those that must not be.
+    weak: u64,
     /// `n log2 n` for all counts of a byte in a block.
     terms: Vec<f64>,
 }
@@ -110,11 +141,12 @@ impl Meter {
     fn every(every: u64) -> Self {
         let term = |n: usize| if n == 0 { 0.0 } else { n as f64 * (n as f64).log2() };
         let terms = (0..=Entropy::BLOCK).map(term).collect();
-        Self { every, seen: 0, sum: 0.0, found: Entropy::default(), terms }
+        Self { every, seen: 0, sum: 0.0, found: Entropy::default(), weak: 0, terms }
     }
 
-    fn add(&mut self, data: &[u8]) {
-        for block in data.chunks_exact(Entropy::BLOCK) {
+    /// Takes the blocks of `data`, of which those from `must` on must be random.
+    fn add(&mut self, data: &[u8], must: u64) {
+        for (i, block) in data.chunks_exact(Entropy::BLOCK).enumerate() {
             self.seen += 1;
             if !(self.seen - 1).is_multiple_of(self.every) {
                 continue;
@@ -122,7 +154,9 @@ impl Meter {
             let bits = self.of(block);
             self.sum += bits;
             self.found.blocks += 1;
-            self.found.low_blocks += u64::from(bits < Entropy::THRESHOLD);
+            let low = bits < Entropy::THRESHOLD;
+            self.found.low_blocks += u64::from(low);
+            self.weak += u64::from(low && (i * Entropy::BLOCK) as u64 >= must);
         }
     }
 
@@ -145,6 +179,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use cryptbench_system::Content;
     use rand::{Rng as _, SeedableRng as _};
@@ -158,16 +193,26 @@ mod tests {
         data
     }
 
+    static GO: AtomicBool = AtomicBool::new(false);
+
+    fn backing(path: &Path, random: Random) -> Backing {
+        Backing { content: vec![Content::Path(path.to_owned())], tree: None, random }
+    }
+
     fn searched(data: &[u8], pattern: &Pattern) -> Found {
+        searched_as(data, pattern, Random::Untold)
+    }
+
+    fn searched_as(data: &[u8], pattern: &Pattern, random: Random) -> Found {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("stored"), data).unwrap();
-        let backing = Backing { content: vec![Content::Path(dir.path().to_owned())], tree: None };
-        search(&backing, &[], pattern, 0, Some(&Known::new(pattern))).unwrap()
+        search(&backing(dir.path(), random), &[], pattern, 0, Some(&Known::new(pattern)), &GO)
+            .unwrap()
     }
 
     #[test]
     fn nothing_is_found_in_random_bytes_and_all_blocks_are_as_they_should_be() {
-        let Found { scan, names } = searched(&random(5 << 20, 1), &Pattern::new());
+        let Found { scan, names, .. } = searched(&random(5 << 20, 1), &Pattern::new());
         assert_eq!((scan.markers, names, scan.first_marker), (0, 0, None));
         assert_eq!((scan.stored_bytes, scan.scanned_bytes), (5 << 20, 5 << 20));
         let entropy = scan.entropy.unwrap();
@@ -217,7 +262,7 @@ mod tests {
         let known = Known::new(&pattern);
         let mut data = random(1 << 20, 3);
         data[777..793].copy_from_slice(known.word.as_bytes());
-        let Found { scan, names } = searched(&data, &pattern);
+        let Found { scan, names, .. } = searched(&data, &pattern);
         assert_eq!(names, 1);
         assert_eq!(scan.markers, 0, "a name is no content");
         pattern.fill(&mut data, 1, 0);
@@ -239,8 +284,52 @@ mod tests {
         assert!(meter.of(&leaky) < Entropy::THRESHOLD, "{}", meter.of(&leaky));
         // Of every fourth block.
         let mut meter = Meter::every(4);
-        meter.add(&random(4096 * 16, 6));
+        meter.add(&random(4096 * 16, 6), 0);
         assert_eq!(meter.entropy().unwrap().blocks, 4);
+    }
+
+    #[test]
+    fn who_is_stopped_searches_no_further() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("stored"), random(1 << 20, 7)).unwrap();
+        let (backing, pattern) = (backing(dir.path(), Random::Untold), Pattern::new());
+        let stopped = search(&backing, &[], &pattern, 0, None, &AtomicBool::new(true));
+        assert_eq!(stopped.err().unwrap().kind(), io::ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn a_header_may_have_zeros_and_what_follows_it_may_not() {
+        let (pattern, header) = (Pattern::new(), 3 * PIECE / 2);
+        let mut data = random(4 << 20, 8);
+        data[..header as usize].fill(0);
+        let weak = |data: &[u8], random| {
+            let found = searched_as(data, &pattern, random);
+            (found.weak, randomness(random, &found.scan, found.weak, 1 << 20))
+        };
+        assert_eq!(weak(&data, Random::From(header)), (0, Randomness::Random));
+        assert_eq!(weak(&data, Random::From(header - 8192)), (2, Randomness::Broken));
+        assert_eq!(weak(&data, Random::From(0)), (384, Randomness::Broken));
+        data[3 << 20..(3 << 20) + 4096].fill(b'x');
+        assert_eq!(weak(&data, Random::From(header)), (1, Randomness::Broken));
+        assert_eq!(weak(&data, Random::Untold), (0, Randomness::Untold));
+    }
+
+    /// The pattern under a key of one byte, among as much ciphertext: no marker is there, and it is seen.
+    #[test]
+    fn what_lies_there_in_another_guise_is_doubted_and_structures_of_a_systems_own_are_not() {
+        let pattern = Pattern::new();
+        let mut data = random(4 << 20, 9);
+        pattern.fill(&mut data[..2 << 20], 0, 0);
+        data[..2 << 20].iter_mut().for_each(|byte| *byte ^= 0x5a);
+        let judged = |data: &[u8]| {
+            let found = searched_as(data, &pattern, Random::Mostly);
+            assert_eq!(found.scan.markers, 0);
+            randomness(Random::Mostly, &found.scan, found.weak, 2 << 20)
+        };
+        assert_eq!(judged(&data), Randomness::Doubtful);
+        let mut headers = random(4 << 20, 10);
+        headers[..48 << 10].fill(0);
+        assert_eq!(judged(&headers), Randomness::Random);
     }
 
     #[test]

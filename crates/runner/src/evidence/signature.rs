@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn of_directory(path: &Path) -> Vec<String> {
-        of(&Backing { content: vec![Content::Path(path.to_owned())], tree: None })
+        of(&Backing { content: vec![Content::Path(path.to_owned())], ..Backing::default() })
     }
 
     #[test]

@@ -4,19 +4,30 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use cryptbench_blockdev::{AlignedBuf, Surface};
 
 use super::known::Known;
+use super::look::go_on;
 use super::pattern::{LINE, Pattern};
 use super::write::REQUEST;
 
 /// Bytes of the surface's first `region` bytes that are what was written, counted by lines.
-pub(super) fn surface(surface: &Surface, pattern: &Pattern, region: u64) -> io::Result<u64> {
+///
+/// # Errors
+/// [`io::ErrorKind::Interrupted`] if `stop` was set.
+pub(super) fn surface(
+    surface: &Surface,
+    pattern: &Pattern,
+    region: u64,
+    stop: &AtomicBool,
+) -> io::Result<u64> {
     let Surface { file, extent, transform, .. } = surface;
     let mut buffer = AlignedBuf::zeroed(REQUEST);
     let (mut at, mut whole) = (0, 0);
     while at < region {
+        go_on(stop)?;
         let data = &mut buffer[..REQUEST.min((region - at) as usize)];
         file.read_exact_at(data, extent.offset + at)?;
         if let Some(transform) = transform {
@@ -29,9 +40,18 @@ pub(super) fn surface(surface: &Surface, pattern: &Pattern, region: u64) -> io::
 }
 
 /// Bytes of the files below `root` that are what was written. A file that is longer than it was has none.
-pub(super) fn files(root: &Path, known: &Known, pattern: &Pattern) -> io::Result<u64> {
+///
+/// # Errors
+/// [`io::ErrorKind::Interrupted`] if `stop` was set.
+pub(super) fn files(
+    root: &Path,
+    known: &Known,
+    pattern: &Pattern,
+    stop: &AtomicBool,
+) -> io::Result<u64> {
     let mut whole = 0;
     for file in &known.files {
+        go_on(stop)?;
         let data = match fs::read(root.join(&file.path)) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
             other => other?,
@@ -66,6 +86,8 @@ mod tests {
     use super::super::write;
     use super::*;
 
+    static GO: AtomicBool = AtomicBool::new(false);
+
     fn place(len: u64) -> (tempfile::TempDir, Surface) {
         let dir = tempfile::tempdir().unwrap();
         let file = OpenOptions::new()
@@ -85,12 +107,24 @@ mod tests {
     fn what_was_written_is_counted_and_what_was_damaged_is_not() {
         let (_dir, surface) = place((2 << 20) + 4096);
         let pattern = Pattern::new();
-        let region = write::surface(&surface, &pattern).unwrap();
+        let region = write::surface(&surface, &pattern, &GO).unwrap();
         assert_eq!(region, 2 << 20, "whole blocks");
-        let verified = || super::surface(&surface, &pattern, region).unwrap();
+        let verified = || super::surface(&surface, &pattern, region, &GO).unwrap();
         assert_eq!(verified(), region);
         surface.file.write_all_at(b"?", 512 + (1 << 20) + 70).unwrap();
         assert_eq!(verified(), region - LINE as u64);
+    }
+
+    #[test]
+    fn who_is_stopped_writes_and_reads_no_further() {
+        let (dir, surface) = place(1 << 20);
+        let (pattern, stop) = (Pattern::new(), AtomicBool::new(true));
+        let known = Known::new(&pattern);
+        let stopped = |e: io::Error| e.kind() == io::ErrorKind::Interrupted;
+        assert!(write::surface(&surface, &pattern, &stop).is_err_and(stopped));
+        assert!(super::surface(&surface, &pattern, 4096, &stop).is_err_and(stopped));
+        assert!(files(dir.path(), &known, &pattern, &stop).is_err_and(stopped));
+        assert!(write::files(dir.path(), &known, &pattern, &stop).is_err_and(stopped));
     }
 
     #[test]
@@ -98,8 +132,8 @@ mod tests {
         let (dir, _) = place(4096);
         let pattern = Pattern::new();
         let known = Known::new(&pattern);
-        write::files(dir.path(), &known, &pattern).unwrap();
-        let verified = || files(dir.path(), &known, &pattern).unwrap();
+        write::files(dir.path(), &known, &pattern, &GO).unwrap();
+        let verified = || files(dir.path(), &known, &pattern, &GO).unwrap();
         assert_eq!(verified(), known::BYTES);
         let path = |i: usize| dir.path().join(&known.files[i].path);
         fs::remove_file(path(0)).unwrap();

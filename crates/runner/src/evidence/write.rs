@@ -4,11 +4,13 @@ use std::fs::{self, File, FileTimes};
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use cryptbench_blockdev::{AlignedBuf, Surface};
 
 use super::known::{CHANGED, Known};
+use super::look::go_on;
 use super::pattern::Pattern;
 
 /// Bytes of the surface that are written, where it has as many: as long as a second on the slowest systems.
@@ -21,12 +23,16 @@ pub(super) const REQUEST: usize = 1 << 20;
 const WHOLE: u64 = 4096;
 
 /// Writes the pattern at the beginning of the surface, and gives how many bytes that are.
-pub(super) fn surface(surface: &Surface, pattern: &Pattern) -> io::Result<u64> {
+///
+/// # Errors
+/// [`io::ErrorKind::Interrupted`] if `stop` was set.
+pub(super) fn surface(surface: &Surface, pattern: &Pattern, stop: &AtomicBool) -> io::Result<u64> {
     let Surface { file, extent, transform, .. } = surface;
     let region = REGION.min(extent.len) / WHOLE * WHOLE;
     let (mut plain, mut stored) = (AlignedBuf::zeroed(REQUEST), AlignedBuf::zeroed(REQUEST));
     let mut at = 0;
     while at < region {
+        go_on(stop)?;
         let len = REQUEST.min((region - at) as usize);
         pattern.fill(&mut plain[..len], 0, at);
         let data = match transform {
@@ -44,11 +50,20 @@ pub(super) fn surface(surface: &Surface, pattern: &Pattern) -> io::Result<u64> {
 }
 
 /// Makes the files below `root`.
-pub(super) fn files(root: &Path, known: &Known, pattern: &Pattern) -> io::Result<()> {
+///
+/// # Errors
+/// [`io::ErrorKind::Interrupted`] if `stop` was set.
+pub(super) fn files(
+    root: &Path,
+    known: &Known,
+    pattern: &Pattern,
+    stop: &AtomicBool,
+) -> io::Result<()> {
     for directory in &known.directories {
         fs::create_dir(root.join(directory))?;
     }
     for file in &known.files {
+        go_on(stop)?;
         let mut made = File::create_new(root.join(&file.path))?;
         let mut data = vec![0; file.size as usize];
         pattern.fill(&mut data, file.stream, 0);

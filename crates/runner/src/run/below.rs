@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use cryptbench_system::provision::loopdev;
+
 use crate::target::Site;
 
 /// Files up to which a whole store is walked through between trials.
@@ -33,8 +35,7 @@ pub(super) fn look_below(site: &Site, began: SystemTime, len: u64) -> Below {
             false => Below::Hidden("the file below its loop device cannot be reached"),
         };
     }
-    let stacked = site.filesystem.starts_with("fuse") || site.filesystem == "ecryptfs";
-    if site.existing.is_some() || !stacked || site.filesystem == "fuseblk" {
+    if !is_stacked(site) {
         return Below::Nothing;
     }
     let store = Path::new(&site.source);
@@ -55,6 +56,18 @@ pub(super) fn look_below(site: &Site, began: SystemTime, len: u64) -> Below {
         [only] => Below::Stored(only.clone()),
         _ => Below::Hidden("which of its many files hold the scratch file cannot be told"),
     }
+}
+
+/// Whether direct writes to `site` end in a page cache below it: that of a loop device's file, or of the files of a
+/// file system over a directory.
+pub(super) fn caches_below(site: &Site) -> bool {
+    let on_loop = site.kept_in().and_then(|file| loopdev::of_file(&file, None));
+    on_loop.is_some_and(|device| loopdev::caches(&device)) || is_stacked(site)
+}
+
+fn is_stacked(site: &Site) -> bool {
+    let over_directory = site.filesystem.starts_with("fuse") || site.filesystem == "ecryptfs";
+    site.existing.is_none() && over_directory && site.filesystem != "fuseblk"
 }
 
 /// The processes that serve a file system from user space, where the kernel tells (Linux 5.18, `fuse_connection` in

@@ -15,13 +15,15 @@ use cryptbench_record::{self as record, Record, Scratch as RecordScratch, Target
 use cryptbench_system as system;
 use cryptbench_volume::VolumeError;
 
+use self::below::caches_below;
 use self::fill::{fill, precondition, prefill};
 use self::notes::{cut_short, few_requests, steady_note};
 use self::setup::{Beside, Prepared, stretch, take_down, work_directory};
 use crate::accounting::Accountant;
 use crate::bench::Storage;
+use crate::evidence::Proof;
 use crate::plan::{Arms, PAIRED, refit, resolve, room};
-use crate::target::{Places, Site, Stretch, human};
+use crate::target::{Emulation, Places, Site, Stretch, human};
 use crate::unlock::{UNLOCK_TIME, Unlocker};
 use crate::{Event, Observer, Request, RunError, drive, environment, evidence};
 
@@ -45,6 +47,9 @@ pub fn run(
     let now = jiff::Timestamp::now();
     let run_id = run_id(now);
     let mut resolved = resolve(request)?;
+    let mut emulation = Emulation::set_up(request, &resolved, &run_id)?;
+    let emulated = emulation.as_ref().map(|emulation| emulation.request(request));
+    let request = emulated.as_ref().unwrap_or(request);
     let places = Places::inspect(request, &run_id)?;
     places.suit(&resolved)?;
     places.name_pair(request, &mut resolved);
@@ -55,7 +60,7 @@ pub fn run(
         Arms::Volumes(_) => None,
     };
     let (mut engine, fallback) = Engine::open(request.engine)?;
-    let mut notes = Vec::new();
+    let mut notes = emulation.as_ref().map_or(Vec::new(), |e| e.notes().to_vec());
     let mut accountant = Accountant::new(site.device_stat.clone());
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let machine = environment::machine(accountant.measure_baseline(BASELINE, cpus));
@@ -83,6 +88,7 @@ pub fn run(
     };
     let mut target = describe(site, scratch.as_ref(), &engine, fallback);
     target.paired = places.record_pair(&resolved);
+    target.emulated = emulation.as_ref().map(Emulation::describe);
     observer.event(Event::Planned { plan: &resolved.plan, target: &target });
     for note in &notes {
         observer.event(Event::Note(note));
@@ -122,6 +128,7 @@ pub fn run(
                 work: work.path(),
                 site,
                 beside: beside.as_ref(),
+                kept_in: site.kept_in().filter(|_| caches_below(site)),
                 room,
                 run_id: &run_id,
             };
@@ -175,13 +182,13 @@ pub fn run(
     // Files lie in what the contenders are taken down with.
     let Storage { mut contenders, files, unlocker, .. } = storage;
     drop((files, unlocker));
-    let (found, unproven) = match course.error {
+    let proof = match course.error {
         // What failed under load may hang when it is taken down: it is done once.
-        Some(_) => (Vec::new(), None),
+        Some(_) => Proof::default(),
         None => evidence::gather(&mut contenders, &resolved.plan.arms, stop, observer),
     };
-    notes.extend(unproven.iter().map(|e| format!("{e}.")));
-    notes.extend(evidence::doubts(&resolved.plan.arms, &found));
+    notes.extend(proof.notes);
+    notes.extend(evidence::doubts(&resolved.plan.arms, &proof.evidence));
     let mut left = take_down(contenders, work);
     left.extend(beside.map(Beside::end).unwrap_or_default());
     for note in &left {
@@ -202,6 +209,13 @@ pub fn run(
             ),
         });
     }
+    if let Some(emulation) = &mut emulation {
+        target.emulated = Some(emulation.describe());
+        if let Err(error) = emulation.take_down() {
+            left_over = true;
+            notes.push(format!("The emulated device could not be taken down: {error}."));
+        }
+    }
     if request.precondition > 0 {
         notes.extend(steady_note(&resolved.plan, &course.trials));
     }
@@ -213,7 +227,7 @@ pub fn run(
         return Err(error);
     }
     let partial = interrupted || error.is_some() || cut_short(&resolved.plan, &course.stops);
-    let error = error.or(unproven).or(left_over.then_some(RunError::LeftOver));
+    let error = error.or(proof.error).or(left_over.then_some(RunError::LeftOver));
     let record = Record {
         schema: record::SCHEMA.to_owned(),
         program_version: program_version.to_owned(),
@@ -227,7 +241,7 @@ pub fn run(
         trials: course.trials,
         stops: course.stops,
         notes,
-        evidence: found,
+        evidence: proof.evidence,
         results: None,
     };
     Ok((record, error))
@@ -276,5 +290,6 @@ fn describe(
             details: None,
         },
         paired: None,
+        emulated: None,
     }
 }

@@ -9,7 +9,7 @@ use cryptbench_load::Engine;
 use cryptbench_system::provision::{Ledger, WorkDirectory, runtime_directory};
 use cryptbench_system::{self as system, ArmSpec, Contender, Ground, SystemError};
 
-use super::below::{Below, look_below, serving};
+use super::below::{Below, caches_below, look_below, serving};
 use super::notes::buffered_note;
 use crate::plan::{PAIRED, Resolved};
 use crate::target::{Site, Stretch};
@@ -42,7 +42,11 @@ pub(super) fn work_directory(
     run_id: &str,
     ledger: &str,
 ) -> Result<WorkDirectory, RunError> {
-    let name = format!("cryptbench-{run_id}.work");
+    // In a mount of our own it goes with that, and cleanup is not to wait for it to come back.
+    let name = match site.is_our_own() {
+        true => "work".to_owned(),
+        false => format!("cryptbench-{run_id}.work"),
+    };
     let parent = match &site.existing {
         None => site.directory.clone(),
         Some(_) => runtime_directory().unwrap_or_else(std::env::temp_dir),
@@ -59,6 +63,8 @@ pub(super) struct Beside<'a> {
     work: WorkDirectory,
     /// Where the place keeps what it stores, if that was found.
     stored: Option<PathBuf>,
+    /// Whether direct writes end in a page cache below it.
+    cached: bool,
     /// Processes that serve it, as far as the kernel tells.
     daemons: Vec<u32>,
 }
@@ -72,7 +78,8 @@ impl<'a> Beside<'a> {
             return Err(no_direct_io(&site.directory.display().to_string()));
         }
         let work = work_directory(site, run_id, "paired-work")?;
-        Ok(Self { site, stretch, work, stored: None, daemons: serving(site) })
+        let cached = caches_below(site);
+        Ok(Self { site, stretch, work, stored: None, cached, daemons: serving(site) })
     }
 
     /// Fills `len` bytes of it, which are then all that is used.
@@ -128,6 +135,8 @@ pub(super) struct Prepared<'a> {
     pub(super) work: &'a Path,
     pub(super) site: &'a Site,
     pub(super) beside: Option<&'a Beside<'a>>,
+    /// The file that all of `site` lies in, where that is written to through the page cache.
+    pub(super) kept_in: Option<PathBuf>,
     pub(super) room: u64,
     pub(super) run_id: &'a str,
 }
@@ -194,13 +203,22 @@ impl Prepared<'_> {
         };
         let system = system::find(arm.system)?;
         let beside = self.beside.filter(|_| arm.system == PAIRED);
-        let Some(beside) = beside else { return system.provision(arm, &mut ground) };
+        let Some(beside) = beside else {
+            let mut contender = system.provision(arm, &mut ground)?;
+            // What lies on this place is kept in the page cache below it too, whoever put it there.
+            if let Some(file) = &self.kept_in {
+                contender.cached_below = true;
+                contender.stored.get_or_insert_with(|| file.clone());
+            }
+            return Ok(contender);
+        };
         let surface = beside.surface();
         ground.scratch = &surface;
         ground.directory = &beside.site.directory;
         ground.work = beside.work.path();
         let mut contender = system.provision(arm, &mut ground)?;
         contender.stored.clone_from(&beside.stored);
+        contender.cached_below = beside.cached;
         contender.daemons.clone_from(&beside.daemons);
         Ok(contender)
     }

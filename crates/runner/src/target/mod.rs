@@ -1,6 +1,7 @@
 //! The storage under the target (Linux: mountinfo and /sys).
 
 mod block;
+pub(crate) mod emulate;
 mod existing;
 mod mount;
 mod pair;
@@ -10,6 +11,8 @@ mod site;
 mod stretch;
 mod uses;
 
+pub use emulate::EmulateRequest;
+pub(crate) use emulate::Emulation;
 pub use existing::Consent;
 pub(crate) use places::{Places, containers, makes_a_disk};
 pub(crate) use site::Site;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_load::WorkloadSpec;
 use cryptbench_record::Device;
+use cryptbench_system::provision::runtime_directory;
 use rustix::fs::statvfs;
 
 use super::block::{Node, Tree, describe};
@@ -171,6 +172,12 @@ impl Site {
                 format!("the {} itself{behind}", existing.kind.as_str())
             }
         }
+    }
+
+    /// Whether it is a file system that this run mounted itself, on an emulated device.
+    pub(crate) fn is_our_own(&self) -> bool {
+        self.existing.is_none()
+            && runtime_directory().is_some_and(|ours| self.directory.starts_with(ours))
     }
 
     /// Bytes that are free there.

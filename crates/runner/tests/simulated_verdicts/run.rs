@@ -215,5 +215,6 @@ fn target() -> Target {
         scratch: Scratch { size_bytes: 0, size_reason: String::new(), extents: None },
         engine: Engine { name: String::new(), fallback_reason: None, direct: true, details: None },
         paired: None,
+        emulated: None,
     }
 }

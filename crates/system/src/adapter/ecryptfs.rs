@@ -15,8 +15,8 @@ use crate::provision::layers::{Layers, Shown};
 use crate::provision::secret;
 use crate::settings::{self, Choice};
 use crate::{
-    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Role, Selection,
-    Setting, System, SystemError,
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Random, Role,
+    Selection, Setting, System, SystemError,
 };
 
 /// The kernel's stacked file system.
@@ -125,10 +125,14 @@ impl System for Ecryptfs {
         let Shown { directory, .. } = show(&mut layers)?;
         layers.shown_again_by(show);
         let surface = layers.scratch(&directory, ground)?;
-        let backing =
-            Backing { content: vec![Content::Path(lower.clone())], tree: Some(lower.clone()) };
+        let backing = Backing {
+            content: vec![Content::Path(lower.clone())],
+            tree: Some(lower.clone()),
+            random: Random::Mostly,
+        };
         let mut contender = Contender::on_stand(surface, directory, Box::new(layers)).over(backing);
         contender.stored = Some(lower);
+        contender.cached_below = true;
         Ok(contender)
     }
 

@@ -17,8 +17,8 @@ use crate::provision::layers::{Layers, Shown};
 use crate::provision::{filesystem, mountinfo, secret};
 use crate::settings::{self, Choice};
 use crate::{
-    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Role, Selection,
-    Setting, System, SystemError,
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Random, Role,
+    Selection, Setting, System, SystemError,
 };
 
 /// Directories under a policy of the kernel's.
@@ -185,10 +185,12 @@ impl System for Fscrypt {
             });
         }
         let surface = layers.scratch(&directory, ground)?;
+        // The kernel encrypts in the page cache, whatever is asked for; what is not encrypted goes past it.
+        let cached = arm.cipher.is_some() || layers.caches();
         let content = stored.iter().cloned().map(Content::Path).collect();
         let mut contender = Contender::on_stand(surface, directory, Box::new(layers))
-            .over(Backing { content, tree });
-        contender.stored = stored;
+            .over(Backing { content, tree, random: Random::Untold });
+        (contender.stored, contender.cached_below) = (stored, cached);
         Ok(contender)
     }
 

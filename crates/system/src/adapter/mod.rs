@@ -5,6 +5,7 @@ pub(crate) mod bindfs;
 pub(crate) mod bitlocker;
 pub(crate) mod builtin;
 pub(crate) mod cryfs;
+pub(crate) mod delay;
 pub(crate) mod dmcrypt;
 pub(crate) mod ecryptfs;
 pub(crate) mod encfs;

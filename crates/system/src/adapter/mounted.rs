@@ -20,8 +20,8 @@ use crate::mounted::Mounted;
 use crate::provision::layers::{SCRATCH, fill_at_random};
 use crate::provision::{Ledger, Left, Scratch, filesystem};
 use crate::{
-    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Selection, System,
-    SystemError,
+    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Random, Selection,
+    System, SystemError,
 };
 
 /// Ciphers in this process behind a file system of their own.
@@ -109,8 +109,14 @@ impl System for BuiltinMounted {
         let surface = scratch.surface();
         stand.scratch = Some(scratch);
         (ground.fill)(&surface)?;
-        let backing = Backing { content: vec![Content::Path(path)], tree: None };
-        Ok(Contender::on_stand(surface, root, Box::new(stand)).over(backing))
+        let cached = stand.served.as_ref().is_some_and(Mounted::caches);
+        let stored = cached.then(|| path.clone());
+        // There is no header: all is ciphertext, or the random bytes that were there before.
+        let content = vec![Content::Path(path)];
+        let backing = Backing { content, tree: None, random: Random::From(0) };
+        let mut contender = Contender::on_stand(surface, root, Box::new(stand)).over(backing);
+        (contender.cached_below, contender.stored) = (cached, stored);
+        Ok(contender)
     }
 
     fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
@@ -181,7 +187,7 @@ impl InContainer {
 
     fn unmount(&mut self) -> Result<(), SystemError> {
         if let Some(served) = &mut self.served {
-            served.take_down()?;
+            filesystem::once_let_go(|| served.take_down())?;
         }
         self.served = None;
         Ok(())

@@ -122,6 +122,7 @@ impl System for NbdkitLuks {
         )?;
         // Its file plugin goes through the page cache.
         contender.stored = stored.get().cloned();
+        contender.cached_below = true;
         Ok(contender)
     }
 

@@ -115,7 +115,7 @@ impl System for VeraCrypt {
         let (cipher, own) = (arm.cipher.unwrap_or_default(), is_set(arm, "kernel-crypto", "no"));
         let secret = line(&passphrase());
         // Two header groups of 128 KiB.
-        stand::set_up(
+        let mut contender = stand::set_up(
             arm,
             ground,
             place,
@@ -126,7 +126,11 @@ impl System for VeraCrypt {
                 }
                 stack.veracrypt(path, || say(mount(own, path), secret.clone()))
             },
-        )
+        )?;
+        // The program's own loop device has no direct I/O, and its own process writes through the page cache.
+        contender.cached_below = true;
+        contender.stored = contender.container();
+        Ok(contender)
     }
 
     fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {

@@ -1,6 +1,7 @@
 //! File systems of real disks: making, mounting and unmounting them with the system's own programs.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::SystemError;
 use crate::command::run;
@@ -41,7 +42,7 @@ pub fn make(kind: FileSystemKind, device: &Path) -> Result<(), SystemError> {
 ///
 /// # Errors
 /// [`SystemError::Program`].
-pub(crate) fn make_settled(device: &Path) -> Result<(), SystemError> {
+pub fn make_settled(device: &Path) -> Result<(), SystemError> {
     make_settled_with(None, device)
 }
 
@@ -86,10 +87,81 @@ pub fn unmount(directory: &Path) -> Result<(), SystemError> {
     }
 }
 
+/// Unmounts what is at `directory` once all let go of it: somebody who looks at every mount, such as an indexer, does
+/// so a moment later.
+///
+/// # Errors
+/// [`SystemError::Busy`] after two seconds, [`SystemError::Io`].
+pub(crate) fn unmount_when_let_go(directory: &Path) -> Result<(), SystemError> {
+    once_let_go(|| unmount(directory))
+}
+
+/// Tries `act` again for two seconds while something is in use.
+pub(crate) fn once_let_go(
+    mut act: impl FnMut() -> Result<(), SystemError>,
+) -> Result<(), SystemError> {
+    const ATTEMPTS: u32 = 200;
+    for _ in 1..ATTEMPTS {
+        match act() {
+            Err(SystemError::Busy { .. }) => std::thread::sleep(Duration::from_millis(10)),
+            other => return other,
+        }
+    }
+    act()
+}
+
 /// Takes a mount whose disk is gone out of the way, in use or not.
 pub(crate) fn unmount_dead(directory: &Path) -> Result<(), SystemError> {
     use rustix::mount::{UnmountFlags, unmount};
     unmount(directory, UnmountFlags::NOFOLLOW)
         .or_else(|_| unmount(directory, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH))
         .map_err(|e| SystemError::io("unmount", directory)(e.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs::{self, File};
+
+    use rustix::mount::{MountFlags, mount};
+
+    use super::*;
+
+    #[test]
+    fn what_is_in_use_is_tried_again_and_nothing_else() {
+        let tries = Cell::new(0);
+        let busy = || Err(SystemError::Busy { path: "/x".into() });
+        let freed = once_let_go(|| {
+            tries.set(tries.get() + 1);
+            if tries.get() < 5 { busy() } else { Ok(()) }
+        });
+        assert!(freed.is_ok() && tries.get() == 5);
+        let failed = once_let_go(|| {
+            tries.set(tries.get() + 1);
+            Err(SystemError::Stopped)
+        });
+        assert!(matches!(failed, Err(SystemError::Stopped)) && tries.get() == 6);
+        assert!(matches!(once_let_go(busy), Err(SystemError::Busy { .. })));
+    }
+
+    #[test]
+    fn a_mount_goes_once_its_last_user_has_let_go() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: mounting takes root");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        mount("test", place.path(), "tmpfs", MountFlags::empty(), None).unwrap();
+        let path = place.path().join("open");
+        fs::write(&path, "x").unwrap();
+        let open = File::open(&path).unwrap();
+        assert!(matches!(unmount(place.path()), Err(SystemError::Busy { .. })));
+        let user = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            drop(open);
+        });
+        unmount_when_let_go(place.path()).unwrap();
+        user.join().unwrap();
+        assert!(!path.exists());
+    }
 }

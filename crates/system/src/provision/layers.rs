@@ -14,7 +14,8 @@ use zeroize::Zeroizing;
 use super::ledger::{Act, Identity, Ledger};
 use super::mountinfo::mount_at;
 use super::{
-    Left, Scratch, WorkDirectory, filesystem, keys, loopdev, mount_point, process, program_mount,
+    Left, Scratch, WorkDirectory, filesystem, keys, loopdev, mount_point, orphans, process,
+    program_mount,
 };
 use crate::SystemError;
 use crate::command::{Daemon, Invocation, run};
@@ -168,7 +169,7 @@ impl Layers {
         let ended = started.and_then(|started| {
             let noted = process::identity(started.child.id())
                 .map_or(Ok(()), |identity| self.ledger.made(act, identity));
-            started.finish(machine.ready_within).and(noted)
+            started.finish(machine.limit(program, machine.ready_within)).and(noted)
         });
         self.ledger.undone(act)?;
         ended
@@ -196,7 +197,8 @@ impl Layers {
         let number = started.child.id();
         let noted = process::identity(number).map_or(Ok(()), |id| self.ledger.made(daemon, id));
         let mounted = noted.and_then(|()| {
-            program_mount::wait_until_mounted(path, file_system, &mut started, machine.ready_within)
+            let limit = machine.limit(program, machine.ready_within);
+            program_mount::wait_until_mounted(path, file_system, &mut started, limit)
         });
         if mounted.is_err() {
             process::kill_group(&mut started.child);
@@ -284,6 +286,11 @@ impl Layers {
 }
 
 impl Layers {
+    /// Whether a loop device among it keeps what is written in the page cache of its file.
+    pub(crate) fn caches(&self) -> bool {
+        self.steps.iter().any(|s| matches!(s, Step::Loop(_, device, _) if loopdev::caches(device)))
+    }
+
     /// Undoes the last step.
     fn undo_last(&mut self) -> Result<(), SystemError> {
         let Some(step) = self.steps.last_mut() else { return Ok(()) };
@@ -312,12 +319,15 @@ impl Stand for Layers {
                     continue;
                 }
                 Some(Step::FileSystemKey(_, path, identifier)) => {
-                    let (path, identifier) = (path.clone(), identifier.clone());
+                    // The kernel keeps the keys of files that are in use, until they are taken away once more.
+                    filesystem::once_let_go(|| {
+                        keys::remove_from_file_system(path, identifier)?;
+                        match keys::on_file_system(path, identifier)? {
+                            true => Err(SystemError::Busy { path: path.clone() }),
+                            false => Ok(()),
+                        }
+                    })?;
                     self.undo_last()?;
-                    // The kernel keeps the keys of files that are in use.
-                    if keys::on_file_system(&path, &identifier)? {
-                        return Err(SystemError::Busy { path });
-                    }
                     continue;
                 }
                 Some(Step::UserKey(..)) | None => {}
@@ -370,13 +380,14 @@ impl Step {
             }
             Self::StackedMount(act, path, kind) => {
                 if is_mounted(path, kind)? {
-                    filesystem::unmount(path)?;
+                    filesystem::unmount_when_let_go(path)?;
                 }
                 *act
             }
             Self::Loop(act, device, file) => {
                 if loopdev::of_file(file, loopdev::number(device)).is_some() {
                     loopdev::detach(device)?;
+                    orphans::await_detached(file, device);
                 }
                 *act
             }
@@ -384,7 +395,9 @@ impl Step {
                 match mount_at(path).map(|entry| entry.device) {
                     // Whoever unmounted it in the meantime has done our work.
                     None => {}
-                    Some(device) if *ours == Some(device) => filesystem::unmount(path)?,
+                    Some(device) if *ours == Some(device) => {
+                        filesystem::unmount_when_let_go(path)?;
+                    }
                     // Somebody mounted something else on top.
                     Some(_) => return Err(SystemError::Busy { path: path.clone() }),
                 }
@@ -413,6 +426,9 @@ pub(crate) fn fill_at_random(
     path: &Path,
     stop: &AtomicBool,
 ) -> Result<(), SystemError> {
+    if !Machine::this().fills {
+        return Ok(());
+    }
     let failed = || SystemError::io("fill", path);
     let mut block = AlignedBuf::zeroed(1 << 20);
     let mut at = 0;

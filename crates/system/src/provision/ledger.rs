@@ -321,7 +321,10 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
     }
     let Ok(entries) = fs::read_dir(&dir) else { return Vec::new() };
     let mut done = Vec::new();
-    for path in entries.flatten().map(|e| e.path()) {
+    let mut paths: Vec<_> = entries.flatten().map(|e| e.path()).collect();
+    // What lay on an emulated device went with it: that device first, or the rest looks broken instead of gone.
+    paths.sort_by_key(|path| !path.to_string_lossy().ends_with("-emulated.jsonl"));
+    for path in paths {
         let Some(Found::Dead { text, lock }) = look(&path) else { continue };
         // One cleanup at a time replays it.
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {

@@ -19,6 +19,15 @@ pub(crate) fn attach(file: &Path, read_only: bool) -> Result<PathBuf, SystemErro
     run("losetup", arguments).map(PathBuf::from)
 }
 
+/// Whether what is written to a loop device stays in the page cache of its file for a while; direct I/O, where the
+/// file has it, passes that by.
+#[must_use]
+pub fn caches(device: &Path) -> bool {
+    let name = device.file_name().unwrap_or_default();
+    let direct = Path::new("/sys/block").join(name).join("loop/dio");
+    fs::read_to_string(direct).is_ok_and(|direct| direct.trim() == "0")
+}
+
 /// Detaches a loop device; the kernel does so once its last user has gone.
 pub(crate) fn detach(device: &Path) -> Result<(), SystemError> {
     run("losetup", ["--detach".as_ref(), device.as_os_str()]).map(drop)
@@ -42,4 +51,31 @@ pub fn of_file(file: &Path, device: Option<u64>) -> Option<PathBuf> {
         let fits = device.is_none_or(|wanted| number(&node) == Some(wanted));
         (Path::new(backing) == file && fits).then_some(node)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_device_caches_unless_it_has_direct_io() {
+        if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
+            eprintln!("SKIPPED: loop devices take root, and the loop module");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("file");
+        fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
+        let device = attach(&file, false).unwrap();
+        let set = |mode: &str| run("losetup", [mode.as_ref(), device.as_os_str()]);
+        let direct = set("--direct-io=on").map(|_| caches(&device));
+        let buffered = set("--direct-io=off").map(|_| caches(&device));
+        detach(&device).unwrap();
+        assert!(buffered.unwrap());
+        match direct {
+            Ok(caches) => assert!(!caches),
+            Err(e) => eprintln!("SKIPPED: no direct I/O here: {e}"),
+        }
+        assert!(!caches(Path::new("/dev/null")), "no loop device at all");
+    }
 }

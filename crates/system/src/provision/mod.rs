@@ -1,6 +1,8 @@
 //! Setting things up on a user's machine so that they can always be taken down again.
 
 pub(crate) mod dm;
+#[cfg(test)]
+mod faults;
 pub mod filesystem;
 pub(crate) mod keys;
 pub(crate) mod layers;

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use super::state::runtime_directory;
 use crate::SystemError;
+use crate::machine::Machine;
 
 /// A path below the private directory for mounts that nobody has used: 48 random bits.
 ///
 /// # Errors
 /// [`SystemError::Target`] if no private directory can be made.
 pub(crate) fn unused() -> Result<PathBuf, SystemError> {
-    let Some(parent) = runtime_directory() else {
+    let Some(parent) = Machine::this().mount_points.or_else(runtime_directory) else {
         return Err(SystemError::Target {
             path: PathBuf::from("/run"),
             problem: "no private directory can be made for a mount; name one".to_owned(),

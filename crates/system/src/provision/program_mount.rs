@@ -70,15 +70,7 @@ fn answers(path: &Path, limit: Duration) -> bool {
 /// # Errors
 /// [`SystemError::Busy`] after two seconds, or what the system refused.
 pub(super) fn unmount(path: &Path) -> Result<(), SystemError> {
-    const ATTEMPTS: u32 = 200;
-    for _ in 1..ATTEMPTS {
-        match unmount_once(path) {
-            // Somebody who looks at every mount, such as an indexer, lets go a moment later.
-            Err(SystemError::Busy { .. }) => std::thread::sleep(Duration::from_millis(10)),
-            other => return other,
-        }
-    }
-    unmount_once(path)
+    filesystem::once_let_go(|| unmount_once(path))
 }
 
 fn unmount_once(path: &Path) -> Result<(), SystemError> {

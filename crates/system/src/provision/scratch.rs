@@ -1,6 +1,7 @@
 //! The scratch file: one stretch of the disk that all arms share.
 
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,13 +145,13 @@ impl Scratch {
         }
         // Only the very file that was created: somebody may have replaced it meanwhile.
         match Identity::at(&self.path) {
-            Ok(found) if found == self.identity => {
-                fs::remove_file(&self.path).map_err(SystemError::io("remove", &self.path))?;
-            }
+            Ok(found) if found == self.identity => match fs::remove_file(&self.path) {
+                Err(e) if server_is_gone(&e) => {}
+                other => other.map_err(SystemError::io("remove", &self.path))?,
+            },
             Ok(_) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            // Whoever served its file system is gone, and what that lies in is removed by who made it.
-            Err(e) if SERVER_GONE.iter().any(|g| e.raw_os_error() == Some(g.raw_os_error())) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) if server_is_gone(&e) => {}
             Err(e) => return Err(SystemError::io("inspect", &self.path)(e)),
         }
         self.ledger.undone(self.act)
@@ -166,12 +167,17 @@ pub(crate) struct Left {
 
 impl Left {
     /// Opens the file, which is now reached at `path`.
+    ///
+    /// # Errors
+    /// [`SystemError::Lost`] if it is not there or shorter; else [`SystemError::Io`].
     pub(crate) fn open(self, path: &Path) -> Result<Surface, SystemError> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(SystemError::io("open", path))?;
+        let file =
+            OpenOptions::new().read(true).write(true).open(path).map_err(|e| match e.kind() {
+                io::ErrorKind::NotFound => {
+                    lost(path, "the file that was written is not there".to_owned())
+                }
+                _ => SystemError::io("open", path)(e),
+            })?;
         if self.mode == IoMode::Direct {
             // Afterwards, as it was set: some that serve files refuse to open them so.
             fcntl_getfl(&file)
@@ -180,10 +186,7 @@ impl Left {
         }
         let there = file.metadata().map_err(SystemError::io("inspect", path))?.len();
         if there < self.len {
-            return Err(SystemError::Target {
-                path: path.to_owned(),
-                problem: format!("has {there} bytes where {} were written", self.len),
-            });
+            return Err(lost(path, format!("{there} bytes are there where {} were", self.len)));
         }
         Ok(Surface {
             file: Arc::new(file),
@@ -192,6 +195,15 @@ impl Left {
             transform: None,
         })
     }
+}
+
+/// Whether whoever served the file's file system is gone: what that lies in is removed by who made it.
+fn server_is_gone(e: &io::Error) -> bool {
+    SERVER_GONE.iter().any(|gone| e.raw_os_error() == Some(gone.raw_os_error()))
+}
+
+fn lost(path: &Path, problem: String) -> SystemError {
+    SystemError::Lost { path: path.to_owned(), problem }
 }
 
 impl Drop for Scratch {

@@ -138,7 +138,7 @@ impl Stack {
         let number = started.child.id();
         let noted = process::identity(number).map_or(Ok(()), |id| self.ledger.made(daemon, id));
         let mounted = noted.and_then(|()| {
-            let limit = machine.ready_within;
+            let limit = machine.limit(program, machine.ready_within);
             program_mount::wait_until_mounted(&path, FUSE, &mut started, limit)
         });
         if let Some(Step::Served { child, .. }) = self.steps.last_mut() {
@@ -240,6 +240,12 @@ impl Stack {
 }
 
 impl Stack {
+    /// Whether a loop device among it keeps what is written in the page cache of its file.
+    pub(crate) fn caches(&self) -> bool {
+        let caches = |s: &Step| matches!(s, Step::Loop(_, device, _) if loopdev::caches(device));
+        self.steps.iter().any(caches) || self.below.caches()
+    }
+
     /// Undoes all steps above the container.
     fn undo(&mut self) -> Result<(), SystemError> {
         while let Some(step) = self.steps.last_mut() {
@@ -293,7 +299,9 @@ impl Step {
                 match mount_at(path).map(|entry| entry.device) {
                     // Whoever unmounted it in the meantime has done our work.
                     None => {}
-                    Some(device) if *ours == Some(device) => filesystem::unmount(path)?,
+                    Some(device) if *ours == Some(device) => {
+                        filesystem::unmount_when_let_go(path)?;
+                    }
                     // Somebody mounted something else on top.
                     Some(_) => return Err(SystemError::Busy { path: path.clone() }),
                 }

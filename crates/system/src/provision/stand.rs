@@ -23,7 +23,9 @@ use super::stack::{Base, Stack};
 use crate::command::{Invocation, remedy};
 use crate::contender::Woken;
 use crate::machine::Machine;
-use crate::{ArmSpec, Availability, Backing, Contender, Content, Ground, Setting, SystemError};
+use crate::{
+    ArmSpec, Availability, Backing, Contender, Content, Ground, Random, Setting, SystemError,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -139,7 +141,8 @@ pub(crate) fn set_up(
     let room = room(free(ground.directory)?).max(ground.room + ground.room / 16 + LEAST_ROOM);
     let (mapped, file_system) = layout(len, room, place);
     let mut stack = Stack::new(ground.run_id, &arm.id)?;
-    let bytes = (mapped + overhead(mapped)).next_multiple_of(MIB);
+    let own = overhead(mapped);
+    let bytes = (mapped + own).next_multiple_of(MIB);
     let container = stack.below.container(bytes, ground)?;
     let made = map(&mut stack, &container, Container::New)?;
     ground.go_on()?;
@@ -175,7 +178,14 @@ pub(crate) fn set_up(
             surface
         }
     };
-    let backing = Backing { content: vec![Content::Path(container.clone())], tree: None };
+    let random = match made.unreadable {
+        // Tags and a journal lie among the data.
+        true => Random::Untold,
+        // Behind headers, which may have zeros, all is ciphertext or the random bytes that were there before.
+        false => Random::From(own),
+    };
+    let backing = Backing { content: vec![Content::Path(container.clone())], tree: None, random };
+    let stored = stack.caches().then(|| container.clone());
     stack.shown_again_by(move |stack, left| {
         let made = map(stack, &container, Container::Used)?;
         let directory = mount(stack, &made)?;
@@ -187,6 +197,8 @@ pub(crate) fn set_up(
     });
     let mut contender = Contender::on_stand(surface, root, Box::new(stack)).over(backing);
     contender.daemons = made.daemons;
+    contender.cached_below = stored.is_some();
+    contender.stored = stored;
     Ok(contender)
 }
 

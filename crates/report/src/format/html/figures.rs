@@ -75,6 +75,7 @@ fn speed_kept(view: &View<'_>) -> Markup {
                 Some(Bar {
                     label: arm.label.clone(),
                     value_text: estimate.map_or(words, kept),
+                    from: 0.0,
                     value: estimate.map(|e| e.ratio * 100.0),
                     interval: estimate.map(|e| (e.low * 100.0, e.high * 100.0)),
                     colour: arm_colour(view.arms(), arm),
@@ -129,6 +130,7 @@ fn throughput(view: &View<'_>) -> Markup {
                 Some(Bar {
                     label: arm.label.clone(),
                     value_text: headline(workload, cell),
+                    from: 0.0,
                     value: Some(rate(cell.bandwidth, cell.iops)),
                     interval: quantile(&rates, 0.25).zip(quantile(&rates, 0.75)),
                     colour: arm_colour(view.arms(), arm),
@@ -151,7 +153,7 @@ fn throughput(view: &View<'_>) -> Markup {
 fn cpu_time(view: &View<'_>) -> Markup {
     let measure = Measure::of(view.record);
     let value = |cell: &Cell| measure.seconds_per_gib(cell);
-    if view.results.cells.iter().all(|c| value(c) == 0.0) {
+    if view.results.cells.iter().all(|c| value(c) == 0.0 || value(c).is_nan()) {
         return html! {};
     }
     let about = html! {
@@ -168,6 +170,7 @@ fn cpu_time(view: &View<'_>) -> Markup {
                 Some(Bar {
                     label: arm.label.clone(),
                     value_text: format!("{} s/GiB", cpu(value(cell))),
+                    from: 0.0,
                     value: Some(value(cell)),
                     interval: None,
                     colour: arm_colour(view.arms(), arm),

@@ -3,6 +3,7 @@
 mod chart;
 mod condensed;
 mod evidence;
+mod explanation;
 mod figures;
 mod glance;
 mod machine;
@@ -46,12 +47,14 @@ pub fn page(record: &Record, results: &Results) -> String {
                     (facts(record))
                 }
                 main {
+                    (advice(results))
                     (picture::section(&view))
                     (ranking::section(&view))
                     @match view.workloads().len() > MOST_LISTED {
                         true => (condensed::section(&view)),
                         false => (glance::section(&view)),
                     }
+                    (explanation::sections(&view))
                     (figures::sections(&view))
                     (evidence::section(record))
                     (numbers::section(&view))
@@ -106,6 +109,18 @@ fn verdict(results: &Results) -> Markup {
                     }
                 }
                 None => p.lede { "There are no measured pairs, and so no verdict." }
+            }
+        }
+    }
+}
+
+fn advice(results: &Results) -> Markup {
+    html! {
+        @if !results.advice.is_empty() {
+            section aria-labelledby="advice" {
+                h2 #advice { "Advice" }
+                p.about { "From the figures of this run alone; what they do not carry is not said." }
+                ul { @for sentence in &results.advice { li { (unbroken(sentence)) } } }
             }
         }
     }

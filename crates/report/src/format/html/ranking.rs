@@ -25,7 +25,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
                 "Percent of plain speed kept, the geometric mean over "
                 (count(ranking.over.len(), "workload", "workloads")) " in which all of these could be compared, with its "
                 (fraction(view.record.plan.confidence))
-                " interval. Arms of one place cannot be told from the first of them, compared pair by pair."
+                " interval. Arms of one place cannot be told from the first of them, compared block by block; the first of each place can be told from the first of the place above."
             }
             (scrolling("Ranking of the encrypted arms", &numbers(&headings, &rows)))
             @if !left_out.is_empty() {

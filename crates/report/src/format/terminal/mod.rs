@@ -5,6 +5,7 @@ mod condensed;
 mod copies;
 mod curve;
 mod evidence;
+mod explanation;
 mod files;
 mod grid;
 mod header;
@@ -71,6 +72,7 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
     if Form::of(record) != Form::Copies {
         parts.extend(peers(&lookup).map(|peers| peers::table(&peers, MOST_ROWS, width)));
     }
+    parts.extend(explanation::section(&lookup, width));
     parts.extend(split::table(record, width));
     parts.extend(evidence::section(record, width));
     parts.extend(ranking(&lookup).map(|r| ranking::table(&r, record.plan.confidence, width)));
@@ -84,6 +86,11 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
     }
     if !results.sentences.is_empty() {
         parts.push(paragraphs(&results.sentences, width));
+    }
+    if !results.advice.is_empty() {
+        let lines = results.advice.iter().map(|s| wrap(s, "- ", "  ", width));
+        let title = "Advice, from these figures alone:".to_owned();
+        parts.push(std::iter::once(title).chain(lines).collect::<Vec<_>>().join("\n"));
     }
     paint::paint(&parts.join("\n\n"), style.colour) + "\n"
 }

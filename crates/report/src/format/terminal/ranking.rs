@@ -38,7 +38,8 @@ fn remarks(ranking: &Ranking<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if ranking.rows.iter().enumerate().any(|(i, row)| row.place != i + 1) {
         lines.push(
-            "Arms of one place cannot be told from the first of them, compared pair by pair."
+            "Arms of one place cannot be told from the first of them, compared block by block; the first of each \
+                 place can be told from the first of the place above."
                 .to_owned(),
         );
     }

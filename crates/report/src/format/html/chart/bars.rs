@@ -1,4 +1,4 @@
-//! Horizontal bars from zero with interval whiskers: label and value above each bar.
+//! Horizontal bars with interval whiskers: label and value above each bar.
 
 use maud::Markup;
 use plotters::prelude::*;
@@ -21,7 +21,9 @@ pub(in crate::format::html) struct Bar {
     pub label: String,
     /// Number on the right, above the bar.
     pub value_text: String,
-    /// Length.
+    /// Where it begins: 0, but for the steps of a waterfall.
+    pub from: f64,
+    /// Where it ends.
     pub value: Option<f64>,
     /// Ends of the whisker.
     pub interval: Option<(f64, f64)>,
@@ -105,7 +107,7 @@ impl Bars {
         for (i, row) in self.rows.iter().enumerate() {
             let top = i as f64;
             if let Some(value) = row.value.filter(|v| v.is_finite()) {
-                let area = [(0.0, top + BAR.0), (clamp(value), top + BAR.1)];
+                let area = [(clamp(row.from), top + BAR.0), (clamp(value), top + BAR.1)];
                 chart.draw_series([Rectangle::new(area, row.colour.marker().filled())])?;
             }
             let finite = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite();

@@ -1,0 +1,132 @@
+//! `cryptbench compare`: two records or sets of foreign results, unpaired.
+
+pub mod args;
+mod csv;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cryptbench_foreign::compare::{Comparison, Options, compare as compare_sets, sentences};
+use cryptbench_foreign::costs::{CostChange, costs};
+use cryptbench_foreign::differences::{Difference, differences};
+use cryptbench_foreign::{ArmChoice, Set, from_record, is_record, read};
+use cryptbench_record::Record;
+use serde::Serialize;
+
+use crate::exit::Refusal;
+use crate::lists::print;
+use crate::report::{print_json, terminal_style};
+use args::CompareArgs;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    #[serde(flatten)]
+    comparison: Comparison,
+    sentences: Vec<String>,
+    /// Of two records: what else differs.
+    differences: Vec<Difference>,
+    /// Of two records with the same arms: the change of each cost.
+    costs: Vec<CostChange>,
+}
+
+pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    if args.arm.len() > 2 {
+        let reason = "--arm is given more than twice: one for A, one for B";
+        return Err(Refusal::usage(Path::new("compare"), reason).into());
+    }
+    let [first, second] = [(&args.a, &args.also_a), (&args.b, &args.also_b)]
+        .map(|(path, also)| record_of(path, also));
+    let (first, second) = (first?, second?);
+    let both = first.is_some() && second.is_some();
+    if first.is_none() && second.is_none() && !args.arm.is_empty() {
+        let reason = "--arm names an arm of a record, and neither A nor B is one";
+        return Err(Refusal::usage(&args.a, reason).into());
+    }
+    let choice = |which: usize| match (args.arm.get(which).or(args.arm.first()), both) {
+        (Some(arm), _) => ArmChoice::One(arm),
+        (None, true) => ArmChoice::All,
+        (None, false) => ArmChoice::Plain,
+    };
+    let a = set(&args.a, &args.also_a, first.as_ref(), choice(0))?;
+    let b = set(&args.b, &args.also_b, second.as_ref(), choice(1))?;
+    let options = Options {
+        measure: args.measure.map(Into::into),
+        estimator: args.estimator.map(Into::into),
+        ..Options::default()
+    };
+    let comparison = compare_sets(&a, &b, options);
+    if comparison.cells.is_empty() {
+        return Err(Refusal::input(&args.b, &nothing_shared(&comparison)).into());
+    }
+    let (differences, costs) = match (&first, &second) {
+        (Some(x), Some(y)) => (differences(x, y), changes(x, y, &args.arm)),
+        _ => (Vec::new(), Vec::new()),
+    };
+    let sentences = sentences(&comparison);
+    if args.csv {
+        print(csv::lines(&comparison).trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let document =
+        Document { schema: "cryptbench.comparison/1", comparison, sentences, differences, costs };
+    if args.json {
+        print_json(&document)?;
+    } else {
+        print(&text::render(&document, args.all, terminal_style(false).width));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The record that a path is, with its results derived anew: which cells a cache answered is one of them.
+fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
+    if !is_record(path) {
+        return Ok(None);
+    }
+    if !also.is_empty() {
+        let reason = "a record; nothing else can be added to it (--also-a, --also-b)";
+        return Err(Refusal::usage(path, reason).into());
+    }
+    let mut record = cryptbench_record::read(path)?;
+    record.results = Some(cryptbench_report::analyse(&record));
+    Ok(Some(record))
+}
+
+fn set(
+    path: &Path,
+    also: &[PathBuf],
+    record: Option<&Record>,
+    choice: ArmChoice<'_>,
+) -> anyhow::Result<Set> {
+    Ok(match record {
+        Some(record) => from_record(record, path, choice)?,
+        None => {
+            let mut paths = vec![path.to_owned()];
+            paths.extend(also.iter().cloned());
+            read(&paths)?
+        }
+    })
+}
+
+/// A cost is an arm's against plain storage of its own record: with --arm there is nothing to be paired.
+fn changes(a: &Record, b: &Record, arms: &[String]) -> Vec<CostChange> {
+    if arms.is_empty() { costs(a, b, 0.95) } else { Vec::new() }
+}
+
+fn nothing_shared(comparison: &Comparison) -> String {
+    if !comparison.without_measure.is_empty() {
+        return "no cell has the measure that was asked for on both sides".to_owned();
+    }
+    let some = |names: &[String]| {
+        let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
+        let more = if names.len() > 3 { " ..." } else { "" };
+        format!("{}{more}", shown.join(", "))
+    };
+    format!(
+        "has no cell in common with the other. A has {}; B has {}",
+        some(&comparison.only_a),
+        some(&comparison.only_b)
+    )
+}

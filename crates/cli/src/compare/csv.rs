@@ -1,0 +1,64 @@
+//! A comparison as comma-separated values (RFC 4180).
+
+use cryptbench_foreign::Measure;
+use cryptbench_foreign::compare::Comparison;
+
+const HEAD: &str = "set,cell,pattern,operation,file_size,block_size,queue_depth,threads,name,measure,a_runs,a_mean,\
+a_figure,b_runs,b_mean,b_figure,ratio,low,high,p_value,p_holm,verdict";
+
+/// One line per cell of both sides, then those of one side alone. Means are in bytes per second, requests per
+/// second or microseconds.
+pub fn lines(comparison: &Comparison) -> String {
+    let mut out = format!("{HEAD}\n");
+    for c in &comparison.cells {
+        let number = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
+        let whole = |v: Option<u64>| v.map_or(String::new(), |v| v.to_string());
+        let measure = match c.measure {
+            Measure::Bandwidth => "bandwidth",
+            Measure::Iops => "iops",
+            Measure::Latency => "latency",
+        };
+        let i = c.interval;
+        let verdict = serde_json::to_value(c.verdict).ok();
+        let fields = [
+            "both".to_owned(),
+            quoted(&c.name),
+            quoted(&c.key.pattern),
+            quoted(&c.key.operation),
+            whole(c.key.file_size),
+            whole(c.key.block_size),
+            whole(c.key.queue_depth.map(Into::into)),
+            whole(c.key.threads.map(Into::into)),
+            quoted(c.key.name.as_deref().unwrap_or("")),
+            measure.to_owned(),
+            c.a.runs.to_string(),
+            c.a.mean.to_string(),
+            number(c.a.figure),
+            c.b.runs.to_string(),
+            c.b.mean.to_string(),
+            number(c.b.figure),
+            c.ratio.to_string(),
+            number(i.map(|i| i.low)),
+            number(i.map(|i| i.high)),
+            number(i.map(|i| i.p_value)),
+            number(i.map(|i| i.p_holm)),
+            verdict.as_ref().and_then(|v| v.as_str()).unwrap_or("").to_owned(),
+        ];
+        out.push_str(&fields.join(","));
+        out.push('\n');
+    }
+    let empty = ",".repeat(HEAD.matches(',').count() - 1);
+    for (set, names) in [("a", &comparison.only_a), ("b", &comparison.only_b)] {
+        for name in names {
+            out.push_str(&format!("{set},{}{empty}\n", quoted(name)));
+        }
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}

@@ -1,0 +1,170 @@
+//! A comparison as text for a terminal.
+
+use cryptbench_foreign::Measure;
+use cryptbench_foreign::compare::{Compared, Side, Verdict};
+
+use super::Document;
+use crate::layout::{grid, hang, wrap};
+
+/// More cells than these are shown by `--all` only: those that lie farthest apart come first.
+const SHOWN: usize = 40;
+
+/// Names of cells of one side alone that are shown.
+const NAMED: usize = 12;
+
+const LEGEND: &str = "B of A: % of A, ratio of geometric means [95 % interval, Welch]; ▼ slower, ▲ faster (p < 0.01 after Holm \
+over the cells); = within 3 %; ~ not to be told apart; c a cache answered";
+
+pub fn render(document: &Document, all: bool, width: usize) -> String {
+    let comparison = &document.comparison;
+    let mut blocks = vec![
+        "UNPAIRED comparison of B with A".to_owned(),
+        [side("A", &comparison.a, width), side("B", &comparison.b, width)].join("\n"),
+    ];
+    if !document.differences.is_empty() {
+        blocks.push(wrap("What differs between the two records besides their speeds:", width, 0));
+        let rows = document.differences.iter();
+        let rows = rows.map(|d| vec![d.what.clone(), d.a.clone(), d.b.clone()]).collect();
+        blocks.push(grid(&["what", "A", "B"], rows, 3, width));
+    }
+    blocks.push(cells(document, all, width));
+    if !document.costs.is_empty() {
+        blocks.push(costs(document, width));
+    }
+    for (text, names) in [
+        ("Only in A", &comparison.only_a),
+        ("Only in B", &comparison.only_b),
+        ("Without the measure that was asked for", &comparison.without_measure),
+    ] {
+        if !names.is_empty() {
+            let shown = if all { names.len() } else { NAMED };
+            let mut list = names.iter().take(shown).cloned().collect::<Vec<_>>().join("; ");
+            if names.len() > shown {
+                list.push_str(&format!("; and {} more (--all)", names.len() - shown));
+            }
+            blocks.push(wrap(&format!("{text} ({}): {list}", names.len()), width, 0));
+        }
+    }
+    let sentences = document.sentences.iter().map(|s| hang("", s, width));
+    blocks.push(sentences.collect::<Vec<_>>().join("\n"));
+    blocks.join("\n\n")
+}
+
+fn side(name: &str, side: &Side, width: usize) -> String {
+    let formats: Vec<&str> = side.formats.iter().map(|f| f.name()).collect();
+    let runs = match side.runs {
+        (1, 1) => "1 run".to_owned(),
+        (one, other) if one == other => format!("{one} runs"),
+        (few, many) => format!("{few} to {many} runs"),
+    };
+    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let mut lines = vec![hang(
+        &format!("{name}  "),
+        &format!(
+            "{}: {}, {}, {}, {runs} each",
+            side.label,
+            formats.join(" and "),
+            counted(side.files, "file"),
+            counted(side.cells, "cell")
+        ),
+        width,
+    )];
+    lines.extend(side.remarks.iter().map(|r| hang("   remark: ", r, width)));
+    lines.join("\n")
+}
+
+fn cells(document: &Document, all: bool, width: usize) -> String {
+    let cells = &document.comparison.cells;
+    let mut shown: Vec<&Compared> = cells.iter().collect();
+    let left_out = if all { 0 } else { shown.len().saturating_sub(SHOWN) };
+    if left_out > 0 {
+        shown.sort_by(|x, y| y.ratio.ln().abs().total_cmp(&x.ratio.ln().abs()));
+        shown.truncate(SHOWN);
+    }
+    let rows = shown.iter().map(|c| {
+        let value =
+            |v: &cryptbench_foreign::compare::Values| value(v.figure.unwrap_or(v.mean), c.measure);
+        let interval = c
+            .interval
+            .map_or_else(String::new, |i| format!(" [{}, {}]", percent(i.low), percent(i.high)));
+        vec![
+            c.name.clone(),
+            value(&c.a),
+            value(&c.b),
+            format!("{}{interval} {}", percent(c.ratio), mark(c.verdict)),
+        ]
+    });
+    let table = grid(&["cell", "A", "B", "B of A"], rows.collect(), 1, width);
+    let mut text = format!("{table}\n\n{}", wrap(LEGEND, width, 0));
+    if left_out > 0 {
+        let note = format!(
+            "The {SHOWN} cells that lie farthest apart; {left_out} more with --all, --csv or --json."
+        );
+        text.push_str(&format!("\n{}", wrap(&note, width, 0)));
+    }
+    text
+}
+
+fn costs(document: &Document, width: usize) -> String {
+    let rows = document.costs.iter().map(|c| {
+        let mark = match (c.changed, c.ratio < 1.0) {
+            (true, true) => '▼',
+            (true, false) => '▲',
+            (false, _) => '~',
+        };
+        vec![
+            c.workload.clone(),
+            c.arm.clone(),
+            percent(c.a),
+            percent(c.b),
+            format!("{} [{}, {}] {mark}", percent(c.ratio), percent(c.low), percent(c.high)),
+        ]
+    });
+    let headings = ["workload", "arm", "A keeps", "B keeps", "B of A"];
+    let note = "What each record keeps of its own plain speed, in %: paired within the records, so that a slower disk is no \
+                cost, and unpaired between them.";
+    format!("{}\n\n{}", wrap(note, width, 0), grid(&headings, rows.collect(), 2, width))
+}
+
+fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Slower => "▼",
+        Verdict::Faster => "▲",
+        Verdict::Equivalent => "=",
+        Verdict::NotToldApart => "~",
+        Verdict::Cached => "c",
+        Verdict::NoInterval | Verdict::TooCoarse => "",
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    let value = ratio * 100.0;
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// A value with three digits and its unit.
+fn value(value: f64, measure: Measure) -> String {
+    let (scaled, unit) = match measure {
+        Measure::Bandwidth => match value {
+            v if v >= 1e9 => (v / 1e9, "GB/s"),
+            v if v >= 1e6 => (v / 1e6, "MB/s"),
+            v => (v / 1e3, "kB/s"),
+        },
+        Measure::Iops => match value {
+            v if v >= 1e6 => (v / 1e6, "M IOPS"),
+            v if v >= 1e3 => (v / 1e3, "k IOPS"),
+            v => (v, "IOPS"),
+        },
+        Measure::Latency => match value {
+            v if v >= 1e6 => (v / 1e6, "s"),
+            v if v >= 1e3 => (v / 1e3, "ms"),
+            v => (v, "µs"),
+        },
+    };
+    let digits = match scaled {
+        s if s < 9.995 => 2,
+        s if s < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.digits$} {unit}")
+}

@@ -1,0 +1,159 @@
+//! `cryptbench history`: records in a database, and regressions told from noise.
+
+pub mod args;
+mod text;
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use cryptbench_history::check::{Change, Check, check, check_all};
+use cryptbench_history::{History, HistoryError, Run};
+use cryptbench_record::Record;
+use cryptbench_system::provision::state_directories;
+use serde::Serialize;
+
+use crate::exit::{self, Refusal};
+use crate::lists::print;
+use crate::report::{print_json, terminal_style};
+use args::{CheckArgs, HistoryArgs, HistoryCommand};
+
+/// The file in the state directory.
+const FILE: &str = "history.sqlite";
+
+/// What `--json` prints of a check.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    checks: &'a [Check],
+}
+
+pub fn history(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
+    let path = database(args)?;
+    match &args.command {
+        HistoryCommand::Add { records } => add(&path, records),
+        HistoryCommand::List { json } => {
+            let entries = History::open(&path)?.list()?;
+            match json {
+                true => print_json(&entries)?,
+                false => print(&text::list(&entries, terminal_style(false).width)),
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        HistoryCommand::Show { id, json } => show(&History::open(&path)?, *id, *json),
+        HistoryCommand::Check { record, how } => {
+            let history = History::open(&path)?;
+            let checked = judge(&history, record.as_deref(), how)?;
+            told(&[checked], how)
+        }
+        HistoryCommand::Regressions { how } => {
+            let runs: Vec<Run> =
+                runs(&History::open(&path)?)?.into_iter().map(|(_, r)| r).collect();
+            told(&check_all(&runs, how.measure.into(), how.level), how)
+        }
+        HistoryCommand::Remove { id } => {
+            let mut history = History::open(&path)?;
+            for id in id {
+                history.remove(*id)?;
+                print(&format!("removed {id}"));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The database that was named, else the one that there is, else a place for a new one.
+fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
+    if let Some(path) = &args.database {
+        return Ok(path.clone());
+    }
+    let places: Vec<PathBuf> = state_directories().into_iter().map(|d| d.join(FILE)).collect();
+    if let Some(found) = places.iter().find(|p| p.exists()) {
+        return Ok(found.clone());
+    }
+    let fit = |path: &&PathBuf| {
+        let Some(directory) = path.parent() else { return false };
+        // As ledgers are kept: for this user alone.
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.is_ok() && rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+    };
+    let creates = matches!(args.command, HistoryCommand::Add { .. });
+    let place = places.iter().find(|p| !creates || fit(p)).cloned();
+    Ok(place.ok_or_else(|| {
+        Refusal::target(
+            Path::new(FILE),
+            "no state directory can be written; name a file with --database",
+        )
+    })?)
+}
+
+fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
+    // A record that cannot be read makes no database.
+    for record in records {
+        cryptbench_record::read(record)?;
+    }
+    let mut history = History::create(path)?;
+    for record in records {
+        let added = history.add(record)?;
+        let how = if added.new { "added as" } else { "is there already as" };
+        print(&format!("{} {how} {}", record.display(), added.id));
+    }
+    print(&format!("history {}", history.path().display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(history: &History, id: i64, json: bool) -> anyhow::Result<ExitCode> {
+    let document = history.document(id)?;
+    if json {
+        print(&document);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record: Record = serde_json::from_str(&document)
+        .with_context(|| format!("record {id} of {}", history.path().display()))?;
+    let results = cryptbench_report::analyse(&record);
+    let text = cryptbench_report::terminal::render(&record, &results, terminal_style(false));
+    print(text.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runs(history: &History) -> Result<Vec<(i64, Run)>, HistoryError> {
+    let runs = history.runs()?;
+    if runs.is_empty() {
+        return Err(HistoryError::None { path: history.path().to_owned() });
+    }
+    Ok(runs)
+}
+
+/// Of `what`: a number, a record's path, or nothing for the newest.
+fn judge(history: &History, what: Option<&str>, how: &CheckArgs) -> anyhow::Result<Check> {
+    let numbered = runs(history)?;
+    let all: Vec<Run> = numbered.iter().map(|(_, run)| run.clone()).collect();
+    let run = match what {
+        None => all.last().cloned().expect("there is one"),
+        Some(text) => match text.parse::<i64>() {
+            Ok(id) => {
+                numbered.iter().find(|(n, _)| *n == id).map(|(_, run)| run.clone()).ok_or_else(
+                    || HistoryError::NoSuchRecord { path: history.path().to_owned(), id },
+                )?
+            }
+            Err(_) => {
+                let mut record = cryptbench_record::read(Path::new(text))?;
+                record.results = Some(cryptbench_report::analyse(&record));
+                Run::of(&record)
+            }
+        },
+    };
+    Ok(check(&run, &all, how.measure.into(), how.level))
+}
+
+fn told(checks: &[Check], how: &CheckArgs) -> anyhow::Result<ExitCode> {
+    let regressions: usize = checks.iter().map(|c| c.count(Change::Regression)).sum();
+    let width = terminal_style(false).width;
+    match (how.json, checks) {
+        (true, _) => print_json(&Document { schema: "cryptbench.history-check/1", checks })?,
+        (false, [one]) => print(&text::check(one, width)),
+        (false, many) => print(&text::regressions(many, width)),
+    }
+    Ok(if regressions > 0 { ExitCode::from(exit::REGRESSION) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,158 @@
+//! The history as text for a terminal.
+
+use cryptbench_history::Entry;
+use cryptbench_history::check::{Change, Check, Judged, Measure, NEEDED};
+
+use crate::layout::{grid, wrap};
+
+pub fn list(entries: &[Entry], width: usize) -> String {
+    if entries.is_empty() {
+        return "no records".to_owned();
+    }
+    let rows = entries.iter().map(|e| {
+        let partial = if e.partial { " (partial)" } else { "" };
+        vec![
+            e.id.to_string(),
+            e.started.clone(),
+            format!("{}{partial}", e.profile),
+            e.target.clone(),
+            e.machine.clone(),
+            e.cells.to_string(),
+        ]
+    });
+    grid(&["no.", "measured", "profile", "target", "machine", "cells"], rows.collect(), 0, width)
+}
+
+/// One record with all its cells.
+pub fn check(check: &Check, width: usize) -> String {
+    let mut blocks = vec![wrap(&title(check), width, 0)];
+    if !check.cells.is_empty() {
+        blocks.push(table(&check.cells.iter().collect::<Vec<_>>(), check.measure, width));
+        blocks.push(wrap(LEGEND, width, 0));
+    }
+    blocks.extend(sentences(check).iter().map(|s| wrap(s, width, 0)));
+    blocks.join("\n\n")
+}
+
+/// Of many records what was found.
+pub fn regressions(checks: &[Check], width: usize) -> String {
+    let mut blocks = Vec::new();
+    for check in checks.iter().filter(|c| c.count(Change::Regression) > 0) {
+        let cells: Vec<&Judged> =
+            check.cells.iter().filter(|c| c.change == Change::Regression).collect();
+        blocks.push(wrap(&title(check), width, 0));
+        blocks.push(table(&cells, check.measure, width));
+    }
+    let judged = checks.iter().filter(|c| !c.cells.is_empty()).count();
+    let found = blocks.len() / 2;
+    if found > 0 {
+        blocks.push(wrap(LEGEND, width, 0));
+    }
+    blocks.push(wrap(
+        &format!(
+            "Of {} records {judged} could be judged: the others have fewer than {NEEDED} earlier ones of the same machine, \
+             target, arm and workload. {} with a regression.",
+            checks.len(),
+            if found == 0 { "None".to_owned() } else { found.to_string() }
+        ),
+        width,
+        0,
+    ));
+    blocks.join("\n\n")
+}
+
+const LEGEND: &str = "now: % of the mean of the earlier runs [where one more run lies with 95 %]; spread: how the earlier runs \
+differ, standard deviation; would show: the loss that is called a regression whatever the other cells show; ▼ regression, ▲ \
+improvement, ~ noise";
+
+fn title(check: &Check) -> String {
+    let what = match check.measure {
+        Measure::Speed => "speed",
+        Measure::Kept => "what is kept of plain speed",
+    };
+    format!("{}, measured {}: {what}", check.run_id, check.started)
+}
+
+fn table(cells: &[&Judged], measure: Measure, width: usize) -> String {
+    let percent = |v: f64| {
+        let v = v * 100.0;
+        if v < 9.95 { format!("{v:.1}") } else { format!("{v:.0}") }
+    };
+    let rows = cells.iter().map(|c| {
+        let mark = match c.change {
+            Change::Regression => '▼',
+            Change::Improvement => '▲',
+            Change::Noise => '~',
+        };
+        let before = match measure {
+            Measure::Speed if c.before >= 1000.0 => format!("{:.1}k/s", c.before / 1000.0),
+            Measure::Speed => format!("{:.3}/s", c.before),
+            Measure::Kept => format!("{} %", percent(c.before)),
+        };
+        vec![
+            c.workload.clone(),
+            c.arm.clone(),
+            c.earlier.to_string(),
+            before,
+            format!("{} [{}, {}] {mark}", percent(c.ratio), percent(c.low), percent(c.high)),
+            format!("{} %", percent(c.spread)),
+            format!("{} %", percent(c.detectable)),
+        ]
+    });
+    let headings = ["workload", "arm", "runs", "before", "now", "spread", "would show"];
+    grid(&headings, rows.collect(), 2, width)
+}
+
+fn sentences(check: &Check) -> Vec<String> {
+    let mut found = Vec::new();
+    let (down, up) = (check.count(Change::Regression), check.count(Change::Improvement));
+    if let Some(worst) = check
+        .cells
+        .iter()
+        .filter(|c| c.change == Change::Regression)
+        .min_by(|x, y| x.ratio.total_cmp(&y.ratio))
+    {
+        found.push(format!(
+            "Regression: {} of {} cells beyond what runs of the same differ by, at a level of {:.1} % over all cells; most of all \
+             {} on {}: {:.0} % of before, where one more run lies within [{:.0}, {:.0}].",
+            down,
+            check.cells.len(),
+            check.level * 100.0,
+            worst.workload,
+            worst.arm,
+            worst.ratio * 100.0,
+            worst.low * 100.0,
+            worst.high * 100.0,
+        ));
+    } else if !check.cells.is_empty() {
+        let least = check.cells.iter().map(|c| c.detectable).fold(1.0, f64::min);
+        let most = check.cells.iter().map(|c| c.detectable).fold(0.0, f64::max);
+        found.push(format!(
+            "No regression in {} cells. One of less than {:.0} % to {:.0} %, depending on the cell, would not have shown among \
+             as many runs of this spread.",
+            check.cells.len(),
+            least * 100.0,
+            most * 100.0,
+        ));
+    }
+    if up > 0 {
+        found.push(format!("{up} cells are faster than runs of the same differ."));
+    }
+    if !check.untold.is_empty() {
+        let few = check.untold.iter().map(|u| u.earlier).min().unwrap_or(0);
+        let many = check.untold.iter().map(|u| u.earlier).max().unwrap_or(0);
+        let have = if few == many { format!("{few}") } else { format!("{few} to {many}") };
+        found.push(format!(
+            "{} cells cannot be judged yet: they have {have} earlier runs of the same machine, target, arm and workload, and \
+             {NEEDED} are needed to know how runs differ.",
+            check.untold.len(),
+        ));
+    }
+    if check.cached > 0 {
+        found.push(format!("{} cells were answered by a cache and are not judged.", check.cached));
+    }
+    if check.cells.is_empty() && check.untold.is_empty() {
+        found.push("Nothing to judge: no cell has this measure.".to_owned());
+    }
+    found
+}

@@ -1,0 +1,50 @@
+//! Tables and paragraphs in a given number of columns.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as Grid, TableStyle};
+
+const LINES: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Columns between two columns of a table.
+const GAP: u16 = 2;
+
+/// A table in at most `width` columns; columns from `numbers` on stand to the right.
+pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: usize) -> String {
+    let mut grid = Grid::new();
+    grid.load_style(LINES);
+    let aligned = |row: Vec<String>| -> Vec<Cell> {
+        let side = |i| if i < numbers { CellAlignment::Left } else { CellAlignment::Right };
+        row.into_iter().enumerate().map(|(i, f)| Cell::new(f).set_alignment(side(i))).collect()
+    };
+    grid.set_header(aligned(headings.iter().map(|h| (*h).to_owned()).collect()));
+    for row in rows {
+        grid.add_row(aligned(row));
+    }
+    let columns = grid.column_count();
+    for (i, column) in grid.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == columns { 0 } else { GAP }));
+    }
+    grid.set_content_arrangement(ContentArrangement::Disabled);
+    let wide = grid.trim_fmt();
+    if wide.lines().all(|l| textwrap::core::display_width(l) <= width) {
+        return wide;
+    }
+    grid.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    grid.set_content_arrangement(ContentArrangement::Dynamic);
+    grid.trim_fmt()
+}
+
+/// Text whose lines are all indented as far.
+pub fn wrap(text: &str, width: usize, indent: usize) -> String {
+    hang(&" ".repeat(indent), text, width)
+}
+
+/// Text whose first line begins with `first` and whose others are indented as far.
+pub fn hang(first: &str, text: &str, width: usize) -> String {
+    let rest = " ".repeat(textwrap::core::display_width(first));
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(&rest)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options)
+}

@@ -1,0 +1,121 @@
+//! `cryptbench predict`: what encryption will cost on a device, in milliseconds instead of minutes.
+
+mod device;
+mod rates;
+mod text;
+mod validate;
+
+use std::process::ExitCode;
+
+use cryptbench_devices::predict::Added;
+use serde::Serialize;
+
+use crate::args::PredictArgs;
+use crate::lists::print;
+use crate::report::print_json;
+use device::{Plain, Profile};
+use rates::{CipherRate, cipher_rates};
+
+/// What the inline built-in engine adds to a request beside its cipher, seconds: the median over random 4 KiB requests,
+/// one in flight, of two runs of the profile `quick` on a virtual disk (docs/devices.md), whose eight values were 0.2
+/// to 2.3 µs. `cryptbench predict --record RECORD` finds it in a record. The software of other systems takes more.
+const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
+
+/// One predicted cell.
+#[derive(Clone, Debug, Serialize)]
+struct Cell {
+    cipher: String,
+    data_unit: u32,
+    workload: String,
+    operation: &'static str,
+    block_size: u64,
+    queue_depth: u32,
+    plain_mib_s: f64,
+    encrypted_mib_s: f64,
+    keeps_percent: f64,
+    extra_us: f64,
+}
+
+/// Everything that was predicted, and from what.
+#[derive(Clone, Debug, Serialize)]
+struct Prediction {
+    schema: &'static str,
+    device: String,
+    /// Where the plain times are from.
+    plain_from: String,
+    /// Whether the plain times are a model's and no measurement.
+    emulated: bool,
+    per_request_us: f64,
+    per_request_from: String,
+    ciphers_from: String,
+    ciphers: Vec<CipherRate>,
+    cells: Vec<Cell>,
+    remarks: Vec<String>,
+}
+
+pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+    if args.validate {
+        return validate::validate(args);
+    }
+    let profile = Profile::find(args.device.as_deref().unwrap_or("sata-ssd"))?;
+    let (ciphers, ciphers_from) = cipher_rates(args, &args.cipher, &args.data_unit)?;
+    let (per_request_s, per_request_from) = per_request(args, &ciphers)?;
+    let mut cells = Vec::new();
+    for cipher in &ciphers {
+        for plain in profile.plain(args.queue_depth) {
+            if plain.bytes.is_multiple_of(cipher.data_unit.into()) {
+                cells.push(cell(&profile, cipher, &plain, per_request_s));
+            }
+        }
+    }
+    let prediction = Prediction {
+        schema: "cryptbench.prediction/1",
+        device: profile.name(),
+        plain_from: profile.words(),
+        emulated: profile.is_model(),
+        per_request_us: per_request_s * 1e6,
+        per_request_from,
+        ciphers_from,
+        ciphers,
+        cells,
+        remarks: profile.remarks(),
+    };
+    if args.json {
+        print_json(&prediction)?;
+    } else {
+        print(&text::prediction(&prediction));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cell(profile: &Profile, cipher: &CipherRate, plain: &Plain, per_request_s: f64) -> Cell {
+    let added = Added { per_request_s, cipher_rate: cipher.of(plain.operation) };
+    let encrypted = profile.encrypted_s(plain, &added);
+    let mib_s = |seconds: f64| plain.bytes as f64 / seconds / 1_048_576.0;
+    Cell {
+        cipher: cipher.cipher.clone(),
+        data_unit: cipher.data_unit,
+        workload: plain.label.clone(),
+        operation: device::verb(plain.operation),
+        block_size: plain.bytes,
+        queue_depth: plain.queue_depth,
+        plain_mib_s: mib_s(plain.seconds),
+        encrypted_mib_s: mib_s(encrypted),
+        keeps_percent: 100.0 * plain.seconds / encrypted,
+        extra_us: added.seconds(plain.bytes) * 1e6,
+    }
+}
+
+/// Seconds that the software takes per request, and where that is from.
+fn per_request(args: &PredictArgs, ciphers: &[CipherRate]) -> anyhow::Result<(f64, String)> {
+    if let Some(us) = args.per_request {
+        return Ok((us * 1e-6, "as given".to_owned()));
+    }
+    let Some(path) = &args.record else {
+        let from = "the default, measured for the inline built-in engine (docs/devices.md)";
+        return Ok((DEFAULT_PER_REQUEST_S, from.to_owned()));
+    };
+    let record = cryptbench_record::read(path)?;
+    let found = device::per_request_of(&record, ciphers, args.arm.as_deref())?;
+    Ok((found.seconds, format!("{} in run {}{}", found.arm, record.run_id, found.fit)))
+}

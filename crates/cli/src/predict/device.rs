@@ -1,0 +1,246 @@
+//! The device that is predicted for: a model or a record, and what its plain requests take.
+
+use std::path::Path;
+
+use cryptbench_devices::predict::{Added, per_request_s, spacing_s};
+use cryptbench_devices::sweep::{Load, seconds_per_request};
+use cryptbench_devices::{Model, Operation};
+use cryptbench_record::{ArmRole, Record, Workload};
+use cryptbench_stats::cost_model::fit;
+use cryptbench_stats::{SizePoint, median};
+
+use super::rates::CipherRate;
+use crate::exit::Refusal;
+
+/// Where plain times come from.
+pub(super) enum Profile {
+    Model(Box<Model>),
+    Record(Box<Record>),
+}
+
+/// Plain requests of one kind.
+#[derive(Clone, Debug)]
+pub(super) struct Plain {
+    pub(super) label: String,
+    pub(super) operation: Operation,
+    pub(super) bytes: u64,
+    pub(super) queue_depth: u32,
+    /// Seconds between two completions.
+    pub(super) seconds: f64,
+    /// What a model is asked for.
+    pub(super) load: Option<Load>,
+}
+
+/// Seconds between two encrypted requests on a model.
+pub(super) fn on_model(model: &Model, load: &Load, added: &Added) -> f64 {
+    seconds_per_request(model, &Load { think_s: added.seconds(load.bytes), ..*load })
+}
+
+/// Sizes that a model is asked for, in order.
+const SIZES: [u64; 6] = [512, 4096, 16_384, 65_536, 262_144, 1 << 20];
+
+/// The file that a model's requests go to.
+const FILE: u64 = 1 << 30;
+
+impl Profile {
+    /// A built-in model, a model's file, or a record.
+    pub(super) fn find(text: &str) -> anyhow::Result<Self> {
+        let path = Path::new(text);
+        if path.is_dir() || path.extension().is_some_and(|e| e == "json") {
+            return Ok(Self::Record(Box::new(cryptbench_record::read(path)?)));
+        }
+        let model = Model::named_or_file(text);
+        Ok(Self::Model(Box::new(model.map_err(|e| Refusal::input(path, &e.to_string()))?)))
+    }
+
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Model(model) => model.name.clone(),
+            Self::Record(record) => format!("run {}", record.run_id),
+        }
+    }
+
+    pub(super) fn is_model(&self) -> bool {
+        match self {
+            Self::Model(_) => true,
+            Self::Record(record) => record.target.emulated.is_some(),
+        }
+    }
+
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Model(model) => {
+                format!("the model: {} (parameters {})", model.about, model.hash())
+            }
+            Self::Record(record) => match &record.target.emulated {
+                Some(e) => format!("run {}, EMULATED {}", record.run_id, e.model),
+                None => format!("run {} in {}", record.run_id, record.target.directory),
+            },
+        }
+    }
+
+    /// What a reader must know of predictions for it (docs/devices.md has the figures).
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let words = match self {
+            Self::Model(model) if model.rotates() || model.name == "usb-flash" => {
+                "Against study A's published sweeps this prediction failed for the hard disk and the flash drive: there \
+                 encryption cost far more than cipher and software account for, which no device model explains."
+            }
+            Self::Model(_) => {
+                "Against study A's published sweep of an SSD this prediction was off by about 11 % of the rate at most \
+                 where the sweep is regular; see cryptbench predict --validate."
+            }
+            Self::Record(_) => {
+                "Plain times were measured; what cryptbench predict --validate RECORD prints shows how far off \
+                 predictions from this record are."
+            }
+        };
+        vec![words.to_owned()]
+    }
+
+    /// Seconds between two encrypted requests: simulated on a model, which goes on reading ahead and draining its caches
+    /// while the processor is busy, and from the plain time alone on a record.
+    pub(super) fn encrypted_s(&self, plain: &Plain, added: &Added) -> f64 {
+        match (self, &plain.load) {
+            (Self::Model(model), Some(load)) => on_model(model, load, added),
+            _ => spacing_s(plain.seconds, plain.bytes, plain.queue_depth, added),
+        }
+    }
+
+    /// Its plain requests; a model is asked with `queue_depth` in flight.
+    pub(super) fn plain(&self, queue_depth: u32) -> Vec<Plain> {
+        match self {
+            Self::Model(model) => of_model(model, queue_depth),
+            Self::Record(record) => of_record(record),
+        }
+    }
+}
+
+pub(super) fn verb(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "read",
+        _ => "write",
+    }
+}
+
+fn of_model(model: &Model, queue_depth: u32) -> Vec<Plain> {
+    let mut found = Vec::new();
+    for random in [false, true] {
+        for operation in [Operation::Read, Operation::Write] {
+            for bytes in SIZES {
+                let load =
+                    Load { operation, random, bytes, queue_depth, file_bytes: FILE, think_s: 0.0 };
+                let label = if random { "random" } else { "sequential" };
+                found.push(Plain {
+                    label: format!("{label} {}", verb(operation)),
+                    operation,
+                    bytes,
+                    queue_depth,
+                    seconds: seconds_per_request(model, &load),
+                    load: Some(load),
+                });
+            }
+        }
+    }
+    found
+}
+
+fn of_record(record: &Record) -> Vec<Plain> {
+    let Some(arm) = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain) else {
+        return Vec::new();
+    };
+    let plain = |workload: &Workload| {
+        Some(Plain {
+            label: format!("{} {}", workload.pattern, workload.operation),
+            operation: operation(workload)?,
+            bytes: workload.block_size,
+            queue_depth: workload.in_flight(),
+            seconds: spacing(record, workload, &arm.id)?,
+            load: None,
+        })
+    };
+    record.plan.workloads.iter().filter_map(plain).collect()
+}
+
+/// The operation of a workload that only reads or only writes blocks.
+pub(super) fn operation(workload: &Workload) -> Option<Operation> {
+    if workload.block_size == 0 || workload.pattern == "files" || workload.pattern == "unlock" {
+        return None;
+    }
+    match workload.operation.as_str() {
+        "read" => Some(Operation::Read),
+        "write" => Some(Operation::Write),
+        _ => None,
+    }
+}
+
+/// Median over the trials of an arm of the seconds between two of its requests.
+pub(super) fn spacing(record: &Record, workload: &Workload, arm: &str) -> Option<f64> {
+    let times: Vec<f64> =
+        record.trials_of(&workload.id, arm).iter().map(|(_, t)| 1.0 / t.iops()).collect();
+    median(&times).filter(|t| t.is_finite() && *t > 0.0)
+}
+
+/// What an arm of a record adds per request.
+pub(super) struct PerRequest {
+    pub(super) seconds: f64,
+    pub(super) arm: String,
+    /// The line through all sizes, in words, where there are enough of them.
+    pub(super) fit: String,
+}
+
+/// Takes it from the encrypted arm `asked` of a record, or from the first whose cipher's rate is known.
+pub(super) fn per_request_of(
+    record: &Record,
+    ciphers: &[CipherRate],
+    asked: Option<&str>,
+) -> anyhow::Result<PerRequest> {
+    let none = |why: String| anyhow::anyhow!("no per-request cost in run {}: {why}", record.run_id);
+    let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain);
+    let plain = plain.ok_or_else(|| none("it has no plain arm".to_owned()))?;
+    let rate_of = |arm: &cryptbench_record::Arm| {
+        let named = arm.cipher.as_deref()?;
+        let same = ciphers.iter().find(|c| c.cipher == named && Some(c.data_unit) == arm.data_unit);
+        same.or_else(|| ciphers.iter().find(|c| c.cipher == named))
+    };
+    let mut arms = record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
+    let (arm, rate) = arms
+        .find_map(|arm| {
+            let wanted = asked.is_none_or(|id| arm.id == id || arm.system == id);
+            wanted.then(|| rate_of(arm).map(|rate| (arm, rate))).flatten()
+        })
+        .ok_or_else(|| none("no encrypted arm with a cipher whose rate is known".to_owned()))?;
+    let (mut known, mut points) = (Vec::new(), Vec::new());
+    for workload in &record.plan.workloads {
+        let Some(operation) = operation(workload) else { continue };
+        let (Some(before), Some(after)) =
+            (spacing(record, workload, &plain.id), spacing(record, workload, &arm.id))
+        else {
+            continue;
+        };
+        known.push((before, after, workload.block_size, workload.in_flight(), rate.of(operation)));
+        let times = |id: &str| -> Vec<f64> {
+            record.trials_of(&workload.id, id).iter().map(|(_, t)| 1.0 / t.iops()).collect()
+        };
+        points.extend(SizePoint::of(
+            workload.block_size as f64,
+            &times(&plain.id),
+            &times(&arm.id),
+        ));
+    }
+    let seconds = per_request_s(&known)
+        .ok_or_else(|| none("no reads or writes of blocks on both arms".to_owned()))?;
+    let line = fit(&points, record.plan.confidence).map_or_else(String::new, |line| {
+        let us = |x: f64| x * 1e6;
+        let a = &line.per_request_s;
+        format!(
+            "; a line through its sizes: {:.2} µs [{:.2}, {:.2}] + {:.0} ns per KiB, misfit {:.1}",
+            us(a.value),
+            us(a.low),
+            us(a.high),
+            line.per_byte_s.value * 1024e9,
+            line.misfit
+        )
+    });
+    Ok(PerRequest { seconds, arm: arm.label.clone(), fit: line })
+}

@@ -1,0 +1,110 @@
+//! Predictions for people, in 80 columns.
+
+use cryptbench_runner::human;
+
+use super::validate::Group;
+use super::{Cell, Prediction};
+
+pub(super) fn prediction(p: &Prediction) -> String {
+    let kind = if p.emulated { "EMULATED, PREDICTED" } else { "PREDICTED" };
+    let mut lines = vec![wrapped(
+        &format!("cryptbench predict: {kind}, nothing was measured on {}", p.device),
+        "  ",
+    )];
+    let fact = |name: &str, words: &str| wrapped(&format!("{name:<13}{words}"), "             ");
+    lines.push(fact("plain times", &p.plain_from));
+    let rate = |c: &super::CipherRate| {
+        format!("{} {} B {:.0}/{:.0} MB/s", c.cipher, c.data_unit, c.encrypt_mb_s, c.decrypt_mb_s)
+    };
+    let rates: Vec<_> = p.ciphers.iter().map(rate).collect();
+    lines.push(fact(
+        "ciphers",
+        &format!("{} (encrypt/decrypt), {}", rates.join(", "), p.ciphers_from),
+    ));
+    lines.push(fact("per request", &format!("{:.2} µs, {}", p.per_request_us, p.per_request_from)));
+    let mut heading = String::new();
+    for cell in &p.cells {
+        let title = format!("{}, {} B", cell.cipher, cell.data_unit);
+        if title != heading {
+            lines.push(String::new());
+            lines.push(format!(
+                "{title:<34}{:>10}{:>12}{:>9}{:>12}",
+                "plain", "encrypted", "keeps", "adds"
+            ));
+            heading = title;
+        }
+        lines.push(row(cell));
+    }
+    if !p.cells.is_empty() {
+        lines.push(
+            "Rates in MiB/s; keeps: % of plain speed; adds: processor time of a request."
+                .to_owned(),
+        );
+    }
+    lines.push(String::new());
+    lines.extend(p.remarks.iter().map(|r| wrapped(r, "")));
+    lines.join("\n")
+}
+
+fn row(cell: &Cell) -> String {
+    let label = format!("{} {} QD{}", cell.workload, human(cell.block_size), cell.queue_depth);
+    format!(
+        "{label:<34}{:>10}{:>12}{:>7.0} %{:>9.1} µs",
+        rate(cell.plain_mib_s),
+        rate(cell.encrypted_mib_s),
+        cell.keeps_percent,
+        cell.extra_us
+    )
+}
+
+pub(super) fn validation(groups: &[Group]) -> String {
+    let mut lines = vec![wrapped(
+        "Relative error of the predicted rate of encrypted requests: median and worst of the absolute values, and how \
+         many cells are within 11 %.",
+        "",
+    )];
+    lines.push(String::new());
+    lines.push(format!("{:<49}{:>6}{:>8}{:>8}{:>9}", "", "cells", "median", "worst", "≤ 11 %"));
+    for group in groups {
+        for operation in ["read", "write"] {
+            let mut errors: Vec<f64> = group
+                .cells
+                .iter()
+                .filter(|c| c.label.split(' ').any(|word| word == operation))
+                .map(|c| c.error().abs())
+                .collect();
+            errors.sort_unstable_by(f64::total_cmp);
+            let (Some(worst), Some(median)) = (errors.last(), cryptbench_stats::median(&errors))
+            else {
+                continue;
+            };
+            let within = errors.iter().filter(|e| **e <= 0.11).count();
+            let name = clipped(&format!("{} {operation}", group.name), 48);
+            lines.push(format!(
+                "{name:<49}{:>6}{:>6.1} %{:>6.0} %{:>9}",
+                errors.len(),
+                median * 100.0,
+                worst * 100.0,
+                within
+            ));
+        }
+        lines.push(format!("  {}", group.by));
+    }
+    lines.join("\n")
+}
+
+fn rate(mib_s: f64) -> String {
+    let digits = if mib_s < 10.0 { 2 } else { usize::from(mib_s < 100.0) };
+    format!("{mib_s:.digits$}")
+}
+
+fn clipped(text: &str, width: usize) -> String {
+    match text.chars().count() {
+        n if n <= width => text.to_owned(),
+        n => format!("…{}", text.chars().skip(n - width + 1).collect::<String>()),
+    }
+}
+
+fn wrapped(text: &str, indent: &str) -> String {
+    textwrap::fill(text, textwrap::Options::new(80).subsequent_indent(indent))
+}

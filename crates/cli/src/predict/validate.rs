@@ -1,0 +1,215 @@
+//! `cryptbench predict --validate`: predictions against what was published and against what was measured.
+
+use std::process::ExitCode;
+
+use cryptbench_devices::Model;
+use cryptbench_devices::predict::{Added, keeps, per_request_s};
+use cryptbench_devices::published::{Point, atto};
+use cryptbench_devices::sweep::{Load, seconds_per_request};
+use cryptbench_record::{ArmRole, Record};
+use cryptbench_studies::Files;
+use serde::Serialize;
+
+use super::device::{on_model, operation, spacing, verb};
+use super::rates::{CipherRate, cipher_rates};
+use super::{DEFAULT_PER_REQUEST_S, text};
+use crate::args::PredictArgs;
+use crate::lists::print;
+use crate::report::print_json;
+
+/// A prediction beside what was found.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Checked {
+    pub(super) label: String,
+    pub(super) block_size: u64,
+    /// Percent of plain speed.
+    pub(super) predicted: f64,
+    /// Percent of plain speed.
+    pub(super) found: f64,
+}
+
+impl Checked {
+    /// Relative error of the predicted encrypted rate.
+    pub(super) fn error(&self) -> f64 {
+        self.predicted / self.found - 1.0
+    }
+}
+
+/// Predictions of one kind.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) by: String,
+    pub(super) cells: Vec<Checked>,
+}
+
+/// Study A's AES in RAM (figure 1: 5.3 GB/s encrypting, 3.8 GB/s decrypting, in binary units).
+fn published_rate(operation: cryptbench_devices::Operation) -> f64 {
+    let mib_s = match operation {
+        cryptbench_devices::Operation::Read => 3.8 * 1024.0,
+        _ => 5.3 * 1024.0,
+    };
+    mib_s * 1_048_576.0
+}
+
+pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+    let mut groups = published();
+    for path in &args.against {
+        groups.extend(of_record(args, &cryptbench_record::read(path)?)?);
+    }
+    if args.json {
+        print_json(&groups)?;
+    } else {
+        print(&text::validation(&groups));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Study A's three devices. The software's cost per request is taken from the SSD alone: leaving out the size that is
+/// predicted, for the SSD itself; for the others the SSD's is all that one would have had.
+fn published() -> Vec<Group> {
+    let files = Files::published();
+    let points = files.text("atto").ok().and_then(atto).unwrap_or_default();
+    let times = |p: &Point| {
+        let plain = p.load.bytes as f64 / p.mib_s / 1_048_576.0;
+        let share = p.encrypted_mib_s.unwrap_or(p.mib_s) / p.mib_s;
+        (plain, plain / share)
+    };
+    let known_of = |but: Option<&Point>, like: &Point| -> Vec<_> {
+        let same = |p: &&Point| {
+            p.device == "ssd"
+                && p.load.operation == like.load.operation
+                && but.is_none_or(|but| but.load.bytes != p.load.bytes)
+        };
+        let known = |p: &Point| {
+            let (plain, encrypted) = times(p);
+            // The rate is what was published: the spacing of requests, whatever was in flight.
+            (plain, encrypted, p.load.bytes, 1, published_rate(p.load.operation))
+        };
+        points.iter().filter(same).map(known).collect()
+    };
+    ["ssd", "flash", "hdd"]
+        .into_iter()
+        .map(|device| {
+            let cells = points.iter().filter(|p| p.device == device).map(|p| {
+                let but = (device == "ssd").then_some(p);
+                let added = Added {
+                    per_request_s: per_request_s(&known_of(but, p)).unwrap_or(0.0),
+                    cipher_rate: published_rate(p.load.operation),
+                };
+                let (plain, encrypted) = times(p);
+                Checked {
+                    label: verb(p.load.operation).to_owned(),
+                    block_size: p.load.bytes,
+                    predicted: 100.0 * keeps(plain, p.load.bytes, 1, &added),
+                    found: 100.0 * plain / encrypted,
+                }
+            });
+            Group {
+                name: format!("study A, {device}"),
+                by: match device {
+                    "ssd" => "leaving out the size",
+                    _ => "from the SSD's software cost",
+                }
+                .to_owned(),
+                cells: cells.collect(),
+            }
+        })
+        .collect()
+}
+
+/// A record's encrypted arms: each cell from the others, and, on an emulated device, from its model alone.
+fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> {
+    let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain);
+    let Some(plain) = plain else { return Ok(Vec::new()) };
+    let model = record.target.emulated.as_ref().and_then(|e| Model::named(&e.model).ok());
+    let mut groups = Vec::new();
+    for arm in record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted) {
+        let Some(cipher) = &arm.cipher else { continue };
+        let unit = arm.data_unit.unwrap_or(512);
+        let (rates, _) = cipher_rates(args, std::slice::from_ref(cipher), &[unit])?;
+        let Some(rate) = rates.first() else { continue };
+        let cells = measured(record, &plain.id, &arm.id, rate);
+        let name = format!("{}, {}", place(record), arm.label);
+        let left_out = cells.iter().enumerate().map(|(i, cell)| {
+            let others: Vec<_> =
+                cells.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, c)| c.known).collect();
+            // Sizes beside it on the same operation know best; what there is has to do.
+            let per_request = per_request_s(&others).unwrap_or(DEFAULT_PER_REQUEST_S);
+            cell.checked(cell.known.0, per_request)
+        });
+        groups.push(Group {
+            name: name.clone(),
+            by: "leaving out the cell".to_owned(),
+            cells: left_out.collect(),
+        });
+        if let Some(model) = &model {
+            let from_model = cells.iter().map(|cell| {
+                let file_bytes = record.target.scratch.size_bytes;
+                let load = Load { file_bytes, ..cell.load };
+                let added =
+                    Added { per_request_s: DEFAULT_PER_REQUEST_S, cipher_rate: cell.known.4 };
+                let plain = seconds_per_request(model, &load);
+                cell.beside(100.0 * plain / on_model(model, &load, &added))
+            });
+            groups.push(Group {
+                name,
+                by: "from the model alone".to_owned(),
+                cells: from_model.collect(),
+            });
+        }
+    }
+    Ok(groups)
+}
+
+fn place(record: &Record) -> String {
+    match &record.target.emulated {
+        Some(e) => format!("EMULATED {}", e.model),
+        None => format!("run {}", record.run_id),
+    }
+}
+
+/// A cell of a record.
+struct Measured {
+    label: String,
+    load: Load,
+    /// Plain and encrypted seconds, bytes, queue depth, cipher rate.
+    known: (f64, f64, u64, u32, f64),
+}
+
+impl Measured {
+    /// The prediction from this plain time.
+    fn checked(&self, plain_s: f64, per_request_s: f64) -> Checked {
+        let (_, _, bytes, queue_depth, cipher_rate) = self.known;
+        let added = Added { per_request_s, cipher_rate };
+        self.beside(100.0 * keeps(plain_s, bytes, queue_depth, &added))
+    }
+
+    /// A predicted share in percent beside what was measured.
+    fn beside(&self, predicted: f64) -> Checked {
+        let (plain, encrypted, bytes, ..) = self.known;
+        Checked {
+            label: self.label.clone(),
+            block_size: bytes,
+            predicted,
+            found: 100.0 * plain / encrypted,
+        }
+    }
+}
+
+fn measured(record: &Record, plain: &str, arm: &str, rate: &CipherRate) -> Vec<Measured> {
+    let cell = |workload: &cryptbench_record::Workload| {
+        let operation = operation(workload)?;
+        let queue_depth = workload.in_flight();
+        let bytes = workload.block_size;
+        let before = spacing(record, workload, plain)?;
+        let after = spacing(record, workload, arm)?;
+        let random = workload.pattern != "sequential";
+        Some(Measured {
+            label: format!("{} {} QD{queue_depth}", workload.pattern, workload.operation),
+            load: Load { operation, random, bytes, queue_depth, file_bytes: 0, think_s: 0.0 },
+            known: (before, after, bytes, queue_depth, rate.of(operation)),
+        })
+    };
+    record.plan.workloads.iter().filter_map(cell).collect()
+}

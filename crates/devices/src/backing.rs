@@ -1,0 +1,72 @@
+//! What an emulated device keeps its bytes in: memory, or a file without a name that goes with the process.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use cryptbench_blockdev::{BlockDevice, check_request};
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
+
+/// Bytes that nobody else reaches by a name, so that nothing is left of them however the process ends.
+pub struct Backing {
+    file: File,
+    size: u64,
+}
+
+impl Backing {
+    /// `size` bytes of memory, taken as they are written.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn memory(size: u64) -> io::Result<Self> {
+        let file = rustix::fs::memfd_create("cryptbench-emulated", MemfdFlags::CLOEXEC)?;
+        Self::sized(file.into(), size)
+    }
+
+    /// `size` bytes of a file in `directory` that has no name, allocated at once.
+    ///
+    /// # Errors
+    /// What the system says; [`io::ErrorKind::Unsupported`] where the file system has no such files.
+    pub fn file_in(directory: &Path, size: u64) -> io::Result<Self> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?;
+        let backing = Self::sized(file.into(), size)?;
+        rustix::fs::fallocate(&backing.file, FallocateFlags::empty(), 0, size)?;
+        Ok(backing)
+    }
+
+    fn sized(file: File, size: u64) -> io::Result<Self> {
+        file.set_len(size)?;
+        Ok(Self { file, size })
+    }
+}
+
+impl BlockDevice for Backing {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn sector(&self) -> usize {
+        512
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        check_request(self, offset, buf.len())?;
+        self.file.read_exact_at(buf, offset)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        check_request(self, offset, data.len())?;
+        self.file.write_all_at(data, offset)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        // It need not outlive the process.
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! A model beside published numbers: by how much it is off at each point, in the middle and at worst.
+
+use crate::model::{MIB, Model};
+use crate::published::Point;
+use crate::request::Operation;
+use crate::sweep::seconds_per_request;
+
+/// One point.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// What was published.
+    pub point: Point,
+    /// What the model comes to, MiB per second.
+    pub model_mib_s: f64,
+}
+
+impl Beside {
+    /// Error of the model's rate, relative to the published one: 0.1 is 10 % too fast.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        self.model_mib_s / self.point.mib_s - 1.0
+    }
+}
+
+/// How well a model fits points of one kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Misfit {
+    /// Points.
+    pub points: usize,
+    /// Median of the absolute relative errors.
+    pub median: f64,
+    /// The largest, with its sign.
+    pub worst: f64,
+    /// The size at which that is, bytes.
+    pub worst_bytes: u64,
+}
+
+/// The model at each of the points, in milliseconds.
+#[must_use]
+pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
+    let rate =
+        |point: &Point| point.load.bytes as f64 / MIB / seconds_per_request(model, &point.load);
+    points.iter().map(|p| Beside { point: p.clone(), model_mib_s: rate(p) }).collect()
+}
+
+/// The misfit over the points of one operation, or of both; `None` where there are none.
+#[must_use]
+pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit> {
+    let of = |b: &&Beside| operation.is_none_or(|wanted| b.point.load.operation == wanted);
+    let mut chosen: Vec<&Beside> = points.iter().filter(of).collect();
+    chosen.sort_by(|a, b| a.error().abs().total_cmp(&b.error().abs()));
+    let worst = chosen.last()?;
+    let middle = |at: usize| chosen[at].error().abs();
+    let half = chosen.len() / 2;
+    let median = match chosen.len() % 2 {
+        0 => (middle(half - 1) + middle(half)) / 2.0,
+        _ => middle(half),
+    };
+    Some(Misfit {
+        points: chosen.len(),
+        median,
+        worst: worst.error(),
+        worst_bytes: worst.point.load.bytes,
+    })
+}
+
+/// The published series that each built-in model is held against: model, study, device, and whether it was fitted
+/// to them.
+pub const HELD_AGAINST: &[(&str, char, &str, bool)] = &[
+    ("hdd-7200", 'A', "hdd", true),
+    ("sata-ssd", 'A', "ssd", true),
+    ("usb-flash", 'A', "flash", true),
+    ("hdd-laptop", 'D', "hdd", true),
+    ("sshd", 'D', "sshd", true),
+    ("hdd-7200", 'D', "hdd", false),
+    ("sata-ssd", 'D', "ssd", false),
+];

@@ -1,0 +1,52 @@
+//! The flash of a hybrid disc: keeps what was read more than once at random, and answers reads of it.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::model::{Hybrid, MIB};
+
+/// Most places whose reads are counted before they are kept; the count of all starts anew beyond it.
+const COUNTED: usize = 1 << 20;
+
+/// What the flash holds.
+#[derive(Clone, Debug)]
+pub(super) struct HybridState {
+    of: Hybrid,
+    /// Times that each granule was read; kept from `keep_after_reads` on.
+    reads: HashMap<u64, u32>,
+    /// Granules that are kept, the oldest first.
+    kept: VecDeque<u64>,
+}
+
+impl HybridState {
+    pub(super) fn new(of: Hybrid) -> Self {
+        Self { of, reads: HashMap::new(), kept: VecDeque::new() }
+    }
+
+    /// When the flash has the data of a read that comes at `now`, if it has them; else they are counted.
+    pub(super) fn read(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
+        let granule = self.of.granule_bytes;
+        let granules = offset / granule..(offset + bytes).div_ceil(granule);
+        let kept = |g: u64| self.reads.get(&g).is_some_and(|n| *n >= self.of.keep_after_reads);
+        if granules.clone().all(kept) {
+            return Some(now + self.of.read_us * 1e-6 + bytes as f64 / (self.of.read_mib_s * MIB));
+        }
+        if self.reads.len() > COUNTED {
+            let kept = std::mem::take(&mut self.kept);
+            self.reads.retain(|g, _| kept.contains(g));
+            self.kept = kept;
+        }
+        for g in granules {
+            let count = self.reads.entry(g).or_insert(0);
+            *count += 1;
+            if *count == self.of.keep_after_reads {
+                self.kept.push_back(g);
+            }
+        }
+        while self.kept.len() as u64 * granule > self.of.flash_bytes {
+            if let Some(oldest) = self.kept.pop_front() {
+                self.reads.remove(&oldest);
+            }
+        }
+        None
+    }
+}

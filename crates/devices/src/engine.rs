@@ -1,0 +1,56 @@
+//! From requests to completion times.
+
+use crate::disc::DiscState;
+use crate::flash::FlashState;
+use crate::link::Link;
+use crate::model::Model;
+use crate::request::{Operation, Request};
+
+/// A device in some state: where its head is, what its caches hold, what is in flight.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    link: Link,
+    medium: Medium,
+    /// Arrival of the last request.
+    now: f64,
+}
+
+#[derive(Clone, Debug)]
+enum Medium {
+    Disc(Box<DiscState>),
+    Flash(Box<FlashState>),
+}
+
+impl Engine {
+    /// A device that has been idle, all of whose tracks or blocks hold `capacity_bytes`. That is the model's own
+    /// capacity, unless a small backing is to stand for the whole device.
+    #[must_use]
+    pub fn new(model: &Model, capacity_bytes: u64) -> Self {
+        let medium = match (&model.disc, &model.flash) {
+            (Some(disc), _) => {
+                let hybrid = model.hybrid.clone();
+                Medium::Disc(Box::new(DiscState::new(disc, hybrid, capacity_bytes, model.seed)))
+            }
+            (None, Some(flash)) => Medium::Flash(Box::new(FlashState::new(flash, model.seed))),
+            (None, None) => unreachable!("a model has a medium, or it is refused when it is read"),
+        };
+        Self { link: Link::new(&model.interface), medium, now: 0.0 }
+    }
+
+    /// When `request` is done, in seconds after the engine's start.
+    pub fn submit(&mut self, request: &Request) -> f64 {
+        if request.arrival_s > self.now {
+            self.now = request.arrival_s;
+        }
+        let slot = self.link.admit(request, self.now);
+        let ready = match (&mut self.medium, request.operation) {
+            (Medium::Disc(disc), Operation::Read) => disc.read(request, &slot),
+            (Medium::Disc(disc), Operation::Write) => disc.write(request, &slot),
+            (Medium::Disc(disc), Operation::Flush) => disc.flush(slot.begun),
+            (Medium::Flash(flash), Operation::Read) => flash.read(request, &slot),
+            (Medium::Flash(flash), Operation::Write) => flash.write(request, &slot),
+            (Medium::Flash(flash), Operation::Flush) => flash.flush(slot.begun),
+        };
+        self.link.completes(ready.max(slot.passed))
+    }
+}

@@ -1,0 +1,188 @@
+//! Flash behind a controller: channels that read and program in parallel, streams that are read ahead, a write
+//! buffer, a fast region that fills up, and blocks that must be erased.
+
+use std::collections::VecDeque;
+
+use crate::draw::{mix, unit};
+use crate::link::Slot;
+use crate::model::{Flash, MIB};
+use crate::request::Request;
+
+/// Sequential streams that a controller recognises.
+const STREAMS: usize = 8;
+
+/// A request so close behind the end of a stream belongs to it: several in flight may overtake one another.
+const STREAM_WINDOW: u64 = 1 << 20;
+
+/// State of the flash and the controller.
+#[derive(Clone, Debug)]
+pub(crate) struct FlashState {
+    of: Flash,
+    /// When each channel is free.
+    channels: Vec<f64>,
+    /// When the array has delivered what was asked for.
+    array_free_at: f64,
+    /// Ends of the streams that are read ahead, the last used at the back.
+    streams: VecDeque<u64>,
+    /// When all that was accepted is programmed.
+    programmed_at: f64,
+    /// When each of the accepted writes leaves the buffer, and its bytes.
+    buffered: VecDeque<(f64, u64)>,
+    buffered_bytes: u64,
+    /// Bytes in the fast region.
+    fast_used: f64,
+    /// Erase units that are open for writing, the last used at the back.
+    open: VecDeque<u64>,
+    /// Ends of the streams that are written.
+    written: VecDeque<u64>,
+    draws: u64,
+}
+
+impl FlashState {
+    pub(crate) fn new(of: &Flash, seed: u64) -> Self {
+        Self {
+            channels: vec![0.0; of.channels as usize],
+            array_free_at: 0.0,
+            streams: VecDeque::new(),
+            programmed_at: 0.0,
+            buffered: VecDeque::new(),
+            buffered_bytes: 0,
+            fast_used: 0.0,
+            open: VecDeque::new(),
+            written: VecDeque::new(),
+            draws: seed,
+            of: of.clone(),
+        }
+    }
+
+    /// When the data of a read are in the controller.
+    pub(crate) fn read(&mut self, request: &Request, slot: &Slot) -> f64 {
+        let per_byte = 1.0 / (self.of.read_mib_s * MIB);
+        let transfer = request.bytes as f64 * per_byte;
+        let reached = if continues(&mut self.streams, request.offset, request.bytes) {
+            // What comes next was fetched while the host was busy with what came before.
+            slot.begun - transfer.min(slot.begun)
+        } else {
+            self.fetch(request, slot.begun)
+        };
+        self.array_free_at = self.array_free_at.max(reached) + transfer;
+        self.array_free_at
+    }
+
+    /// When the first pages of a read at a new place have arrived from its channels.
+    fn fetch(&mut self, request: &Request, begun: f64) -> f64 {
+        let page = self.of.page_bytes;
+        let first = request.offset / page;
+        let last = (request.offset + request.bytes.max(1) - 1) / page;
+        let count = self.channels.len() as u64;
+        let mut reached = begun;
+        for page in first..=last.min(first + count - 1) {
+            let latency = self.of.read_us * 1e-6 * self.jitter();
+            // Pages are spread over the channels as by a hash, so that no stride meets only one of them.
+            let channel = (mix(page) % count) as usize;
+            let done = self.channels[channel].max(begun) + latency;
+            self.channels[channel] = done;
+            reached = reached.max(done);
+        }
+        reached
+    }
+
+    /// When a write is accepted.
+    pub(crate) fn write(&mut self, request: &Request, slot: &Slot) -> f64 {
+        self.recover(slot.begun);
+        let sequential = continues(&mut self.written, request.offset, request.bytes);
+        let begin = self.programmed_at.max(slot.begun);
+        let mut cost = self.program_s(request.bytes);
+        if !request.continues {
+            cost += self.of.program_command_us * 1e-6 * self.jitter();
+        }
+        if !sequential && !self.is_open(request) {
+            cost += self.of.erase_us * 1e-6 * self.jitter();
+        }
+        self.programmed_at = begin + cost;
+        if self.of.buffer_bytes == 0 {
+            return self.programmed_at;
+        }
+        while self.buffered.front().is_some_and(|first| first.0 <= slot.begun) {
+            self.leave_buffer();
+        }
+        self.buffered.push_back((self.programmed_at, request.bytes));
+        self.buffered_bytes += request.bytes;
+        let mut accepted = slot.passed;
+        // What is larger than the buffer is accepted but for the last bufferful.
+        if request.bytes > self.of.buffer_bytes {
+            let last = self.program_s(self.of.buffer_bytes);
+            accepted = accepted.max(self.programmed_at - last);
+        }
+        while self.buffered_bytes > self.of.buffer_bytes && self.buffered.len() > 1 {
+            accepted = accepted.max(self.buffered.front().map_or(0.0, |first| first.0));
+            self.leave_buffer();
+        }
+        accepted
+    }
+
+    /// When everything is programmed.
+    pub(crate) fn flush(&mut self, now: f64) -> f64 {
+        self.buffered.clear();
+        self.buffered_bytes = 0;
+        self.programmed_at.max(now) + self.of.flush_us * 1e-6
+    }
+
+    fn leave_buffer(&mut self) {
+        if let Some((_, bytes)) = self.buffered.pop_front() {
+            self.buffered_bytes -= bytes;
+        }
+    }
+
+    /// Seconds to program `bytes`: fast while the fast region has room.
+    fn program_s(&mut self, bytes: u64) -> f64 {
+        let bytes = bytes as f64;
+        let fast = (self.of.fast_bytes as f64 - self.fast_used).clamp(0.0, bytes);
+        self.fast_used += fast;
+        fast / (self.of.fast_write_mib_s * MIB) + (bytes - fast) / (self.of.write_mib_s * MIB)
+    }
+
+    /// The fast region is emptied while nothing is written.
+    fn recover(&mut self, now: f64) {
+        let idle = (now - self.programmed_at).max(0.0);
+        self.fast_used = (self.fast_used - idle * self.of.fold_mib_s * MIB).max(0.0);
+    }
+
+    /// Whether a write goes to an erase unit that is open; opens it.
+    fn is_open(&mut self, request: &Request) -> bool {
+        if self.of.open_units == 0 {
+            return true;
+        }
+        let number = request.offset / self.of.erase_unit_bytes;
+        let found = self.open.iter().position(|open| *open == number);
+        if let Some(at) = found {
+            self.open.remove(at);
+        }
+        self.open.push_back(number);
+        while self.open.len() > self.of.open_units as usize {
+            self.open.pop_front();
+        }
+        found.is_some()
+    }
+
+    /// A factor around 1, of the model's width.
+    fn jitter(&mut self) -> f64 {
+        self.draws = self.draws.wrapping_add(1);
+        1.0 + self.of.jitter_percent / 100.0 * (2.0 * unit(self.draws) - 1.0)
+    }
+}
+
+/// Whether a request goes on where a stream ended; notes where it ends itself.
+fn continues(streams: &mut VecDeque<u64>, offset: u64, bytes: u64) -> bool {
+    let end = offset + bytes;
+    let near = |at: &u64| {
+        offset == *at || (offset.abs_diff(*at) <= STREAM_WINDOW.min(8 * bytes) && bytes >= 65536)
+    };
+    let found = streams.iter().position(near);
+    let known = found.and_then(|at| streams.remove(at));
+    streams.push_back(end.max(known.unwrap_or(0)));
+    while streams.len() > STREAMS {
+        streams.pop_front();
+    }
+    found.is_some()
+}

@@ -1,0 +1,349 @@
+//! A device model: the numbers that a device's data sheet and its measured sweeps come to, with their sources.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::ModelError;
+
+/// Bytes of a MiB.
+pub(crate) const MIB: f64 = 1_048_576.0;
+
+macro_rules! models {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../models/", $name, ".toml")))),*]
+    };
+}
+
+/// The models that are compiled in.
+const BUILT_IN: &[(&str, &str)] =
+    models!["hdd-7200", "hdd-laptop", "sshd", "sata-ssd", "usb-flash", "nvme"];
+
+/// A device.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Name, as `--emulate` takes it.
+    pub name: String,
+    /// What it stands for, in words.
+    pub about: String,
+    /// Bytes of the device that it stands for.
+    pub capacity_bytes: u64,
+    /// What a backing that is smaller stands for.
+    #[serde(default)]
+    pub surface: Surface,
+    /// Seed of all that varies.
+    #[serde(default)]
+    pub seed: u64,
+    /// The way to the host.
+    pub interface: Interface,
+    /// A disc; either this or `flash`.
+    pub disc: Option<Disc>,
+    /// Flash beside the disc.
+    pub hybrid: Option<Hybrid>,
+    /// Flash alone.
+    pub flash: Option<Flash>,
+    /// Where each parameter is from: a data sheet, a paper, or `fitted`.
+    pub sources: BTreeMap<String, String>,
+    /// What the file said, for the hash.
+    #[serde(skip)]
+    text: String,
+}
+
+/// What a backing stands for that is smaller than the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Surface {
+    /// A file at the start of an almost empty device: short ways, the fast zone.
+    #[default]
+    Start,
+    /// The whole device, drawn together: long ways, all zones.
+    Whole,
+}
+
+/// The interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interface {
+    /// Its name, such as `SATA 6 Gbit/s`.
+    pub name: String,
+    /// Most that reads get through it, MiB/s, commands aside.
+    pub read_mib_s: f64,
+    /// The same of writes.
+    pub write_mib_s: f64,
+    /// What each read occupies the command path for, microseconds.
+    pub read_command_us: f64,
+    /// The same of a write.
+    pub write_command_us: f64,
+    /// Share of the shorter of command and transfer that goes on beside the longer, 0 to 1.
+    pub overlap: f64,
+    /// What each request waits besides, without occupying anything, microseconds.
+    pub latency_us: f64,
+    /// Requests in flight.
+    pub queue_depth: u32,
+}
+
+/// A disc.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disc {
+    /// Turns per minute.
+    pub rotations_per_minute: f64,
+    /// Seek to the next track, milliseconds.
+    pub track_to_track_ms: f64,
+    /// Seek over a third of the stroke, milliseconds.
+    pub average_seek_ms: f64,
+    /// Seek from rim to rim, milliseconds.
+    pub full_stroke_ms: f64,
+    /// Rate of the outermost zone, MiB/s.
+    pub outer_mib_s: f64,
+    /// Rate of the innermost zone, MiB/s; in between it falls in proportion to the address.
+    pub inner_mib_s: f64,
+    /// Bytes that are read on behind a read.
+    pub look_ahead_bytes: u64,
+    /// Bytes of the write cache; 0 is none.
+    pub write_cache_bytes: u64,
+    /// Runs of bytes that the write cache holds at most.
+    pub write_cache_commands: u32,
+    /// With n requests to choose from, a way takes n to the minus this of its time.
+    pub sorting_exponent: f64,
+    /// What a flush costs beside writing what is cached, microseconds.
+    pub flush_us: f64,
+}
+
+/// The flash of a hybrid disc, which answers reads.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hybrid {
+    /// Bytes that it holds.
+    pub flash_bytes: u64,
+    /// Bytes that are kept or dropped together.
+    pub granule_bytes: u64,
+    /// Reads of a granule after which it is kept.
+    pub keep_after_reads: u32,
+    /// Latency of a read from it, microseconds.
+    pub read_us: f64,
+    /// Rate of reads from it, MiB/s.
+    pub read_mib_s: f64,
+}
+
+/// Flash and its controller.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flash {
+    /// Reads at once.
+    pub channels: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// A page from the flash, where it was not read ahead, microseconds.
+    pub read_us: f64,
+    /// Rate of the whole array, MiB/s.
+    pub read_mib_s: f64,
+    /// Bytes of the write buffer; 0 is none: a write is then done when it is programmed.
+    pub buffer_bytes: u64,
+    /// What each write command costs in programming, microseconds.
+    pub program_command_us: f64,
+    /// Bytes of the fast region (SLC); 0 is none.
+    pub fast_bytes: u64,
+    /// Rate of programming the fast region, MiB/s.
+    pub fast_write_mib_s: f64,
+    /// Rate of programming once it is full, MiB/s.
+    pub write_mib_s: f64,
+    /// Rate at which the fast region is emptied while nothing is written, MiB/s.
+    pub fold_mib_s: f64,
+    /// Bytes of an erase unit.
+    pub erase_unit_bytes: u64,
+    /// Erase units that may be written by turns; 0 is any number.
+    pub open_units: u32,
+    /// What a write costs besides that goes on no stream and to no open unit, microseconds.
+    pub erase_us: f64,
+    /// What a flush costs beside programming what is buffered, microseconds.
+    pub flush_us: f64,
+    /// How much the times of reading, programming and erasing vary, percent to each side.
+    pub jitter_percent: f64,
+}
+
+impl Model {
+    /// Names of all built-in models.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// A built-in model.
+    ///
+    /// # Errors
+    /// [`ModelError::Unknown`].
+    pub fn named(name: &str) -> Result<Self, ModelError> {
+        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+        let names = || Self::names().collect::<Vec<_>>().join(", ");
+        let (name, text) = found.ok_or_else(|| ModelError::Unknown(name.to_owned(), names()))?;
+        Self::parse(name, text)
+    }
+
+    /// The model in a file, or a built-in one: a name has no slash and no dot.
+    ///
+    /// # Errors
+    /// Any [`ModelError`].
+    pub fn named_or_file(text: &str) -> Result<Self, ModelError> {
+        if !text.contains(['/', '.']) {
+            return Self::named(text);
+        }
+        let path = PathBuf::from(text);
+        let read = std::fs::read_to_string(Path::new(text));
+        let found = read.map_err(|source| ModelError::Read { path, source })?;
+        Self::parse(text, &found)
+    }
+
+    fn parse(path: &str, text: &str) -> Result<Self, ModelError> {
+        let refuse = |problem: String| ModelError::Malformed { path: path.to_owned(), problem };
+        let mut model: Self = toml::from_str(text).map_err(|e| refuse(e.to_string()))?;
+        model.check().map_err(refuse)?;
+        text.clone_into(&mut model.text);
+        Ok(model)
+    }
+
+    /// SHA-256 of the file, the first 16 hexadecimal digits: what tells one version of a model from another.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        Sha256::digest(self.text.as_bytes()).iter().take(8).fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    /// The capacity that an engine is to have for a backing of `bytes`.
+    #[must_use]
+    pub fn capacity_for(&self, bytes: u64) -> u64 {
+        match self.surface {
+            Surface::Start => self.capacity_bytes.max(bytes),
+            Surface::Whole => bytes,
+        }
+    }
+
+    /// Whether it has turning discs.
+    #[must_use]
+    pub fn rotates(&self) -> bool {
+        self.disc.is_some()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let positive = |name: &str, value: f64| match value.is_finite() && value > 0.0 {
+            true => Ok(()),
+            false => Err(format!("{name} is not a positive number")),
+        };
+        let not_negative = |name: &str, value: f64| match value.is_finite() && value >= 0.0 {
+            true => Ok(()),
+            false => Err(format!("{name} is negative or no number")),
+        };
+        let whole = |name: &str, value: u64| match value {
+            0 => Err(format!("{name} is 0")),
+            _ => Ok(()),
+        };
+        whole("capacity_bytes", self.capacity_bytes)?;
+        let i = &self.interface;
+        positive("interface.read_mib_s", i.read_mib_s)?;
+        positive("interface.write_mib_s", i.write_mib_s)?;
+        not_negative("interface.read_command_us", i.read_command_us)?;
+        not_negative("interface.write_command_us", i.write_command_us)?;
+        not_negative("interface.latency_us", i.latency_us)?;
+        not_negative("interface.overlap", i.overlap)?;
+        if i.overlap > 1.0 {
+            return Err("interface.overlap is above 1".to_owned());
+        }
+        whole("interface.queue_depth", i.queue_depth.into())?;
+        match (&self.disc, &self.flash) {
+            (Some(_), Some(_)) => return Err("has both a disc and flash: use hybrid".to_owned()),
+            (None, None) => return Err("has neither a disc nor flash".to_owned()),
+            (None, Some(_)) if self.hybrid.is_some() => {
+                return Err("hybrid goes with a disc".to_owned());
+            }
+            _ => {}
+        }
+        if let Some(d) = &self.disc {
+            positive("disc.rotations_per_minute", d.rotations_per_minute)?;
+            not_negative("disc.track_to_track_ms", d.track_to_track_ms)?;
+            positive("disc.outer_mib_s", d.outer_mib_s)?;
+            positive("disc.inner_mib_s", d.inner_mib_s)?;
+            not_negative("disc.sorting_exponent", d.sorting_exponent)?;
+            not_negative("disc.flush_us", d.flush_us)?;
+            whole("disc.write_cache_commands", d.write_cache_commands.into())?;
+            if !(d.track_to_track_ms <= d.average_seek_ms
+                && d.average_seek_ms <= d.full_stroke_ms
+                && d.full_stroke_ms.is_finite())
+            {
+                return Err("disc: seeks do not grow with the distance".to_owned());
+            }
+        }
+        if let Some(h) = &self.hybrid {
+            whole("hybrid.granule_bytes", h.granule_bytes)?;
+            whole("hybrid.keep_after_reads", h.keep_after_reads.into())?;
+            not_negative("hybrid.read_us", h.read_us)?;
+            positive("hybrid.read_mib_s", h.read_mib_s)?;
+        }
+        if let Some(f) = &self.flash {
+            whole("flash.channels", f.channels.into())?;
+            whole("flash.page_bytes", f.page_bytes)?;
+            whole("flash.erase_unit_bytes", f.erase_unit_bytes)?;
+            positive("flash.read_mib_s", f.read_mib_s)?;
+            positive("flash.write_mib_s", f.write_mib_s)?;
+            positive("flash.fast_write_mib_s", f.fast_write_mib_s)?;
+            for (name, value) in [
+                ("flash.read_us", f.read_us),
+                ("flash.program_command_us", f.program_command_us),
+                ("flash.fold_mib_s", f.fold_mib_s),
+                ("flash.erase_us", f.erase_us),
+                ("flash.flush_us", f.flush_us),
+                ("flash.jitter_percent", f.jitter_percent),
+            ] {
+                not_negative(name, value)?;
+            }
+            if f.jitter_percent > 100.0 {
+                return Err("flash.jitter_percent is above 100".to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_of_every_model_has_its_source() {
+        for name in Model::names() {
+            let model = Model::named(name).unwrap();
+            assert_eq!(model.name, name);
+            let table: toml::Table = toml::from_str(&model.text).unwrap();
+            for section in ["interface", "disc", "hybrid", "flash"] {
+                let Some(toml::Value::Table(parameters)) = table.get(section) else { continue };
+                for key in parameters.keys().filter(|key| *key != "name") {
+                    let full = format!("{section}.{key}");
+                    let source = model.sources.get(&full).map_or("", String::as_str);
+                    assert!(source.len() >= 4, "{name}: {full} has no source");
+                }
+            }
+            assert!(model.sources.contains_key("capacity_bytes"), "{name}");
+            assert_eq!(model.hash().len(), 16);
+        }
+    }
+
+    #[test]
+    fn what_is_no_model_is_refused_with_the_reason() {
+        let good = BUILT_IN[0].1;
+        let said = |text: &str| Model::parse("x", text).unwrap_err().to_string();
+        assert!(
+            said(&good.replace("rotations_per_minute = 7200", "rotations_per_minute = 0"))
+                .contains("rotations_per_minute is not a positive number")
+        );
+        assert!(said(&good.replace("[disc]", "[disk]")).contains("disk"));
+        assert!(
+            said(&good.replace("full_stroke_ms = 18.0", "full_stroke_ms = 8.0")).contains("seeks")
+        );
+        assert!(Model::named("hdd").unwrap_err().to_string().contains("hdd-7200"));
+        assert!(Model::named_or_file("/nowhere/model.toml").is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! The published sweeps that models are held against: study A's ATTO series and study D's Anvil figures, as the
+//! crate `studies` ships them.
+
+use std::collections::BTreeMap;
+
+use crate::request::Operation;
+use crate::sweep::Load;
+
+/// One published number of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The device as its study calls it.
+    pub device: String,
+    /// What was measured.
+    pub load: Load,
+    /// What the study calls the load.
+    pub label: String,
+    /// MiB per second.
+    pub mib_s: f64,
+    /// MiB per second with encryption, where the study has both.
+    pub encrypted_mib_s: Option<f64>,
+    /// Whether rate and requests per second agree as printed.
+    pub consistent: bool,
+}
+
+/// The plain sweeps of `atto.csv` (study A, figures 6, 8 and 10), each with its encrypted counterpart.
+///
+/// `None` if the text is no such file.
+#[must_use]
+pub fn atto(csv: &str) -> Option<Vec<Point>> {
+    let rows = rows(csv)?;
+    let of = |state: &str| -> Option<Vec<Point>> {
+        let mut found = Vec::new();
+        for row in rows.iter().filter(|row| row.get("state") == Some(state)) {
+            let operation = operation(row.get("op")?)?;
+            found.push(Point {
+                device: row.get("device")?.to_owned(),
+                load: Load::atto(operation, row.get("block_bytes")?.parse().ok()?),
+                label: row.get("block")?.to_owned(),
+                mib_s: row.get("mib_s")?.parse().ok()?,
+                encrypted_mib_s: None,
+                consistent: row.get("consistent")? == "yes",
+            });
+        }
+        Some(found)
+    };
+    let encrypted = of("encrypted")?;
+    let mut plain = of("plain")?;
+    for point in &mut plain {
+        let same = |other: &&Point| other.device == point.device && other.load == point.load;
+        point.encrypted_mib_s = encrypted.iter().find(same).map(|other| other.mib_s);
+    }
+    Some(plain)
+}
+
+/// The fastest of the six encrypted series of each device and load in `anvil.csv` (study D). The study has no plain
+/// series: the device itself was at least that fast.
+///
+/// `None` if the text is no such file.
+#[must_use]
+pub fn anvil(csv: &str) -> Option<Vec<Point>> {
+    let mut best: Vec<Point> = Vec::new();
+    for row in rows(csv)? {
+        let (device, pattern) = (row.get("device")?, row.get("pattern")?);
+        let mib_s: f64 = row.get("mb_s")?.parse().ok()?;
+        if let Some(known) = best.iter_mut().find(|p| p.device == device && p.label == pattern) {
+            known.mib_s = known.mib_s.max(mib_s);
+            continue;
+        }
+        let mut words = pattern.split(' ');
+        let random = words.next()? == "rand";
+        let operation = operation(words.next()?)?;
+        let bytes = if words.next()? == "4M" { 4 << 20 } else { 4096 };
+        best.push(Point {
+            device: device.to_owned(),
+            load: Load::anvil(operation, random, bytes),
+            label: pattern.to_owned(),
+            mib_s,
+            encrypted_mib_s: None,
+            consistent: true,
+        });
+    }
+    Some(best)
+}
+
+fn operation(name: &str) -> Option<Operation> {
+    match name {
+        "read" => Some(Operation::Read),
+        "write" => Some(Operation::Write),
+        _ => None,
+    }
+}
+
+/// A line by the names of its columns.
+struct Row(BTreeMap<String, String>);
+
+impl Row {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+fn rows(csv: &str) -> Option<Vec<Row>> {
+    let mut lines = csv.lines();
+    let names = fields(lines.next()?);
+    Some(lines.map(|line| Row(names.iter().cloned().zip(fields(line)).collect())).collect())
+}
+
+/// Fields of a line; commas within double quotes part nothing.
+fn fields(line: &str) -> Vec<String> {
+    let (mut found, mut quoted) = (vec![String::new()], false);
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => found.push(String::new()),
+            c => found.last_mut().expect("there is one").push(c),
+        }
+    }
+    found
+}

@@ -1,0 +1,87 @@
+//! A model under a load, simulated: what a request takes on average, by operation, size and queue depth.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::draw::mix;
+use crate::engine::Engine;
+use crate::model::Model;
+use crate::request::{Operation, Request};
+
+/// A load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Read or write.
+    pub operation: Operation,
+    /// Whether requests go to random places instead of one behind the other.
+    pub random: bool,
+    /// Bytes per request.
+    pub bytes: u64,
+    /// Requests in flight.
+    pub queue_depth: u32,
+    /// Bytes of the file that they go to, from the start of the device.
+    pub file_bytes: u64,
+    /// Seconds for which one processor of the host is busy between a completion and the next request, one request
+    /// after the other.
+    pub think_s: f64,
+}
+
+impl Load {
+    /// ATTO as study A shows it: sequential, four in flight, over a file of 256 MB.
+    #[must_use]
+    pub fn atto(operation: Operation, bytes: u64) -> Self {
+        let file_bytes = 256 << 20;
+        Self { operation, random: false, bytes, queue_depth: 4, file_bytes, think_s: 0.0 }
+    }
+
+    /// Anvil's as study D shows it: one in flight, over a file of 1 GB.
+    #[must_use]
+    pub fn anvil(operation: Operation, random: bool, bytes: u64) -> Self {
+        let file_bytes = 1 << 30;
+        Self { operation, random, bytes, queue_depth: 1, file_bytes, think_s: 0.0 }
+    }
+}
+
+/// Most requests of one simulation; it takes a few milliseconds.
+const MOST: u64 = 20_000;
+
+/// Fewest, for requests of which few fit into the file.
+const FEWEST: u64 = 64;
+
+/// Seconds per request of `load` on a device that was idle, once it has settled: the first quarter of the
+/// requests is not counted. It is the spacing of completions, the inverse of requests per second.
+#[must_use]
+pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
+    let mut engine = Engine::new(model, model.capacity_bytes);
+    let bytes = load.bytes.max(512);
+    let places = (load.file_bytes / bytes).max(1);
+    let most = if load.random { MOST / 8 } else { MOST };
+    let count = (load.file_bytes / bytes).clamp(FEWEST, most);
+    let uncounted = count / 4;
+    let mut in_flight = BinaryHeap::new();
+    let (mut last, mut counted_from, mut host_free_at) = (0.0f64, 0.0f64, 0.0f64);
+    for number in 0..count {
+        let now = if in_flight.len() < load.queue_depth.max(1) as usize {
+            0.0
+        } else {
+            let Reverse(done) = in_flight.pop().unwrap_or_default();
+            f64::from_bits(done)
+        };
+        let now = now.max(host_free_at) + load.think_s;
+        host_free_at = now;
+        let place = if load.random { mix(number ^ model.seed) } else { number } % places;
+        let done = engine.submit(&Request {
+            operation: load.operation,
+            offset: place * bytes,
+            bytes,
+            arrival_s: now,
+            continues: false,
+        });
+        in_flight.push(Reverse(done.to_bits()));
+        last = last.max(done);
+        if number + 1 == uncounted {
+            counted_from = last;
+        }
+    }
+    (last - counted_from) / (count - uncounted) as f64
+}

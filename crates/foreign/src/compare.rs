@@ -1,0 +1,281 @@
+//! Two sets beside each other, cell by cell: the ratio of their means with Welch's interval, and what follows.
+//!
+//! Nobody made the runs of the two sets take turns. So a verdict here is about two series of runs, not about what
+//! made them differ; [`sentences`] say so with every result. Values are taken as ln, so that a ratio of geometric
+//! means has the interval of a difference ([`cryptbench_stats::unpaired`]).
+
+mod pairing;
+mod percent;
+mod sentences;
+
+use cryptbench_stats::{FAMILY_LEVEL, equivalent_unpaired, estimate_unpaired, holm};
+use serde::Serialize;
+
+use crate::cell::{Cell, Format, Key, Measure, Set};
+use crate::estimator::Estimator;
+pub use percent::{Percent, SeriesNoise};
+pub use sentences::sentences;
+
+/// What is compared and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What is compared; otherwise of each cell the first of bandwidth, IOPS and latency that all its runs have.
+    pub measure: Option<Measure>,
+    /// A figure beside the ratio of geometric means.
+    pub estimator: Option<Estimator>,
+    /// Confidence of the intervals, a fraction.
+    pub confidence: f64,
+    /// Cells whose means are shown to differ by less are called equivalent; a fraction.
+    pub margin: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { measure: None, estimator: None, confidence: 0.95, margin: 0.03 }
+    }
+}
+
+/// Two sets compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Always true: no arithmetic makes pairs of runs that did not take turns.
+    pub unpaired: bool,
+    /// The first set, the baseline.
+    pub a: Side,
+    /// The second set.
+    pub b: Side,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// Family-wise level of the verdicts, after Holm over the cells.
+    pub level: f64,
+    /// The margin of equivalence, a fraction.
+    pub margin: f64,
+    /// The figure that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimator: Option<Estimator>,
+    /// Cells that both have.
+    pub cells: Vec<Compared>,
+    /// Cells that both have, but not with the measure that was asked for.
+    pub without_measure: Vec<String>,
+    /// Cells of the first alone.
+    pub only_a: Vec<String>,
+    /// Cells of the second alone.
+    pub only_b: Vec<String>,
+    /// Mean percent over all cells, the way of study C; of two cells and more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<Percent>,
+}
+
+/// What is said of one set.
+#[derive(Clone, Debug, Serialize)]
+pub struct Side {
+    /// What was named.
+    pub label: String,
+    /// The formats that were found.
+    pub formats: Vec<Format>,
+    /// Number of files.
+    pub files: usize,
+    /// Number of cells.
+    pub cells: usize,
+    /// Fewest and most runs of a cell.
+    pub runs: (usize, usize),
+    /// Of the set.
+    pub remarks: Vec<String>,
+    /// How far identical series of this set lie apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<SeriesNoise>,
+}
+
+/// One cell of both sets.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// What was done, as the first set tells it.
+    pub key: Key,
+    /// The same in words.
+    pub name: String,
+    /// What was compared.
+    pub measure: Measure,
+    /// The first set's runs.
+    pub a: Values,
+    /// The second set's runs.
+    pub b: Values,
+    /// Geometric mean of the second through that of the first.
+    pub ratio: f64,
+    /// The interval of the ratio; absent with fewer than 3 runs on either side, or without any spread on one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// What may be said.
+    pub verdict: Verdict,
+}
+
+/// The runs of one cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Values {
+    /// Number of runs.
+    pub runs: usize,
+    /// Geometric mean, in the measure's unit.
+    pub mean: f64,
+    /// The figure that was asked for, in the measure's unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<f64>,
+    /// Each run.
+    pub values: Vec<f64>,
+}
+
+/// A ratio's interval and p-values.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Interval {
+    /// Lower end (Welch).
+    pub low: f64,
+    /// Upper end (Welch).
+    pub high: f64,
+    /// p-value of "no difference" (Welch), before Holm.
+    pub p_value: f64,
+    /// The same after Holm over the cells.
+    pub p_holm: f64,
+    /// Ratio that a few wild runs cannot move (Hodges-Lehmann).
+    pub hodges_lehmann: f64,
+    /// Lower and upper end of its interval (rank sum), where enough runs allow one.
+    pub rank_sum: Option<(f64, f64)>,
+}
+
+/// What may be said of a cell. Slower and faster are of the second set; a longer latency is slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Beyond chance, after Holm.
+    Slower,
+    /// Beyond chance, after Holm.
+    Faster,
+    /// Shown to differ by less than the margin (two one-sided Welch tests at 5 %).
+    Equivalent,
+    /// The runs differ as much within the sets.
+    NotToldApart,
+    /// Fewer than 3 runs on either side: a ratio and nothing more.
+    NoInterval,
+    /// All runs of a side have the same value as printed (iozone's short runs take a few of its microseconds): how
+    /// they differ is hidden, and so is chance.
+    TooCoarse,
+    /// A cache answered, says the record.
+    Cached,
+}
+
+/// Compares `b` with `a`, the baseline.
+pub fn compare(a: &Set, b: &Set, options: Options) -> Comparison {
+    let pairing = pairing::pair(&a.cells, &b.cells);
+    let names = |cells: &[&Cell]| cells.iter().map(|c| c.key.to_string()).collect();
+    let mut cells = Vec::new();
+    let mut without_measure = Vec::new();
+    let formats = [a, b].map(|s| s.formats.first().copied().unwrap_or(Format::Record));
+    for (x, y) in &pairing.both {
+        match measure(x, y, options.measure) {
+            Some(measure) => cells.push(compared(x, y, measure, formats, options)),
+            None => without_measure.push(x.key.to_string()),
+        }
+    }
+    correct(&mut cells, options.margin);
+    let (of_a, of_b): (Vec<&Cell>, Vec<&Cell>) = pairing.both.iter().copied().unzip();
+    Comparison {
+        unpaired: true,
+        a: side(a, percent::noise(&of_a)),
+        b: side(b, percent::noise(&of_b)),
+        confidence: options.confidence,
+        level: FAMILY_LEVEL,
+        margin: options.margin,
+        estimator: options.estimator,
+        percent: percent::percent(&cells),
+        cells,
+        without_measure,
+        only_a: names(&pairing.only_a),
+        only_b: names(&pairing.only_b),
+    }
+}
+
+fn side(set: &Set, noise: Option<SeriesNoise>) -> Side {
+    let runs = || set.cells.iter().map(|c| c.runs.len());
+    Side {
+        label: set.label.clone(),
+        formats: set.formats.clone(),
+        files: set.files.len(),
+        cells: set.cells.len(),
+        runs: (runs().min().unwrap_or(0), runs().max().unwrap_or(0)),
+        remarks: set.remarks.clone(),
+        noise,
+    }
+}
+
+fn measure(a: &Cell, b: &Cell, asked: Option<Measure>) -> Option<Measure> {
+    let all = [Measure::Bandwidth, Measure::Iops, Measure::Latency];
+    let has = |m: &Measure| a.runs.iter().chain(&b.runs).all(|r| r.value(*m).is_some());
+    all.into_iter().filter(|m| asked.is_none_or(|asked| asked == *m)).find(has)
+}
+
+fn compared(
+    a: &Cell,
+    b: &Cell,
+    measure: Measure,
+    formats: [Format; 2],
+    options: Options,
+) -> Compared {
+    let values =
+        |cell: &Cell| -> Vec<f64> { cell.runs.iter().filter_map(|r| r.value(measure)).collect() };
+    let (x, y) = (values(a), values(b));
+    let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v.ln()).collect() };
+    let mean = |values: &[f64]| logs(values).iter().sum::<f64>() / values.len() as f64;
+    let estimate = estimate_unpaired(&logs(&x), &logs(&y), options.confidence);
+    let interval = estimate.map(|e| Interval {
+        low: e.low.exp(),
+        high: e.high.exp(),
+        p_value: e.p_value,
+        p_holm: e.p_value,
+        hodges_lehmann: e.hodges_lehmann.exp(),
+        rank_sum: e.rank_sum.map(|(low, high)| (low.exp(), high.exp())),
+    });
+    let ratio = (mean(&y) - mean(&x)).exp();
+    let of = |values: Vec<f64>, format: Format| Values {
+        runs: values.len(),
+        mean: mean(&values).exp(),
+        figure: options.estimator.and_then(|e| e.of(&values, measure, format)),
+        values,
+    };
+    let coarse = [&x, &y].iter().any(|v| v.windows(2).all(|pair| pair[0] == pair[1]));
+    let (interval, verdict) = match (interval, a.cached || b.cached) {
+        (interval, true) => (interval, Verdict::Cached),
+        (None, false) => (None, Verdict::NoInterval),
+        (Some(_), false) if coarse => (None, Verdict::TooCoarse),
+        (interval, false) => (interval, Verdict::NotToldApart),
+    };
+    Compared {
+        name: a.key.to_string(),
+        key: a.key.clone(),
+        measure,
+        a: of(x, formats[0]),
+        b: of(y, formats[1]),
+        ratio,
+        interval,
+        verdict,
+    }
+}
+
+/// Holm over the cells that may have a verdict, and the verdicts.
+fn correct(cells: &mut [Compared], margin: f64) {
+    let mut open: Vec<&mut Compared> =
+        cells.iter_mut().filter(|c| c.verdict == Verdict::NotToldApart).collect();
+    let p: Vec<f64> = open.iter().map(|c| c.interval.map_or(1.0, |i| i.p_value)).collect();
+    for (cell, p_holm) in open.iter_mut().zip(holm(&p)) {
+        let Some(interval) = &mut cell.interval else { continue };
+        interval.p_holm = p_holm;
+        let slower = (cell.ratio < 1.0) != (cell.measure == Measure::Latency);
+        let logs = |v: &Values| v.values.iter().map(|v| v.ln()).collect::<Vec<_>>();
+        cell.verdict = match (p_holm < FAMILY_LEVEL, slower) {
+            (true, true) => Verdict::Slower,
+            (true, false) => Verdict::Faster,
+            (false, _)
+                if equivalent_unpaired(&logs(&cell.a), &logs(&cell.b), margin.ln_1p(), 0.05) =>
+            {
+                Verdict::Equivalent
+            }
+            (false, _) => Verdict::NotToldApart,
+        };
+    }
+}

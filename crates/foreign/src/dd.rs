@@ -1,0 +1,259 @@
+//! What dd prints at its end: GNU coreutils of all ages and languages, BusyBox, the BSDs and macOS.
+//!
+//! GNU and BusyBox: `BYTES bytes (...) copied, TIME s, RATE`, the fields set off by a comma and a space (by `，` or
+//! `、` in Chinese and Japanese), the decimal mark that of the locale. BSD: `BYTES bytes transferred in TIME secs (RATE
+//! bytes/sec)`. The speed is bytes through time; the printed rate, which has two or three digits, only has to agree.
+
+use crate::cell::Key;
+use crate::error::Fault;
+use crate::number::{decimal, positive};
+use crate::read::{Found, Observation};
+
+/// The printed rate is rounded to two digits and BusyBox counts in powers of 1024: farther apart, one of the numbers
+/// was misread.
+const AGREES_WITHIN: f64 = 1.2;
+
+/// Whether any line is dd's.
+pub(crate) fn is_log(text: &str) -> bool {
+    let is_dd = |l: &str| is_report(l) || records(l).is_some() || l.starts_with("dd: ");
+    text.split(['\n', '\r']).any(is_dd)
+}
+
+pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
+    let mut found = Found::default();
+    let text = strip_escapes(text);
+    // Where dd's counts of records are in the log, a report without them before it is one of status=progress.
+    let counted = text.split(['\n', '\r']).any(|l| records(l).is_some());
+    let mut blocks: Vec<(u64, u64)> = Vec::new();
+    for (index, physical) in text.split('\n').enumerate() {
+        let line = index + 1;
+        // A carriage return goes back to the beginning: what stands before it was written over.
+        let parts: Vec<&str> = physical.split('\r').filter(|p| !p.trim().is_empty()).collect();
+        for (i, part) in parts.iter().enumerate() {
+            if let Some(count) = records(part) {
+                blocks.push(count);
+            } else if is_report(part) {
+                let progress = if counted { blocks.is_empty() } else { i + 1 < parts.len() };
+                if !progress {
+                    found.observations.push(report(part, line, blocks.last())?);
+                    blocks.clear();
+                }
+            } else if !is_aside(part) {
+                let reason = if part.contains("dd: ") {
+                    "dd failed; its copy is no result"
+                } else {
+                    "expected what dd prints (records in and out, then bytes, time and rate), or a line that begins with #"
+                };
+                return Err(Fault::line(line, reason, part));
+            }
+        }
+    }
+    match blocks.is_empty() {
+        true => Ok(found),
+        false => Err(Fault::file(
+            "ends after dd's counts of records, before the line with bytes and time",
+        )),
+    }
+}
+
+/// Lines that stand between dd's: comments, what the shell echoes of a command, what `time` prints.
+fn is_aside(whole: &str) -> bool {
+    let line = whole.trim().trim_start_matches(['+', '$', '#']).trim_start();
+    let first = line.split_whitespace().next().unwrap_or("");
+    let command = line.split_whitespace().any(|w| w.starts_with("if=") || w.starts_with("of="));
+    is_comment(whole)
+        || line.is_empty()
+        || ["real", "user", "sys"].contains(&first)
+        || command && line.split_whitespace().any(|w| w == "dd" || w.ends_with("/dd"))
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#')
+}
+
+/// `5+2 records in`: whole and partial blocks.
+fn records(line: &str) -> Option<(u64, u64)> {
+    if is_comment(line) || is_report(line) {
+        return None;
+    }
+    let count = |word: &str| {
+        let (whole, partial) = word.split_once('+')?;
+        Some((whole.parse().ok()?, partial.parse().ok()?))
+    };
+    line.split_whitespace().find_map(count)
+}
+
+fn is_report(line: &str) -> bool {
+    let line = line.trim();
+    let bytes = line.split(|c: char| !c.is_ascii_digit()).any(|w| !w.is_empty());
+    !is_comment(line) && bytes && (line.ends_with("/s") || line.ends_with("/sec)"))
+}
+
+fn report(text: &str, line: usize, out: Option<&(u64, u64)>) -> Result<Observation, Fault> {
+    let fault = |reason: &str| Fault::line(line, reason, text);
+    let plain = text.replace(['，', '、'], ", ");
+    let bytes: u64 = plain
+        .split_whitespace()
+        .find_map(|w| w.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok())
+        .ok_or_else(|| fault("expected the number of bytes first"))?;
+    let (time, rate) = times(&plain)
+        .ok_or_else(|| fault("expected `BYTES ... copied, TIME s, RATE` or `BYTES bytes transferred in TIME secs (RATE bytes/sec)`"))?;
+    let seconds =
+        positive(time).ok_or_else(|| fault("took no time that dd could tell; copy more"))?;
+    if bytes == 0 {
+        return Err(fault("copied nothing"));
+    }
+    let speed = bytes as f64 / seconds;
+    // A rate of two digits below 1 kB/s may have lost all of them.
+    let factor = rate / speed;
+    if rate > 1000.0 && !(1.0 / AGREES_WITHIN..AGREES_WITHIN).contains(&factor) {
+        return Err(fault("the rate is not bytes through time: the numbers are not understood"));
+    }
+    // Without partial blocks all are of one size.
+    let block_size = out
+        .filter(|(whole, partial)| *whole > 0 && *partial == 0 && bytes.is_multiple_of(*whole))
+        .map(|(whole, _)| bytes / whole);
+    Ok(Observation {
+        key: Key {
+            pattern: "sequential".into(),
+            operation: "copy".into(),
+            file_size: Some(bytes),
+            block_size,
+            ..Key::default()
+        },
+        bandwidth: positive(speed),
+        iops: block_size.and_then(|b| positive(speed / b as f64)),
+        line: Some(line),
+        ..Observation::default()
+    })
+}
+
+/// Seconds, and bytes per second as printed.
+fn times(text: &str) -> Option<(f64, f64)> {
+    if let Some((_, rest)) = text.split_once(" transferred in ") {
+        let mut words = rest.split_whitespace();
+        let seconds = decimal(words.next()?)?;
+        let unit = words.next()?;
+        let rate = words.next()?.trim_start_matches('(');
+        return unit.starts_with("sec").then_some((seconds, decimal(rate).unwrap_or(f64::NAN)));
+    }
+    let mut fields = text.trim().rsplit(", ");
+    let rate = printed_rate(fields.next()?)?;
+    let time = fields.next()?.trim();
+    let digits = time.find(|c: char| c.is_whitespace() || c == 's')?;
+    // `5e-06 s`: the exponent's letter is no unit.
+    let (number, unit) = time.split_at(digits);
+    let seconds = decimal(number)?;
+    ["s", "sec", "secs", "second", "seconds"].contains(&unit.trim()).then_some((seconds, rate))
+}
+
+/// `419 MB/s`, `2.0GB/s`: bytes per second; infinite for `Infinity B/s`.
+fn printed_rate(text: &str) -> Option<f64> {
+    let text = text.trim().strip_suffix("/s")?;
+    let unit_at = text.find(|c: char| c.is_alphabetic())?;
+    let (number, unit) = text.split_at(unit_at);
+    if unit.starts_with("Infinity") {
+        return Some(f64::INFINITY);
+    }
+    let power = match unit.trim() {
+        "B" | "bytes" => 0,
+        "kB" | "KB" => 1,
+        "MB" => 2,
+        "GB" => 3,
+        "TB" => 4,
+        _ => return None,
+    };
+    Some(decimal(number)? * 1000_f64.powi(power))
+}
+
+/// Text without the escape sequences of terminals (ECMA-48: `ESC [`, parameters, a final byte from `@` to `~`).
+fn strip_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c != '\u{1b}' {
+            plain.push(c);
+        } else if rest.next() == Some('[') {
+            // Up to the final byte.
+            let _ = rest.by_ref().find(|c| ('@'..='~').contains(c));
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speeds(text: &str) -> Vec<f64> {
+        let found = parse(text).unwrap();
+        found.observations.iter().map(|o| o.bandwidth.unwrap()).collect()
+    }
+
+    fn refused(text: &str, part: &str) {
+        let Err(fault) = parse(text) else { panic!("{text} was taken") };
+        assert!(format!("{fault:?}").contains(part), "{fault:?}");
+    }
+
+    #[test]
+    fn every_form_of_the_last_line() {
+        for (text, expected) in [
+            ("1048576000 bytes (1.0 GB, 1000 MiB) copied, 2.5 s, 419 MB/s\n", 419_430_400.0),
+            // coreutils 5 and 6.
+            ("1048576000 bytes (1.0 GB) copied, 2.5 seconds, 419 MB/s", 419_430_400.0),
+            ("1 byte copied, 0.000128686 s, 7.8 kB/s", 7770.8531),
+            ("5242880 Bytes (5,2 MB, 5,0 MiB) kopiert, 0,00893239 s, 587 MB/s", 586_951_532.6),
+            ("5242880 字节 (5.2 MB, 5.0 MiB) 已复制，0.013674 s，383 MB/s", 383_419_628.0),
+            ("5242880 bytes (5.0MB) copied, 0.002500 seconds, 2.0GB/s", 2_097_152_000.0),
+            // NetBSD's and older macOS's; newer macOS prints fewer digits.
+            ("1048576000 bytes transferred in 5.2 secs (201649230 bytes/sec)", 201_649_230.77),
+            ("104857600 bytes transferred in 0.021 secs (4993219048 bytes/sec)", 4_993_219_047.6),
+        ] {
+            let found = speeds(text);
+            assert_eq!(found.len(), 1, "{text}");
+            assert!((found[0] / expected - 1.0).abs() < 1e-6, "{text}: {}", found[0]);
+        }
+    }
+
+    #[test]
+    fn progress_is_not_a_result() {
+        let log = "\r284164096 bytes (284 MB, 271 MiB) copied, 1 s, 284 MB/s\u{1b}[K\r552599552 bytes (553 MB, 527 MiB) \
+                   copied, 2 s, 276 MB/s\n600+0 records in\n600+0 records out\n629145600 bytes (629 MB, 600 MiB) copied, \
+                   2.27693 s, 276 MB/s\n";
+        let found = parse(log).unwrap().observations;
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].key.block_size, found[0].line), (Some(1 << 20), Some(4)));
+        // The last line alone, as `tail -n 1` leaves it, and over it what the terminal had.
+        assert_eq!(
+            speeds("100 bytes copied, 1 s, 100 B/s\r200 bytes copied, 1 s, 200 B/s"),
+            [200.0]
+        );
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused_with_its_line() {
+        refused("1+0 records in\n1+0 records out\n", "ends after");
+        refused("dd: error writing 'x': No space left on device\n1+0 records in", "dd failed");
+        refused(
+            "0+0 records in\n0+0 records out\n0 bytes copied, 3e-05 s, 0.0 kB/s",
+            "copied nothing",
+        );
+        refused("512 bytes copied, 0 s, Infinity B/s", "no time");
+        refused("512 bytes copied, 1 s, 512 B/s\nhello\n", "expected what dd prints");
+        // A comma that was taken for a decimal mark and is none.
+        refused(
+            "1048576 bytes copied, 1,234 s, 1 MB/s\n1048576 bytes copied, 1.234 s, 10 MB/s",
+            "line: 2",
+        );
+    }
+
+    #[test]
+    fn what_stands_around_is_not_in_the_way() {
+        let log = "# encrypted\n+ dd if=/dev/zero of=x bs=1M count=50\n50+0 records in\n50+0 records out\n52428800 bytes \
+                   (52 MB, 50 MiB) copied, 0.028829 s, 1.8 GB/s\n\nreal\t0m0.061s\nuser\t0m0.000s\nsys\t0m0.019s\n";
+        assert_eq!(speeds(log).len(), 1);
+        // Partial blocks have no one size.
+        let partial = "1+1 records in\n1+1 records out\n600 bytes copied, 1 s, 600 B/s";
+        assert_eq!(parse(partial).unwrap().observations[0].key.block_size, None);
+    }
+}

@@ -1,0 +1,94 @@
+//! The columns of iozone's table: which operation each is, and under which one a number stands.
+
+/// A column of the table. Names and patterns are those of the profile `iozone`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Column {
+    pub(super) operation: &'static str,
+    pub(super) pattern: &'static str,
+    /// What stands in the lower line of the header.
+    word: &'static str,
+    /// The name of its table for a spreadsheet.
+    pub(super) report: &'static str,
+    /// Column of the line after its last letter.
+    end: usize,
+}
+
+const fn column(
+    operation: &'static str,
+    pattern: &'static str,
+    word: &'static str,
+    report: &'static str,
+) -> Column {
+    Column { operation, pattern, word, report, end: 0 }
+}
+
+/// In the order in which iozone prints them.
+pub(super) const ALL: [Column; 13] = [
+    column("write", "sequential", "write", "Writer"),
+    column("rewrite", "sequential", "rewrite", "Re-writer"),
+    column("read", "sequential", "read", "Reader"),
+    column("reread", "sequential", "reread", "Re-Reader"),
+    column("random-read", "permutation", "read", "Random read"),
+    column("random-write", "permutation", "write", "Random write"),
+    column("backward-read", "backward", "read", "Backward read"),
+    column("record-rewrite", "same", "rewrite", "Record rewrite"),
+    column("stride-read", "strided", "read", "Stride read"),
+    column("fwrite", "sequential", "fwrite", "Fwrite"),
+    column("frewrite", "sequential", "frewrite", "Re-Fwrite"),
+    column("fread", "sequential", "fread", "Fread"),
+    column("freread", "sequential", "freread", "Re-Fread"),
+];
+
+/// A number's right edge may lie so many columns from that of its heading: iozone's headings and formats differ by
+/// one, and neighbours are eight apart.
+const DRIFT: usize = 3;
+
+/// The words of a line, each with the column after its last letter.
+pub(super) fn words(line: &str) -> Vec<(&str, usize)> {
+    let mut found = Vec::new();
+    let mut rest = 0;
+    for word in line.split_whitespace() {
+        let start = rest + line[rest..].find(word).unwrap_or(0);
+        rest = start + word.len();
+        found.push((word, rest));
+    }
+    found
+}
+
+/// The columns, when the line is the lower line of the header.
+pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
+    let words = words(line);
+    let [(size, _), (record, _), names @ ..] = words.as_slice() else { return None };
+    if !size.eq_ignore_ascii_case("kb") || *record != "reclen" {
+        return None;
+    }
+    // Some tables lack the last columns (-i without fwrite on systems without stdio), none the first.
+    if names.len() > ALL.len() || !names.iter().zip(ALL).all(|((name, _), c)| *name == c.word) {
+        let known: Vec<&str> = ALL.iter().map(|c| c.word).collect();
+        return Some(Err(format!("expected the columns {}", known.join(" "))));
+    }
+    Some(Ok(names.iter().zip(ALL).map(|((_, end), c)| Column { end: *end, ..c }).collect()))
+}
+
+/// Each number with its column. A row of all columns is in their order; tests that were not run are blank, and then
+/// the place in the line tells.
+pub(super) fn place<'a, 'c>(
+    values: &[(&'a str, usize)],
+    columns: &'c [Column],
+) -> Result<Vec<(&'c Column, &'a str)>, String> {
+    if values.len() == columns.len() {
+        return Ok(columns.iter().zip(values).map(|(c, (text, _))| (c, *text)).collect());
+    }
+    let mut found: Vec<(&Column, &str)> = Vec::new();
+    for (text, end) in values {
+        let mut near = columns.iter().filter(|c| c.end.abs_diff(*end) <= DRIFT);
+        let (Some(column), None) = (near.next(), near.next()) else {
+            return Err(format!("{text} stands under no one column of the header"));
+        };
+        if found.iter().any(|(c, _)| *c == column) {
+            return Err(format!("two numbers stand under `{}`", column.operation));
+        }
+        found.push((column, *text));
+    }
+    Ok(found)
+}

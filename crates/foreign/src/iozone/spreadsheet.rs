@@ -1,0 +1,52 @@
+//! The tables of `-R`: one for each operation, file sizes down and record sizes across, both in KB.
+
+use super::column::ALL;
+use super::{Unit, observation};
+use crate::error::Fault;
+use crate::number::positive;
+use crate::read::Observation;
+
+pub(super) fn parse(text: &str, unit: Unit) -> Result<Vec<Observation>, Fault> {
+    let mut found = Vec::new();
+    let mut lines = text.lines().enumerate().skip_while(|(_, l)| !is_title(l)).peekable();
+    while let Some((index, title)) = lines.next() {
+        if !is_title(title) {
+            continue;
+        }
+        let name = title.trim().trim_matches('"').trim_end_matches(" report");
+        let Some(column) = ALL.iter().find(|c| c.report.eq_ignore_ascii_case(name)) else {
+            return Err(Fault::line(index + 1, "a table of an unknown operation", title));
+        };
+        let Some((_, heads)) = lines.next() else { break };
+        let records: Vec<u64> = quoted(heads);
+        while let Some((index, line)) = lines.next_if(|(_, l)| !l.trim().is_empty() && !is_title(l))
+        {
+            let fault = |reason: &str| Fault::line(index + 1, reason, line);
+            let Some([file]) = quoted(line).get(..1).map(|q| [q[0]]) else {
+                return Err(fault("expected a file size in quotation marks"));
+            };
+            let values = line.rsplit('"').next().unwrap_or("").split_whitespace();
+            for (i, value) in values.enumerate() {
+                let value: f64 = value.parse().map_err(|_| fault("expected numbers"))?;
+                let record =
+                    *records.get(i).ok_or_else(|| fault("more numbers than record sizes"))?;
+                // Combinations that were not run are 0.
+                if let Some(value) = positive(value) {
+                    let cell = observation(column, file * 1024, record * 1024, value, unit);
+                    found.push(Observation { line: Some(index + 1), ..cell });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_title(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('"') && line.ends_with(" report\"")
+}
+
+/// The numbers in quotation marks.
+fn quoted(line: &str) -> Vec<u64> {
+    line.split('"').skip(1).step_by(2).filter_map(|n| n.parse().ok()).filter(|n| *n > 0).collect()
+}

@@ -1,0 +1,197 @@
+//! Files and directories become a set: what format each file has, and which cells are the same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cell::{Cell, Format, Key, Run, Set};
+use crate::error::{Fault, ForeignError};
+use crate::{dd, diskmark, fio, iozone};
+
+/// A larger file is no report of a benchmark.
+const LARGEST: u64 = 256 << 20;
+
+/// What a reader of one format finds in one file.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) observations: Vec<Observation>,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// One result of one run, before runs of the same work are put together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Observation {
+    pub(crate) key: Key,
+    /// Tells two kinds of work of one file apart where the key does not.
+    pub(crate) name: Option<String>,
+    pub(crate) bandwidth: Option<f64>,
+    pub(crate) iops: Option<f64>,
+    pub(crate) latency_us: Option<f64>,
+    pub(crate) line: Option<usize>,
+}
+
+/// Whether the path is a record of this program or the directory of a run.
+pub fn is_record(path: &Path) -> bool {
+    if path.is_dir() {
+        return path.join("record.json").is_file();
+    }
+    // The name of the schema stands at the beginning of every record.
+    fs::read(path).is_ok_and(|bytes| {
+        let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
+        start.trim_start().starts_with('{') && start.contains("\"cryptbench.record/")
+    })
+}
+
+/// Reads files, and the files in directories, as one set.
+///
+/// Hidden files are left out, and said to be; every other file must be understood.
+pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
+    let mut set = Set {
+        label: paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "),
+        formats: Vec::new(),
+        files: Vec::new(),
+        cells: Vec::new(),
+        remarks: Vec::new(),
+    };
+    for path in paths {
+        list(path, &mut set)?;
+    }
+    let mut observations = Vec::new();
+    for path in set.files.clone() {
+        let (format, found) = file(&path)?;
+        if !set.formats.contains(&format) {
+            set.formats.push(format);
+        }
+        let remark = |r: String| format!("{}: {r}", path.display());
+        set.remarks.extend(found.remarks.into_iter().map(remark));
+        observations.extend(found.observations.into_iter().map(|o| (path.clone(), o)));
+    }
+    set.cells = cells(observations);
+    if set.cells.is_empty() {
+        let path = paths.first().cloned().unwrap_or_default();
+        return Err(ForeignError::File { path, reason: "holds no results".into() });
+    }
+    Ok(set)
+}
+
+fn list(path: &Path, set: &mut Set) -> Result<(), ForeignError> {
+    let io = |source| ForeignError::Io { path: path.to_owned(), source };
+    if !fs::metadata(path).map_err(io)?.is_dir() {
+        set.files.push(path.to_owned());
+        return Ok(());
+    }
+    let mut entries = fs::read_dir(path).map_err(io)?.collect::<Result<Vec<_>, _>>().map_err(io)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            set.remarks.push(format!("{}: a hidden file, left out", entry.path().display()));
+        } else {
+            list(&entry.path(), set)?;
+        }
+    }
+    Ok(())
+}
+
+fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
+    let io = |source| ForeignError::Io { path: path.to_owned(), source };
+    let fault = |fault: Fault| fault.of(path.to_owned());
+    let metadata = fs::metadata(path).map_err(io)?;
+    if !metadata.is_file() || metadata.len() > LARGEST {
+        return Err(fault(Fault::file("not a file of at most 256 MiB, as a result would be")));
+    }
+    let bytes = fs::read(path).map_err(io)?;
+    if iozone::is_binary_table(&bytes) {
+        let remark =
+            "the binary table of iozone -b, left out: iozone's text report has the same numbers";
+        let found = Found { observations: Vec::new(), remarks: vec![remark.into()] };
+        return Ok((Format::Iozone, found));
+    }
+    let text = decode(&bytes).map_err(fault)?;
+    let format = detect(&text).map_err(fault)?;
+    let found = match format {
+        Format::Fio => fio::parse(&text),
+        Format::Iozone => iozone::parse(&text),
+        Format::DiskMark => diskmark::parse(&text),
+        Format::Dd => dd::parse(&text),
+        Format::Record => Err(Fault::file(
+            "a cryptbench record: name it, or the directory of its run, as one of the two to compare",
+        )),
+    };
+    found.map(|found| (format, found)).map_err(fault)
+}
+
+/// UTF-8, or UTF-16 with a byte order mark, as CrystalDiskMark saves it.
+fn decode(bytes: &[u8]) -> Result<String, Fault> {
+    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|c| unit([c[0], c[1]])).collect();
+        String::from_utf16(&units).map_err(|_| Fault::file("begins as UTF-16 text and is none"))
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => decode(rest),
+        _ if bytes.contains(&0) => Err(Fault::file("is binary; text or JSON was expected")),
+        // Logs of other locales may hold single bytes that are no UTF-8; the numbers are ASCII everywhere.
+        _ => Ok(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
+
+fn detect(text: &str) -> Result<Format, Fault> {
+    let json = text.lines().any(|l| l.starts_with('{'));
+    if json && text.contains("\"cryptbench.record/") {
+        return Ok(Format::Record);
+    }
+    if json && text.contains("\"fio version\"") {
+        return Ok(Format::Fio);
+    }
+    if iozone::is_report(text) {
+        return Ok(Format::Iozone);
+    }
+    if diskmark::is_report(text) {
+        return Ok(Format::DiskMark);
+    }
+    if dd::is_log(text) {
+        return Ok(Format::Dd);
+    }
+    let reason = if text.trim().is_empty() {
+        "is empty"
+    } else {
+        "is none of fio's JSON (--output-format=json), an iozone report, a dd log, CrystalDiskMark or KDiskMark text"
+    };
+    Err(Fault::file(reason))
+}
+
+/// Puts the runs of the same work together. Where one file has the same work under several names, such as two fio
+/// jobs, the name becomes a part of the key.
+fn cells(observations: Vec<(PathBuf, Observation)>) -> Vec<Cell> {
+    let mut names: BTreeMap<(&Path, &Key), Vec<&Option<String>>> = BTreeMap::new();
+    for (path, o) in &observations {
+        let names = names.entry((path, &o.key)).or_default();
+        if !names.contains(&&o.name) {
+            names.push(&o.name);
+        }
+    }
+    let ambiguous: Vec<Key> =
+        names.into_iter().filter(|(_, n)| n.len() > 1).map(|((_, k), _)| k.clone()).collect();
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut at: BTreeMap<Key, usize> = BTreeMap::new();
+    for (source, o) in observations {
+        let mut key = o.key;
+        if ambiguous.contains(&key) {
+            key.name = o.name;
+        }
+        let run = Run {
+            bandwidth: o.bandwidth,
+            iops: o.iops,
+            latency_us: o.latency_us,
+            source,
+            line: o.line,
+        };
+        let index = *at.entry(key.clone()).or_insert_with(|| {
+            cells.push(Cell { key, runs: Vec::new(), cached: false });
+            cells.len() - 1
+        });
+        cells[index].runs.push(run);
+    }
+    cells
+}

@@ -1,0 +1,143 @@
+//! A record of this program as a set.
+
+use std::path::Path;
+
+use cryptbench_record::{ArmRole, Record, Workload};
+
+use crate::cell::{Cell, Format, Key, Run, Set};
+use crate::number::positive;
+
+/// Which arms of a record become cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArmChoice<'a> {
+    /// All; the arm is a part of each key, so that only the same arms are compared.
+    All,
+    /// Plain storage alone, without its name.
+    Plain,
+    /// One arm by its identifier or label, without its name.
+    One(&'a str),
+}
+
+/// Why a record has no set.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// There is no such arm.
+    #[error("{label} has no arm {asked:?}; it has {known}")]
+    NoArm {
+        /// What was named.
+        label: String,
+        /// What was asked for.
+        asked: String,
+        /// The arms it has.
+        known: String,
+    },
+    /// There is nothing to compare.
+    #[error("{label} holds no trials of {what}")]
+    Empty {
+        /// What was named.
+        label: String,
+        /// Of which arms.
+        what: String,
+    },
+}
+
+/// The trials of a record, discarded ones left out, as cells.
+pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<Set, RecordError> {
+    let label = path.display().to_string();
+    let chosen = |role: ArmRole, id: &str, name: &str| match arms {
+        ArmChoice::All => true,
+        ArmChoice::Plain => role == ArmRole::Plain,
+        ArmChoice::One(asked) => asked == id || asked == name,
+    };
+    let taken: Vec<_> =
+        record.plan.arms.iter().filter(|a| chosen(a.role, &a.id, &a.label)).collect();
+    if let (ArmChoice::One(asked), true) = (arms, taken.is_empty()) {
+        let known: Vec<&str> = record.plan.arms.iter().map(|a| a.id.as_str()).collect();
+        return Err(RecordError::NoArm { label, asked: asked.into(), known: known.join(", ") });
+    }
+    let mut cells = Vec::new();
+    for workload in &record.plan.workloads {
+        for arm in &taken {
+            let name = (arms == ArmChoice::All).then(|| arm.label.clone());
+            let runs: Vec<Run> = record
+                .trials_of(&workload.id, &arm.id)
+                .into_iter()
+                .filter_map(|(_, trial)| {
+                    let run = Run {
+                        bandwidth: positive(trial.bandwidth()),
+                        iops: positive(trial.iops()),
+                        latency_us: positive(trial.latency.mean_us),
+                        source: path.to_owned(),
+                        line: None,
+                    };
+                    (run.bandwidth.is_some() || run.iops.is_some()).then_some(run)
+                })
+                .collect();
+            if runs.is_empty() {
+                continue;
+            }
+            let results = record.results.iter().flat_map(|r| &r.cells);
+            let cached =
+                results.filter(|c| c.workload == workload.id && c.arm == arm.id).any(|c| c.cached);
+            cells.push((workload, Cell { key: key(workload, name), runs, cached }));
+        }
+    }
+    // Workloads that the key does not tell apart are told apart by their identifiers.
+    let keys: Vec<Key> = cells.iter().map(|(_, c)| c.key.clone()).collect();
+    let cells: Vec<Cell> = cells
+        .into_iter()
+        .map(|(workload, mut cell)| {
+            if keys.iter().filter(|k| **k == cell.key).count() > 1 {
+                let parts = [Some(workload.id.clone()), cell.key.name.take()];
+                cell.key.name = Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
+            }
+            cell
+        })
+        .collect();
+    if cells.is_empty() {
+        let what = taken.iter().map(|a| a.label.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(RecordError::Empty { label, what });
+    }
+    let mut remarks = record.notes.clone();
+    if record.partial {
+        remarks.push(format!("{label}: the run was interrupted; fewer trials than planned"));
+    }
+    let files = vec![path.to_owned()];
+    Ok(Set { label, formats: vec![Format::Record], files, cells, remarks })
+}
+
+/// iozone's and dd's operations keep the names under which the readers of their reports have them.
+fn key(workload: &Workload, arm: Option<String>) -> Key {
+    let case = workload.id.split('-').next().unwrap_or("");
+    let iozone = [
+        "rewrite", "reread", "random", "backward", "record", "stride", "fwrite", "frewrite",
+        "fread", "freread",
+    ];
+    let is_iozone = workload.warm_cache && workload.file_bytes.is_some();
+    let operation = match is_iozone && iozone.contains(&case) {
+        // `random-read-64KiB-4KiB`: what stands before the sizes.
+        true => workload
+            .id
+            .split('-')
+            .take_while(|part| !part.starts_with(|c: char| c.is_ascii_digit()))
+            .collect::<Vec<_>>()
+            .join("-"),
+        false => workload.operation.clone(),
+    };
+    // What else tells the workloads of a profile apart.
+    let detail: Vec<String> = [workload.content.clone(), workload.flush.clone()]
+        .into_iter()
+        .flatten()
+        .chain(arm)
+        .collect();
+    Key {
+        pattern: workload.pattern.clone(),
+        operation,
+        file_size: workload.file_bytes,
+        block_size: (workload.block_size > 0).then_some(workload.block_size),
+        queue_depth: Some(workload.queue_depth.max(1)),
+        threads: Some(workload.threads.unwrap_or(1)),
+        read_percent: workload.read_percent,
+        name: (!detail.is_empty()).then(|| detail.join(", ")),
+    }
+}

@@ -1,0 +1,205 @@
+//! Two sets against each other: known ratios, verdicts by simulation, what is in one only, study C's percent.
+
+use std::path::{Path, PathBuf};
+
+use cryptbench_foreign::compare::{Options, Verdict, compare, sentences};
+use cryptbench_foreign::estimator::Estimator;
+use cryptbench_foreign::{Cell, Format, Key, Measure, Run, Set, read};
+
+fn key(operation: &str, block_size: u64) -> Key {
+    Key {
+        pattern: "sequential".into(),
+        operation: operation.into(),
+        block_size: Some(block_size),
+        ..Key::default()
+    }
+}
+
+fn set(format: Format, cells: Vec<(Key, Vec<f64>)>) -> Set {
+    let run = |v: f64| Run { bandwidth: Some(v), source: PathBuf::from("x"), ..Run::default() };
+    let cells = cells.into_iter().map(|(key, values)| Cell {
+        key,
+        runs: values.into_iter().map(run).collect(),
+        cached: false,
+    });
+    Set {
+        label: "x".into(),
+        formats: vec![format],
+        files: vec!["x".into()],
+        cells: cells.collect(),
+        remarks: Vec::new(),
+    }
+}
+
+/// Noise that is the same each time: quantiles of a normal distribution, shuffled by a fixed rule.
+fn noisy(mean: f64, sd: f64, runs: usize) -> Vec<f64> {
+    let z = [-0.3, 1.1, 0.2, -1.3, 0.7, -0.8, 1.6, -0.1, 0.4, -1.5];
+    (0..runs).map(|i| mean * (sd * z[i % z.len()]).exp()).collect()
+}
+
+#[test]
+fn ratio_and_interval_are_welchs() {
+    let a = set(Format::Fio, vec![(key("read", 4096), vec![100.0, 110.0, 90.0, 105.0])]);
+    let b = set(Format::Fio, vec![(key("read", 4096), vec![50.0, 60.0, 55.0])]);
+    let c = compare(&a, &b, Options::default());
+    let cell = &c.cells[0];
+    let i = cell.interval.unwrap();
+    // By hand: 4.286647 degrees of freedom, whose t quantile by numerical integration is 2.704735.
+    assert!((cell.ratio - 0.543_194_3).abs() < 1e-6, "{}", cell.ratio);
+    assert!((i.low - 0.451_963_3).abs() < 1e-5 && (i.high - 0.652_840_7).abs() < 1e-5, "{i:?}");
+    assert!((i.p_value - 0.000_615_38).abs() < 1e-7, "{i:?}");
+    assert_eq!((cell.verdict, c.unpaired), (Verdict::Slower, true));
+}
+
+#[test]
+fn verdicts_and_their_words() {
+    let cells = |factors: [f64; 4], runs: usize| {
+        let named = ["write", "read", "rewrite", "reread"];
+        let sd = [0.01, 0.01, 0.002, 0.2];
+        (0..4).map(|i| (key(named[i], 4096), noisy(1e8 * factors[i], sd[i], runs))).collect()
+    };
+    let a = set(Format::Iozone, cells([1.0; 4], 8));
+    let b = set(Format::Iozone, cells([0.7, 1.2, 1.001, 1.1], 8));
+    let c = compare(&a, &b, Options::default());
+    let verdicts: Vec<Verdict> = c.cells.iter().map(|c| c.verdict).collect();
+    use Verdict::{Equivalent, Faster, NotToldApart, Slower};
+    assert_eq!(verdicts, [Slower, Faster, Equivalent, NotToldApart]);
+    let text = sentences(&c).join("\n");
+    for part in [
+        "Unpaired, B against A: of 4 cells B is slower in 1 (most of all seq. write 4 KiB: 70 %",
+        "faster in 1",
+        "within 3 % in 1",
+        "not to be told apart in 1",
+        "did not take turns. Drift of the disk",
+        "cache",
+        "another place on the device",
+        "8 identical series of A differ by",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
+#[test]
+fn longer_latency_is_slower() {
+    let of = |factor: f64| {
+        let mut set = set(Format::Fio, vec![(key("read", 4096), noisy(100.0, 0.01, 6))]);
+        for run in &mut set.cells[0].runs {
+            run.latency_us = run.bandwidth.map(|v| v * factor);
+        }
+        set
+    };
+    let options = Options { measure: Some(Measure::Latency), ..Options::default() };
+    let c = compare(&of(1.0), &of(1.5), options);
+    assert_eq!(c.cells[0].verdict, Verdict::Slower);
+    assert!(sentences(&c)[0].contains("150 %") && sentences(&c)[0].contains("of A's latency"));
+    let iops = Options { measure: Some(Measure::Iops), ..Options::default() };
+    let c = compare(&of(1.0), &of(1.5), iops);
+    assert_eq!((c.cells.len(), c.without_measure.len()), (0, 1));
+}
+
+#[test]
+fn single_runs_have_a_ratio_and_no_interval() {
+    let one = |v: f64| set(Format::DiskMark, vec![(key("read", 4096), vec![v])]);
+    let c = compare(&one(100.0), &one(80.0), Options::default());
+    assert!(c.cells[0].interval.is_none());
+    assert!((c.cells[0].ratio - 0.8).abs() < 1e-12);
+    assert_eq!(c.cells[0].verdict, Verdict::NoInterval);
+    let text = sentences(&c).join("\n");
+    assert!(
+        text.contains("a ratio without an interval") && text.contains("80 % of A's speed"),
+        "{text}"
+    );
+}
+
+#[test]
+fn runs_without_any_spread_are_no_certainty() {
+    let a = set(Format::Iozone, vec![(key("read", 4096), vec![100.0; 3])]);
+    let b = set(Format::Iozone, vec![(key("read", 4096), vec![124.0; 3])]);
+    let c = compare(&a, &b, Options::default());
+    assert_eq!(c.cells[0].verdict, Verdict::TooCoarse);
+    assert!(c.cells[0].interval.is_none());
+    assert!(sentences(&c).join("\n").contains("resolution hides how runs differ"));
+}
+
+#[test]
+fn cells_of_one_side_are_named_and_unlike_ones_are_not_paired() {
+    let a = set(Format::Fio, vec![(key("read", 4096), vec![1.0]), (key("write", 4096), vec![1.0])]);
+    let b = set(Format::Fio, vec![(key("read", 4096), vec![1.0]), (key("read", 8192), vec![1.0])]);
+    let c = compare(&a, &b, Options::default());
+    assert_eq!(c.cells.len(), 1);
+    assert_eq!(c.only_a, ["seq. write 4 KiB"]);
+    assert_eq!(c.only_b, ["seq. read 8 KiB"]);
+    // What a format does not tell may be anything, as long as there is no choice.
+    let told = Key { queue_depth: Some(1), ..key("read", 4096) };
+    let other = Key { queue_depth: Some(8), ..key("read", 4096) };
+    let one = set(Format::Fio, vec![(told.clone(), vec![1.0])]);
+    assert_eq!(compare(&a, &one, Options::default()).cells.len(), 1);
+    let two = set(Format::Fio, vec![(told, vec![1.0]), (other, vec![1.0])]);
+    assert_eq!(compare(&a, &two, Options::default()).cells.len(), 0);
+}
+
+#[test]
+fn false_verdicts_over_many_cells_are_rare() {
+    // 200 cells of the same distribution on both sides, drawn by a small generator: Holm leaves none.
+    let mut state = 12_345_u64;
+    let mut uniform = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let mut draw = |cells: u64| {
+        let mut value = || 1e8 * (0.05 * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0)).exp();
+        let runs = |v: &mut dyn FnMut() -> f64| (0..5).map(|_| v()).collect::<Vec<f64>>();
+        (0..cells).map(|i| (key("read", 4096 * (i + 1)), runs(&mut value))).collect::<Vec<_>>()
+    };
+    let (a, b) = (set(Format::Fio, draw(200)), set(Format::Fio, draw(200)));
+    let c = compare(&a, &b, Options::default());
+    let claimed = |c: &&cryptbench_foreign::compare::Compared| {
+        matches!(c.verdict, Verdict::Slower | Verdict::Faster)
+    };
+    assert_eq!(c.cells.iter().filter(claimed).count(), 0);
+    // Without the correction some would have been.
+    assert!(c.cells.iter().any(|c| c.interval.unwrap().p_value < 0.01));
+}
+
+#[test]
+fn percent_of_study_c_over_iozone_series() {
+    let fixture =
+        |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let a = read(&[fixture("iozone/plain")]).unwrap();
+    let b = read(&[fixture("iozone/layered")]).unwrap();
+    let options = Options { estimator: Some(Estimator::CellwisePercent), ..Options::default() };
+    let c = compare(&a, &b, options);
+    let percent = c.percent.unwrap();
+    assert_eq!((percent.cells, c.only_a.len(), c.only_b.len()), (234, 0, 0));
+    // The same over the reports themselves.
+    let mean = |cell: &Cell| {
+        cell.runs.iter().map(|r| r.bandwidth.unwrap()).sum::<f64>() / cell.runs.len() as f64
+    };
+    let losses = a.cells.iter().zip(&b.cells).map(|(x, y)| {
+        assert_eq!(x.key, y.key);
+        let (x, y) = (mean(x), mean(y));
+        100.0 * (x - y) / if x > y { x } else { y }
+    });
+    let expected = losses.sum::<f64>() / 234.0;
+    assert!((percent.loss - expected).abs() < 1e-9);
+    let noise = c.a.noise.unwrap();
+    assert_eq!((noise.series, noise.cells), (3, 234));
+    assert!(noise.mean > 0.0 && noise.largest >= noise.mean && noise.largest_loss <= noise.largest);
+    // A set against itself loses nothing.
+    let same = compare(&a, &a, options).percent.unwrap();
+    assert!(same.loss.abs() < 1e-12 && same.largest < 1e-12);
+}
+
+#[test]
+fn estimators_are_shown_and_judge_nothing() {
+    let runs = vec![100.0, 10.0, 20.0, 20.0, 20.0];
+    let a = set(Format::Fio, vec![(key("read", 4096), runs.clone())]);
+    let plain = compare(&a, &a, Options::default());
+    let options = Options { estimator: Some(Estimator::TrimmedMean), ..Options::default() };
+    let c = compare(&a, &a, options);
+    assert_eq!(c.cells[0].a.figure, Some(20.0));
+    assert_eq!(c.cells[0].ratio.to_bits(), plain.cells[0].ratio.to_bits());
+    assert_eq!(c.cells[0].verdict, plain.cells[0].verdict);
+    assert!(sentences(&c).join("\n").contains("mean without the smallest and the largest"));
+}

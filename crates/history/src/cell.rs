@@ -1,0 +1,145 @@
+//! What is kept of a record beside its document: one number for each workload and arm, and what makes two of them
+//! comparable.
+
+use cryptbench_record::{ArmRole, Record, Workload};
+use serde::Serialize;
+
+/// The cells of one record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The record's name.
+    pub run_id: String,
+    /// Its start, RFC 3339 in UTC: runs are in its order.
+    pub started: String,
+    /// Its cells.
+    pub cells: Vec<Cell>,
+}
+
+/// One workload on one arm, on one target of one machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// CPU, number of processors, hypervisor: what does not change by an update of software.
+    pub machine: String,
+    /// Device, its size, file system, and whether the page cache was bypassed.
+    pub target: String,
+    /// Everything that decides what is done.
+    pub workload: String,
+    /// How tables call it.
+    pub workload_label: String,
+    /// The arm's identifier.
+    pub arm: String,
+    /// How tables call it.
+    pub arm_label: String,
+    /// Whether it is an arm that is compared with plain storage.
+    pub has_plain: bool,
+    /// Trials that entered.
+    pub trials: u32,
+    /// Mean ln of requests (files, volumes) per second.
+    pub ln_speed: f64,
+    /// Mean ln of the share of plain speed that is kept, over pairs; absent for plain storage.
+    pub ln_kept: Option<f64>,
+    /// A cache answered: the cell takes no part in a verdict.
+    pub cached: bool,
+}
+
+impl Cell {
+    /// Whether two cells measured the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.machine, &self.target, &self.workload, &self.arm)
+            == (&other.machine, &other.target, &other.workload, &other.arm)
+    }
+}
+
+impl Run {
+    /// The cells of a record; those without a trial are left out.
+    pub fn of(record: &Record) -> Self {
+        let (machine, target) = (machine(record), target(record));
+        let mut cells = Vec::new();
+        for workload in &record.plan.workloads {
+            for arm in &record.plan.arms {
+                let speeds: Vec<f64> = record
+                    .trials_of(&workload.id, &arm.id)
+                    .into_iter()
+                    .map(|(_, t)| t.iops().ln())
+                    .filter(|v| v.is_finite())
+                    .collect();
+                let Some(ln_speed) = mean(&speeds) else { continue };
+                let baseline = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain);
+                let is_baseline = arm.role == ArmRole::Plain;
+                let kept = baseline
+                    .filter(|_| !is_baseline)
+                    .and_then(|plain| mean(&record.log_ratios(&workload.id, &arm.id, &plain.id)));
+                let results = record.results.iter().flat_map(|r| &r.cells);
+                cells.push(Cell {
+                    machine: machine.clone(),
+                    target: target.clone(),
+                    workload: identity(workload),
+                    workload_label: workload.label.clone(),
+                    arm: arm.id.clone(),
+                    arm_label: arm.label.clone(),
+                    has_plain: !is_baseline,
+                    trials: speeds.len() as u32,
+                    ln_speed,
+                    ln_kept: kept,
+                    cached: results
+                        .filter(|c| c.workload == workload.id && c.arm == arm.id)
+                        .any(|c| c.cached),
+                });
+            }
+        }
+        Self { run_id: record.run_id.clone(), started: record.started.clone(), cells }
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+pub(crate) fn machine(record: &Record) -> String {
+    let m = &record.machine;
+    let parts = [
+        Some(m.cpu_model.clone()),
+        Some(format!("{} CPUs", m.cpus)),
+        m.virtualisation.clone(),
+        m.emulated.as_ref().map(|by| format!("emulated by {by}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn target(record: &Record) -> String {
+    let t = &record.target;
+    let device = t.device.as_ref().map(|d| {
+        let name = d.model.as_deref().unwrap_or(&d.name);
+        format!("{name} of {} bytes", d.size_bytes)
+    });
+    let model = t.emulated.as_ref().map(|e| format!("EMULATED {} {}", e.model, e.parameters));
+    let parts = [
+        Some(model.or(device).unwrap_or_else(|| t.source.clone())),
+        t.kind.clone().filter(|k| k != "directory"),
+        Some(t.filesystem.clone()).filter(|f| !f.is_empty()),
+        Some(if t.engine.direct { "direct I/O" } else { "buffered" }.to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// All that decides what a workload does, but not how it is called.
+fn identity(w: &Workload) -> String {
+    let optional = |name: &str, value: Option<String>| value.map(|v| format!(" {name}={v}"));
+    let text = |name: &str, value: Option<u64>| optional(name, value.map(|v| v.to_string()));
+    let flag = |name: &str, set: bool| set.then(|| format!(" {name}"));
+    let more = [
+        text("threads", w.threads.filter(|t| *t != 1).map(u64::from)),
+        text("reads", w.read_percent.map(u64::from)),
+        text("file", w.file_bytes),
+        text("trial", w.trial_bytes),
+        text("files", w.files.map(u64::from)),
+        optional("flush", w.flush.clone()),
+        optional("content", w.content.clone()),
+        flag("fresh", w.fresh_file),
+        flag("warm", w.warm_cache),
+        flag("stdio", w.stdio),
+    ];
+    let start =
+        format!("{}: {} {} {} q{}", w.id, w.pattern, w.operation, w.block_size, w.queue_depth);
+    std::iter::once(start).chain(more.into_iter().flatten()).collect()
+}

@@ -1,0 +1,139 @@
+//! The tables, their version, and how an older version becomes the newest.
+//!
+//! `PRAGMA application_id` tells the file from other SQLite databases, `PRAGMA user_version` is the version. Version 1:
+//!
+//! - `records`: `id`; `digest`, SHA-256 of the document; `run_id`, `started`, `program_version`, `profile`, `machine`,
+//!   `target`, `partial`; `added`, the time of the addition (RFC 3339, UTC); `source`, where the record lay then;
+//!   `document`, the whole record as JSON.
+//! - `cells`: one per workload and arm: `record`, what makes it comparable (`machine`, `target`, `workload`, `arm`), its
+//!   labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use crate::error::HistoryError;
+
+/// `CBhs`, big-endian.
+const APPLICATION: i64 = 0x4342_6873;
+
+/// Each step makes the version with its number (from 1) of the one before.
+const STEPS: [&str; 1] = ["
+    CREATE TABLE records (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        digest TEXT NOT NULL UNIQUE,
+        run_id TEXT NOT NULL,
+        started TEXT NOT NULL,
+        program_version TEXT NOT NULL,
+        profile TEXT NOT NULL,
+        machine TEXT NOT NULL,
+        target TEXT NOT NULL,
+        partial INTEGER NOT NULL,
+        added TEXT NOT NULL,
+        source TEXT NOT NULL,
+        document TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE cells (
+        record INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+        machine TEXT NOT NULL,
+        target TEXT NOT NULL,
+        workload TEXT NOT NULL,
+        workload_label TEXT NOT NULL,
+        arm TEXT NOT NULL,
+        arm_label TEXT NOT NULL,
+        has_plain INTEGER NOT NULL,
+        trials INTEGER NOT NULL,
+        ln_speed REAL NOT NULL,
+        ln_kept REAL,
+        cached INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX cells_of_record ON cells(record);
+    CREATE INDEX records_by_time ON records(started);
+"];
+
+/// The newest version.
+pub const VERSION: i64 = STEPS.len() as i64;
+
+/// How long one process waits for another's transaction.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Opens the database; an absent or empty file becomes one if `create` is set.
+pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError> {
+    let error = |source: rusqlite::Error| told(path, source);
+    if !path.exists() && !create {
+        return Err(HistoryError::None { path: path.to_owned() });
+    }
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
+    let mut connection = Connection::open_with_flags(path, flags).map_err(error)?;
+    connection.busy_timeout(PATIENCE).map_err(error)?;
+    let pragma = |c: &Connection, name: &str| {
+        c.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+    };
+    let objects = |c: &Connection| {
+        c.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
+    };
+    let is_new = |c: &Connection| -> rusqlite::Result<bool> {
+        Ok(pragma(c, "application_id")? == 0 && pragma(c, "user_version")? == 0 && objects(c)? == 0)
+    };
+    if !is_new(&connection).map_err(error)? {
+        refuse_others(path, &connection)?;
+        let sound: String =
+            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(error)?;
+        if sound != "ok" {
+            return Err(HistoryError::Damaged { path: path.to_owned(), what: sound });
+        }
+    } else if !create {
+        return Err(HistoryError::None { path: path.to_owned() });
+    }
+    // Another process may be at the same: what is to be done is decided within the transaction.
+    let behaviour = TransactionBehavior::Immediate;
+    if pragma(&connection, "user_version").map_err(error)? < VERSION {
+        let transaction = connection.transaction_with_behavior(behaviour).map_err(error)?;
+        let version = pragma(&transaction, "user_version").map_err(error)?;
+        for (i, step) in STEPS.iter().enumerate().skip(usize::try_from(version).unwrap_or(0)) {
+            transaction.execute_batch(step).map_err(error)?;
+            transaction.pragma_update(None, "user_version", i as i64 + 1).map_err(error)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION).map_err(error)?;
+        transaction.commit().map_err(error)?;
+    }
+    // Readers do not wait for writers. Where the file system cannot do it, the mode stays what it was.
+    connection
+        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
+        .map_err(error)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(error)?;
+    Ok(connection)
+}
+
+fn refuse_others(path: &Path, connection: &Connection) -> Result<(), HistoryError> {
+    let pragma = |name: &str| {
+        connection
+            .query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
+            .map_err(|e| told(path, e))
+    };
+    if pragma("application_id")? != APPLICATION {
+        let what = "a database of another program".to_owned();
+        return Err(HistoryError::NotOurs { path: path.to_owned(), what });
+    }
+    let found = pragma("user_version")?;
+    if found > VERSION {
+        return Err(HistoryError::Newer { path: path.to_owned(), found, known: VERSION });
+    }
+    Ok(())
+}
+
+/// What SQLite says, in the terms of a history.
+pub(crate) fn told(path: &Path, source: rusqlite::Error) -> HistoryError {
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => {
+            HistoryError::NotOurs { path, what: "no database".to_owned() }
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            HistoryError::Damaged { path, what: source.to_string() }
+        }
+        _ => HistoryError::Database { path, source },
+    }
+}

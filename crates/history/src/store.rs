@@ -1,0 +1,254 @@
+//! Records go in and come out.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cryptbench_record::RecordError;
+use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::cell::{self, Cell, Run};
+use crate::error::HistoryError;
+use crate::schema::{open, told};
+
+/// The database.
+#[derive(Debug)]
+pub struct History {
+    path: PathBuf,
+    connection: Connection,
+}
+
+/// What became of a record that was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Added {
+    /// Its number.
+    pub id: i64,
+    /// False where the same record was there already.
+    pub new: bool,
+}
+
+/// One record of the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its number.
+    pub id: i64,
+    /// The record's own name.
+    pub run_id: String,
+    /// Its start, RFC 3339 in UTC.
+    pub started: String,
+    /// Version of the program that measured.
+    pub program_version: String,
+    /// Its profile.
+    pub profile: String,
+    /// As in [`Cell::machine`].
+    pub machine: String,
+    /// As in [`Cell::target`].
+    pub target: String,
+    /// Whether the run was interrupted.
+    pub partial: bool,
+    /// When it was added, RFC 3339 in UTC.
+    pub added: String,
+    /// Where it lay then.
+    pub source: String,
+    /// Workloads and arms.
+    pub cells: u32,
+}
+
+impl History {
+    /// Opens the history in `path`.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        Ok(Self { connection: open(path, false)?, path: path.to_owned() })
+    }
+
+    /// Opens the history in `path`, or begins one there.
+    pub fn create(path: &Path) -> Result<Self, HistoryError> {
+        if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+            fs::create_dir_all(parent)
+                .map_err(|source| HistoryError::Io { path: parent.to_owned(), source })?;
+        }
+        Ok(Self { connection: open(path, true)?, path: path.to_owned() })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a record (its file, or the directory of its run) unless it is there already. The same record is one with
+    /// the same content, whatever derived results and spaces its file has.
+    pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
+        let record = cryptbench_record::read(path)?;
+        let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
+        let io = |source| RecordError::Io { path: file.clone(), source };
+        let text = fs::read_to_string(&file).map_err(io)?;
+        // As it stands, fields of later versions included.
+        let mut document: Value = serde_json::from_str(&text)
+            .map_err(|source| RecordError::Malformed { path: file.clone(), source })?;
+        let run = Run::of(&record);
+        if run.cells.is_empty() {
+            return Err(HistoryError::Empty { path: file });
+        }
+        let whole = document.to_string();
+        if let Some(fields) = document.as_object_mut() {
+            fields.remove("results");
+        }
+        let digest = digest(&document.to_string());
+        let error = |e| told(&self.path, e);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(error)?;
+        let there = transaction
+            .query_row("SELECT id FROM records WHERE digest = ?1", [&digest], |row| row.get(0))
+            .optional()
+            .map_err(error)?;
+        if let Some(id) = there {
+            return Ok(Added { id, new: false });
+        }
+        let source = fs::canonicalize(&file).unwrap_or(file);
+        transaction
+            .execute(
+                "INSERT INTO records (digest, run_id, started, program_version, profile, machine, target, partial, added,
+                 source, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?9, ?10)",
+                params![
+                    digest,
+                    record.run_id,
+                    record.started,
+                    record.program_version,
+                    record.plan.profile,
+                    cell::machine(&record),
+                    cell::target(&record),
+                    record.partial,
+                    source.display().to_string(),
+                    whole,
+                ],
+            )
+            .map_err(error)?;
+        let id = transaction.last_insert_rowid();
+        for c in &run.cells {
+            transaction
+                .execute(
+                    "INSERT INTO cells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                    params![
+                        id,
+                        c.machine,
+                        c.target,
+                        c.workload,
+                        c.workload_label,
+                        c.arm,
+                        c.arm_label,
+                        c.has_plain,
+                        c.trials,
+                        c.ln_speed,
+                        c.ln_kept,
+                        c.cached,
+                    ],
+                )
+                .map_err(error)?;
+        }
+        transaction.commit().map_err(error)?;
+        Ok(Added { id, new: true })
+    }
+
+    /// All records in the order in which they were measured.
+    pub fn list(&self) -> Result<Vec<Entry>, HistoryError> {
+        let error = |e| told(&self.path, e);
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT id, run_id, started, program_version, profile, machine, target, partial, added, source,
+                 (SELECT count(*) FROM cells WHERE record = id) FROM records ORDER BY started, id",
+            )
+            .map_err(error)?;
+        let entry = |row: &Row<'_>| {
+            Ok(Entry {
+                id: row.get(0)?,
+                run_id: row.get(1)?,
+                started: row.get(2)?,
+                program_version: row.get(3)?,
+                profile: row.get(4)?,
+                machine: row.get(5)?,
+                target: row.get(6)?,
+                partial: row.get(7)?,
+                added: row.get(8)?,
+                source: row.get(9)?,
+                cells: row.get(10)?,
+            })
+        };
+        let rows = statement.query_map([], entry).map_err(error)?;
+        rows.collect::<Result<_, _>>().map_err(error)
+    }
+
+    /// The JSON of a record.
+    pub fn document(&self, id: i64) -> Result<String, HistoryError> {
+        self.connection
+            .query_row("SELECT document FROM records WHERE id = ?1", [id], |row| row.get(0))
+            .optional()
+            .map_err(|e| told(&self.path, e))?
+            .ok_or_else(|| HistoryError::NoSuchRecord { path: self.path.clone(), id })
+    }
+
+    /// The cells of all records with their numbers, in the order in which they were measured.
+    pub fn runs(&self) -> Result<Vec<(i64, Run)>, HistoryError> {
+        let error = |e| told(&self.path, e);
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT id, run_id, started, c.machine, c.target, workload, workload_label, arm, arm_label, has_plain,
+                 trials, ln_speed, ln_kept, cached FROM records JOIN cells c ON c.record = id ORDER BY started, id, c.rowid",
+            )
+            .map_err(error)?;
+        let mut rows = statement.query([]).map_err(error)?;
+        let mut runs: Vec<(i64, Run)> = Vec::new();
+        while let Some(row) = rows.next().map_err(error)? {
+            let read = || -> rusqlite::Result<(i64, String, String, Cell)> {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, read_cell(row)?))
+            };
+            let (id, run_id, started, cell) = read().map_err(error)?;
+            match runs.last_mut().filter(|(last, _)| *last == id) {
+                Some((_, run)) => run.cells.push(cell),
+                None => runs.push((id, Run { run_id, started, cells: vec![cell] })),
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Takes a record out.
+    pub fn remove(&mut self, id: i64) -> Result<(), HistoryError> {
+        let removed = self
+            .connection
+            .execute("DELETE FROM records WHERE id = ?1", [id])
+            .map_err(|e| told(&self.path, e))?;
+        match removed {
+            0 => Err(HistoryError::NoSuchRecord { path: self.path.clone(), id }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
+    Ok(Cell {
+        machine: row.get(3)?,
+        target: row.get(4)?,
+        workload: row.get(5)?,
+        workload_label: row.get(6)?,
+        arm: row.get(7)?,
+        arm_label: row.get(8)?,
+        has_plain: row.get(9)?,
+        trials: row.get(10)?,
+        ln_speed: row.get(11)?,
+        ln_kept: row.get(12)?,
+        cached: row.get(13)?,
+    })
+}
+
+fn digest(text: &str) -> String {
+    let mut hex = String::new();
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}

@@ -1,0 +1,54 @@
+//! Whether device, software path or cipher bounds large and small requests.
+
+use super::choice::{LARGE, SMALL, is_of_blocks};
+use crate::explanation::chain::{Chain, Row, chains};
+use crate::lookup::Lookup;
+use crate::quantity::percent_digits;
+
+/// The arm that keeps most, in the workload with most requests in flight of the large and of the small ones.
+pub(super) fn bottleneck(lookup: &Lookup<'_>) -> Vec<String> {
+    let chains = chains(lookup);
+    let kept = |chain: &Chain<'_>| {
+        chain.rows.iter().map(|r| r.speed.levels[1].mean).sum::<f64>() / chain.rows.len() as f64
+    };
+    let Some(chain) = chains.iter().max_by(|a, b| kept(a).total_cmp(&kept(b))) else {
+        return Vec::new();
+    };
+    let busiest = |wanted: &dyn Fn(u64) -> bool| {
+        let rows = chain.rows.iter();
+        rows.filter(|r| is_of_blocks(r.workload) && wanted(r.workload.block_size))
+            .max_by_key(|r| r.workload.in_flight())
+    };
+    let rows = [busiest(&|bytes| bytes >= LARGE), busiest(&|bytes| bytes <= SMALL)];
+    rows.into_iter().flatten().filter_map(|row| words(chain, row)).collect()
+}
+
+/// Parts of the time of an encrypted request: what plain takes of it, what the layer adds, what the cipher adds.
+fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
+    let [layer, whole] = [0, 1].map(|i| &row.speed.levels[i]);
+    // Times are inverse speeds: relative to plain's, exp(-mean).
+    let (with_layer, all) = ((-layer.mean).exp(), (-whole.mean).exp());
+    let device = 100.0 / all;
+    let [layer_part, cipher_part] =
+        [(with_layer - 1.0) / all, (all - with_layer) / all].map(|p| 100.0 * p);
+    // Of a part below nothing, which noise can make, no share can be told.
+    if layer_part < -1.0 || cipher_part < -1.0 {
+        return None;
+    }
+    let largest = device.max(layer_part).max(cipher_part);
+    let what = match () {
+        () if largest == device => "the device",
+        () if largest == layer_part => "the software path",
+        () => "the cipher",
+    };
+    let [low, high] = [whole.low, whole.high].map(|log| percent_digits(100.0 * log.exp()));
+    Some(format!(
+        "{} is bounded by {what}: of the time of a request under {} plain storage takes {} % [{low}, {high}], the layer \
+         adds {} %, the cipher {} %.",
+        row.workload.label,
+        chain.arm.label,
+        percent_digits(device),
+        percent_digits(layer_part.max(0.0)),
+        percent_digits(cipher_part.max(0.0)),
+    ))
+}

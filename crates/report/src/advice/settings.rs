@@ -1,0 +1,92 @@
+//! Which single setting to change, and what that gains.
+
+use std::collections::BTreeMap;
+
+use cryptbench_record::{Arm, Verdict};
+
+use crate::comparison::compare;
+use crate::lookup::Lookup;
+use crate::quantity::{percent, percent_digits};
+
+/// Sentences at most.
+const MOST: usize = 3;
+
+/// One setting in which two arms of a system differ.
+struct Change<'a> {
+    setting: String,
+    from: String,
+    to: String,
+    slower: &'a Arm,
+    faster: &'a Arm,
+}
+
+/// The gains that are shown, the largest first; one for each setting.
+pub(super) fn changes(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
+    let mut gains: Vec<(f64, String, String)> = Vec::new();
+    for slower in arms {
+        for faster in arms.iter().filter(|arm| arm.id != slower.id) {
+            let Some(change) = difference(slower, faster) else { continue };
+            gains.extend(gain(lookup, &change));
+        }
+    }
+    gains.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut told: Vec<String> = Vec::new();
+    let mut sentences = Vec::new();
+    for (_, setting, sentence) in gains {
+        if !told.contains(&setting) && sentences.len() < MOST {
+            told.push(setting);
+            sentences.push(sentence);
+        }
+    }
+    sentences
+}
+
+/// What differs between two arms of one system, if it is one thing only.
+fn difference<'a>(slower: &'a Arm, faster: &'a Arm) -> Option<Change<'a>> {
+    if slower.system != faster.system || slower.attachment != faster.attachment {
+        return None;
+    }
+    let (a, b) = (all_settings(slower), all_settings(faster));
+    let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let mut differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+    let (Some(setting), None) = (differing.next(), differing.next()) else { return None };
+    let value = |of: &BTreeMap<String, String>| {
+        of.get(setting).cloned().unwrap_or_else(|| "its default".to_owned())
+    };
+    Some(Change { setting: setting.clone(), from: value(&a), to: value(&b), slower, faster })
+}
+
+/// Cipher and data unit are settings like any other; the layout follows from the data unit.
+fn all_settings(arm: &Arm) -> BTreeMap<String, String> {
+    let mut all = arm.settings.clone();
+    if let Some(cipher) = &arm.cipher {
+        all.insert("cipher".to_owned(), cipher.clone());
+    }
+    if let Some(unit) = arm.data_unit {
+        all.insert("data unit".to_owned(), format!("{unit} B"));
+    }
+    all
+}
+
+/// The largest gain of a change that no workload pays for, with the size that orders it.
+fn gain(lookup: &Lookup<'_>, change: &Change<'_>) -> Option<(f64, String, String)> {
+    let Change { setting, from, to, slower, faster } = change;
+    let compared = compare(lookup.record, lookup.results, &faster.id, &slower.id);
+    if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
+        return None;
+    }
+    let best = compared
+        .iter()
+        .filter(|c| matches!(c.verdict, Verdict::Gains { .. }))
+        .max_by(|a, b| a.estimate.ratio.total_cmp(&b.estimate.ratio))?;
+    let workload = lookup.workloads().iter().find(|w| w.id == best.workload)?;
+    let e = &best.estimate;
+    let [low, high] = [e.low, e.high].map(|r| percent_digits(100.0 * (r - 1.0)));
+    let by = percent(100.0 * (e.ratio - 1.0));
+    let sentence = format!(
+        "Change {setting} from {from} to {to} (from {} to {}): {} gains {by} [{low}, {high}], and no workload is shown \
+         to lose by it.",
+        slower.label, faster.label, workload.label,
+    );
+    Some((e.ratio, setting.clone(), sentence))
+}

@@ -1,0 +1,79 @@
+//! What each arm is suited for, by what it loses there.
+
+use cryptbench_record::{Arm, Estimate, Workload};
+
+use super::choice::{LARGE, SMALL, is_of_blocks};
+use crate::lookup::Lookup;
+use crate::quantity::percent_digits;
+use crate::wording::list;
+
+/// Suited: at most this share of plain speed is lost at the far end of the interval, in every workload of the use.
+const SUITED: f64 = 0.10;
+
+/// Not suited: at least this share is lost at the near end of the interval, in some workload of the use.
+const UNSUITED: f64 = 0.25;
+
+/// Arms that are named for each answer.
+const MOST_NAMED: usize = 4;
+
+/// A use: what it is called, which workloads stand for it, and what to say where it is not suited.
+type Use = (&'static str, fn(&Workload) -> bool, &'static str);
+
+const USES: [Use; 3] = [
+    (
+        "Frequent small writes",
+        |w| w.operation == "write" && w.block_size <= SMALL && w.pattern == "random",
+        "think twice",
+    ),
+    (
+        "Archive and backup (large sequential reads and writes)",
+        |w| w.block_size >= LARGE && w.pattern == "sequential",
+        "expect longer hours",
+    ),
+    ("A whole disk (all that was measured)", |_| true, "encrypt the part that needs it"),
+];
+
+/// One sentence for each use of which something is known.
+pub(super) fn uses(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
+    USES.iter().filter_map(|of| words(lookup, arms, of)).collect()
+}
+
+fn words(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs, otherwise): &Use) -> Option<String> {
+    let workloads: Vec<&Workload> =
+        lookup.workloads().iter().filter(|w| is_of_blocks(w) && belongs(w)).collect();
+    if workloads.is_empty() {
+        return None;
+    }
+    let (mut suited, mut unsuited) = (Vec::new(), Vec::new());
+    for arm in arms {
+        let kept: Option<Vec<Estimate>> = workloads
+            .iter()
+            .map(|w| lookup.cell(w, arm).filter(|c| !c.cached).and_then(|c| c.kept))
+            .collect();
+        // What was not measured in all that stands for a use says nothing of it.
+        let Some(kept) = kept else { continue };
+        let Some(worst) = kept.iter().min_by(|a, b| a.low.total_cmp(&b.low)) else { continue };
+        let slowest = kept.iter().min_by(|a, b| a.high.total_cmp(&b.high)).unwrap_or(worst);
+        if 1.0 - worst.low <= SUITED {
+            suited.push(format!("{} ({})", arm.label, loss(worst)));
+        } else if 1.0 - slowest.high >= UNSUITED {
+            unsuited.push(format!("{} ({})", arm.label, loss(slowest)));
+        }
+    }
+    let said = |arms: &[String], what: &str| {
+        let names: Vec<&str> = arms.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| format!("{what} {}", list(&names, MOST_NAMED)))
+    };
+    let parts: Vec<String> =
+        [said(&suited, "suited for it:"), said(&unsuited, &format!("{otherwise} with"))]
+            .into_iter()
+            .flatten()
+            .collect();
+    (!parts.is_empty()).then(|| format!("{name}: {}.", parts.join("; ")))
+}
+
+/// `loses 4 % [1, 7] at worst`.
+fn loss(kept: &Estimate) -> String {
+    let lost = |ratio: f64| percent_digits(100.0 * (1.0 - ratio));
+    format!("loses {} % [{}, {}] at worst", lost(kept.ratio), lost(kept.high), lost(kept.low))
+}

@@ -1,0 +1,73 @@
+//! From plain over the layer without its cipher to the encrypted arm: what each step takes, in speed and in CPU time.
+
+use cryptbench_record::{Arm, ArmRole, Trial, Workload};
+use cryptbench_stats::{Scale, Waterfall, decompose};
+
+use crate::analysis::plain_arm;
+use crate::cpu::Measure;
+use crate::evidence::is_unsound;
+use crate::lookup::Lookup;
+
+/// One encrypted arm and the layer it stands on, over the workloads.
+pub(crate) struct Chain<'a> {
+    pub(crate) layer: &'a Arm,
+    pub(crate) arm: &'a Arm,
+    pub(crate) rows: Vec<Row<'a>>,
+}
+
+/// One workload of a chain.
+pub(crate) struct Row<'a> {
+    pub(crate) workload: &'a Workload,
+    /// Steps in log units of speed: the layer against plain, the cipher against the layer.
+    pub(crate) speed: Waterfall,
+    /// Steps in CPU seconds of a request, where every trial has them.
+    pub(crate) cpu: Option<Waterfall>,
+}
+
+/// The chains of a record in plan order: one for each encrypted arm that names its null layer.
+pub(crate) fn chains<'a>(lookup: &Lookup<'a>) -> Vec<Chain<'a>> {
+    let encrypted = lookup.arms().iter().filter(|arm| arm.role == ArmRole::Encrypted);
+    encrypted
+        .filter(|arm| !is_unsound(lookup.record, arm))
+        .filter_map(|arm| {
+            let layer = null_layer(lookup, arm)?;
+            let rows: Vec<_> =
+                lookup.workloads().iter().filter_map(|w| row(lookup, w, layer, arm)).collect();
+            (!rows.is_empty()).then_some(Chain { layer, arm, rows })
+        })
+        .collect()
+}
+
+/// The arm's null layer. Records that do not name it mean that of its system.
+pub(crate) fn null_layer<'a>(lookup: &Lookup<'a>, arm: &Arm) -> Option<&'a Arm> {
+    lookup.arms().iter().find(|null| null.role == ArmRole::NullLayer && is_null_layer_of(null, arm))
+}
+
+/// Whether `null` is the software path of `arm` without its cipher.
+pub(crate) fn is_null_layer_of(null: &Arm, arm: &Arm) -> bool {
+    match &arm.null_layer {
+        Some(id) => *id == null.id,
+        None => arm.system == null.system,
+    }
+}
+
+fn row<'a>(lookup: &Lookup<'a>, workload: &'a Workload, layer: &Arm, arm: &Arm) -> Option<Row<'a>> {
+    let plain = plain_arm(lookup.record)?;
+    let cached = |arm| lookup.cell(workload, arm).is_none_or(|c| c.cached);
+    if [plain, layer, arm].into_iter().any(cached) {
+        return None;
+    }
+    let ids = [plain, layer, arm].map(|a| a.id.as_str());
+    let taken_apart = |value: &dyn Fn(&Trial) -> f64, scale| {
+        let values = lookup.trials.matched(&workload.id, &ids, value);
+        let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+        decompose(&values, scale, lookup.record.plan.confidence)
+    };
+    let measure = Measure::of(lookup.record);
+    let cpu = |t: &Trial| measure.seconds(t).map_or(f64::NAN, |s| s / t.ios as f64);
+    Some(Row {
+        workload,
+        speed: taken_apart(&Trial::iops, Scale::Log)?,
+        cpu: taken_apart(&cpu, Scale::Difference),
+    })
+}

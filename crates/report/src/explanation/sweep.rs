@@ -1,0 +1,173 @@
+//! The extra time of a request over block sizes: a + b · size, arm by arm.
+
+use cryptbench_record::{Addition, Arm, ArmRole, Record, Results, Workload};
+use cryptbench_stats::cost_model::fit;
+use cryptbench_stats::{Coefficient, CostModel, SizePoint};
+
+use crate::analysis::plain_arm;
+use crate::evidence::is_unsound;
+use crate::lookup::Lookup;
+use crate::presentation::series_name;
+use crate::quantity::binary_bytes;
+
+/// Fewest block sizes of a sweep: two points always lie on a line.
+const FEWEST_SIZES: usize = 4;
+
+/// Up to here the line describes the sizes, whatever the noise: relative distance of the worst of them.
+const WORST_DESCRIBED: f64 = 0.25;
+
+/// Up to here what is left over may be noise: squared residuals in standard errors, per degree of freedom.
+const MISFIT_DESCRIBED: f64 = 3.0;
+
+/// One kind of work over several block sizes.
+pub(crate) struct Sweep<'a> {
+    /// Whether there are sweeps over files of other sizes as well.
+    file_is_told: bool,
+    /// From the smallest block size to the largest.
+    pub(crate) workloads: Vec<&'a Workload>,
+}
+
+/// What encryption adds to the requests of a sweep.
+pub(crate) struct Added<'a> {
+    pub(crate) arm: &'a Arm,
+    pub(crate) model: CostModel,
+    /// Whether the line describes what was measured.
+    pub(crate) describes: bool,
+    /// Of the smallest and of the largest size that could be compared.
+    pub(crate) ends: [End; 2],
+}
+
+/// One end of a sweep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    /// Bytes per request.
+    pub(crate) bytes: u64,
+    /// Seconds of a plain request: from one completion to the next.
+    pub(crate) plain_s: f64,
+    /// Mean extra seconds of the arm, as measured.
+    pub(crate) extra_s: f64,
+}
+
+/// As records keep it for readers of the JSON.
+pub(crate) fn additions(record: &Record, results: &Results) -> Vec<Addition> {
+    let lookup = Lookup::new(record, results);
+    let sweeps = sweeps(&lookup);
+    let each = sweeps.iter().flat_map(|s| s.added(&lookup).into_iter().map(move |a| (s, a)));
+    let three = |c: &Coefficient| [c.value, c.low, c.high];
+    each.map(|(sweep, added)| Addition {
+        arm: added.arm.id.clone(),
+        sweep: sweep.label(),
+        workloads: sweep.workloads.iter().map(|w| w.id.clone()).collect(),
+        per_request_s: three(&added.model.per_request_s),
+        per_byte_s: three(&added.model.per_byte_s),
+        misfit: added.model.misfit,
+        worst: added.model.worst.0,
+        describes: added.describes,
+    })
+    .collect()
+}
+
+/// The sweeps of a record, those over most block sizes first.
+pub(crate) fn sweeps<'a>(lookup: &Lookup<'a>) -> Vec<Sweep<'a>> {
+    let mut found: Vec<Sweep<'a>> = Vec::new();
+    for workload in lookup.workloads() {
+        if matches!(workload.pattern.as_str(), "files" | "unlock") || workload.block_size == 0 {
+            continue;
+        }
+        match found.iter_mut().find(|s| is_same_work(s.workloads[0], workload)) {
+            Some(sweep) => sweep.workloads.push(workload),
+            None => found.push(Sweep { file_is_told: false, workloads: vec![workload] }),
+        }
+    }
+    for sweep in &mut found {
+        sweep.workloads.sort_by_key(|w| w.block_size);
+        sweep.workloads.dedup_by_key(|w| w.block_size);
+    }
+    found.retain(|sweep| sweep.workloads.len() >= FEWEST_SIZES);
+    found.sort_by_key(|sweep| std::cmp::Reverse(sweep.workloads.len()));
+    let file = |sweep: &Sweep<'_>| sweep.workloads[0].file_bytes;
+    let told = found.iter().any(|sweep| file(sweep) != file(&found[0]));
+    found.iter_mut().for_each(|sweep| sweep.file_is_told = told);
+    found
+}
+
+/// Whether two workloads differ in nothing but the block size and the numbers of their labels.
+fn is_same_work(a: &Workload, b: &Workload) -> bool {
+    a.operation == b.operation
+        && a.pattern == b.pattern
+        && a.queue_depth == b.queue_depth
+        && a.threads == b.threads
+        && a.read_percent == b.read_percent
+        && a.flush == b.flush
+        && a.content == b.content
+        && a.fresh_file == b.fresh_file
+        && a.warm_cache == b.warm_cache
+        && a.stdio == b.stdio
+        && a.file_bytes == b.file_bytes
+        && series_name(&a.label) == series_name(&b.label)
+}
+
+/// Whether the label says more than operation and pattern, such as iozone's `rewrite` and `reread`.
+fn is_again(w: &Workload) -> bool {
+    let name = series_name(&w.label);
+    ["rewrite", "reread"].iter().any(|again| name.split(' ').any(|word| word == *again))
+}
+
+impl<'a> Sweep<'a> {
+    /// `sequential writes QD4`.
+    pub(crate) fn label(&self) -> String {
+        let w = self.workloads[0];
+        let what = match w.operation.as_str() {
+            "mixed" => "mixed requests".to_owned(),
+            operation => format!("{operation}s"),
+        };
+        let file = w.file_bytes.filter(|_| self.file_is_told);
+        let file = file.map_or_else(String::new, |f| format!(", file of {}", binary_bytes(f)));
+        let stdio = if w.stdio { " through stdio" } else { "" };
+        let name = match is_again(w) {
+            true => series_name(&w.label),
+            false => format!("{} {what}", w.pattern),
+        };
+        format!("{name}{stdio} QD{}{file}", w.in_flight())
+    }
+
+    /// What each arm but plain adds, where it was compared with plain in enough sizes. What failed its proof is left
+    /// out.
+    pub(crate) fn added(&self, lookup: &Lookup<'a>) -> Vec<Added<'a>> {
+        let wanted = |arm: &&Arm| {
+            matches!(arm.role, ArmRole::Encrypted | ArmRole::NullLayer)
+                && !is_unsound(lookup.record, arm)
+        };
+        lookup.arms().iter().filter(wanted).filter_map(|arm| self.of_arm(lookup, arm)).collect()
+    }
+
+    fn of_arm(&self, lookup: &Lookup<'a>, arm: &'a Arm) -> Option<Added<'a>> {
+        let plain = plain_arm(lookup.record)?;
+        let mut points = Vec::new();
+        let mut ends = Vec::new();
+        for workload in &self.workloads {
+            let cached = |arm| lookup.cell(workload, arm).is_none_or(|c| c.cached);
+            if cached(arm) || cached(plain) {
+                continue;
+            }
+            let seconds = |t: &cryptbench_record::Trial| 1.0 / t.iops();
+            let times = lookup.trials.matched(&workload.id, &[&plain.id, &arm.id], seconds);
+            let [before, after] = &times[..] else { continue };
+            let Some(point) = SizePoint::of(workload.block_size as f64, before, after) else {
+                continue;
+            };
+            points.push(point);
+            ends.push(End {
+                bytes: workload.block_size,
+                plain_s: before.iter().sum::<f64>() / before.len() as f64,
+                extra_s: point.extra_s,
+            });
+        }
+        if points.len() < FEWEST_SIZES {
+            return None;
+        }
+        let model = fit(&points, lookup.record.plan.confidence)?;
+        let describes = model.worst.0 <= WORST_DESCRIBED || model.misfit <= MISFIT_DESCRIBED;
+        Some(Added { arm, model, describes, ends: [*ends.first()?, *ends.last()?] })
+    }
+}

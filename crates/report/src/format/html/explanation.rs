@@ -1,0 +1,194 @@
+//! Why it costs what it costs: what is added per request and per byte, and what layer and cipher take.
+
+use cryptbench_stats::{Step, Waterfall};
+use maud::{Markup, html};
+
+use super::chart::{Bar, Bars};
+use super::palette::arm_colour;
+use super::picture::numbers;
+use super::{View, scrolling};
+use crate::analysis::plain_arm;
+use crate::cpu::Measure;
+use crate::explanation::chain::{Chain, Row, chains};
+use crate::explanation::reasons::{addition, devices, per_byte, per_request, rounded, sizes};
+use crate::explanation::sweep::{Added, Sweep, sweeps};
+use crate::presentation::MOST_CHARTED;
+use crate::quantity::{NONE, binary_bytes, digits, fraction, latency, percent, percent_digits};
+
+/// Sweeps with a table of their own.
+const MOST_SWEEPS: usize = 16;
+
+/// Chains with charts of their own.
+const MOST_CHAINS: usize = 4;
+
+pub(super) fn sections(view: &View<'_>) -> Markup {
+    html! {
+        (added(view))
+        (layer_and_cipher(view))
+    }
+}
+
+fn added(view: &View<'_>) -> Markup {
+    let sweeps = sweeps(&view.lookup);
+    let found: Vec<(&Sweep<'_>, Vec<Added<'_>>)> =
+        sweeps.iter().map(|s| (s, s.added(&view.lookup))).filter(|(_, a)| !a.is_empty()).collect();
+    let Some((_, first)) = found.first() else { return html! {} };
+    let told = first.iter().max_by(|a, b| a.ends[0].extra_s.total_cmp(&b.ends[0].extra_s));
+    let headings = ["Arm", "Per request", "Per byte", "Equal at", "Farthest from the line"];
+    let headings = headings.map(str::to_owned);
+    html! {
+        section aria-labelledby="added" {
+            h2 #added { "What is added to a request" }
+            p.about {
+                "The extra time of a request over the block sizes, fitted by a + b · size with "
+                (fraction(view.record.plan.confidence))
+                " intervals; the time of a request is what passes from one completion to the next. Where both parts are equal \
+                 the software path and the work on the bytes weigh the same."
+            }
+            @if let Some(told) = told {
+                @for reason in [sizes(told), devices(told)].into_iter().flatten() { p { (reason) } }
+            }
+            @for (sweep, arms) in found.iter().take(MOST_SWEEPS) {
+                h3 { (sweep.label()) }
+                ul { @for arm in arms { li { (addition(sweep, arm)) } } }
+                @let rows: Vec<_> = arms.iter().map(|a| (a.arm.label.clone(), fields(a))).collect();
+                (scrolling(&format!("Added to {}", sweep.label()), &numbers(&headings, &rows)))
+            }
+        }
+    }
+}
+
+fn fields(added: &Added<'_>) -> Vec<String> {
+    let model = &added.model;
+    let (worst, bytes) = model.worst;
+    let balance = model.balance_bytes.map(|b| binary_bytes(rounded(b)));
+    vec![
+        per_request(model),
+        per_byte(model),
+        balance.unwrap_or_else(|| NONE.to_owned()),
+        format!("{} at {}", percent(100.0 * worst), binary_bytes(bytes as u64)),
+    ]
+}
+
+fn layer_and_cipher(view: &View<'_>) -> Markup {
+    let chains = chains(&view.lookup);
+    if chains.is_empty() || view.workloads().len() > MOST_CHARTED {
+        return html! {};
+    }
+    html! {
+        section aria-labelledby="steps" {
+            h2 #steps { "Layer and cipher" }
+            p.about {
+                "From plain over the layer without its cipher to the encrypted arm: what each step takes. A step's loss \
+                 is in percent of the speed before it, with its " (fraction(view.record.plan.confidence))
+                " interval; its share is of the whole loss in logarithms, left out where the whole cannot be told from \
+                 nothing. CPU is " (Measure::of(view.record).words()) ", of one request."
+            }
+            @for (i, chain) in chains.iter().enumerate() {
+                h3 { (chain.arm.label) " over " (chain.layer.label) }
+                @if i < MOST_CHAINS {
+                    div.multiples {
+                        @for (j, row) in chain.rows.iter().enumerate() {
+                            figure {
+                                figcaption { (row.workload.label) }
+                                (waterfall(view, chain, row, format!("steps-{i}-{j}")))
+                            }
+                        }
+                    }
+                }
+                (scrolling(&format!("Steps of {}", chain.arm.label), &table(chain)))
+            }
+        }
+    }
+}
+
+fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> Markup {
+    let level = |i: usize| 100.0 * row.speed.levels[i].mean.exp();
+    let interval = |i: usize| {
+        let e = &row.speed.levels[i];
+        Some((100.0 * e.low.exp(), 100.0 * e.high.exp()))
+    };
+    let colour = |arm| arm_colour(view.arms(), arm);
+    let step = |name: &str, from: f64, to: usize, arm| Bar {
+        label: name.to_owned(),
+        value_text: format!("{} %", taken(&row.speed.steps[to])),
+        from,
+        value: Some(level(to)),
+        interval: interval(to),
+        colour: colour(arm),
+    };
+    let mut rows = Vec::new();
+    if let Some(plain) = plain_arm(view.record) {
+        rows.push(Bar {
+            label: plain.label.clone(),
+            value_text: "100 %".to_owned(),
+            from: 0.0,
+            value: Some(100.0),
+            interval: None,
+            colour: colour(plain),
+        });
+    }
+    rows.push(step("layer takes", 100.0, 0, chain.layer));
+    rows.push(step("cipher takes", level(0), 1, chain.arm));
+    rows.push(Bar {
+        label: chain.arm.label.clone(),
+        value_text: percent(level(1)),
+        from: 0.0,
+        value: Some(level(1)),
+        interval: interval(1),
+        colour: colour(chain.arm),
+    });
+    let end = Bars::end_for(&rows, 104.0);
+    let title = format!("Layer and cipher, {}, {}", chain.arm.label, row.workload.label);
+    let tick = |v: f64| format!("{v:.0}");
+    Bars { id, title, rows, end, reference: Some(100.0), band: None, tick }.draw()
+}
+
+fn table(chain: &Chain<'_>) -> Markup {
+    let headings = [
+        "Workload",
+        "Layer, %",
+        "Cipher, %",
+        "Cipher's share",
+        "CPU of the layer",
+        "CPU of the cipher",
+    ];
+    let rows: Vec<_> = chain
+        .rows
+        .iter()
+        .map(|row| {
+            let mut values: Vec<String> = row.speed.steps.iter().map(taken).collect();
+            values.push(share(&row.speed));
+            for i in 0..2 {
+                let step = row.cpu.as_ref().map(|w| &w.steps[i]);
+                values.push(step.map_or_else(|| NONE.to_owned(), cpu));
+            }
+            (row.workload.label.clone(), values)
+        })
+        .collect();
+    numbers(&headings.map(str::to_owned), &rows)
+}
+
+/// `8.1 [6.9, 9.3]`; what a step gives back is negative.
+fn taken(step: &Step) -> String {
+    let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
+    let c = &step.change;
+    format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
+}
+
+fn share(waterfall: &Waterfall) -> String {
+    waterfall.steps[1].share.map_or_else(
+        || NONE.to_owned(),
+        |s| {
+            let [value, low, high] = [s.value, s.low, s.high].map(|v| percent_digits(100.0 * v));
+            format!("{value} % [{low}, {high}]")
+        },
+    )
+}
+
+/// `+1.21 µs [1.10, 1.32]`.
+fn cpu(step: &Step) -> String {
+    let c = &step.change;
+    let [low, high] = [c.low, c.high].map(|s| digits(1e6 * s));
+    format!("{} [{low}, {high}]", latency(1e6 * c.mean))
+}

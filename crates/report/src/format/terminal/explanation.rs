@@ -1,0 +1,107 @@
+//! Why it costs what it costs: what is added per request and per byte, and what layer and cipher take.
+
+use cryptbench_stats::Step;
+
+use super::layout::{add, clean, empty, fitted};
+use super::wrap;
+use crate::explanation::chain::{Chain, chains};
+use crate::explanation::reasons::{devices, per_byte, per_request, rounded, sizes};
+use crate::explanation::sweep::{Added, sweeps};
+use crate::lookup::Lookup;
+use crate::quantity::{NONE, binary_bytes, count, fraction, percent, percent_digits};
+
+/// Sweeps with a table of their own; a run of iozone has a hundred.
+const MOST_SWEEPS: usize = 4;
+
+/// Workloads of a chain with a row of their own.
+const MOST_ROWS: usize = 12;
+
+pub(super) fn section(lookup: &Lookup<'_>, width: usize) -> Option<String> {
+    let mut parts: Vec<String> = added(lookup, width).into_iter().collect();
+    parts.extend(layer_and_cipher(lookup, width));
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// What each arm adds to the requests of the sweeps, and what follows from the first of them.
+fn added(lookup: &Lookup<'_>, width: usize) -> Option<String> {
+    let sweeps = sweeps(lookup);
+    let found: Vec<_> =
+        sweeps.iter().map(|s| (s, s.added(lookup))).filter(|(_, a)| !a.is_empty()).collect();
+    let (_, first) = found.first()?;
+    let confidence = fraction(lookup.record.plan.confidence);
+    let which = match &found[..] {
+        [(only, _)] => format!(" ({})", only.label()),
+        _ => String::new(),
+    };
+    let title =
+        format!("What is added to the time of a request{which}, a + b x size [{confidence}]:");
+    let mut table = empty(["", "per request", "per byte", "equal at"].map(str::to_owned).into());
+    for (sweep, arms) in found.iter().take(MOST_SWEEPS) {
+        if found.len() > 1 {
+            add(&mut table, [&sweep.label(), "", "", ""].map(str::to_owned).into());
+        }
+        for arm in arms {
+            add(&mut table, row(arm));
+        }
+    }
+    let mut lines = vec![wrap(&title, "", "  ", width), fitted(table, width)];
+    if found.len() > MOST_SWEEPS {
+        let more = count(found.len() - MOST_SWEEPS, "sweep is", "sweeps are");
+        lines.push(wrap(&format!("{more} left out."), "", "  ", width));
+    }
+    let told = first.iter().max_by(|a, b| a.ends[0].extra_s.total_cmp(&b.ends[0].extra_s))?;
+    let reasons = [sizes(told), devices(told)];
+    lines.extend(reasons.into_iter().flatten().map(|r| wrap(&r, "", "  ", width)));
+    Some(lines.join("\n"))
+}
+
+fn row(added: &Added<'_>) -> Vec<String> {
+    let model = &added.model;
+    let name = clean(&added.arm.label);
+    if !added.describes {
+        let (worst, bytes) = model.worst;
+        let off = format!("{} off at {}", percent(100.0 * worst), binary_bytes(bytes as u64));
+        return vec![name, "no line:".to_owned(), off, NONE.to_owned()];
+    }
+    let equal = model.balance_bytes.map_or_else(|| NONE.to_owned(), |b| binary_bytes(rounded(b)));
+    vec![name, per_request(model), per_byte(model), equal]
+}
+
+/// The arm that loses most, taken apart.
+fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
+    let chains = chains(lookup);
+    let loss = |chain: &Chain<'_>| {
+        chain.rows.iter().map(|r| r.speed.levels[1].mean).sum::<f64>() / chain.rows.len() as f64
+    };
+    let chain = chains.iter().min_by(|a, b| loss(a).total_cmp(&loss(b)))?;
+    if chain.rows.len() > MOST_ROWS {
+        return None;
+    }
+    let title = format!(
+        "What layer ({}) and cipher of {} take, each in % of the speed before it [{}]:",
+        chain.layer.label,
+        chain.arm.label,
+        fraction(lookup.record.plan.confidence),
+    );
+    let mut table = empty(["", "layer", "cipher", "its share"].map(str::to_owned).into());
+    for row in &chain.rows {
+        let [layer, cipher] = [0, 1].map(|i| taken(&row.speed.steps[i]));
+        let share = row.speed.steps[1].share;
+        let share = share.map_or_else(|| NONE.to_owned(), |s| percent(100.0 * s.value));
+        add(&mut table, vec![clean(&row.workload.label), layer, cipher, share]);
+    }
+    let mut lines = vec![wrap(&title, "", "  ", width), fitted(table, width)];
+    if chains.len() > 1 {
+        let more = count(chains.len() - 1, "arm", "arms");
+        let more = format!("The report has the same for {more} more.");
+        lines.push(wrap(&more, "", "  ", width));
+    }
+    Some(lines.join("\n"))
+}
+
+/// `8.1 [6.9, 9.3]`; what a step gives back is negative.
+fn taken(step: &Step) -> String {
+    let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
+    let c = &step.change;
+    format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
+}

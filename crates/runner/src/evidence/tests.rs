@@ -1,0 +1,292 @@
+//! Arms that fail in every way that one can, each told for what it is.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface, cached_share};
+use cryptbench_record::ReadBack;
+use cryptbench_system::{Backing, Content, Random, Rest, SystemError};
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+
+const SIZE: u64 = 1 << 20;
+
+/// A cipher: what is stored is what is given, under these bytes.
+enum Under {
+    Nothing,
+    OneByte(u8),
+    /// A stream of its own for each block.
+    Stream,
+}
+
+impl Under {
+    fn apply(&self, offset: u64, data: &mut [u8]) {
+        for (i, block) in data.chunks_mut(512).enumerate() {
+            let mut key = vec![0; block.len()];
+            match self {
+                Self::Nothing => {}
+                Self::OneByte(byte) => key.fill(*byte),
+                Self::Stream => {
+                    ChaCha8Rng::seed_from_u64(offset / 512 + i as u64).fill_bytes(&mut key);
+                }
+            }
+            block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+        }
+    }
+}
+
+impl SectorTransform for Under {
+    fn unit(&self) -> usize {
+        512
+    }
+
+    fn seal(&self, offset: u64, plain: &[u8], stored: &mut [u8]) {
+        stored.copy_from_slice(plain);
+        self.apply(offset, stored);
+    }
+
+    fn open(&self, offset: u64, data: &mut [u8]) {
+        self.apply(offset, data);
+    }
+}
+
+/// What a system does in place of coming to rest or up again, with the file that it stores all in.
+type Act = Box<dyn FnMut(&mut Surface, &Path) -> Result<(), SystemError>>;
+
+struct Fake {
+    surface: Surface,
+    stored: PathBuf,
+    backing: Backing,
+    at_rest: Act,
+    at_wake: Act,
+    woken: u32,
+    _dir: tempfile::TempDir,
+}
+
+impl Fake {
+    fn new(under: Under) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let stored = dir.path().join("stored");
+        let file =
+            OpenOptions::new().read(true).write(true).create_new(true).open(&stored).unwrap();
+        file.set_len(SIZE).unwrap();
+        Self {
+            surface: Surface {
+                file: Arc::new(file),
+                extent: Extent { offset: 0, len: SIZE },
+                mode: IoMode::Buffered,
+                transform: Some(Arc::new(under)),
+            },
+            backing: Backing {
+                content: vec![Content::Path(stored.clone())],
+                tree: None,
+                random: Random::From(0),
+            },
+            stored,
+            at_rest: Box::new(|_, _| Ok(())),
+            at_wake: Box::new(|_, _| Ok(())),
+            woken: 0,
+            _dir: dir,
+        }
+    }
+
+    fn rests(
+        mut self,
+        act: impl FnMut(&mut Surface, &Path) -> Result<(), SystemError> + 'static,
+    ) -> Self {
+        self.at_rest = Box::new(act);
+        self
+    }
+
+    fn wakes(
+        mut self,
+        act: impl FnMut(&mut Surface, &Path) -> Result<(), SystemError> + 'static,
+    ) -> Self {
+        self.at_wake = Box::new(act);
+        self
+    }
+}
+
+impl Subject for Fake {
+    fn surface(&self) -> &Surface {
+        &self.surface
+    }
+
+    fn files(&self) -> Option<&Path> {
+        None
+    }
+
+    fn backing(&self) -> Option<&Backing> {
+        Some(&self.backing)
+    }
+
+    fn rest(&mut self) -> Result<Rest, SystemError> {
+        (self.at_rest)(&mut self.surface, &self.stored).map(|()| Rest::Unmounted)
+    }
+
+    fn wake(&mut self) -> Result<(), SystemError> {
+        self.woken += 1;
+        (self.at_wake)(&mut self.surface, &self.stored)
+    }
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
+fn proof_of(role: ArmRole, fakes: &mut [Fake]) -> Proof {
+    let arm =
+        |i: usize| Arm { id: i.to_string(), label: format!("arm {i}"), role, ..Arm::default() };
+    let arms: Vec<_> = (0..fakes.len()).map(arm).collect();
+    gather(fakes, &arms, &AtomicBool::new(false), &mut Quiet)
+}
+
+fn alone(fake: Fake) -> Proof {
+    proof_of(ArmRole::Encrypted, &mut [fake])
+}
+
+fn refused() -> SystemError {
+    SystemError::Busy { path: "/a/mount".into() }
+}
+
+/// Overwrites what is stored.
+fn damage(_: &mut Surface, stored: &Path) -> Result<(), SystemError> {
+    let file = File::options().write(true).open(stored).unwrap();
+    file.write_all_at(&[7; 100], 5000).unwrap();
+    Ok(())
+}
+
+#[test]
+fn all_is_well() {
+    let proof = alone(Fake::new(Under::Stream));
+    assert!(proof.error.is_none() && proof.notes.is_empty(), "{:?}", proof.notes);
+    let evidence = &proof.evidence[0];
+    assert_eq!((evidence.read_back(), evidence.written_bytes), (ReadBack::Whole, SIZE));
+    assert_eq!(evidence.randomness(), Randomness::Random);
+}
+
+#[test]
+fn what_does_not_come_to_rest_or_up_again_is_not_checked_and_lost_nothing() {
+    for fake in [
+        Fake::new(Under::Stream).rests(|_, _| Err(refused())),
+        Fake::new(Under::Stream).wakes(|_, _| Err(refused())),
+    ] {
+        let proof = alone(fake);
+        assert!(matches!(proof.error, Some(RunError::System(SystemError::Busy { .. }))));
+        assert!(proof.notes[0].starts_with("arm 0 could not be checked: /a/mount is in use"));
+        assert_eq!(proof.notes.len(), 1, "{:?}", proof.notes);
+        let evidence = &proof.evidence[0];
+        assert_eq!(evidence.read_back(), ReadBack::Unchecked);
+        assert!(evidence.failure.as_ref().unwrap().contains("in use") && evidence.lost.is_none());
+    }
+}
+
+#[test]
+fn what_is_gone_or_cannot_be_read_when_it_comes_up_again_is_lost() {
+    let gone = |_: &mut Surface, stored: &Path| {
+        Err(SystemError::Lost { path: stored.into(), problem: "it is not there".to_owned() })
+    };
+    let unreadable = |surface: &mut Surface, stored: &Path| {
+        surface.file = Arc::new(File::options().write(true).open(stored).unwrap());
+        Ok(())
+    };
+    for (fake, why) in [
+        (Fake::new(Under::Stream).wakes(gone), "is not there"),
+        (Fake::new(Under::Stream).wakes(unreadable), "cannot be read"),
+        (Fake::new(Under::Stream).wakes(damage), "came back as they were"),
+    ] {
+        let proof = alone(fake);
+        assert!(matches!(proof.error, Some(RunError::NotKept { .. })), "{why}");
+        assert!(proof.notes[0].contains(why), "{:?}", proof.notes);
+        let evidence = &proof.evidence[0];
+        assert_eq!((evidence.read_back(), evidence.failure.as_ref()), (ReadBack::Lost, None));
+    }
+}
+
+#[test]
+fn of_plaintext_and_lost_data_plaintext_is_the_error_and_both_are_noted() {
+    let proof = alone(Fake::new(Under::Nothing).wakes(damage));
+    assert!(matches!(proof.error, Some(RunError::Plaintext { .. })));
+    let notes = proof.notes.join(" ");
+    assert!(notes.contains("does not encrypt:") && notes.contains("does not keep"), "{notes}");
+    // Whichever arm it is, and whatever the others could not.
+    let mut fakes = [
+        Fake::new(Under::Stream).rests(|_, _| Err(refused())),
+        Fake::new(Under::Stream).wakes(damage),
+        Fake::new(Under::Nothing),
+    ];
+    let proof = proof_of(ArmRole::Encrypted, &mut fakes);
+    assert!(matches!(proof.error, Some(RunError::Plaintext { ref arm, .. }) if arm == "arm 2"));
+    let begins: Vec<_> = proof.notes.iter().map(|n| n[..5].to_owned()).collect();
+    assert_eq!(begins, ["arm 0", "arm 1", "arm 2", "arm 2"], "{:?}", proof.notes);
+}
+
+#[test]
+fn plaintext_is_told_of_what_does_not_come_up_again() {
+    let proof = alone(Fake::new(Under::Nothing).wakes(|_, _| Err(refused())));
+    assert!(matches!(proof.error, Some(RunError::Plaintext { .. })));
+    assert_eq!(proof.evidence[0].read_back(), ReadBack::Unchecked);
+}
+
+#[test]
+fn what_is_not_as_random_as_ciphertext_fails_where_it_should_be() {
+    let proof = alone(Fake::new(Under::OneByte(0x5a)));
+    assert!(matches!(proof.error, Some(RunError::NotRandom { low: 256, blocks: 256, .. })));
+    let evidence = &proof.evidence[0];
+    assert_eq!(evidence.shows_plaintext(), Some(false), "in another guise");
+    assert_eq!(evidence.randomness(), Randomness::Broken);
+    let proof = proof_of(ArmRole::NullLayer, &mut [Fake::new(Under::OneByte(0x5a))]);
+    assert!(proof.error.is_none());
+    assert_eq!(proof.evidence[0].randomness(), Randomness::Untold);
+    // Who has structures of its own in the open is doubted, and does not fail.
+    let mut directory = Fake::new(Under::OneByte(0x5a));
+    directory.backing.random = Random::Mostly;
+    let proof = alone(directory);
+    assert!(proof.error.is_none());
+    assert_eq!(proof.evidence[0].randomness(), Randomness::Doubtful);
+}
+
+#[test]
+fn who_is_stopped_at_rest_is_not_brought_up_again() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&stop);
+    let fake = Fake::new(Under::Stream).rests(move |_, _| {
+        set.store(true, Ordering::Relaxed);
+        Ok(())
+    });
+    let mut fakes = [fake, Fake::new(Under::Stream)];
+    let arm = Arm { role: ArmRole::Encrypted, ..Arm::default() };
+    let proof = gather(&mut fakes, &[arm.clone(), arm], &stop, &mut Quiet);
+    assert_eq!((fakes[0].woken, fakes[1].woken), (0, 0));
+    assert!(proof.error.is_none() && proof.evidence.is_empty() && proof.notes.is_empty());
+}
+
+/// What is searched, and what is read when it is brought up again, comes from the storage.
+#[test]
+fn nothing_of_what_rests_is_in_memory_when_it_is_brought_up_again() {
+    let fake = Fake::new(Under::Stream).wakes(|_, stored| {
+        let file = File::open(stored).unwrap();
+        match cached_share(&file, 0..SIZE) {
+            None => eprintln!("SKIPPED: this kernel has no cachestat(2)"),
+            Some(_) if rustix::fs::fstatfs(&file).unwrap().f_type as u64 == 0x0102_1994 => {
+                eprintln!("SKIPPED: what lies on tmpfs cannot be dropped from memory");
+            }
+            Some(share) => assert_eq!(share, 0.0),
+        }
+        Ok(())
+    });
+    // Dirty as a program leaves it that was told to end.
+    let fake = fake.rests(|surface, _| {
+        let mut data = vec![0; SIZE as usize];
+        surface.file.read_exact_at(&mut data, 0).unwrap();
+        surface.file.write_all_at(&data, 0).unwrap();
+        Ok(())
+    });
+    assert!(alone(fake).error.is_none());
+}

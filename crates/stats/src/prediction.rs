@@ -1,0 +1,73 @@
+//! Whether one more value differs from earlier ones by more than they differ from each other.
+//!
+//! For runs of other days: what lies between two runs (other places on the device, temperature, other software) is
+//! far more than what lies between the trials of one, so that only the spread *between* runs tells a change from
+//! noise. Values are ln of speeds, one per run.
+
+use crate::paired::Spread;
+use crate::student;
+
+/// Fewest earlier values: with 3 the interval is three times as wide as with many.
+pub const FEWEST_EARLIER: usize = 4;
+
+/// One more value against earlier ones, in the values' unit but for the p-value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Number of earlier values.
+    pub earlier: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub sd: f64,
+    /// Lower end of the interval in which one more value lies.
+    pub low: f64,
+    /// Upper end of that interval.
+    pub high: f64,
+    /// The new value less the mean.
+    pub difference: f64,
+    /// Two-sided p-value of "one more of the same", not corrected for multiplicity.
+    pub p_value: f64,
+}
+
+/// Judges `newest` by `earlier`: mean ± t · s · √(1 + 1/k), k - 1 degrees of freedom (Hahn & Meeker, *Statistical
+/// Intervals*, §4.8: the prediction interval of one future observation of a normal sample).
+///
+/// `None` below [`FEWEST_EARLIER`] values, for values that are not finite, and for a `confidence` outside (0, 1).
+/// Without any spread among the earlier ones every other value is a difference (p = 0).
+pub fn predict(earlier: &[f64], newest: f64, confidence: f64) -> Option<Prediction> {
+    if earlier.len() < FEWEST_EARLIER || !newest.is_finite() {
+        return None;
+    }
+    let spread = Spread::of(earlier)?;
+    let k = earlier.len() as f64;
+    let df = k - 1.0;
+    let sd = spread.sd;
+    let scale = sd * (1.0 + 1.0 / k).sqrt();
+    let half = student::interval_quantile(df, confidence)? * scale;
+    let difference = newest - spread.mean;
+    let p_value = match (scale == 0.0, difference == 0.0) {
+        (true, true) => 1.0,
+        (true, false) => 0.0,
+        (false, _) => student::two_sided_p(df, difference / scale),
+    };
+    (spread.mean.is_finite() && scale.is_finite()).then_some(Prediction {
+        earlier: earlier.len(),
+        mean: spread.mean,
+        sd,
+        low: spread.mean - half,
+        high: spread.mean + half,
+        difference,
+        p_value,
+    })
+}
+
+/// How far one more value must lie from the mean of `earlier` ones with this `sd` to be claimed at a family-wise
+/// `level` over `cells`, by the strictest step of [`holm`](fn@crate::holm). `None` as in [`predict`].
+pub fn smallest_change(sd: f64, earlier: usize, cells: usize, level: f64) -> Option<f64> {
+    if earlier < FEWEST_EARLIER || cells == 0 || !sd.is_finite() {
+        return None;
+    }
+    let k = earlier as f64;
+    let t = student::upper_quantile(k - 1.0, level / (2.0 * cells as f64))?;
+    Some(t * sd * (1.0 + 1.0 / k).sqrt())
+}

@@ -1,0 +1,270 @@
+//! A study's table from records of one's own, condensed as the study condensed its trials.
+//!
+//! Plain means and means without extremes, unpaired and without intervals, as the studies have them: to be laid beside
+//! their tables. What may be concluded stands in the report of each record, which pairs the trials.
+
+use cryptbench_record::{Arm, ArmRole, Record, Trial, Workload};
+
+use crate::study::Letter;
+use crate::table::Table;
+use crate::{trimmed, trimmed_mean};
+
+const MIB: f64 = 1_048_576.0;
+
+/// The tables of one study from the records of its profiles; a record of another profile gives none.
+pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
+    let of = |profile: &str| records.iter().find(|r| r.plan.profile == profile);
+    match study {
+        Letter::A => {
+            let sweep = of("atto").into_iter().flat_map(atto);
+            sweep.chain(of("hdtune").into_iter().flat_map(hd_tune)).collect()
+        }
+        Letter::B => of("dd-removable").map(copies).into_iter().collect(),
+        Letter::C => losses(of("iozone"), of("dd-copy")).into_iter().collect(),
+        Letter::D => of("anvil").map(anvil).into_iter().collect(),
+    }
+}
+
+/// Plain first, then the encrypted arms; the second plain and null layers are no part of a study.
+fn arms(record: &Record) -> impl Iterator<Item = &Arm> {
+    let of = |role: ArmRole| record.plan.arms.iter().filter(move |a| a.role == role);
+    of(ArmRole::Plain).take(1).chain(of(ArmRole::Encrypted))
+}
+
+fn encrypted(record: &Record) -> impl Iterator<Item = &Arm> {
+    arms(record).filter(|a| a.role == ArmRole::Encrypted)
+}
+
+fn values(record: &Record, workload: &Workload, arm: &Arm, of: impl Fn(&Trial) -> f64) -> Vec<f64> {
+    record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| of(t)).collect()
+}
+
+/// Mean of the trials in the unit of the workload's headline.
+fn mean(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
+    let value = |t: &Trial| match workload.headline.as_str() {
+        "latency" => t.latency.mean_us / 1000.0,
+        "iops" => t.iops(),
+        "seconds" => t.elapsed_s,
+        _ => t.bandwidth() / MIB,
+    };
+    trimmed_mean(&values(record, workload, arm, value), 0)
+}
+
+fn unit(workload: &Workload) -> &'static str {
+    match workload.headline.as_str() {
+        "latency" => "ms",
+        "iops" => "IO/s",
+        "seconds" => "s",
+        _ => "MiB/s",
+    }
+}
+
+fn plain(record: &Record) -> Option<&Arm> {
+    arms(record).find(|a| a.role == ArmRole::Plain)
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |v| match v.abs() {
+        a if a < 10.0 => format!("{v:.3}"),
+        a if a < 100.0 => format!("{v:.2}"),
+        _ => format!("{v:.1}"),
+    })
+}
+
+/// The change from plain in percent, as study A has it: of plain.
+fn change(plain: Option<f64>, arm: Option<f64>) -> String {
+    match (plain, arm) {
+        (Some(p), Some(e)) if p > 0.0 => format!("{:+.1} %", 100.0 * (e / p - 1.0)),
+        _ => String::new(),
+    }
+}
+
+fn atto(record: &Record) -> Vec<Table> {
+    let Some(plain) = plain(record) else { return Vec::new() };
+    let by = |operation: &str, block: u64| {
+        let same = |w: &&Workload| w.operation == operation && w.block_size == block;
+        record.plan.workloads.iter().find(same)
+    };
+    let mut blocks: Vec<u64> = record.plan.workloads.iter().map(|w| w.block_size).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let table = |arm: &Arm| Table {
+        title: format!("ATTO, MiB/s: plain against {}", arm.label),
+        headings: vec![
+            "block",
+            "write plain",
+            "encrypted",
+            "change",
+            "read plain",
+            "encrypted",
+            "change",
+        ],
+        rows: blocks
+            .iter()
+            .map(|block| {
+                let mut row = vec![size(*block)];
+                for operation in ["write", "read"] {
+                    let of = |arm| by(operation, *block).and_then(|w| mean(record, w, arm));
+                    let (p, e) = (of(plain), of(arm));
+                    row.extend([number(p), number(e), change(p, e)]);
+                }
+                row
+            })
+            .collect(),
+        note: "Means of the trials, as study A has them of five.",
+    };
+    encrypted(record).map(table).collect()
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        b if b >= 1 << 20 => format!("{} MB", b >> 20),
+        b if b >= 1 << 10 => format!("{} KB", b >> 10),
+        b => format!("{b} B"),
+    }
+}
+
+fn hd_tune(record: &Record) -> Vec<Table> {
+    let Some(plain) = plain(record) else { return Vec::new() };
+    let table = |arm: &Arm| Table {
+        title: format!("HD Tune: plain against {}", arm.label),
+        headings: vec!["what", "unit", "plain", "encrypted", "change"],
+        rows: record
+            .plan
+            .workloads
+            .iter()
+            .map(|w| {
+                let (p, e) = (mean(record, w, plain), mean(record, w, arm));
+                vec![w.label.clone(), unit(w).to_owned(), number(p), number(e), change(p, e)]
+            })
+            .collect(),
+        note: "Means of the trials. What each costs of the processor is in the report of the record.",
+    };
+    encrypted(record).map(table).collect()
+}
+
+/// Study B: times, the longest and the shortest dropped.
+fn copies(record: &Record) -> Table {
+    let mut rows = Vec::new();
+    for workload in &record.plan.workloads {
+        let mut first = None;
+        for arm in arms(record) {
+            let times = values(record, workload, arm, |t| t.elapsed_s);
+            let (Some(kept), Some(bytes)) = (trimmed(&times, 1), workload.trial_bytes) else {
+                continue;
+            };
+            let mean = kept.iter().sum::<f64>() / kept.len() as f64;
+            let squares: f64 = kept.iter().map(|t| (t - mean).powi(2)).sum();
+            let deviation = (kept.len() > 1).then(|| (squares / (kept.len() - 1) as f64).sqrt());
+            let plain = *first.get_or_insert(mean);
+            rows.push(vec![
+                workload.label.clone(),
+                arm.label.clone(),
+                number(Some(mean)),
+                number(deviation),
+                number(Some(bytes as f64 / mean / 1e6)),
+                format!("{:.2}", mean / plain),
+            ]);
+        }
+    }
+    Table {
+        title: "dd bs=1M count=128: seconds, MB/s, times as long as plain".into(),
+        headings: vec!["of", "volume", "mean s", "s.d.", "MB/s", "times"],
+        rows,
+        note: "The longest and the shortest trial are dropped, as study B does of ten. The data are made before the clock starts.",
+    }
+}
+
+/// Study C: iozone's mean percent of the larger over all cells, the same between identical series, and dd.
+fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
+    let mut rows = Vec::new();
+    let record = iozone.or(dd)?;
+    for arm in arms(record) {
+        let (lost, between) =
+            iozone.map_or((None, None), |r| (lost(r, arm), between_series(r, arm)));
+        let copy = dd.and_then(|r| {
+            let workload = r.plan.workloads.first()?;
+            let own = arms(r).find(|a| a.id == arm.id)?;
+            let seconds = |arm| trimmed_mean(&values(r, workload, arm, |t| t.elapsed_s), 0);
+            let (time, base) = (seconds(own)?, seconds(plain(r)?)?);
+            let speed = workload.trial_bytes? as f64 / time / 1e6;
+            // Of speeds: the larger is that of the shorter time.
+            let loss = 100.0 * (1.0 / base - 1.0 / time) / (1.0 / base).max(1.0 / time);
+            Some((time, speed, loss))
+        });
+        let percent = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:.1}"));
+        rows.push(vec![
+            arm.label.clone(),
+            if arm.role == ArmRole::Plain { String::new() } else { percent(lost) },
+            percent(between),
+            number(copy.map(|c| c.0)),
+            number(copy.map(|c| c.1)),
+            if arm.role == ArmRole::Plain { String::new() } else { percent(copy.map(|c| c.2)) },
+        ]);
+    }
+    Some(Table {
+        title: "iozone -a and dd bs=4k of random data; percent of the larger speed".into(),
+        headings: vec!["system", "iozone % lost", "% between series", "dd s", "MB/s", "dd % lost"],
+        rows,
+        note: "Means cell by cell. A loss below what identical series differ by is none (E35). dd's data are made before the \
+               clock starts.",
+    })
+}
+
+fn percent_of_larger(a: f64, b: f64) -> f64 {
+    100.0 * (a - b) / a.max(b)
+}
+
+fn lost(record: &Record, arm: &Arm) -> Option<f64> {
+    let plain = plain(record)?;
+    let cell =
+        |w: &Workload| Some(percent_of_larger(mean(record, w, plain)?, mean(record, w, arm)?));
+    let cells: Vec<f64> = record.plan.workloads.iter().filter_map(cell).collect();
+    trimmed_mean(&cells, 0)
+}
+
+/// Mean over all pairs of series of the mean difference over the cells.
+fn between_series(record: &Record, arm: &Arm) -> Option<f64> {
+    let mut differences = Vec::new();
+    for workload in &record.plan.workloads {
+        let speeds = values(record, workload, arm, Trial::bandwidth);
+        for (i, one) in speeds.iter().enumerate() {
+            differences.extend(speeds[i + 1..].iter().map(|o| percent_of_larger(*one, *o).abs()));
+        }
+    }
+    trimmed_mean(&differences, 0)
+}
+
+/// Study D: each pattern, each system and cipher; how much better than the slowest.
+fn anvil(record: &Record) -> Table {
+    let mut rows = Vec::new();
+    let four = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];
+    for workload in record.plan.workloads.iter().filter(|w| four.contains(&w.id.as_str())) {
+        let speeds: Vec<(&Arm, f64)> = arms(record)
+            .filter_map(|a| {
+                let mb = trimmed_mean(&values(record, workload, a, |t| t.bandwidth() / 1e6), 0)?;
+                Some((a, mb))
+            })
+            .collect();
+        let of_encrypted = || speeds.iter().filter(|(a, _)| a.role == ArmRole::Encrypted);
+        let slowest = of_encrypted().map(|(_, v)| *v).fold(f64::INFINITY, f64::min);
+        for (arm, speed) in &speeds {
+            let better = match arm.role {
+                ArmRole::Encrypted => format!("{:.1} %", 100.0 * (speed / slowest - 1.0)),
+                _ => String::new(),
+            };
+            rows.push(vec![
+                workload.label.clone(),
+                arm.label.clone(),
+                number(Some(*speed)),
+                better,
+            ]);
+        }
+    }
+    Table {
+        title: "Anvil's Storage Utilities, MB/s; better than the slowest encrypted by".into(),
+        headings: vec!["test", "system and cipher", "MB/s", "better by"],
+        rows,
+        note: "Means of the trials, as study D has them of ten. The study did not measure plain storage.",
+    }
+}

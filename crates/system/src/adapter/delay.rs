@@ -1,0 +1,142 @@
+//! A layer of known cost: it waits a given time per request and per byte and does nothing else, so that what a run
+//! finds of it can be held against the truth.
+
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::{SectorTransform, Surface};
+use cryptbench_cipher::Tier;
+
+use crate::settings::{Choice, choices, identifier};
+use crate::{
+    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
+    SystemError,
+};
+
+/// The name in the registry.
+pub(crate) const NAME: &str = "delay";
+
+const PER_REQUEST: &str = "per-request";
+const PER_BYTE: &str = "per-byte";
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: PER_REQUEST,
+        about: "time that each request waits",
+        values: &["20us", "0us", "5us", "10us", "50us", "100us", "500us"],
+    },
+    Setting {
+        name: PER_BYTE,
+        about: "time that each byte waits",
+        values: &["0.5ns", "0ns", "0.1ns", "0.2ns", "1ns", "2ns"],
+    },
+];
+
+/// A known cost.
+pub(crate) struct Delay;
+
+impl System for Delay {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn about(&self) -> &'static str {
+        "no encryption: a known wait per request and per byte, to try what a run finds"
+    }
+
+    fn availability(&self) -> Availability {
+        Availability::Available("always".to_owned())
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+        let arm = |values: &Choice| ArmSpec {
+            id: identifier(self, values),
+            label: format!("wait {} + {}/B", values[PER_REQUEST], values[PER_BYTE]),
+            role: Role::NullLayer,
+            system: NAME,
+            cipher: None,
+            data_unit: None,
+            layout: None,
+            settings: values.iter().map(|(n, v)| (*n, (*v).to_owned())).collect(),
+        };
+        Ok(choices(self, selection).iter().map(arm).collect())
+    }
+
+    fn attachment(&self) -> Attachment {
+        Attachment::Inline
+    }
+
+    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
+        let nanoseconds = |name: &str| {
+            let words = arm.settings.get(name).map_or("0ns", String::as_str);
+            let digits = words.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            let unit = if words.ends_with("us") { 1e3 } else { 1.0 };
+            unit * digits.parse::<f64>().expect("values are those of the settings")
+        };
+        let wait = Wait { request_ns: nanoseconds(PER_REQUEST), byte_ns: nanoseconds(PER_BYTE) };
+        let surface = Surface { transform: Some(Arc::new(wait)), ..ground.scratch.clone() };
+        Ok(Contender::on_scratch(surface, ground.work, false))
+    }
+
+    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
+        None
+    }
+}
+
+/// Waits as long as a request of so many bytes is to take. It spins: a sleep is longer than asked for by more than what
+/// is to be found.
+struct Wait {
+    request_ns: f64,
+    byte_ns: f64,
+}
+
+impl Wait {
+    fn until(&self, began: Instant, bytes: usize) {
+        let wait = Duration::from_nanos((self.request_ns + self.byte_ns * bytes as f64) as u64);
+        while began.elapsed() < wait {
+            spin_loop();
+        }
+    }
+}
+
+impl SectorTransform for Wait {
+    fn unit(&self) -> usize {
+        512
+    }
+
+    /// The copy out of place is part of the wait, where that is longer.
+    fn seal(&self, _offset: u64, plain: &[u8], stored: &mut [u8]) {
+        let began = Instant::now();
+        stored.copy_from_slice(plain);
+        self.until(began, plain.len());
+    }
+
+    fn open(&self, _offset: u64, data: &mut [u8]) {
+        self.until(Instant::now(), data.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_waits_as_long_as_it_is_told_and_data_stay_the_same() {
+        let wait = Wait { request_ns: 200_000.0, byte_ns: 10.0 };
+        let mut data: Vec<u8> = (0..40_960).map(|i| i as u8).collect();
+        let plain = data.clone();
+        let began = Instant::now();
+        wait.open(0, &mut data);
+        assert!(began.elapsed() >= Duration::from_micros(600));
+        let began = Instant::now();
+        let mut stored = vec![0; data.len()];
+        wait.seal(0, &plain, &mut stored);
+        assert!(began.elapsed() >= Duration::from_micros(600));
+        assert!(data == plain && stored == plain);
+    }
+}
