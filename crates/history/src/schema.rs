@@ -9,7 +9,7 @@
 //!   labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
@@ -99,12 +99,29 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(error)?;
         transaction.commit().map_err(error)?;
     }
-    // Readers do not wait for writers. Where the file system cannot do it, the mode stays what it was.
-    connection
-        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
-        .map_err(error)?;
+    write_ahead(&connection).map_err(error)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(error)?;
     Ok(connection)
+}
+
+/// Sets the mode in which readers do not wait for writers; where the file system cannot do it, the mode stays what it
+/// was.
+///
+/// SQLite reads the mode first and then wants to write: a reader that becomes a writer is told at once that another
+/// one writes, whatever the timeout (`sqlite3_busy_handler`, on deadlocks).
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(e)
+                if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < until =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
 }
 
 fn refuse_others(path: &Path, connection: &Connection) -> Result<(), HistoryError> {

@@ -83,6 +83,24 @@ fn many_at_once_add_each_record_once() {
     assert_eq!(History::open(&database).unwrap().list().unwrap().len(), 6);
 }
 
+/// Whoever opens a history that another process began a moment ago may meet it before it is in its final mode, and
+/// while others write.
+#[test]
+fn a_writer_at_the_same_time_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("h");
+    drop(History::create(&path).unwrap());
+    let other = Connection::open(&path).unwrap();
+    other.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| History::open(&path).map(|h| h.list().unwrap().len()));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        other.execute_batch("COMMIT").unwrap();
+        assert_eq!(opened.join().unwrap().unwrap(), 0);
+    });
+}
+
 #[test]
 fn files_that_are_something_else_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@ use cryptbench_export::ExportError;
 use cryptbench_export::fuse::{FuseOptions, Transport, is_stale_mount, mount, remove_stale_mount};
 
 use crate::devices::{Broken, Failing, Shift, Shifted, file_device};
-use crate::{is_mounted, try_mount};
+use crate::{is_mounted, try_mount, unmount};
 
 fn open(path: &Path) -> File {
     File::options().read(true).write(true).open(path).unwrap()
@@ -57,7 +57,7 @@ fn writes_to_parts_of_one_sector_all_last() {
             let last = (i % 8) as u8 * 20 + 20;
             assert!(run.iter().all(|&b| b == last), "run {i} by {transport:?}");
         }
-        server.unmount().unwrap();
+        unmount(&server);
     }
 }
 
@@ -84,7 +84,7 @@ fn errors_of_the_device_reach_the_program() {
     assert_eq!(server.stats().errors, 4);
     file.write_all_at(&buf, 0).unwrap();
     drop(file);
-    server.unmount().unwrap();
+    unmount(&server);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn truncation_leaves_a_disk_as_it_is() {
     std::fs::write(server.file(), b"over").unwrap();
     let after = std::fs::read(server.file()).unwrap();
     assert_eq!((after.len(), &after[..6]), (8192, &b"over\x05\x05"[..]));
-    server.unmount().unwrap();
+    unmount(&server);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn unmounting_from_outside_ends_the_server() {
         let second = mount(other, point.path(), &FuseOptions::default()).unwrap();
         drop(server);
         assert!(is_mounted(point.path()));
-        second.unmount().unwrap();
+        unmount(&second);
     }
 }
 
@@ -189,7 +189,7 @@ fn a_server_leaves_the_mount_alone_that_took_the_place_of_its_own() {
         }
         assert!(is_mounted(point.path()), "{transport:?}");
         assert_eq!(std::fs::read(second.file()).unwrap(), [5; 4096]);
-        second.unmount().unwrap();
+        unmount(&second);
     }
 }
 
@@ -361,7 +361,7 @@ fn child_of_an_ordinary_user() {
     assert!(back[100..1100] == [9; 1000] && back[..100] == [0; 100]);
     assert!(matches!(server.unmount(), Err(ExportError::Busy { .. })));
     drop(file);
-    server.unmount().unwrap();
+    unmount(&server);
     assert!(!is_mounted(point.path()));
 }
 
@@ -408,6 +408,6 @@ fn a_write_that_has_to_be_stable_is_flushed_before_it_returns() {
             let stats = server.stats();
             assert_eq!((stats.writes, stats.flushes), (written, flushes), "{transport:?}");
         }
-        server.unmount().unwrap();
+        unmount(&server);
     }
 }

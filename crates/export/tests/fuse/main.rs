@@ -11,6 +11,19 @@ use cryptbench_blockdev::BlockDevice;
 use cryptbench_export::ExportError;
 use cryptbench_export::fuse::{FuseOptions, Server, Transport, mount};
 
+/// Unmounts. A program that another test starts at this moment holds every file of this process until it is executed.
+fn unmount(server: &Server) {
+    for _ in 0..200 {
+        match server.unmount() {
+            Err(ExportError::Busy { .. }) => {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            done => return done.unwrap(),
+        }
+    }
+    server.unmount().unwrap();
+}
+
 /// Mounts, or says why this machine cannot.
 fn try_mount(device: Arc<dyn BlockDevice>, path: &Path, options: &FuseOptions) -> Option<Server> {
     match mount(device, path, options) {

@@ -10,7 +10,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::devices::{Shift, Shifted, file_device};
-use crate::{is_mounted, try_mount};
+use crate::{is_mounted, try_mount, unmount};
 
 const SIZE: u64 = 5 << 20;
 
@@ -60,7 +60,7 @@ fn drive(device: Arc<dyn BlockDevice>, transport: Transport, seed: u64) -> Optio
     assert!(stats.reads > 0 && stats.writes > 0 && stats.flushes > 0 && stats.errors == 0);
     drop((buffered, direct));
     assert_eq!(std::fs::read(&path).unwrap(), model, "a program without direct I/O");
-    server.unmount().unwrap();
+    unmount(&server);
     assert!(!is_mounted(directory.path()));
     Some(model)
 }

@@ -204,16 +204,24 @@ fn an_error_leaves_the_others_the_time_to_finish() {
     for mut engine in engines() {
         let answered = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&answered);
+        let begun = AtomicBool::new(false);
         let device = Hooked {
             memory: MemoryDevice::new(vec![0; 1 << 20]),
             before_read: move |offset| {
                 match offset / BLOCK {
                     // The first request of the second thread, longer than the patience after a stop.
                     1 => {
+                        begun.store(true, SeqCst);
                         std::thread::sleep(Duration::from_millis(1500));
                         done.store(true, SeqCst);
                     }
-                    20 => return Err(std::io::Error::from_raw_os_error(5)),
+                    // On a busy machine the second thread may not have begun yet.
+                    20 => {
+                        while !begun.load(SeqCst) {
+                            std::thread::sleep(Duration::from_millis(1));
+                        }
+                        return Err(std::io::Error::from_raw_os_error(5));
+                    }
                     _ => {}
                 }
                 Ok(())
