@@ -1,10 +1,11 @@
 //! What was found on the storage itself after a run: whether what was written came back after it lay at rest, and
 //! what somebody learns who has the storage and not the key.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is known of one arm's data at rest.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// Identifier of the arm.
     pub arm: String,
@@ -70,7 +71,7 @@ pub enum ReadBack {
 }
 
 /// How data came to lie at rest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rest {
     /// Written back and dropped from the page cache; there is nothing to unmount.
@@ -83,7 +84,7 @@ pub enum Rest {
 }
 
 /// A search of what lies on the storage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scan {
     /// Bytes that the arm keeps on the storage.
     pub stored_bytes: u64,
@@ -110,7 +111,7 @@ impl Scan {
 }
 
 /// What the entropy of stored data says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Randomness {
     /// Nothing: the system keeps structures of its own in the open among its data, or encrypts nothing.
@@ -132,7 +133,7 @@ impl Randomness {
 }
 
 /// Shannon entropy of blocks, each by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entropy {
     /// Blocks that were looked at.
     pub blocks: u64,
@@ -162,7 +163,7 @@ impl Entropy {
 
 /// What shows of the files in an arm, to somebody without its key. Each is found by looking for files whose names,
 /// sizes and times are known; absent is what could not be looked at.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reveals {
     /// Names of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,7 +189,7 @@ pub struct Reveals {
 }
 
 /// What shows of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Names {
     /// They can be read.
@@ -202,7 +203,7 @@ pub enum Names {
 }
 
 /// What shows of sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
     /// Each to the byte.

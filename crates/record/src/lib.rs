@@ -7,6 +7,7 @@ mod evidence;
 mod io;
 mod results;
 mod run;
+mod schema;
 mod trial;
 
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
@@ -16,6 +17,7 @@ pub use run::{
     Arm, ArmRole, Device, EmulatedDevice, Engine, Machine, PairedTarget, Plan, Record, Scratch,
     StopReason, Target, Workload, WorkloadStop,
 };
+pub use schema::json_schema;
 pub use trial::{
     Accounting, DeviceMoved, FLUSH, Percentiles, Samples, Trial, log_ratios, trials_of,
 };

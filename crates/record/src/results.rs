@@ -1,9 +1,10 @@
 //! What follows from the trials: one cell per workload and arm, its estimate and its verdict.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything derived from the trials of a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
     /// One cell per workload and arm, plain included, in plan order.
     pub cells: Vec<Cell>,
@@ -19,7 +20,7 @@ pub struct Results {
 
 /// Extra time of a request over block sizes: `per_request_s` + `per_byte_s` · bytes, by least squares weighted with the
 /// standard errors.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Addition {
     /// Arm identifier.
     pub arm: String,
@@ -40,7 +41,7 @@ pub struct Addition {
 }
 
 /// One workload on one arm.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Workload identifier.
     pub workload: String,
@@ -75,7 +76,7 @@ pub struct Cell {
 }
 
 /// A ratio to plain with its interval. 1 means the same speed.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// exp(mean of ln(E/P)).
     pub ratio: f64,
@@ -98,7 +99,7 @@ pub struct Estimate {
 }
 
 /// Verdict on a cell; percentages are positive numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
     /// Slower than plain, beyond the noise floor, after correction for many cells.
@@ -134,7 +135,7 @@ pub enum Verdict {
 }
 
 /// Medians over trials of the trial percentiles, microseconds.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Median of the trial medians.
     pub p50_us: f64,
@@ -145,7 +146,7 @@ pub struct Latency {
 }
 
 /// CPU cost of a cell.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CpuCost {
     /// CPU seconds of this process per GiB moved.
     pub process_s_per_gib: f64,

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Evidence, Results, Trial};
 
 /// One run of the program: its plan, its surroundings, its raw trials and what follows from them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
-    /// [`crate::SCHEMA`] of the writer.
+    /// Name and version of this form of document.
+    #[schemars(extend("const" = crate::SCHEMA))]
     pub schema: String,
     /// Version of the program that measured.
     pub program_version: String,
@@ -43,7 +45,7 @@ pub struct Record {
 }
 
 /// What is measured, how long, and in which order.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// Name of the workload profile.
     pub profile: String,
@@ -114,7 +116,7 @@ impl Plan {
 }
 
 /// One workload of a profile.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Identifier within the record, such as `seq-read-1m-q1`.
     pub id: String,
@@ -169,7 +171,12 @@ pub struct Workload {
 impl Workload {
     /// Whether a trial is measured by time; otherwise by bytes, files or one act.
     pub fn is_timed(&self) -> bool {
-        self.trial_bytes.is_none() && self.pattern != "files" && self.pattern != "unlock"
+        self.trial_bytes.is_none() && self.is_of_requests()
+    }
+
+    /// Whether it is made of requests to one file or device, not of small files or openings of a volume.
+    pub fn is_of_requests(&self) -> bool {
+        !matches!(self.pattern.as_str(), "files" | "unlock")
     }
 
     /// Requests in flight of all threads together.
@@ -183,7 +190,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// What an arm is compared as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArmRole {
     /// Plain storage, the baseline.
@@ -198,7 +205,7 @@ pub enum ArmRole {
 }
 
 /// One contender.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
     /// Identifier within the record, such as `builtin/aes-256-xts/512`.
     pub id: String,
@@ -233,7 +240,7 @@ pub struct Arm {
 }
 
 /// The machine.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// CPU model as the kernel names it.
     pub cpu_model: String,
@@ -260,7 +267,7 @@ pub struct Machine {
 }
 
 /// The storage that was measured.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Directory in which the scratch file lay; where none was made, the file or device that was overwritten.
     pub directory: String,
@@ -296,7 +303,7 @@ pub struct Target {
 }
 
 /// A device that was modelled: nothing that was measured on it was measured on hardware.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct EmulatedDevice {
     /// Name of the model.
     pub model: String,
@@ -324,7 +331,7 @@ pub struct EmulatedDevice {
 }
 
 /// A place that was prepared by the user and stood beside the plain one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PairedTarget {
     /// How tables call it.
     pub name: String,
@@ -352,7 +359,7 @@ pub struct PairedTarget {
 }
 
 /// The block device whose counters were read.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
     /// Kernel name, such as `nvme0n1p2`.
     pub name: String,
@@ -374,7 +381,7 @@ pub struct Device {
 }
 
 /// The file shared by all arms.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Scratch {
     /// Bytes.
     pub size_bytes: u64,
@@ -386,7 +393,7 @@ pub struct Scratch {
 }
 
 /// What carried the requests.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Engine {
     /// `io_uring` or `threads`.
     pub name: String,
@@ -401,7 +408,7 @@ pub struct Engine {
 }
 
 /// Why a workload's trials ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// Every interval is at most the target wide to each side.
@@ -415,7 +422,7 @@ pub enum StopReason {
 }
 
 /// Why and when one workload ended.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadStop {
     /// Workload identifier.
     pub workload: String,

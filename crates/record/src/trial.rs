@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Record;
@@ -11,7 +12,7 @@ use crate::Record;
 pub const FLUSH: &str = "flush";
 
 /// One trial. A trial, never a single request, is the unit of observation.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// Position in the order of execution, from 0.
     pub sequence: u32,
@@ -51,7 +52,7 @@ pub struct Trial {
 
 /// Whose CPU time a trial took, and the state of the machine meanwhile. What cannot be read on a
 /// machine is absent. CPU seconds are scaled to the measured time, as `cpu_machine_s` is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Accounting {
     /// CPU seconds of the threads that issue the load, inline layers included.
     pub generator_s: f64,
@@ -89,7 +90,7 @@ pub struct Accounting {
 }
 
 /// Place and latency of single requests, in the order of their completion.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
     /// Bytes from the start of the extent.
     pub offset: Vec<u64>,
@@ -98,7 +99,7 @@ pub struct Samples {
 }
 
 /// Bytes and requests that the device itself counted.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceMoved {
     /// Bytes read.
     pub read_bytes: u64,
@@ -114,7 +115,7 @@ pub struct DeviceMoved {
 /// microseconds.
 ///
 /// Percentiles that too few requests support are empty: p99 needs 1,000 requests, p99.9 10,000.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Mean.
     pub mean_us: f64,
@@ -162,9 +163,13 @@ impl Record {
 }
 
 /// As [`Record::trials_of`], over trials that are not in a record yet.
-pub fn trials_of<'a>(trials: &'a [Trial], workload: &str, arm: &str) -> Vec<(u32, &'a Trial)> {
+pub fn trials_of<'a>(
+    trials: impl IntoIterator<Item = &'a Trial>,
+    workload: &str,
+    arm: &str,
+) -> Vec<(u32, &'a Trial)> {
     let mut found: Vec<_> = trials
-        .iter()
+        .into_iter()
         .filter(|t| t.workload == workload && t.arm == arm)
         .filter_map(|t| t.block.map(|b| (b, t)))
         .collect();
@@ -173,8 +178,13 @@ pub fn trials_of<'a>(trials: &'a [Trial], workload: &str, arm: &str) -> Vec<(u32
 }
 
 /// As [`Record::log_ratios`], over trials that are not in a record yet.
-pub fn log_ratios(trials: &[Trial], workload: &str, arm: &str, baseline: &str) -> Vec<f64> {
-    let base = trials_of(trials, workload, baseline);
+pub fn log_ratios<'a>(
+    trials: impl IntoIterator<Item = &'a Trial> + Clone,
+    workload: &str,
+    arm: &str,
+    baseline: &str,
+) -> Vec<f64> {
+    let base = trials_of(trials.clone(), workload, baseline);
     trials_of(trials, workload, arm)
         .into_iter()
         .filter_map(|(block, t)| {

@@ -30,8 +30,8 @@ const FEATURES: &[&str] = &[
     "sve",
 ];
 
-/// Describes this machine; `idle_baseline` was measured by the caller.
-pub(crate) fn machine(idle_baseline: f64) -> Machine {
+/// Describes this machine; `idle_baseline` (a fraction, 0 to 1) was measured by the caller.
+pub fn machine(idle_baseline: f64) -> Machine {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let uname = rustix::system::uname();
     let words = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();

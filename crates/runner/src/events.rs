@@ -46,7 +46,8 @@ pub enum Event<'a> {
         /// Trials that were run, and how many there will be, where that is known beforehand.
         trials: (u32, Option<u32>),
     },
-    /// A workload has a new estimate: what the last arm keeps of plain speed.
+    /// A workload has a new estimate: what an arm keeps of plain speed. After each block each arm has its own, in plan
+    /// order.
     Estimate {
         /// How people call the workload.
         workload: &'a str,

@@ -16,6 +16,7 @@ pub mod unlock;
 
 pub use cryptbench_load::EngineChoice;
 pub use dry_run::{DryRun, dry_run};
+pub use environment::machine;
 pub use error::RunError;
 pub use events::{Event, Observer};
 pub use plan::{DEFAULT_BUDGET, PairRequest, Request, TargetRequest, half_width};

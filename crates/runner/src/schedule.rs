@@ -224,11 +224,9 @@ impl Driver<'_> {
         let included: Vec<_> =
             self.plan.arms[1..].iter().filter(|a| self.plan.includes(workload_spec, a)).collect();
         let arms: Vec<_> = included.iter().map(|a| ratios(&a.id)).collect();
-        if let Some((arm, e)) = included
-            .last()
-            .zip(arms.last())
-            .and_then(|(arm, d)| estimate(d, self.plan.confidence).map(|e| (arm, e)))
-        {
+        // The last arm comes last: who shows one line shows that.
+        for (arm, d) in included.iter().zip(&arms) {
+            let Some(e) = estimate(d, self.plan.confidence) else { continue };
             self.observer.event(Event::Estimate {
                 workload: &self.plan.workloads[workload].label,
                 arm: &arm.label,

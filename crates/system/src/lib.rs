@@ -7,6 +7,7 @@ mod adapter;
 mod command;
 mod contender;
 mod error;
+mod facility;
 mod known;
 mod machine;
 pub mod mounted;
@@ -19,6 +20,7 @@ pub use adapter::builtin::inline_layer;
 pub use adapter::paired::paired_arm;
 pub use contender::{Attachment, Backing, Contender, Content, Fill, Ground, Random, Rest};
 pub use error::SystemError;
+pub use facility::Facility;
 pub use registry::{
     ALL, ArmSpec, Availability, Role, Selection, Setting, System, arms, find, null_layer_of, sweep,
     systems,

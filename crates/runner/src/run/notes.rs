@@ -65,10 +65,11 @@ pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Opt
     let first = few.first()?;
     let example = if few.len() == 1 { "" } else { "such as " };
     Some(format!(
-        "{} of {} workloads ({example}{}) have trials of fewer than 8 requests for each one in flight: \
+        "{} of {} workloads ({example}{}) {} trials of fewer than 8 requests for each one in flight: \
          their rates hang on where a trial begins and ends; give a longer --trial.",
         few.len(),
         plan.workloads.len(),
-        first.label
+        first.label,
+        if few.len() == 1 { "has" } else { "have" },
     ))
 }

@@ -159,7 +159,7 @@ impl Emulation {
             let probed = probe(&disk, room.device)?;
             filesystem::make_settled(&disk)?;
             // A name of its own for the scratch file: one that a run chooses is looked for in other mounts, too.
-            target.path = mounted.mount_in_own_directory(&disk)?.join("scratch");
+            target.path = mounted.mount_in_own_directory(&disk)?.join("device.scratch");
             probed
         } else {
             target.path = mounted.file();

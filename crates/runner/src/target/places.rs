@@ -25,12 +25,7 @@ impl Places {
     /// [`RunError::Target`] if a place may not be used, with what to do about it.
     pub(crate) fn inspect(request: &Request, run_id: &str) -> Result<Self, RunError> {
         let target = &request.target;
-        let plain = Site::inspect(&target.path, run_id, &target.consent)?;
-        let encrypted = match &target.pair {
-            Some(pair) => Some(Site::inspect(&pair.encrypted, run_id, &target.consent)?),
-            None => None,
-        };
-        if let (Some(pair), Some(_)) = (&target.pair, &encrypted) {
+        if let Some(pair) = &target.pair {
             for path in [&target.path, &pair.encrypted] {
                 if !path.exists() {
                     let problem = "does not exist: a pair compares places that are there";
@@ -41,6 +36,11 @@ impl Places {
                 }
             }
         }
+        let plain = Site::inspect(&target.path, run_id, &target.consent)?;
+        let encrypted = match &target.pair {
+            Some(pair) => Some(Site::inspect(&pair.encrypted, run_id, &target.consent)?),
+            None => None,
+        };
         if let Some(encrypted) = &encrypted {
             pair::check(&plain, encrypted)?;
         }

@@ -46,8 +46,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Looks at `target`: an existing directory, the path of a file that does not exist yet, or a file or device
-    /// that `consent` gives to be overwritten. Nothing is changed.
+    /// Looks at `target`: an existing directory, the path of a file with an ending that does not exist yet, or a file or
+    /// device that `consent` gives to be overwritten. Nothing is changed.
     pub(crate) fn inspect(
         target: &Path,
         run_id: &str,
@@ -83,6 +83,13 @@ impl Site {
                     return Err(refuse(
                         "does not exist, and devices are no place for files".to_owned(),
                     ));
+                }
+                // A mistyped directory would be created as a file, and the disk below its parent measured instead.
+                if target.extension().is_none() {
+                    return Err(refuse(format!(
+                        "no such directory; for a scratch file of that name give it an ending: {}.scratch",
+                        target.display()
+                    )));
                 }
                 Ok(site)
             }
@@ -359,13 +366,20 @@ mod tests {
         std::os::unix::fs::symlink("/nowhere/at/all", dir.path().join("link")).unwrap();
         assert!(said(&dir.path().join("link")).contains("symbolic link"));
         assert_eq!(fs::read(&file).unwrap(), b"data");
+        // `/mnt/dta` for `/mnt/data` would measure the disk below /mnt.
+        let directory = said(&dir.path().join("dta"));
+        assert!(
+            directory.contains("no such directory") && directory.contains("dta.scratch"),
+            "{directory}"
+        );
     }
 
     #[test]
     fn a_new_file_name_is_the_scratch_file() {
         let dir = tempfile::tempdir().unwrap();
-        let named = Site::inspect(&dir.path().join("new"), "id", &Consent::default()).unwrap();
-        assert_eq!(named.scratch.file_name().unwrap(), "new");
+        let named =
+            Site::inspect(&dir.path().join("new.scratch"), "id", &Consent::default()).unwrap();
+        assert_eq!(named.scratch.file_name().unwrap(), "new.scratch");
         let chosen = Site::inspect(dir.path(), "id", &Consent::default()).unwrap();
         assert_eq!(chosen.scratch.file_name().unwrap(), "cryptbench-id.scratch");
     }

@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::state::{make_private, state_directories, trusted};
+use super::stuck;
 use super::undo::{is_away, undo};
 use crate::SystemError;
 
@@ -304,7 +305,7 @@ pub enum Cleaned {
 
 /// Replays the ledgers of dead runs in reverse and removes what they left behind.
 ///
-/// Ledgers of runs that still live are locked and are not touched.
+/// Ledgers of runs that still live are locked and are not touched, but for killed ones that cannot end by themselves.
 pub fn cleanup() -> Vec<Cleaned> {
     cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
 }
@@ -325,7 +326,12 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
     // What lay on an emulated device went with it: that device first, or the rest looks broken instead of gone.
     paths.sort_by_key(|path| !path.to_string_lossy().ends_with("-emulated.jsonl"));
     for path in paths {
-        let Some(Found::Dead { text, lock }) = look(&path) else { continue };
+        let mut found = look(&path);
+        if let Some(Found::Living { text }) = &found {
+            stuck::free(&path, &left_over(text));
+            found = look(&path);
+        }
+        let Some(Found::Dead { text, lock }) = found else { continue };
         // One cleanup at a time replays it.
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;

@@ -19,6 +19,7 @@ mod signature;
 pub(crate) mod stack;
 pub(crate) mod stand;
 mod state;
+mod stuck;
 mod undo;
 pub(crate) mod veracrypt;
 mod work_directory;

@@ -48,13 +48,14 @@ impl System for DmCrypt {
 
     fn availability(&self) -> Availability {
         let machine = Machine::this();
-        if !machine.has("cryptsetup") {
-            return Availability::without(
-                "there is no program cryptsetup",
-                "apt install cryptsetup-bin",
-            );
-        }
+        // The kernel first: no package helps without it.
         stand::lacks_device_mapper(&machine).unwrap_or_else(|| {
+            if !machine.has("cryptsetup") {
+                return Availability::without(
+                    "there is no program cryptsetup",
+                    "apt install cryptsetup-bin",
+                );
+            }
             let said = run("cryptsetup", ["--version"]);
             Availability::Available(said.map_or_else(|e| e.to_string(), |said| version(&said)))
         })

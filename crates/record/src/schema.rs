@@ -1,0 +1,98 @@
+//! The JSON Schema of the document, generated from its types; their comments become its descriptions.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema as _, Schema};
+use serde_json::Value;
+
+use crate::Record;
+
+/// Where the schema lies in the repository of the program; its identity, not an address that anything loads.
+const ID: &str =
+    "https://github.com/cryptbench/cryptbench/blob/main/docs/schema/record.schema.json";
+
+/// The JSON Schema (draft 2020-12) of a record as this version reads it: what earlier records of the same
+/// version lack is optional, and properties that it does not name are allowed.
+pub fn json_schema() -> Value {
+    let generator = SchemaSettings::draft2020_12().with_transform(PlainWords).into_generator();
+    let mut schema = generator.into_root_schema_for::<Record>();
+    schema.insert("$id".to_owned(), ID.into());
+    schema.insert(
+        "title".to_owned(),
+        format!("{} ({})", Record::schema_name(), crate::SCHEMA).into(),
+    );
+    schema.to_value()
+}
+
+/// Takes the links of Rust's documentation out of descriptions, and leaves their words.
+#[derive(Clone, Debug)]
+struct PlainWords;
+
+impl Transform for PlainWords {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(Value::String(words)) = schema.get_mut("description") {
+            *words = without_links(&unwrapped(words));
+        }
+        transform_subschemas(self, schema);
+    }
+}
+
+/// Paragraphs without the line breaks of the source.
+fn unwrapped(words: &str) -> String {
+    let paragraphs: Vec<String> = words.split("\n\n").map(|p| p.replace('\n', " ")).collect();
+    paragraphs.join("\n\n")
+}
+
+/// `[words](Path)` becomes `words`, and a link in backticks keeps its backticks. Brackets that are no link stay.
+fn without_links(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        let Some((inner, tail)) = after.split_once(']') else {
+            out.push('[');
+            rest = after;
+            continue;
+        };
+        let target = tail.strip_prefix('(').and_then(|t| t.split_once(')'));
+        match target {
+            Some((_, tail)) => {
+                out.push_str(inner);
+                rest = tail;
+            }
+            None if inner.starts_with('`') && inner.ends_with('`') => {
+                out.push_str(inner);
+                rest = tail;
+            }
+            None => {
+                out.push('[');
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_the_documentation_become_words() {
+        for (from, to) in [
+            ("As in [`Target::directory`].", "As in `Target::directory`."),
+            ("The [part](Trial::parts) of it", "The part of it"),
+            ("An array [0, 1] stays, and [ alone", "An array [0, 1] stays, and [ alone"),
+        ] {
+            assert_eq!(without_links(from), to);
+        }
+    }
+
+    #[test]
+    fn units_are_told_and_nothing_of_rust_shows() {
+        let text = json_schema().to_string();
+        assert!(text.contains("Measured seconds.") && text.contains("in microseconds"), "{text}");
+        assert_eq!(unwrapped("a\nb\n\nc"), "a b\n\nc");
+        assert!(!text.contains("[`") && !text.contains("crate::"), "{text}");
+    }
+}
