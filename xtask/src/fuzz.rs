@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 
 use anyhow::{Context as _, bail};
 
@@ -45,43 +46,60 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !status.success() {
         bail!("the fuzz targets do not build");
     }
-    let mut failed = Vec::new();
-    for target in targets()? {
-        if !options.target.is_empty() && !options.target.contains(&target) {
-            continue;
+    let mut wanted = targets()?;
+    wanted.retain(|t| options.target.is_empty() || options.target.contains(t));
+    let runs = built.join(&triple).join("release");
+    let todo = Mutex::new(wanted.into_iter());
+    let next = || todo.lock().expect("no thread panics with it").next();
+    let failed = Mutex::new(Vec::new());
+    // Each target is one thread's work: one per core at a time.
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(target) = next() {
+                    match fuzz(&runs.join(&target), &target, options.seconds) {
+                        Ok(said) => println!("{said}"),
+                        Err(e) => {
+                            println!("{e:#}");
+                            failed.lock().expect("no thread panics with it").push(target);
+                        }
+                    }
+                }
+            });
         }
-        let corpus = Path::new("fuzz/corpus").join(&target);
-        let artifacts = Path::new("fuzz/artifacts").join(&target);
-        std::fs::create_dir_all(&corpus)?;
-        std::fs::create_dir_all(&artifacts)?;
-        println!("fuzzing {target} for {} s", options.seconds);
-        let mut command = Command::new(built.join(&triple).join("release").join(&target));
-        command.arg(&corpus);
-        let seeds = Path::new("fuzz/seeds").join(&target);
-        if seeds.is_dir() {
-            command.arg(seeds);
-        }
-        let output = command
-            .arg(format!("-max_total_time={}", options.seconds))
-            .arg(format!("-artifact_prefix={}/", artifacts.display()))
-            // A stranger's header is judged in bounded time and memory.
-            .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"])
-            .output()
-            .with_context(|| target.clone())?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() {
-            for line in said.lines().filter(|l| l.contains("number_of_executed_units")) {
-                println!("  {line}");
-            }
-        } else {
-            println!("{said}");
-            failed.push(target);
-        }
-    }
+    });
+    let failed = failed.into_inner().expect("no thread panicked with it");
     if !failed.is_empty() {
         bail!("inputs that break {}: see fuzz/artifacts", failed.join(", "));
     }
     Ok(())
+}
+
+/// Runs one target, and returns a line about it.
+fn fuzz(binary: &Path, target: &str, seconds: u32) -> anyhow::Result<String> {
+    let corpus = Path::new("fuzz/corpus").join(target);
+    let artifacts = Path::new("fuzz/artifacts").join(target);
+    std::fs::create_dir_all(&corpus)?;
+    std::fs::create_dir_all(&artifacts)?;
+    let mut command = Command::new(binary);
+    command.arg(&corpus);
+    let seeds = Path::new("fuzz/seeds").join(target);
+    if seeds.is_dir() {
+        command.arg(seeds);
+    }
+    let output = command
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        // A stranger's header is judged in bounded time and memory.
+        .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"])
+        .output()
+        .with_context(|| target.to_owned())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        bail!("{said}");
+    }
+    let units = said.lines().find_map(|l| l.strip_prefix("stat::number_of_executed_units:"));
+    Ok(format!("fuzzed {target} for {seconds} s: {} inputs", units.map_or("unknown", str::trim)))
 }
 
 fn targets() -> anyhow::Result<Vec<String>> {

@@ -3,8 +3,12 @@
 
 mod bench;
 mod devices;
+mod dist;
 mod fuzz;
+mod licences;
+mod package;
 mod packages;
+mod readme;
 mod test;
 mod tidy;
 
@@ -28,6 +32,12 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Print the device models beside the published sweeps, as docs/devices.md has them
     Devices,
+    /// Build what is handed out: the Debian package, a static binary; show that builds repeat
+    Dist(dist::Options),
+    /// List the licences of everything that is linked in, and hold them against deny.toml
+    Licences,
+    /// Write the transcript of README.md anew, from a record that is kept as a fixture
+    Readme(readme::Options),
     /// Check that the tree is where ARCHITECTURE.md says things live
     Tidy,
     /// Compare with other programs, side by side in one run
@@ -49,6 +59,9 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Test(options) => test::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Devices => devices::run(),
+        Command::Dist(options) => dist::run(&options),
+        Command::Licences => licences::run(),
+        Command::Readme(options) => readme::run(&options),
         Command::Tidy => tidy::run(),
         Command::Bench(bench) => bench::run(bench),
     }

@@ -50,6 +50,12 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/nbdkit", package: "nbdkit", reason: "nbdkit's LUKS as a contender" },
     Need { file: "/usr/bin/keyctl", package: "keyutils", reason: "eCryptfs as a contender" },
     Need { file: "/sbin/dmsetup", package: "dmsetup", reason: "device mapper in user-mode Linux" },
+    Need { file: "/usr/bin/Rscript", package: "r-base-core", reason: "the CSV loaded in R" },
+    Need {
+        file: "/usr/lib/python3/dist-packages/pandas/__init__.py",
+        package: "python3-pandas",
+        reason: "JSON and CSV loaded in Python",
+    },
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 

@@ -14,7 +14,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
         "cli",
         &[
             "blockdev", "cipher", "devices", "export", "foreign", "history", "kdf", "load",
-            "record", "report", "runner", "stats", "studies", "system", "volume",
+            "record", "report", "runner", "serve", "stats", "studies", "system", "volume",
         ],
     ),
     ("cpu", &[]),
@@ -33,6 +33,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "volume",
         ],
     ),
+    ("serve", &["record"]),
     ("stats", &[]),
     ("studies", &["record", "stats"]),
     ("system", &["blockdev", "cipher", "export", "kdf", "volume"]),
@@ -122,7 +123,7 @@ fn vague(file: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// `unsafe` lives only in SIMD kernels, the io_uring engines, aligned buffers, cachestat(2) and tests.
+/// `unsafe` lives only in SIMD kernels, the io_uring engines, the FUSE server, aligned buffers, cachestat(2) and tests.
 fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     const HOMES: &[&str] = &[
         "crates/cipher/src",

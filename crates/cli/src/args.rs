@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use cryptbench_kdf::pim::VolumeKind;
 use cryptbench_runner::EngineChoice;
 use cryptbench_studies::Letter;
@@ -12,6 +13,7 @@ use crate::compare::args::CompareArgs;
 use crate::exit;
 use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
+use crate::serve::args::ServeArgs;
 use crate::units::{bytes, cipher_rate, duration, not_negative, pause, percent, setting, threads};
 use crate::volume::args::VolumeCommand;
 
@@ -27,8 +29,12 @@ pub struct Args {
 pub enum Command {
     /// Measure plain against encrypted storage in a directory and say what encryption costs
     Run(Box<RunArgs>),
-    /// Make the report of a run again from its record alone
+    /// Make the report of a run again from its record alone: a page, JSON, CSV, Markdown, charts
     Report(ReportArgs),
+    /// Print the JSON Schema of a record
+    Schema,
+    /// Tell what this machine can measure, what would spoil it, and what to install
+    Doctor(DoctorArgs),
     /// List the encryption systems, and why one is not available here
     Systems,
     /// Measure how fast the ciphers are in RAM, and say which disks that suffices for
@@ -45,16 +51,23 @@ pub enum Command {
     Compare(CompareArgs),
     /// Keep records in a database, and tell a regression from noise
     History(HistoryArgs),
+    /// Serve the local page: choose, start, watch and compare runs in a browser
+    Serve(ServeArgs),
     /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2
     #[command(subcommand)]
     Volume(VolumeCommand),
     /// Remove what killed runs left behind
     Cleanup,
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages into a directory
+    #[command(hide = true)]
+    Manual(ManualArgs),
 }
 
 #[derive(Clone, Debug, ClapArgs)]
 pub struct RunArgs {
-    /// A directory on the disk to be measured, or a scratch file to be created there; with --destroy a file,
+    /// A directory on the disk to be measured, or a scratch file with an ending to be created there; with --destroy a file,
     /// partition or disk that is overwritten
     #[arg(default_value = ".")]
     pub target: PathBuf,
@@ -170,6 +183,19 @@ pub struct RunArgs {
     /// No progress, no table: only the verdict
     #[arg(long, short)]
     pub quiet: bool,
+    /// How the run tells on standard error how far it is
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ProgressArg::Auto)]
+    pub progress: ProgressArg,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ProgressArg {
+    /// A line that moves on a terminal, a line now and then elsewhere
+    Auto,
+    /// A line of JSON for each event, for programs
+    Json,
+    /// Nothing
+    None,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -199,12 +225,70 @@ impl From<EngineArg> for EngineChoice {
 pub struct ReportArgs {
     /// A record.json, or the directory of a run
     pub record: PathBuf,
-    /// Where to write the page [default: report.html beside the record]
+    /// What to make of it
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArg::Html)]
+    pub format: FormatArg,
+    /// Where to write it [default: html to report.html beside the record, all else to standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print the record with newly derived results as JSON, write no page
+    /// Rows of csv and parquet
+    #[arg(long, value_enum, value_name = "ROWS", default_value_t = TableArg::Trials)]
+    pub table: TableArg,
+    /// Write every chart there as SVG (and PNG, if built with it), besides what is asked for
+    #[arg(long, value_name = "DIR")]
+    pub charts: Option<PathBuf>,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Print all that is known of one cell instead: a workload's identifier or a part of its label, and with /ARM
+    /// one arm of it
+    #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json"])]
+    pub explain: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// A page with charts; the table is printed
+    Html,
+    /// The record with newly derived results
+    Json,
+    /// Comma-separated values, a row for each measured trial or each cell
+    Csv,
+    /// Verdict and one table, for a ticket
+    Markdown,
+    /// The rows of csv in Apache Parquet
+    Parquet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableArg {
+    /// Every measured trial
+    Trials,
+    /// Every workload on every arm: medians, estimate with its interval, verdict
+    Cells,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// The directory that is to be measured
+    #[arg(default_value = ".")]
+    pub directory: PathBuf,
+    /// Print an object instead of the text
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ManualArgs {
+    /// Where to: a page for the program and one for each command
+    pub directory: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -5,13 +5,44 @@ use std::time::Duration;
 
 use cryptbench_runner::{DryRun, Request, dry_run, human};
 use cryptbench_system::provision::data_directory;
+use serde_json::{Value, json};
 
 use crate::lists::print;
+use crate::report::print_json;
 
-pub fn show(request: &Request) -> anyhow::Result<ExitCode> {
+pub fn show(request: &Request, json: bool) -> anyhow::Result<ExitCode> {
     let runs = data_directory().map(|d| d.join("runs"));
-    print(&words(&dry_run(request, runs.as_deref())?));
+    let dry = dry_run(request, runs.as_deref())?;
+    if json {
+        print_json(&object(&dry))?;
+    } else {
+        print(&words(&dry));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The same for programs.
+fn object(dry: &DryRun) -> Value {
+    let DryRun { plan, forecast, scratch, .. } = dry;
+    json!({
+        "schema": "cryptbench.dry-run/1",
+        "profile": plan.profile,
+        "workloads": plan.workloads.iter().map(|w| &w.label).collect::<Vec<_>>(),
+        "arms": plan.arms.iter().map(|a| &a.label).collect::<Vec<_>>(),
+        "trials": plan.fixed_trials(),
+        "directory": dry.directory,
+        "storage": dry.storage,
+        "paired": dry.paired,
+        "scratch_bytes": scratch.0,
+        "scratch_reason": scratch.1,
+        "bytes_written": forecast.bytes_written,
+        "bytes_read": forecast.bytes_read,
+        "bytes_taken_up": forecast.scratch_bytes,
+        "seconds": forecast.seconds,
+        "budget_s": plan.budget_s,
+        "speeds_from": dry.measured.as_ref().map(|rates| &rates.run_id),
+        "remarks": dry.remarks,
+    })
 }
 
 fn words(dry: &DryRun) -> String {

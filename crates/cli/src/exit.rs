@@ -11,6 +11,7 @@ use cryptbench_kdf::KdfError;
 use cryptbench_load::{LoadError, ProfileError};
 use cryptbench_record::RecordError;
 use cryptbench_runner::RunError;
+use cryptbench_serve::ServeError;
 use cryptbench_system::SystemError;
 use cryptbench_volume::VolumeError;
 
@@ -18,7 +19,8 @@ use cryptbench_volume::VolumeError;
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
-/// The target is not fit; nothing was done.
+/// The target is not fit, and nothing was done; or a system could not be set up or looked at there, and what was measured
+/// before is kept.
 pub const TARGET: u8 = 3;
 /// The storage failed.
 pub const STORAGE: u8 = 4;
@@ -32,6 +34,8 @@ pub const NO_KEY: u8 = 7;
 pub const PLAINTEXT: u8 = 8;
 /// `history check` or `history regressions` found a regression.
 pub const REGRESSION: u8 = 9;
+/// A run ended before any arm was measured beside plain storage; the record is kept and says so.
+pub const UNMEASURED: u8 = 10;
 /// A signal ended the run; 128 + its number. What was measured is in the record, marked partial.
 pub const SIGNAL: u8 = 128;
 
@@ -41,7 +45,8 @@ Exit codes:
   0    done
   1    something unforeseen
   2    the command line is wrong
-  3    the target is not fit: missing, read-only, in use, too little room, would be overwritten
+  3    the target is not fit: missing, read-only, in use, too little room, would be overwritten;
+       or a system could not be set up or checked there, and what was measured is kept
   4    the storage failed; what a run measured before is kept, marked partial
   5    a profile, a record, a result, the history or a volume's header cannot be read
   6    something could not be cleaned up, or is still in use
@@ -49,6 +54,7 @@ Exit codes:
   8    a system that should encrypt wrote plaintext, or what is less random than
        ciphertext; the record is kept and says so
   9    `history check` or `history regressions` found a regression
+  10   nothing was compared: the time budget ended before the first pair of trials
   129, 130, 143  ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked partial";
 
 /// What a command refuses, with the exit code that goes with it.
@@ -122,6 +128,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     }
     if error.is::<ExportError>() {
         return Some(TARGET);
+    }
+    if let Some(error) = error.downcast_ref::<ServeError>() {
+        return Some(if matches!(error, ServeError::Bind { .. }) { USAGE } else { FAILURE });
     }
     if let Some(error) = error.downcast_ref::<SystemError>() {
         return Some(system(error));

@@ -6,43 +6,32 @@ use std::process::ExitCode;
 use anyhow::bail;
 use comfy_table::{ContentArrangement, Table, presets};
 use cryptbench_load::Profile;
-use cryptbench_system::Availability;
 use cryptbench_system::provision::{Cleaned, cleanup as clean};
+use cryptbench_system::{Availability, Setting};
+use textwrap::core::Word;
+use textwrap::{WordSeparator, WordSplitter};
 
 use crate::args::ProfilesArgs;
 use crate::exit;
+use crate::layout::hang;
 use crate::report::terminal_style;
 
 pub fn systems() -> anyhow::Result<ExitCode> {
-    let style = terminal_style(false);
+    let width = terminal_style(false).width;
     let all = cryptbench_system::systems();
-    let indent = all.iter().map(|s| s.name().len()).max().unwrap_or(0) + 2;
+    let column = all.iter().map(|s| s.name().len()).max().unwrap_or(0) + 2;
+    let paragraph = |first: &str, text: &str| hang(&format!("{first:column$}"), text, width);
     let (mut here, mut not_here) = (Vec::new(), Vec::new());
     for system in all {
-        let name = system.name();
-        let paragraph = |text: &str, first: &str| {
-            let rest = " ".repeat(indent);
-            let first = format!("{first:indent$}");
-            let options = textwrap::Options::new(style.width)
-                .initial_indent(&first)
-                .subsequent_indent(&rest)
-                .word_splitter(textwrap::WordSplitter::NoHyphenation);
-            textwrap::fill(text, &options)
-        };
         match system.availability() {
             Availability::Available(version) => {
-                here.push(paragraph(&format!("{} ({version})", system.about()), name));
-                let settings = system.settings().iter();
-                let settings: Vec<_> =
-                    settings.map(|s| format!("{}={}", s.name, s.values.join(","))).collect();
-                if !settings.is_empty() {
-                    here.push(paragraph(&format!("--set {}", settings.join("; ")), ""));
-                }
+                here.push(paragraph(system.name(), &format!("{} ({version})", system.about())));
+                here.extend(settable(system.settings(), column, width));
             }
             Availability::Unavailable { reason, remedy } => {
-                not_here.push(paragraph(system.about(), name));
-                not_here.push(paragraph(&format!("why not: {reason}"), ""));
-                not_here.push(paragraph(&format!("remedy: {remedy}"), ""));
+                not_here.push(paragraph(system.name(), system.about()));
+                not_here.push(paragraph("", &format!("why not: {reason}")));
+                not_here.push(paragraph("", &format!("remedy: {remedy}")));
             }
         }
     }
@@ -51,6 +40,21 @@ pub fn systems() -> anyhow::Result<ExitCode> {
         print(&format!("\nNot here:\n{}", not_here.join("\n")));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What `--set` takes, in lines that end after a value: a value that is taken apart is none. Nothing without settings.
+fn settable(settings: &[Setting], indent: usize, width: usize) -> Option<String> {
+    let after_commas: fn(&str) -> Box<dyn Iterator<Item = Word<'_>> + '_> =
+        |line| Box::new(line.split_inclusive([' ', ',']).map(Word::from));
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(width)
+        .initial_indent(&indent)
+        .subsequent_indent(&indent)
+        .word_separator(WordSeparator::Custom(after_commas))
+        .word_splitter(WordSplitter::NoHyphenation);
+    let each = settings.iter().map(|s| format!("{}={}", s.name, s.values.join(",")));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| textwrap::fill(&format!("--set {}", each.join("; ")), options))
 }
 
 pub fn profiles(args: &ProfilesArgs) -> anyhow::Result<ExitCode> {
@@ -107,4 +111,32 @@ fn table<const N: usize>(header: [&str; N]) -> Table {
 pub fn print(text: &str) {
     // A closed pipe is the reader's choice, not an error.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_values_are_broken_between_values_and_nowhere_else() {
+        let mut long = 0;
+        for system in cryptbench_system::systems() {
+            for width in [60, 80, 200] {
+                let Some(text) = settable(system.settings(), 17, width) else { continue };
+                let lines: Vec<&str> = text.lines().collect();
+                for line in &lines {
+                    assert!(line.len() <= width && line.starts_with(&" ".repeat(17)), "{text}");
+                }
+                let (_, before) = lines.split_last().unwrap();
+                assert!(before.iter().all(|l| l.ends_with([',', ';'])), "{text}");
+                let joined: String = lines.iter().map(|l| l.trim_start()).collect();
+                for setting in system.settings() {
+                    let list = format!("{}={}", setting.name, setting.values.join(","));
+                    assert!(joined.contains(&list), "{list} in {text}");
+                }
+                long += usize::from(lines.len() > 2);
+            }
+        }
+        assert!(long > 3, "no list was long enough to be broken");
+    }
 }

@@ -3,17 +3,22 @@
 mod args;
 mod ciphers;
 mod compare;
+mod completions;
+mod doctor;
 mod dry_run;
 mod exit;
+mod explain;
 mod history;
 mod kdf;
 mod layout;
 mod lists;
+mod manual;
 mod output;
 mod predict;
 mod progress;
 mod report;
 mod run;
+mod serve;
 mod signal;
 mod studies;
 mod study;
@@ -31,6 +36,8 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
+        Command::Schema => report::schema(),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Systems => lists::systems(),
         Command::Ciphers(args) => ciphers::ciphers(&args),
         Command::Kdf(args) => kdf::kdf(&args),
@@ -39,8 +46,11 @@ fn main() -> ExitCode {
         Command::Studies(args) => studies::studies(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::History(args) => history::history(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Volume(command) => volume::volume(&command),
         Command::Cleanup => lists::cleanup(),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Manual(args) => manual::manual(&args),
     };
     match result {
         Ok(code) => code,

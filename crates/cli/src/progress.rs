@@ -1,28 +1,49 @@
 //! What a run shows on standard error while it goes on.
 
+mod json;
+
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cryptbench_record::Plan;
 use cryptbench_runner::{Event, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shows the events of a run: a moving line on a terminal, a line now and then elsewhere, or
+use crate::args::ProgressArg;
+use json::Lines;
+
+/// Shows the events of a run: a moving line on a terminal, a line now and then elsewhere, lines of JSON, or
 /// nothing.
 pub enum Progress {
     Terminal(Live),
     Log(Log),
+    Json(Lines),
     Silent,
 }
 
 impl Progress {
-    pub fn new(quiet: bool) -> Self {
-        if quiet {
-            Self::Silent
-        } else if std::io::stderr().is_terminal() {
-            Self::Terminal(Live::new())
-        } else {
-            Self::Log(Log::default())
+    pub fn new(how: ProgressArg, quiet: bool) -> Self {
+        match how {
+            ProgressArg::Json => Self::Json(Lines::default()),
+            ProgressArg::None => Self::Silent,
+            ProgressArg::Auto if quiet => Self::Silent,
+            ProgressArg::Auto if std::io::stderr().is_terminal() => Self::Terminal(Live::new()),
+            ProgressArg::Auto => Self::Log(Log::default()),
+        }
+    }
+
+    /// Nothing more is drawn: what follows is for the reader to keep.
+    pub fn end(&mut self) {
+        if let Self::Terminal(live) = self {
+            live.bar.finish_and_clear();
+        }
+    }
+
+    /// The record is there.
+    pub fn saved(&mut self, directory: &Path) {
+        if let Self::Json(lines) = self {
+            lines.saved(directory);
         }
     }
 }
@@ -32,6 +53,7 @@ impl Observer for Progress {
         match self {
             Self::Terminal(live) => live.show(&event),
             Self::Log(log) => log.show(&event),
+            Self::Json(lines) => lines.show(&event),
             Self::Silent => {}
         }
     }
@@ -39,9 +61,7 @@ impl Observer for Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Self::Terminal(live) = self {
-            live.bar.finish_and_clear();
-        }
+        self.end();
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
-use cryptbench_record::Record;
+use cryptbench_record::{ArmRole, Record};
 use cryptbench_runner::unlock::UnlockSelection;
 use cryptbench_runner::{Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest};
 use cryptbench_system::Selection;
@@ -26,7 +26,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         return crate::study::run(args, study.into(), &signal);
     }
     if args.dry_run {
-        return crate::dry_run::show(&request(args)?);
+        return crate::dry_run::show(&request(args)?, args.json);
     }
     Ok(measure(args, &signal, true)?.code)
 }
@@ -57,13 +57,16 @@ pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<M
         }
     }
     let output = Output::prepare(args.output.as_deref())?;
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(args.progress, args.quiet);
     let result =
         cryptbench_runner::run(&request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut progress);
-    drop(progress);
+    progress.end();
     let (mut record, error) = result?;
     record.results = Some(cryptbench_report::analyse(&record));
     let saved = output.save(&record);
+    if let Saved::In(directory) | Saved::Elsewhere(directory, _) = &saved {
+        progress.saved(directory);
+    }
     if let Saved::Elsewhere(_, why) | Saved::Nowhere(why) = &saved {
         eprintln!("cryptbench: {why:#}");
     }
@@ -79,11 +82,27 @@ pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<M
             eprintln!("cryptbench: ended by a signal; the record is marked partial");
             Some(exit::SIGNAL + number)
         }
+        None if nothing_compared(&record) => {
+            let arms = record.plan.arms.len();
+            let budget = record.plan.budget_s;
+            eprintln!(
+                "cryptbench: nothing was compared: {budget:.0} s ended before the first pair of trials of {arms} arms; \
+                 give more with --budget, or name fewer systems"
+            );
+            Some(exit::UNMEASURED)
+        }
         None => None,
     };
     let whole = code.is_none();
     let code = code.map_or(ExitCode::SUCCESS, ExitCode::from);
     Ok(Measured { record, saved, code, whole })
+}
+
+/// Whether no arm but plain storage has a single measured trial.
+fn nothing_compared(record: &Record) -> bool {
+    let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain).map(|arm| &arm.id);
+    let others = record.plan.arms.iter().any(|arm| Some(&arm.id) != plain);
+    others && !record.trials.iter().any(|t| t.block.is_some() && Some(&t.arm) != plain)
 }
 
 pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
@@ -193,4 +212,25 @@ fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
         print_json(record)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_trial_beside_plain_has_compared_nothing() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+        let mut record = cryptbench_record::read(&fixture).unwrap();
+        assert!(!nothing_compared(&record));
+        let all = std::mem::take(&mut record.trials);
+        assert!(nothing_compared(&record));
+        // Discarded trials compare nothing, nor do those of plain storage alone.
+        record.trials = all.iter().filter(|t| t.block.is_none()).cloned().collect();
+        assert!(!record.trials.is_empty() && nothing_compared(&record));
+        record.trials = all.into_iter().filter(|t| t.arm == "plain").collect();
+        assert!(!record.trials.is_empty() && nothing_compared(&record));
+        record.plan.arms.truncate(1);
+        assert!(!nothing_compared(&record), "there was nothing to compare with");
+    }
 }

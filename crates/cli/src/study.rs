@@ -114,7 +114,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         }
         for part in &parts {
             say("");
-            dry_run::show(&request(part)?)?;
+            dry_run::show(&request(part)?, false)?;
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -11,7 +11,7 @@ use crate::advice::advice;
 use crate::comparison::{as_ratio, sound_estimate};
 use crate::device::{device_ratio, moves_bytes};
 use crate::explanation::sweep;
-use crate::lookup::Trials;
+use crate::lookup::{Lookup, Trials};
 use crate::sentences;
 use crate::verdict::{Evidence, judge, log_of_loss, loss};
 
@@ -29,10 +29,10 @@ pub fn analyse(record: &Record) -> Results {
     for arm in &record.plan.arms {
         judge_arm(record, &trials, arm, &mut results.cells);
     }
-    results.sentences = sentences::sentences(record, &results);
-    results.advice = advice(record, &results);
-    results.additions = sweep::additions(record, &results);
-    results
+    let lookup = Lookup::new(record, &results);
+    let (sentences, advice) = (sentences::sentences(&lookup), advice(&lookup));
+    let additions = sweep::additions(&lookup);
+    Results { sentences, advice, additions, ..results }
 }
 
 /// The cell of one workload and arm.
@@ -50,7 +50,7 @@ pub(crate) fn plain_arm(record: &Record) -> Option<&Arm> {
     record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)
 }
 
-fn cells(record: &Record, trials: &Trials) -> Vec<Cell> {
+fn cells(record: &Record, trials: &Trials<'_>) -> Vec<Cell> {
     let mut cells = Vec::new();
     for workload in &record.plan.workloads {
         let noise = noise(record, trials, workload);
@@ -78,7 +78,7 @@ struct Noise {
     of_mean: f64,
 }
 
-fn noise(record: &Record, trials: &Trials, workload: &Workload) -> Option<Noise> {
+fn noise(record: &Record, trials: &Trials<'_>, workload: &Workload) -> Option<Noise> {
     let plain = plain_arm(record)?;
     let again = record.plan.arms.iter().find(|a| a.role == ArmRole::PlainAgain)?;
     let d = trials.log_ratios(&workload.id, &again.id, &plain.id);
@@ -87,7 +87,7 @@ fn noise(record: &Record, trials: &Trials, workload: &Workload) -> Option<Noise>
 }
 
 /// The cell without any comparison.
-fn describe(record: &Record, trials: &Trials, workload: &Workload, arm: &Arm) -> Cell {
+fn describe(record: &Record, trials: &Trials<'_>, workload: &Workload, arm: &Arm) -> Cell {
     let trials = trials.of_cell(&workload.id, &arm.id);
     let over = |value: &dyn Fn(&Trial) -> Option<f64>| middle(trials.iter().map(|t| value(t)));
     let device_ratio = over(&|t| device_ratio(t, workload));
@@ -142,7 +142,7 @@ fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
 }
 
 /// Fills in the estimates and verdicts of one arm; Holm corrects over its workloads.
-fn judge_arm(record: &Record, trials: &Trials, arm: &Arm, cells: &mut [Cell]) {
+fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]) {
     let Some(plain) = plain_arm(record).filter(|p| p.id != arm.id) else { return };
     let openings: HashSet<&str> = record
         .plan

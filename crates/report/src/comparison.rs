@@ -4,7 +4,7 @@ use cryptbench_record::{Estimate, Record, Results, Verdict};
 use cryptbench_stats::{PairedEstimate, estimate, holm};
 
 use crate::analysis::cell;
-use crate::lookup::Trials;
+use crate::lookup::Lookup;
 use crate::verdict::{Evidence, judge, log_of_loss};
 
 /// One workload of a comparison of `arm` with `baseline`.
@@ -21,7 +21,12 @@ pub struct Comparison {
 /// Compares two arms block by block in every workload in which both have enough pairs and neither
 /// was answered from a cache. Holm corrects over these workloads.
 pub fn compare(record: &Record, results: &Results, arm: &str, baseline: &str) -> Vec<Comparison> {
-    let trials = Trials::of(record);
+    compare_arms(&Lookup::new(record, results), arm, baseline)
+}
+
+/// As [`compare`], where there is a lookup already.
+pub(crate) fn compare_arms(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison> {
+    let Lookup { record, results, trials, .. } = lookup;
     let cached = |workload: &str, arm: &str| cell(results, workload, arm).is_some_and(|c| c.cached);
     let found: Vec<_> = record
         .plan

@@ -26,5 +26,8 @@ pub use analysis::{analyse, arm_cells, cell};
 pub use comparison::{Comparison, compare};
 pub use format::html_kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 pub use format::html_speed::{SpeedBar, SpeedChart, SpeedPage, speed_page};
-pub use format::{html, terminal};
+#[cfg(feature = "parquet")]
+pub use format::parquet;
+pub use format::tidy::Rows;
+pub use format::{charts, csv, html, markdown, terminal};
 pub use wording::{verdict_mark, verdict_words};

@@ -7,32 +7,23 @@ use cryptbench_record::{Arm, Cell, Record, Results, Trial, Workload, log_ratios,
 use crate::analysis::plain_arm;
 use crate::verdict_mark;
 
-/// The trials of a record by workload. Samples are left out: the copies are for rates and ratios.
-pub(crate) struct Trials {
-    by_workload: HashMap<String, Vec<Trial>>,
+/// The trials of a record by workload.
+pub(crate) struct Trials<'a> {
+    by_workload: HashMap<&'a str, Vec<&'a Trial>>,
 }
 
-impl Trials {
+impl<'a> Trials<'a> {
     /// Sorts the trials of `record` by workload.
-    pub(crate) fn of(record: &Record) -> Self {
-        let mut by_workload: HashMap<String, Vec<Trial>> = HashMap::new();
-        for t in &record.trials {
-            // Field by field where it is large: a curve's samples are a thousand numbers a trial.
-            let copy = Trial {
-                workload: t.workload.clone(),
-                arm: t.arm.clone(),
-                accounting: t.accounting.clone(),
-                parts: t.parts.clone(),
-                samples: None,
-                ..*t
-            };
-            by_workload.entry(t.workload.clone()).or_default().push(copy);
+    pub(crate) fn of(record: &'a Record) -> Self {
+        let mut by_workload: HashMap<&str, Vec<&Trial>> = HashMap::new();
+        for trial in &record.trials {
+            by_workload.entry(&trial.workload).or_default().push(trial);
         }
         Self { by_workload }
     }
 
     /// The measured trials of one workload and arm in block order.
-    pub(crate) fn of_cell(&self, workload: &str, arm: &str) -> Vec<&Trial> {
+    pub(crate) fn of_cell(&self, workload: &str, arm: &str) -> Vec<&'a Trial> {
         trials_of(self.of_workload(workload), workload, arm).into_iter().map(|(_, t)| t).collect()
     }
 
@@ -65,8 +56,8 @@ impl Trials {
         all.iter().map(|arm| shared.iter().map(|b| arm[b]).collect()).collect()
     }
 
-    fn of_workload(&self, workload: &str) -> &[Trial] {
-        self.by_workload.get(workload).map_or(&[], Vec::as_slice)
+    fn of_workload(&self, workload: &str) -> impl Iterator<Item = &'a Trial> + Clone {
+        self.by_workload.get(workload).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 }
 
@@ -74,7 +65,7 @@ impl Trials {
 pub(crate) struct Lookup<'a> {
     pub(crate) record: &'a Record,
     pub(crate) results: &'a Results,
-    pub(crate) trials: Trials,
+    pub(crate) trials: Trials<'a>,
     cells: HashMap<(&'a str, &'a str), &'a Cell>,
 }
 

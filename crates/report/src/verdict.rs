@@ -52,7 +52,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
 /// An interval up to this many times the noise of the mean is still that of plain storage. With 6
 /// pairs that differ by the same amount either way, the t interval is 2.8 times the noise
 /// that they show, so that plain against plain is never wider than this.
-const ABOUT_THE_SAME: f64 = 3.0;
+pub(crate) const ABOUT_THE_SAME: f64 = 3.0;
 
 /// The loss of speed that a distance in the log domain stands for, a fraction below 1.
 ///

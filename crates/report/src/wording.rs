@@ -17,7 +17,7 @@ pub fn verdict_words(verdict: &Verdict) -> String {
             format!("equivalent {weak}within {}", percent(*within_percent))
         }
         Verdict::WithinNoise { noise_percent } => {
-            format!("within the noise of {}", percent(*noise_percent))
+            format!("within the noise: below {} would hardly show", percent(*noise_percent))
         }
         Verdict::Inconclusive { more_pairs: u32::MAX } => "inconclusive".to_owned(),
         Verdict::Inconclusive { more_pairs } => {

@@ -114,3 +114,44 @@ fn risks_are_told_of_the_systems_that_ran() {
     encfs.arm.id = "encfs/standard".to_owned();
     assert!(of(vec![encfs]).iter().any(|s| s.starts_with("Risk: EncFS")));
 }
+
+#[test]
+fn what_opens_within_a_second_is_told_and_the_pim_that_leaves_room() {
+    let found = advice(&fixture::profiles::mount());
+    let within = told(&found, "If opening may take 1").unwrap();
+    let (opens, longer) = within.split_once("; take longer: ").unwrap();
+    assert!(
+        opens.contains("VeraCrypt SHA-512") && opens.contains("VeraCrypt Whirlpool"),
+        "{within}"
+    );
+    assert!(longer.contains("LUKS1") && longer.contains("LUKS2"), "{within}");
+    assert!(has_interval(&within.replace(" s", "").replace(" ms", "")), "{within}");
+    // 0.306 s for 500,000 iterations leave room for 1.63 million: a PIM of 1600.
+    let pim = told(&found, "VeraCrypt SHA-512 still opens in 1").unwrap();
+    let number = pim.split("a PIM of ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let number: f64 = number.replace(',', "").parse().unwrap();
+    assert!((1300.0..2000.0).contains(&number), "{pim}");
+    assert!(told(&found, "LUKS1 still opens").is_none(), "{found:#?}");
+}
+
+#[test]
+fn a_container_is_held_against_its_device() {
+    let place = |ratio, value: &str| {
+        let mut made = encrypted("VeraCrypt", 512, &[ratio], 0.3);
+        made.arm.system = "veracrypt".to_owned();
+        made.arm.id = format!("veracrypt/{value}");
+        made.arm.label = format!("VeraCrypt, {value}");
+        made.arm.settings.insert("surface".to_owned(), value.to_owned());
+        made
+    };
+    let found = of(vec![place(0.6, "file"), place(0.9, "device")]);
+    let sentence = told(&found, "Container or partition: VeraCrypt, file has ").unwrap();
+    assert!(
+        has_interval(sentence) && sentence.ends_with("the container costs speed."),
+        "{sentence}"
+    );
+    assert!(told(&found, "Change surface").is_none(), "{found:#?}");
+    let alike = of(vec![place(0.8, "file"), place(0.8, "device")]);
+    let sentence = told(&alike, "Container or partition: ").unwrap();
+    assert!(sentence.ends_with("take whichever is handier."), "{sentence}");
+}

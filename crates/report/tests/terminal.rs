@@ -4,8 +4,8 @@ mod fixture;
 
 use cryptbench_record::{Evidence, Record, StopReason};
 use cryptbench_report::analyse;
-use cryptbench_report::terminal::{Style, render, summary};
-use fixture::{Fixture, encrypted, null_layer, plain, plain_again};
+use cryptbench_report::terminal::{Style, explain, render, summary};
+use fixture::{Fixture, encrypted, null_layer, plain, plain_again, profiles};
 
 fn text(record: &Record, width: usize) -> String {
     render(record, &analyse(record), Style { width, colour: false })
@@ -61,6 +61,11 @@ fn the_report_at_120_columns() {
 }
 
 #[test]
+fn the_report_at_200_columns() {
+    insta::assert_snapshot!(text(&Fixture::default().record(), 200));
+}
+
+#[test]
 fn the_report_of_one_workload() {
     insta::assert_snapshot!(text(&Fixture::one_arm(0.86).one_workload().record(), 80));
 }
@@ -91,14 +96,170 @@ fn sentences_are_few_and_never_read_a_large_p_as_no_cost() {
 #[test]
 fn no_line_is_wider_than_asked_for() {
     for (kind, fixture) in kinds() {
+        let mut record = fixture.record();
+        let arms = record.plan.arms.iter().map(|arm| arm.id.clone());
+        let looked_at = |arm| Evidence {
+            arm,
+            written_bytes: 1 << 23,
+            verified_bytes: 1 << 23,
+            ..Evidence::default()
+        };
+        record.evidence = arms.map(looked_at).collect();
+        let results = analyse(&record);
+        for width in (40..60).step_by(5).chain(60..=220) {
+            let text = render(&record, &results, Style { width, colour: false });
+            // Beyond 200 columns nothing gets wider.
+            within(kind, &text, width.min(200));
+        }
+    }
+}
+
+#[test]
+fn no_line_of_a_profile_is_wider_than_asked_for() {
+    for (kind, record) in profiles::all() {
+        let results = analyse(&record);
+        for width in (60..=220).step_by(7).chain([80, 139, 140, 200]) {
+            let text = render(&record, &results, Style { width, colour: false });
+            within(kind, &text, width.min(200));
+        }
+    }
+}
+
+fn within(kind: &str, text: &str, width: usize) {
+    for line in text.lines() {
+        let columns = textwrap::core::display_width(line);
+        assert!(columns <= width, "{kind} at {width}: {columns} columns in {line:?}");
+    }
+}
+
+#[test]
+fn a_wide_terminal_shows_every_figure_and_the_trials() {
+    let record = Fixture::default().record();
+    let wide = text(&record, 160);
+    let head = wide.lines().find(|l| l.starts_with("workload")).unwrap();
+    for column in ["MB/s", "IOPS", "p50", "p99", "kept", "noise", "CPU s/GiB", "trials"] {
+        assert!(head.contains(column), "{column}: {head}");
+    }
+    let row = wide.lines().find(|l| l.starts_with("  AES-256-XTS 512 B")).unwrap();
+    assert_eq!(row.chars().filter(|c| ('▁'..='█').contains(c)).count(), 12, "one a block: {row}");
+    assert!(!text(&record, 139).contains("p99"), "one column less has no room");
+}
+
+fn explained(record: &Record, cell: &str, width: usize) -> Result<String, String> {
+    explain(record, &analyse(record), cell, Style { width, colour: false })
+        .map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_cell_is_explained() {
+    let record = Fixture::default().record();
+    insta::assert_snapshot!(explained(&record, "seq. read 1 MiB QD1/512", 80).unwrap());
+}
+
+#[test]
+fn a_workload_that_was_not_come_to_is_explained_without_empty_tables() {
+    let record = Fixture { blocks: 0, ..Fixture::default() }.record();
+    let said = explained(&record, "seq. read 1 MiB QD1", 80).unwrap();
+    assert!(said.contains("No trial of it was measured."), "{said}");
+    assert!(!said.contains("Latency") && !said.contains('─'), "{said}");
+}
+
+#[test]
+fn labels_in_wide_letters_stay_within_the_width() {
+    let mut record = Fixture::default().record();
+    record.plan.arms[3].label = "暗号化された仮想ドライブ".repeat(3);
+    for width in [60, 80, 200] {
+        within("wide letters", &text(&record, width), width);
+        within("wide letters", &explained(&record, "seq. read 1 MiB QD1", width).unwrap(), width);
+    }
+}
+
+#[test]
+fn each_kernel_is_named_once() {
+    let mut record = Fixture::default().record();
+    let kernels = ["vaes-avx512", "avx512", "vaes-avx512"];
+    for (arm, kernel) in record.plan.arms.iter_mut().skip(1).zip(kernels) {
+        arm.kernel_tier = Some(kernel.to_owned());
+    }
+    let text = text(&record, 80);
+    let line = text.lines().find(|l| l.starts_with("ciphers")).unwrap();
+    assert_eq!(line.matches("vaes-avx512").count(), 1, "{line}");
+}
+
+#[test]
+fn a_cell_that_needs_more_pairs_says_how_many() {
+    let noisy = Fixture {
+        noise_sd: 0.3,
+        blocks: 5,
+        reason: StopReason::Budget,
+        ..Fixture::one_arm(0.9).one_workload()
+    };
+    let record = noisy.record();
+    let workload = record.plan.workloads[0].id.clone();
+    insta::assert_snapshot!(explained(&record, &workload, 120).unwrap());
+}
+
+#[test]
+fn every_cell_of_every_kind_of_run_can_be_explained_in_any_width() {
+    for (kind, fixture) in kinds().into_iter().filter(|(kind, _)| *kind != "many") {
         let record = fixture.record();
-        for width in [40, 60, 80, 100, 120, 200] {
-            for line in text(&record, width).lines() {
-                let columns = textwrap::core::display_width(line);
-                assert!(columns <= width, "{kind} at {width}: {columns} columns in {line:?}");
+        for workload in &record.plan.workloads {
+            for width in [40, 60, 79, 80, 100, 120, 160, 200] {
+                let all = explained(&record, &workload.id, width).unwrap();
+                within(kind, &all, width);
+            }
+            for arm in &record.plan.arms {
+                let cell = format!("{}/{}", workload.label, arm.label);
+                let one = explained(&record, &cell, 80).unwrap();
+                within(kind, &one, 80);
+                assert!(one.contains(&arm.label) && !one.contains("NaN"), "{kind}: {one}");
             }
         }
     }
+}
+
+#[test]
+fn a_cell_is_found_by_any_part_of_its_name() {
+    let record = Fixture::default().record();
+    let title = |cell: &str| {
+        explained(&record, cell, 80).map(|text| text.lines().next().unwrap().to_owned())
+    };
+    let first = title("seq-read-1048576-q1").unwrap();
+    assert_eq!(title("read 1 MiB QD1").unwrap(), first, "whole words before parts of them");
+    assert_eq!(title("SEQ READ qd1").unwrap(), first);
+    let ambiguous = title("read").unwrap_err();
+    assert!(ambiguous.contains("may be any of these workloads"), "{ambiguous}");
+    assert!(ambiguous.contains("seq-read-1048576-q1"), "{ambiguous}");
+    let unknown = title("fsync").unwrap_err();
+    assert!(unknown.contains("no workload is called \"fsync\""), "{unknown}");
+    let arm = title("seq-read-1048576-q1/aes").unwrap_err();
+    assert!(arm.contains("may be any of these arms"), "{arm}");
+    let arm = title("seq-read-1048576-q1/serpent").unwrap_err();
+    assert!(arm.contains("no arm is called"), "{arm}");
+    assert!(title("").is_err() && title("/").is_err());
+}
+
+/// The words that follow `name` in the block of one arm.
+fn fact<'a>(text: &'a str, name: &str) -> &'a str {
+    let line = text.lines().find(|l| l.starts_with(&format!("  {name} ")));
+    line.unwrap_or_else(|| panic!("{name} in {text}"))
+}
+
+#[test]
+fn the_reason_is_the_verdicts_own() {
+    let costs = Fixture::one_arm(0.5).one_workload().record();
+    let said = explained(&costs, &costs.plan.workloads[0].id, 200).unwrap();
+    assert!(fact(&said, "why").contains("chance is ruled out"), "{said}");
+    assert!(!said.contains("to settle"), "nothing is open: {said}");
+    let cached = Fixture {
+        cached: vec!["seq-read-1048576-q1".to_owned()],
+        ..Fixture::one_arm(0.5).one_workload()
+    };
+    let said = explained(&cached.record(), "seq-read-1048576-q1", 200).unwrap();
+    assert!(fact(&said, "why").contains("a cache answered"), "{said}");
+    let few = Fixture { blocks: 1, ..Fixture::one_arm(0.5).one_workload() };
+    let said = explained(&few.record(), "seq-read-1048576-q1", 200).unwrap();
+    assert!(fact(&said, "why").contains("no 3 pairs"), "{said}");
 }
 
 #[test]

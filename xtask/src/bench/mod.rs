@@ -5,6 +5,8 @@ mod ciphers;
 mod delay;
 mod engine;
 mod kdf;
+mod serve;
+mod startup;
 mod volume;
 
 use std::path::{Path, PathBuf};
@@ -24,8 +26,12 @@ pub enum Bench {
     Ciphers(ciphers::Options),
     /// Our key derivation beside that of other libraries
     Kdf(kdf::Options),
+    /// How long the program takes to start, and how large it is
+    Startup(startup::Options),
     /// A file served by us beside other ways to serve it and other programs that encrypt it
     Volume(volume::Options),
+    /// Runs that pages watch beside runs that nobody watches
+    Serve(serve::Options),
 }
 
 pub fn run(bench: Bench) -> anyhow::Result<()> {
@@ -35,7 +41,9 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Delay(options) => delay::run(&options),
         Bench::Ciphers(options) => ciphers::run(&options),
         Bench::Kdf(options) => kdf::run(&options),
+        Bench::Startup(options) => startup::run(&options),
         Bench::Volume(options) => volume::run(&options),
+        Bench::Serve(options) => serve::run(&options),
     }
 }
 

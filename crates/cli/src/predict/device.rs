@@ -164,7 +164,7 @@ fn of_record(record: &Record) -> Vec<Plain> {
 
 /// The operation of a workload that only reads or only writes blocks.
 pub(super) fn operation(workload: &Workload) -> Option<Operation> {
-    if workload.block_size == 0 || workload.pattern == "files" || workload.pattern == "unlock" {
+    if workload.block_size == 0 || !workload.is_of_requests() {
         return None;
     }
     match workload.operation.as_str() {

@@ -1,6 +1,6 @@
 //! Whether device, software path or cipher bounds large and small requests.
 
-use super::choice::{LARGE, SMALL, is_of_blocks};
+use super::choice::{LARGE, SMALL};
 use crate::explanation::chain::{Chain, Row, chains};
 use crate::lookup::Lookup;
 use crate::quantity::percent_digits;
@@ -8,15 +8,11 @@ use crate::quantity::percent_digits;
 /// The arm that keeps most, in the workload with most requests in flight of the large and of the small ones.
 pub(super) fn bottleneck(lookup: &Lookup<'_>) -> Vec<String> {
     let chains = chains(lookup);
-    let kept = |chain: &Chain<'_>| {
-        chain.rows.iter().map(|r| r.speed.levels[1].mean).sum::<f64>() / chain.rows.len() as f64
-    };
-    let Some(chain) = chains.iter().max_by(|a, b| kept(a).total_cmp(&kept(b))) else {
-        return Vec::new();
-    };
+    let most = chains.iter().max_by(|a, b| a.mean_kept().total_cmp(&b.mean_kept()));
+    let Some(chain) = most else { return Vec::new() };
     let busiest = |wanted: &dyn Fn(u64) -> bool| {
         let rows = chain.rows.iter();
-        rows.filter(|r| is_of_blocks(r.workload) && wanted(r.workload.block_size))
+        rows.filter(|r| r.workload.is_of_requests() && wanted(r.workload.block_size))
             .max_by_key(|r| r.workload.in_flight())
     };
     let rows = [busiest(&|bytes| bytes >= LARGE), busiest(&|bytes| bytes <= SMALL)];

@@ -38,7 +38,7 @@ fn of_kind(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs): &Kind) -> Option
     let judged = |w: &Workload, arm: &Arm| {
         lookup.cell(w, arm).is_some_and(|c| !c.cached && c.kept.is_some())
     };
-    let all = lookup.workloads().iter().filter(|w| is_of_blocks(w) && belongs(w));
+    let all = lookup.workloads().iter().filter(|w| w.is_of_requests() && belongs(w));
     // Over what all can be compared in; who is answered by a cache there cannot be advised.
     let over: Vec<&Workload> =
         all.filter(|w| arms.iter().filter(|arm| judged(w, arm)).count() > 1).collect();
@@ -79,11 +79,6 @@ fn of_kind(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs): &Kind) -> Option
         first.label,
         interval(kept)
     ))
-}
-
-/// Whether a workload is one of requests, not of files or openings.
-pub(super) fn is_of_blocks(w: &Workload) -> bool {
-    !matches!(w.pattern.as_str(), "files" | "unlock")
 }
 
 /// `86 % [83, 89]`.

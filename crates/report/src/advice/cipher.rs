@@ -2,7 +2,6 @@
 
 use cryptbench_record::Arm;
 
-use super::choice::is_of_blocks;
 use crate::explanation::chain::{Chain, chains};
 use crate::lookup::Lookup;
 use crate::quantity::digits;
@@ -31,7 +30,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         .rows
         .iter()
         .map(|row| row.workload)
-        .filter(|w| is_of_blocks(w))
+        .filter(|w| w.is_of_requests())
         .max_by_key(|w| (w.block_size, std::cmp::Reverse(w.in_flight())))?;
     let mut costs: Vec<Cost<'_>> = chains
         .iter()

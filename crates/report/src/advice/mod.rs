@@ -4,28 +4,30 @@
 mod bottleneck;
 mod choice;
 mod cipher;
+mod container;
+mod opening;
 mod risks;
 mod settings;
 mod suitability;
 
-use cryptbench_record::{Arm, ArmRole, Record, Results};
+use cryptbench_record::{Arm, ArmRole};
 
 use crate::evidence::is_unsound;
 use crate::lookup::Lookup;
 use crate::presentation::Form;
 
 /// The sentences of [`Results::advice`], the choice of a system first.
-pub(crate) fn advice(record: &Record, results: &Results) -> Vec<String> {
-    if Form::of(record) == Form::Unlock {
-        return Vec::new();
+pub(crate) fn advice(lookup: &Lookup<'_>) -> Vec<String> {
+    if Form::of(lookup.record) == Form::Unlock {
+        return opening::openings(lookup);
     }
-    let lookup = Lookup::new(record, results);
-    let arms = sound(&lookup);
-    let mut found = choice::best(&lookup, &arms);
-    found.extend(cipher::fastest(&lookup, &arms));
-    found.extend(bottleneck::bottleneck(&lookup));
-    found.extend(settings::changes(&lookup, &arms));
-    found.extend(suitability::uses(&lookup, &arms));
+    let arms = sound(lookup);
+    let mut found = choice::best(lookup, &arms);
+    found.extend(cipher::fastest(lookup, &arms));
+    found.extend(bottleneck::bottleneck(lookup));
+    found.extend(settings::changes(lookup, &arms));
+    found.extend(container::places(lookup, &arms));
+    found.extend(suitability::uses(lookup, &arms));
     found.extend(risks::risks(&arms));
     found
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use cryptbench_record::{Arm, Verdict};
 
-use crate::comparison::compare;
+use super::container::PLACES;
+use crate::comparison::compare_arms;
 use crate::lookup::Lookup;
 use crate::quantity::{percent, percent_digits};
 
@@ -12,9 +13,9 @@ use crate::quantity::{percent, percent_digits};
 const MOST: usize = 3;
 
 /// One setting in which two arms of a system differ.
-struct Change<'a> {
-    setting: String,
-    from: String,
+pub(super) struct Change<'a> {
+    pub(super) setting: String,
+    pub(super) from: String,
     to: String,
     slower: &'a Arm,
     faster: &'a Arm,
@@ -26,7 +27,10 @@ pub(super) fn changes(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
     for slower in arms {
         for faster in arms.iter().filter(|arm| arm.id != slower.id) {
             let Some(change) = difference(slower, faster) else { continue };
-            gains.extend(gain(lookup, &change));
+            // The place is no setting to change: `container` has a sentence for it.
+            if PLACES.iter().all(|(name, _)| change.setting != *name) {
+                gains.extend(gain(lookup, &change));
+            }
         }
     }
     gains.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -42,7 +46,7 @@ pub(super) fn changes(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
 }
 
 /// What differs between two arms of one system, if it is one thing only.
-fn difference<'a>(slower: &'a Arm, faster: &'a Arm) -> Option<Change<'a>> {
+pub(super) fn difference<'a>(slower: &'a Arm, faster: &'a Arm) -> Option<Change<'a>> {
     if slower.system != faster.system || slower.attachment != faster.attachment {
         return None;
     }
@@ -71,7 +75,7 @@ fn all_settings(arm: &Arm) -> BTreeMap<String, String> {
 /// The largest gain of a change that no workload pays for, with the size that orders it.
 fn gain(lookup: &Lookup<'_>, change: &Change<'_>) -> Option<(f64, String, String)> {
     let Change { setting, from, to, slower, faster } = change;
-    let compared = compare(lookup.record, lookup.results, &faster.id, &slower.id);
+    let compared = compare_arms(lookup, &faster.id, &slower.id);
     if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use cryptbench_record::{Arm, Estimate, Workload};
 
-use super::choice::{LARGE, SMALL, is_of_blocks};
+use super::choice::{LARGE, SMALL};
 use crate::lookup::Lookup;
 use crate::quantity::percent_digits;
 use crate::wording::list;
@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 4;
 /// A use: what it is called, which workloads stand for it, and what to say where it is not suited.
 type Use = (&'static str, fn(&Workload) -> bool, &'static str);
 
-const USES: [Use; 3] = [
+const USES: [Use; 4] = [
     (
         "Frequent small writes",
         |w| w.operation == "write" && w.block_size <= SMALL && w.pattern == "random",
@@ -29,6 +29,11 @@ const USES: [Use; 3] = [
         "Archive and backup (large sequential reads and writes)",
         |w| w.block_size >= LARGE && w.pattern == "sequential",
         "expect longer hours",
+    ),
+    (
+        "Removable media (large requests one at a time, as copies make them)",
+        |w| w.block_size >= LARGE && w.in_flight() == 1,
+        "expect slower copies",
     ),
     ("A whole disk (all that was measured)", |_| true, "encrypt the part that needs it"),
 ];
@@ -40,7 +45,7 @@ pub(super) fn uses(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
 
 fn words(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs, otherwise): &Use) -> Option<String> {
     let workloads: Vec<&Workload> =
-        lookup.workloads().iter().filter(|w| is_of_blocks(w) && belongs(w)).collect();
+        lookup.workloads().iter().filter(|w| w.is_of_requests() && belongs(w)).collect();
     if workloads.is_empty() {
         return None;
     }

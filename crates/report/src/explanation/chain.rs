@@ -1,12 +1,13 @@
 //! From plain over the layer without its cipher to the encrypted arm: what each step takes, in speed and in CPU time.
 
 use cryptbench_record::{Arm, ArmRole, Trial, Workload};
-use cryptbench_stats::{Scale, Waterfall, decompose};
+use cryptbench_stats::{Scale, Step, Waterfall, decompose};
 
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
 use crate::evidence::is_unsound;
 use crate::lookup::Lookup;
+use crate::quantity::percent_digits;
 
 /// One encrypted arm and the layer it stands on, over the workloads.
 pub(crate) struct Chain<'a> {
@@ -22,6 +23,20 @@ pub(crate) struct Row<'a> {
     pub(crate) speed: Waterfall,
     /// Steps in CPU seconds of a request, where every trial has them.
     pub(crate) cpu: Option<Waterfall>,
+}
+
+impl Chain<'_> {
+    /// Mean over the workloads of ln(speed of the arm / speed of plain).
+    pub(crate) fn mean_kept(&self) -> f64 {
+        self.rows.iter().map(|r| r.speed.levels[1].mean).sum::<f64>() / self.rows.len() as f64
+    }
+}
+
+/// What a step takes of the speed before it, in percent: `8.1 [6.9, 9.3]`; what it gives back is negative.
+pub(crate) fn taken(step: &Step) -> String {
+    let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
+    let c = &step.change;
+    format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
 }
 
 /// The chains of a record in plan order: one for each encrypted arm that names its null layer.

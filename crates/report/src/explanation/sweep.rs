@@ -1,6 +1,6 @@
 //! The extra time of a request over block sizes: a + b · size, arm by arm.
 
-use cryptbench_record::{Addition, Arm, ArmRole, Record, Results, Workload};
+use cryptbench_record::{Addition, Arm, ArmRole, Workload};
 use cryptbench_stats::cost_model::fit;
 use cryptbench_stats::{Coefficient, CostModel, SizePoint};
 
@@ -48,11 +48,17 @@ pub(crate) struct End {
     pub(crate) extra_s: f64,
 }
 
+/// Of several arms the one that is spoken of: which adds most to the smallest requests.
+pub(crate) fn most_added<'b, 'a: 'b>(
+    arms: impl IntoIterator<Item = &'b Added<'a>>,
+) -> Option<&'b Added<'a>> {
+    arms.into_iter().max_by(|a, b| a.ends[0].extra_s.total_cmp(&b.ends[0].extra_s))
+}
+
 /// As records keep it for readers of the JSON.
-pub(crate) fn additions(record: &Record, results: &Results) -> Vec<Addition> {
-    let lookup = Lookup::new(record, results);
-    let sweeps = sweeps(&lookup);
-    let each = sweeps.iter().flat_map(|s| s.added(&lookup).into_iter().map(move |a| (s, a)));
+pub(crate) fn additions(lookup: &Lookup<'_>) -> Vec<Addition> {
+    let sweeps = sweeps(lookup);
+    let each = sweeps.iter().flat_map(|s| s.added(lookup).into_iter().map(move |a| (s, a)));
     let three = |c: &Coefficient| [c.value, c.low, c.high];
     each.map(|(sweep, added)| Addition {
         arm: added.arm.id.clone(),
@@ -71,7 +77,7 @@ pub(crate) fn additions(record: &Record, results: &Results) -> Vec<Addition> {
 pub(crate) fn sweeps<'a>(lookup: &Lookup<'a>) -> Vec<Sweep<'a>> {
     let mut found: Vec<Sweep<'a>> = Vec::new();
     for workload in lookup.workloads() {
-        if matches!(workload.pattern.as_str(), "files" | "unlock") || workload.block_size == 0 {
+        if !workload.is_of_requests() || workload.block_size == 0 {
             continue;
         }
         match found.iter_mut().find(|s| is_same_work(s.workloads[0], workload)) {

@@ -1,7 +1,13 @@
 //! The forms in which a record is shown; each reads the record and its results, nothing else.
 
+pub mod charts;
+pub mod csv;
 pub mod html;
 pub(crate) mod html_kdf;
 pub(crate) mod html_speed;
+pub mod markdown;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod surroundings;
 pub mod terminal;
+pub(crate) mod tidy;

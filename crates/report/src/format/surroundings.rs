@@ -4,6 +4,13 @@ use cryptbench_record::{Device, Record};
 
 use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
 
+/// The heading of a report.
+pub(super) fn title(record: &Record) -> String {
+    let device = record.target.device.as_ref();
+    let disk = device.and_then(|d| d.model.as_deref().or(Some(&d.name))).unwrap_or("this storage");
+    format!("What encryption costs on {}", disk.trim())
+}
+
 /// What was measured on what, as `(name, words)` in reading order.
 pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
     let mut facts = vec![
@@ -42,11 +49,14 @@ fn machine(record: &Record) -> String {
     format!("{}, {cpus}, {} memory", m.cpu_model, binary_bytes(m.memory_bytes))
 }
 
-/// The cipher kernels that really ran.
+/// The cipher kernels that really ran, each once, in the order of the arms.
 fn ciphers(record: &Record) -> String {
-    let mut tiers: Vec<&str> =
-        record.plan.arms.iter().filter_map(|a| a.kernel_tier.as_deref()).collect();
-    tiers.dedup();
+    let mut tiers: Vec<&str> = Vec::new();
+    for tier in record.plan.arms.iter().filter_map(|a| a.kernel_tier.as_deref()) {
+        if !tiers.contains(&tier) {
+            tiers.push(tier);
+        }
+    }
     match tiers.is_empty() {
         true => String::new(),
         false => format!("kernels for {}", tiers.join(", ")),

@@ -132,17 +132,30 @@ fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
 /// Whether two arms, compared block by block, cannot be told apart in the mean over the workloads: too few pairs tell
 /// nothing.
 pub(crate) fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> bool {
+    between(lookup, arm, other, over).is_none_or(|mean| (mean.low..=mean.high).contains(&1.0))
+}
+
+/// The speed of `arm` per speed of `other` in the mean over the workloads, compared block by block; nothing where one of
+/// them has too few pairs.
+pub(crate) fn between(
+    lookup: &Lookup<'_>,
+    arm: &Arm,
+    other: &Arm,
+    over: &[&Workload],
+) -> Option<Mean> {
     let confidence = lookup.record.plan.confidence;
-    let differences: Option<Vec<Logs>> = over
+    let all: Vec<Logs> = over
         .iter()
         .map(|w| {
             let d = lookup.trials.log_ratios(&w.id, &arm.id, &other.id);
             let mean = d.iter().sum::<f64>() / d.len() as f64;
             Some(Logs { mean, half_width: half_width(&d, confidence)? })
         })
-        .collect();
-    differences.is_none_or(|all| {
-        let mean = all.iter().map(|l| l.mean).sum::<f64>() / all.len().max(1) as f64;
-        mean.abs() <= quadrature(all.iter().map(|l| l.half_width), all.len())
-    })
+        .collect::<Option<_>>()?;
+    if all.is_empty() {
+        return None;
+    }
+    let mean = all.iter().map(|l| l.mean).sum::<f64>() / all.len() as f64;
+    let spread = quadrature(all.iter().map(|l| l.half_width), all.len());
+    Some(Mean { ratio: mean.exp(), low: (mean - spread).exp(), high: (mean + spread).exp() })
 }

@@ -50,9 +50,9 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
         ([worst, ..], _) => slowed(view, arm, costly.len(), worst, alike.len()),
         ([], _) if !alike.is_empty() => indistinct(view, arm, &alike),
         ([], _) => format!(
-            "Whether {} costs speed is not settled in any of {}.",
+            "Whether {} costs speed is not settled in any of the {} workloads.",
             arm.label,
-            of_workloads(view.workloads().len(), view)
+            thousands(view.workloads().len() as f64)
         ),
     }
 }

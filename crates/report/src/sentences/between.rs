@@ -4,7 +4,7 @@ use cryptbench_record::{Arm, ArmRole, Cell, Verdict};
 
 use super::arms::names;
 use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
-use crate::comparison::{Comparison, compare};
+use crate::comparison::{Comparison, compare_arms};
 use crate::evidence::is_unsound;
 use crate::explanation::chain::is_null_layer_of;
 use crate::quantity::{kept_percent, percent, percent_digits, thousands};
@@ -26,7 +26,7 @@ pub(super) fn encrypted_arms(view: &View<'_>) -> Option<Sentence> {
 }
 
 fn two(view: &View<'_>, first: &Arm, second: &Arm) -> Option<String> {
-    let compared = compare(view.record, view.results, &second.id, &first.id);
+    let compared = compare_arms(view.lookup, &second.id, &first.id);
     let slower = where_verdict(&compared, |v| matches!(v, Verdict::Costs { .. }));
     let faster = where_verdict(&compared, |v| matches!(v, Verdict::Gains { .. }));
     let (label, other) = (&second.label, &first.label);
@@ -82,7 +82,7 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
         .iter()
         .copied()
         .filter(|arm| arm.id != best.id)
-        .map(|arm| (arm, compare(view.record, view.results, &arm.id, &best.id)))
+        .map(|arm| (arm, compare_arms(view.lookup, &arm.id, &best.id)))
         .filter(|(_, compared)| !compared.is_empty())
         .collect();
     let beaten = |compared: &[Comparison]| {
@@ -138,7 +138,7 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
         .min_by(|a, b| a.2.total_cmp(&b.2));
     let Some((arm, cell, ratio)) = worst else { return layer_alone(view, null) };
     let layer = crate::analysis::cell(view.results, &cell.workload, &null.id)?.kept?;
-    let compared = compare(view.record, view.results, &arm.id, &null.id);
+    let compared = compare_arms(view.lookup, &arm.id, &null.id);
     let cipher = compared.iter().find(|c| c.workload == cell.workload)?.estimate;
     let share = cipher.ratio.ln() / ratio.ln();
     let most = if share >= MOST_OF_IT {

@@ -11,6 +11,7 @@ mod unlock;
 use cryptbench_record::{Arm, ArmRole, Cell, Record, Results, Verdict, Workload};
 
 use crate::analysis::{arm_cells, cell};
+use crate::lookup::Lookup;
 use crate::quantity::thousands;
 
 /// No run says more than this; the least urgent sentences give way.
@@ -32,8 +33,8 @@ impl Sentence {
 }
 
 /// The sentences of [`Results::sentences`], verdict first.
-pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
-    let view = View { record, results };
+pub(crate) fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
+    let view = View { record: lookup.record, results: lookup.results, lookup };
     if view.workloads().iter().any(|w| w.operation == "unlock") {
         // No speed to keep: opening plain storage is not opening a volume faster.
         return unlock::openings(&view);
@@ -63,6 +64,7 @@ pub(crate) fn sentences(record: &Record, results: &Results) -> Vec<String> {
 struct View<'a> {
     record: &'a Record,
     results: &'a Results,
+    lookup: &'a Lookup<'a>,
 }
 
 impl<'a> View<'a> {

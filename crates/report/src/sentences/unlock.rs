@@ -16,9 +16,8 @@ type Times<'a> = Vec<(&'a Arm, Opening)>;
 
 /// The sentences of a run that opens volumes.
 pub(super) fn openings(view: &View<'_>) -> Vec<String> {
-    let lookup = Lookup::new(view.record, view.results);
     let mut ways: Vec<(&Workload, Times<'_>)> =
-        view.workloads().iter().map(|w| (w, times(&lookup, w))).collect();
+        view.workloads().iter().map(|w| (w, times(view.lookup, w))).collect();
     ways.retain(|(_, times)| !times.is_empty());
     let mut found = Vec::new();
     if let Some((workload, times)) = ways.first() {

@@ -1,22 +1,28 @@
 //! Why it costs what it costs: what is added per request and per byte, and what layer and cipher take.
 
+use cryptbench_record::Workload;
 use cryptbench_stats::{Step, Waterfall};
 use maud::{Markup, html};
 
-use super::chart::{Bar, Bars};
+use super::chart::{Bar, Bars, Curve, Lines, Point};
 use super::palette::arm_colour;
-use super::picture::numbers;
+use super::picture::{folded, numbers};
 use super::{View, scrolling};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
-use crate::explanation::chain::{Chain, Row, chains};
+use crate::explanation::chain::{Chain, Row, chains, taken};
 use crate::explanation::reasons::{addition, devices, per_byte, per_request, rounded, sizes};
-use crate::explanation::sweep::{Added, Sweep, sweeps};
+use crate::explanation::sweep::{Added, Sweep, most_added, sweeps};
 use crate::presentation::MOST_CHARTED;
-use crate::quantity::{NONE, binary_bytes, digits, fraction, latency, percent, percent_digits};
+use crate::quantity::{
+    NONE, binary_bytes, digits, fraction, kept, latency, percent, percent_digits,
+};
 
 /// Sweeps with a table of their own.
 const MOST_SWEEPS: usize = 16;
+
+/// Arms in one chart of a sweep.
+const MOST_CURVES: usize = 8;
 
 /// Chains with charts of their own.
 const MOST_CHAINS: usize = 4;
@@ -33,7 +39,7 @@ fn added(view: &View<'_>) -> Markup {
     let found: Vec<(&Sweep<'_>, Vec<Added<'_>>)> =
         sweeps.iter().map(|s| (s, s.added(&view.lookup))).filter(|(_, a)| !a.is_empty()).collect();
     let Some((_, first)) = found.first() else { return html! {} };
-    let told = first.iter().max_by(|a, b| a.ends[0].extra_s.total_cmp(&b.ends[0].extra_s));
+    let told = most_added(first);
     let headings = ["Arm", "Per request", "Per byte", "Equal at", "Farthest from the line"];
     let headings = headings.map(str::to_owned);
     html! {
@@ -48,14 +54,75 @@ fn added(view: &View<'_>) -> Markup {
             @if let Some(told) = told {
                 @for reason in [sizes(told), devices(told)].into_iter().flatten() { p { (reason) } }
             }
-            @for (sweep, arms) in found.iter().take(MOST_SWEEPS) {
+            @for (i, (sweep, arms)) in found.iter().take(MOST_SWEEPS).enumerate() {
                 h3 { (sweep.label()) }
+                @if view.draws() { (kept_by_size(view, sweep, arms, i)) }
                 ul { @for arm in arms { li { (addition(sweep, arm)) } } }
                 @let rows: Vec<_> = arms.iter().map(|a| (a.arm.label.clone(), fields(a))).collect();
                 (scrolling(&format!("Added to {}", sweep.label()), &numbers(&headings, &rows)))
             }
         }
     }
+}
+
+/// What each arm keeps of plain speed at each size, with its interval.
+fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>], i: usize) -> Markup {
+    let curve = |added: &Added<'_>| Curve {
+        label: added.arm.label.clone(),
+        points: sweep
+            .workloads
+            .iter()
+            .enumerate()
+            .filter_map(|(at, w)| {
+                let kept = view.cell(w, added.arm)?.kept.as_ref()?;
+                let interval = Some((100.0 * kept.low, 100.0 * kept.high));
+                Some(Point { at, value: 100.0 * kept.ratio, interval })
+            })
+            .collect(),
+        colour: arm_colour(view.arms(), added.arm),
+    };
+    let lines = Lines {
+        id: format!("sweep-{i}"),
+        title: format!("Speed kept by block size, {}", sweep.label()),
+        places: sweep.workloads.iter().map(|w| binary_bytes(w.block_size)).collect(),
+        curves: arms.iter().take(MOST_CURVES).map(curve).collect(),
+        unit: "% of plain",
+        reference: Some(100.0),
+    };
+    let Some(chart) = lines.draw() else { return html! {} };
+    html! {
+        div.wide {
+            figure {
+                figcaption { "Percent of plain speed kept by block size" }
+                (chart)
+                p.key {
+                    @for curve in &lines.curves {
+                        span.nobreak {
+                            span.swatch style={ "color:var(" (curve.colour.property()) ")" } aria-hidden="true" { "■" }
+                            " " (curve.label)
+                        }
+                        " "
+                    }
+                }
+            }
+        }
+        @if arms.len() > MOST_CURVES {
+            p.about { "Of " (arms.len()) " arms the first " (MOST_CURVES) " are drawn; the table has all." }
+        }
+        (folded(&format!("Speed kept by block size, {}, as a table", sweep.label()), &kept_table(view, sweep, arms)))
+    }
+}
+
+fn kept_table(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Markup {
+    let headings: Vec<String> =
+        ["Block".to_owned()].into_iter().chain(arms.iter().map(|a| a.arm.label.clone())).collect();
+    let field = |w: &Workload, a: &Added<'_>| {
+        view.cell(w, a.arm).and_then(|c| c.kept.as_ref()).map_or_else(|| NONE.to_owned(), kept)
+    };
+    let row =
+        |w: &&Workload| (binary_bytes(w.block_size), arms.iter().map(|a| field(w, a)).collect());
+    let rows: Vec<(String, Vec<String>)> = sweep.workloads.iter().map(row).collect();
+    numbers(&headings, &rows)
 }
 
 fn fields(added: &Added<'_>) -> Vec<String> {
@@ -86,7 +153,7 @@ fn layer_and_cipher(view: &View<'_>) -> Markup {
             }
             @for (i, chain) in chains.iter().enumerate() {
                 h3 { (chain.arm.label) " over " (chain.layer.label) }
-                @if i < MOST_CHAINS {
+                @if i < MOST_CHAINS && view.draws() {
                     div.multiples {
                         @for (j, row) in chain.rows.iter().enumerate() {
                             figure {
@@ -112,6 +179,7 @@ fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> M
     let step = |name: &str, from: f64, to: usize, arm| Bar {
         label: name.to_owned(),
         value_text: format!("{} %", taken(&row.speed.steps[to])),
+        more: String::new(),
         from,
         value: Some(level(to)),
         interval: interval(to),
@@ -122,6 +190,7 @@ fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> M
         rows.push(Bar {
             label: plain.label.clone(),
             value_text: "100 %".to_owned(),
+            more: String::new(),
             from: 0.0,
             value: Some(100.0),
             interval: None,
@@ -133,6 +202,7 @@ fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> M
     rows.push(Bar {
         label: chain.arm.label.clone(),
         value_text: percent(level(1)),
+        more: String::new(),
         from: 0.0,
         value: Some(level(1)),
         interval: interval(1),
@@ -167,13 +237,6 @@ fn table(chain: &Chain<'_>) -> Markup {
         })
         .collect();
     numbers(&headings.map(str::to_owned), &rows)
-}
-
-/// `8.1 [6.9, 9.3]`; what a step gives back is negative.
-fn taken(step: &Step) -> String {
-    let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
-    let c = &step.change;
-    format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
 }
 
 fn share(waterfall: &Waterfall) -> String {

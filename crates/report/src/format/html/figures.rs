@@ -4,19 +4,25 @@ use cryptbench_record::{Arm, ArmRole, Cell, Workload};
 use cryptbench_stats::{median, quantile};
 use maud::{Markup, html};
 
-use super::View;
 use super::chart::{Bar, Bars, Drift, Ladder, Percentiles, Series, Shape};
 use super::palette::arm_colour;
+use super::{Detail, View};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
 use crate::presentation::{Form, MOST_CHARTED};
-use crate::quantity::{NONE, cpu, digits, headline, headline_value, is_time, kept, thousands};
+use crate::quantity::{
+    NONE, cpu, digits, headline, headline_value, is_time, kept, thousands, value_words,
+};
 use crate::wording::{compared, drawn, verdict_words};
 
 pub(super) fn sections(view: &View<'_>) -> Markup {
     let many = view.workloads().len() > MOST_CHARTED;
-    if view.workloads().is_empty() || view.record.trials.is_empty() || many {
+    if view.detail >= Detail::NoCharts
+        || view.workloads().is_empty()
+        || view.record.trials.is_empty()
+        || many
+    {
         return html! {};
     }
     if Form::of(view.record) == Form::Unlock {
@@ -27,10 +33,12 @@ pub(super) fn sections(view: &View<'_>) -> Markup {
         // A single workload has one chart per section: the sections then stand side by side.
         div.figures.single[view.workloads().len() == 1] {
             (speed_kept(view))
-            (throughput(view))
-            (cpu_time(view))
-            (latency(view))
-            (over_time(view))
+            @if view.draws() {
+                (throughput(view))
+                (cpu_time(view))
+                (latency(view))
+                (over_time(view))
+            }
         }
     }
 }
@@ -74,6 +82,7 @@ fn speed_kept(view: &View<'_>) -> Markup {
                 let words = cell.verdict.as_ref().map_or_else(|| NONE.to_owned(), verdict_words);
                 Some(Bar {
                     label: arm.label.clone(),
+                    more: estimate.map_or_else(String::new, |_| words.clone()),
                     value_text: estimate.map_or(words, kept),
                     from: 0.0,
                     value: estimate.map(|e| e.ratio * 100.0),
@@ -127,12 +136,17 @@ fn throughput(view: &View<'_>) -> Markup {
                     .map(|(_, t)| rate(t.bandwidth(), t.iops()))
                     .filter(|v| v.is_finite())
                     .collect();
+                let middle = quantile(&rates, 0.25).zip(quantile(&rates, 0.75));
+                let words = |v: f64| value_words(workload, v * scale);
                 Some(Bar {
                     label: arm.label.clone(),
                     value_text: headline(workload, cell),
+                    more: middle.map_or_else(String::new, |(low, high)| {
+                        format!("middle half of the trials {} to {}", words(low), words(high))
+                    }),
                     from: 0.0,
                     value: Some(rate(cell.bandwidth, cell.iops)),
-                    interval: quantile(&rates, 0.25).zip(quantile(&rates, 0.75)),
+                    interval: middle,
                     colour: arm_colour(view.arms(), arm),
                 })
             })
@@ -170,6 +184,7 @@ fn cpu_time(view: &View<'_>) -> Markup {
                 Some(Bar {
                     label: arm.label.clone(),
                     value_text: format!("{} s/GiB", cpu(value(cell))),
+                    more: String::new(),
                     from: 0.0,
                     value: Some(value(cell)),
                     interval: None,
@@ -241,6 +256,7 @@ fn over_time(view: &View<'_>) -> Markup {
         let series = legend
             .iter()
             .map(|(arm, shape)| Series {
+                label: arm.label.clone(),
                 points: rates(arm).into_iter().map(|(at, r)| (at, 100.0 * r / middle)).collect(),
                 shape: *shape,
                 colour: arm_colour(view.arms(), arm),

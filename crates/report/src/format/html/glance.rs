@@ -3,6 +3,7 @@
 use cryptbench_record::{Arm, Cell, Verdict, Workload};
 use maud::{Markup, html};
 
+use super::trials::to_trials;
 use super::{View, scrolling};
 use crate::analysis::plain_arm;
 use crate::presentation::Form;
@@ -28,7 +29,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             p.about {
                 "Percent of plain speed with its "
                 (fraction(view.record.plan.confidence)) " interval. "
-                span.nobreak { "Noise" } " is what plain storage differs by from itself."
+                span.nobreak { "Noise" } " is what plain storage differs by from itself. Each number leads to its raw trials."
             }
             (scrolling("Speed kept by workload and arm", &table))
         }
@@ -42,7 +43,7 @@ fn by_workload(view: &View<'_>, arms: &[&Arm]) -> Markup {
             (row(&workload.label, html! {
                 (field("Plain", &speed(view, workload)))
                 (field("Noise", &noise(view, workload)))
-                @for arm in arms { (judged(&arm.label, view.cell(workload, arm))) }
+                @for arm in arms { (judged(view, &arm.label, view.cell(workload, arm))) }
             }))
         }
     };
@@ -57,7 +58,7 @@ fn by_arm(view: &View<'_>, arms: &[&Arm]) -> Markup {
         (row("Plain", each(&|w| field(&w.label, &speed(view, w)))))
         (row("Noise", each(&|w| field(&w.label, &noise(view, w)))))
         @for arm in arms {
-            (row(&arm.label, each(&|w| judged(&w.label, view.cell(w, arm)))))
+            (row(&arm.label, each(&|w| judged(view, &w.label, view.cell(w, arm)))))
         }
     };
     table("Arm", view.workloads().iter().map(|w| w.label.as_str()), &rows)
@@ -103,7 +104,7 @@ fn noise(view: &View<'_>, workload: &Workload) -> String {
         .map_or_else(|| NONE.to_owned(), fraction)
 }
 
-fn judged(column: &str, cell: Option<&Cell>) -> Markup {
+fn judged(view: &View<'_>, column: &str, cell: Option<&Cell>) -> Markup {
     let Some((cell, verdict)) = cell.and_then(|c| Some((c, c.verdict.as_ref()?))) else {
         return field(column, NONE);
     };
@@ -115,7 +116,7 @@ fn judged(column: &str, cell: Option<&Cell>) -> Markup {
     html! {
         td.number.judged.(verdict_class(verdict)) role="cell" data-label=(column) {
             div {
-                span.kept { b { (ratio) } " " span.interval { (interval) } }
+                span.kept { b { (to_trials(view, cell, ratio)) } " " span.interval { (interval) } }
                 span.words {
                     @if !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs) {
                         span.mark aria-hidden="true" { (verdict_mark(verdict)) } " "

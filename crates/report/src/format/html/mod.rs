@@ -14,60 +14,148 @@ mod picture;
 mod ranking;
 mod trials;
 
+pub(super) use palette::light as light_colours;
+
+use base64ct::{Base64, Encoding as _};
 use cryptbench_record::{Arm, Record, Results, Workload};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
 
-use super::surroundings::{occasion, surroundings};
+use super::surroundings::{occasion, surroundings, title};
 use crate::lookup::Lookup;
 use crate::presentation::MOST_LISTED;
 use crate::quantity::unbroken;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The whole page. It needs no network and no script, and follows the reader's colour scheme.
+/// uPlot's own style (crates/report/vendor/uplot).
+const PLOT_STYLE: &str = include_str!("../../../vendor/uplot/uPlot.min.css");
+
+/// uPlot, then what makes the page interactive. All that the page says is there without them.
+const SCRIPT: &str =
+    concat!(include_str!("../../../vendor/uplot/uPlot.iife.min.js"), "\n", include_str!("page.js"));
+
+/// Bytes that a page has at most: what a mail or a ticket takes, and a telephone opens.
+pub const MOST_BYTES: usize = 1_000_000;
+
+/// How much a page shows; each step leaves out more, for records that are too large for the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    /// All.
+    Whole,
+    /// Of the charts only the picture and what is kept of plain speed.
+    FewCharts,
+    /// No charts but the picture.
+    NoCharts,
+    /// Nor the table of all numbers, nor a row for each workload.
+    Least,
+}
+
+impl Detail {
+    const ALL: [Self; 4] = [Self::Whole, Self::FewCharts, Self::NoCharts, Self::Least];
+
+    /// What is left out, to follow "leaves out".
+    fn left_out(self) -> Option<&'static str> {
+        match self {
+            Self::Whole => None,
+            Self::FewCharts => Some(
+                "the charts of throughput, CPU time, latency, trials over time, sweeps and steps",
+            ),
+            Self::NoCharts => Some("the charts of its workloads"),
+            Self::Least => Some("the charts of its workloads and most numbers"),
+        }
+    }
+}
+
+/// The whole page of at most [`MOST_BYTES`]. It loads nothing, follows the reader's colour scheme, and is complete
+/// without its script but for the table of raw trials.
 pub fn page(record: &Record, results: &Results) -> String {
-    let view = View { record, results, lookup: Lookup::new(record, results) };
+    let mut view = View::new(record, results);
+    let frame = document(&view, &html! {}).into_string().len();
+    for detail in Detail::ALL {
+        view.detail = detail;
+        let content = content(&view);
+        let used = frame + content.0.len() + SECTION_BYTES;
+        if used <= MOST_BYTES || detail == Detail::Least {
+            let trials = trials::section(&view, MOST_BYTES.saturating_sub(used));
+            return document(&view, &html! { (content) (trials) }).into_string();
+        }
+    }
+    unreachable!("the least of a page is always returned")
+}
+
+/// Bytes that the section of trials takes besides the record in it.
+const SECTION_BYTES: usize = 2_000;
+
+/// The page with every chart, whatever the page itself leaves out.
+pub(super) fn drawn(record: &Record, results: &Results) -> String {
+    content(&View::new(record, results)).into_string()
+}
+
+fn document(view: &View<'_>, main: &Markup) -> Markup {
+    let record = view.record;
     let title = title(record);
-    let markup = html! {
+    html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "cryptbench " (record.program_version) };
                 title { (title) " – cryptbench" }
-                style { (PreEscaped(palette::rules())) (PreEscaped(STYLE)) }
+                style { (PreEscaped(palette::rules())) (PreEscaped(PLOT_STYLE)) (PreEscaped(STYLE)) }
             }
             body {
                 header {
                     p.eyebrow { "cryptbench " (record.program_version) " · " (occasion(record)) }
                     h1 { (title) }
-                    (verdict(results))
+                    (verdict(view.results))
                     (facts(record))
                 }
-                main {
-                    (advice(results))
-                    (picture::section(&view))
-                    (ranking::section(&view))
-                    @match view.workloads().len() > MOST_LISTED {
-                        true => (condensed::section(&view)),
-                        false => (glance::section(&view)),
-                    }
-                    (explanation::sections(&view))
-                    (figures::sections(&view))
-                    (evidence::section(record))
-                    (numbers::section(&view))
-                    (method::section(&view))
-                    (trials::section(&view))
-                }
+                main { (main) }
                 footer {
                     p { "Run " code { (record.run_id) } ". All figures follow from the raw trials above." }
                 }
+                script { (PreEscaped(SCRIPT)) }
             }
         }
-    };
-    markup.into_string()
+    }
+}
+
+/// Nothing is loaded, and no script runs but the page's own, known by its hash.
+fn policy() -> String {
+    let hash = Base64::encode_string(&Sha256::digest(SCRIPT));
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'"
+    )
+}
+
+/// All but the raw trials.
+fn content(view: &View<'_>) -> Markup {
+    let condense = view.workloads().len() > MOST_LISTED || view.detail >= Detail::Least;
+    html! {
+        (advice(view.results))
+        @if let Some(what) = view.detail.left_out() {
+            p.about {
+                "The record is too large for one page, which leaves out " (what) ". "
+                code { "cryptbench report RECORD --charts DIR" } " draws every chart, "
+                code { "--format csv --table cells" } " has every number."
+            }
+        }
+        (picture::section(view))
+        (ranking::section(view))
+        @match condense {
+            true => (condensed::section(view)),
+            false => (glance::section(view)),
+        }
+        (explanation::sections(view))
+        (figures::sections(view))
+        (evidence::section(view.record))
+        (numbers::section(view))
+        (method::section(view))
+    }
 }
 
 /// What every section reads.
@@ -75,9 +163,19 @@ struct View<'a> {
     record: &'a Record,
     results: &'a Results,
     lookup: Lookup<'a>,
+    detail: Detail,
 }
 
 impl<'a> View<'a> {
+    fn new(record: &'a Record, results: &'a Results) -> Self {
+        Self { record, results, lookup: Lookup::new(record, results), detail: Detail::Whole }
+    }
+
+    /// Whether charts are drawn that show what tables show as well.
+    fn draws(&self) -> bool {
+        self.detail < Detail::FewCharts
+    }
+
     fn cell(&self, workload: &Workload, arm: &Arm) -> Option<&'a cryptbench_record::Cell> {
         self.lookup.cell(workload, arm)
     }
@@ -89,12 +187,6 @@ impl<'a> View<'a> {
     fn arms(&self) -> &'a [Arm] {
         &self.record.plan.arms
     }
-}
-
-fn title(record: &Record) -> String {
-    let device = record.target.device.as_ref();
-    let disk = device.and_then(|d| d.model.as_deref().or(Some(&d.name))).unwrap_or("this storage");
-    format!("What encryption costs on {}", disk.trim())
 }
 
 fn verdict(results: &Results) -> Markup {

@@ -3,7 +3,8 @@
 use cryptbench_record::{Cell, Estimate};
 use maud::{Markup, html};
 
-use super::{View, scrolling};
+use super::trials::to_trials;
+use super::{Detail, View, scrolling};
 use crate::presentation::{Form, MOST_LISTED};
 use crate::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, requests};
 use crate::wording::verdict_words;
@@ -12,6 +13,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
     if view.results.cells.is_empty()
         || view.workloads().len() > MOST_LISTED
         || Form::of(view.record) == Form::Unlock
+        || view.detail >= Detail::Least
     {
         return html! {};
     }
@@ -68,7 +70,7 @@ fn table(view: &View<'_>) -> Markup {
                     }
                     @for arm in view.arms() {
                         @if let Some(cell) = view.cell(workload, arm) {
-                            tr { th scope="row" { (arm.label) } (fields(cell)) }
+                            tr { th scope="row" { (arm.label) } (fields(view, cell)) }
                         }
                     }
                 }
@@ -82,13 +84,13 @@ fn noise(view: &View<'_>, workload: &str) -> Option<String> {
     cell.noise_of_mean.map(fraction)
 }
 
-fn fields(cell: &Cell) -> Markup {
+fn fields(view: &View<'_>, cell: &Cell) -> Markup {
     let measured = cell.trials > 0;
     let shown = |text: String| if measured { text } else { NONE.to_owned() };
     let microseconds = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), latency);
     let estimate = |f: &dyn Fn(&Estimate) -> String| cell.kept.as_ref().map_or(NONE.to_owned(), f);
     html! {
-        td.number { (cell.trials) }
+        td.number { (to_trials(view, cell, &cell.trials.to_string())) }
         td.number { (shown(digits(cell.bandwidth / 1e6))) }
         td.number { (shown(requests(cell.iops).replace(" IOPS", ""))) }
         td.number { (estimate(&kept)) }

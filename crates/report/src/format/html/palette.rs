@@ -69,10 +69,13 @@ pub(super) fn arm_colour(arms: &[Arm], arm: &Arm) -> Colour {
     }
 }
 
+fn roles() -> Vec<Colour> {
+    [INK, MUTED, GRID, BAND, PLAIN, PLAIN_AGAIN, NULL].into_iter().chain(ENCRYPTED).collect()
+}
+
 /// The style rules that give each role its colour.
 pub(super) fn rules() -> String {
-    let mut all = vec![INK, MUTED, GRID, BAND, PLAIN, PLAIN_AGAIN, NULL];
-    all.extend(ENCRYPTED);
+    let all = roles();
     let scheme = |pick: fn(&Colour) -> &'static str| {
         all.iter().fold(String::new(), |mut css, c| {
             let _ = write!(css, "{}:{};", c.property(), pick(c));
@@ -90,4 +93,9 @@ pub(super) fn rules() -> String {
         let _ = writeln!(css, ".chart [stroke=\"{hex}\"]{{stroke:var({property})}}");
     }
     css
+}
+
+/// The colours that charts are drawn with: as drawn, their property, and their value in the light scheme.
+pub(in crate::format) fn light() -> impl Iterator<Item = (String, String, &'static str)> {
+    roles().into_iter().map(|c| (c.hex(), c.property(), c.light))
 }

@@ -1,128 +1,128 @@
-//! The raw trials, and the record itself to take along.
+//! The raw trials as data that the page's script makes a table of, and the record itself to take along.
 
-use std::fmt::Write as _;
+use std::collections::HashMap;
 
-use cryptbench_record::{Record, Trial};
+use cryptbench_record::{Cell, Record, Trial};
 use maud::{Markup, html};
+use serde_json::{Value, json};
 
-use super::{View, scrolling};
-use crate::presentation::MOST_LISTED;
-use crate::quantity::{NONE, digits, latency, thousands};
+use super::View;
+use super::chart::data_block;
+use crate::quantity::thousands;
 
-/// More rows than this make a page that nobody can open on a telephone.
-const MOST_ROWS: usize = 1_000;
+/// How much of the record the page carries.
+struct Carried {
+    json: String,
+    whole: bool,
+}
 
-/// A larger record is not embedded.
-const MOST_EMBEDDED_BYTES: usize = 512 << 10;
-
-pub(super) fn section(view: &View<'_>) -> Markup {
+/// The section, with as much of the record as `room` bytes hold.
+pub(super) fn section(view: &View<'_>, room: usize) -> Markup {
     let trials = &view.record.trials;
+    let carried = carried(view, room);
     html! {
         section aria-labelledby="trials" {
             h2 #trials { "Raw trials" }
-            @match embedded(view) {
-                Some(link) => p {
-                    a download={ (view.record.run_id) ".json" } href=(link) { "Save the record as JSON" }
-                    ": the plan, every trial and these results."
-                }
-                None => p { "The record is too large to embed; it lies beside this page as " code { "record.json" } "." }
-            }
-            @if trials.is_empty() {
-                p.none { "No trial was measured." }
-            } @else if view.workloads().len() > MOST_LISTED {
-                p {
-                    (thousands(trials.len() as f64)) " trials of " (thousands(view.workloads().len() as f64))
-                    " workloads: too many for a page. The record has each of them."
-                }
-            } @else {
-                details {
-                    summary {
-                        "Show " (thousands(trials.len().min(MOST_ROWS) as f64)) " of "
-                        (thousands(trials.len() as f64)) " trials in the order in which they ran"
+            @if trials.is_empty() { p.none { "No trial was measured." } }
+            @match &carried {
+                Some(carried) => {
+                    p {
+                        "This page carries "
+                        @if carried.whole { "the record: the plan, every trial and these results." }
+                        @else {
+                            "every trial, numbers to six digits. The record is too large for it, and lies beside it as "
+                            code { "record.json" } "."
+                        }
                     }
-                    (scrolling("Raw trials", &table(trials)))
-                }
-            }
-        }
-    }
-}
-
-fn table(trials: &[Trial]) -> Markup {
-    html! {
-        table.numbers {
-            thead {
-                tr {
-                    @for name in ["#", "Block"] { th.number scope="col" { (name) } }
-                    @for name in ["Workload", "Arm"] { th scope="col" { (name) } }
-                    @for name in ["At s", "Measured s", "MB/s", "IOPS", "Median", "p99", "p99.9",
-                        "CPU process s", "CPU machine s", "Device MB read", "Device MB written"] {
-                        th.number scope="col" { (name) }
+                    noscript {
+                        p {
+                            "They are shown by the page's script, which does not run here. "
+                            code { "cryptbench report RECORD --format csv" }
+                            " writes the trials as a table."
+                        }
                     }
+                    // Filled and shown by the script.
+                    div #raw hidden data-run=[carried.whole.then_some(&view.record.run_id)] {}
+                    (data_block("record", Some("record"), &carried.json))
+                }
+                None => p {
+                    (thousands(trials.len() as f64)) " trials: too many for a page. The record lies beside it as "
+                    code { "record.json" } "; " code { "cryptbench report RECORD --format csv" }
+                    " writes them as a table."
                 }
             }
-            tbody { @for trial in trials.iter().take(MOST_ROWS) { (row(trial)) } }
         }
     }
 }
 
-fn row(t: &Trial) -> Markup {
-    let microseconds = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), latency);
-    let moved =
-        |bytes: Option<u64>| bytes.map_or_else(|| NONE.to_owned(), |b| digits(b as f64 / 1e6));
-    html! {
-        tr {
-            td.number { (t.sequence) }
-            td.number { (t.block.map_or_else(|| "discarded".to_owned(), |b| b.to_string())) }
-            td { (t.workload) }
-            td { (t.arm) }
-            td.number { (digits(t.at_s)) }
-            td.number { (digits(t.elapsed_s)) }
-            td.number { (digits(t.bandwidth() / 1e6)) }
-            td.number { (digits(t.iops())) }
-            td.number { (latency(t.latency.p50_us)) }
-            td.number { (microseconds(t.latency.p99_us)) }
-            td.number { (microseconds(t.latency.p999_us)) }
-            td.number { (digits(t.cpu_process_s)) }
-            td.number { (digits(t.cpu_machine_s)) }
-            td.number { (moved(t.device.map(|d| d.read_bytes))) }
-            td.number { (moved(t.device.map(|d| d.written_bytes))) }
-        }
-    }
-}
-
-/// The record with its results as a `data:` link, unless it is too large.
-fn embedded(view: &View<'_>) -> Option<String> {
+/// The whole record; else the table of its trials; else nothing.
+fn carried(view: &View<'_>, room: usize) -> Option<Carried> {
     let record = Record { results: Some(view.results.clone()), ..view.record.clone() };
     let json = serde_json::to_string(&record).ok()?;
-    (json.len() <= MOST_EMBEDDED_BYTES)
-        .then(|| format!("data:application/json;charset=utf-8,{}", percent_encoded(&json)))
+    if json.len() <= room {
+        return Some(Carried { json, whole: true });
+    }
+    let json = rows(view).to_string();
+    (json.len() <= room).then_some(Carried { json, whole: false })
 }
 
-/// Percent-encodes all but the unreserved characters and some that data may hold (RFC 3986, 2.2-2.3).
-fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b',' | b':' => {
-                out.push(char::from(byte));
-            }
-            other => {
-                let _ = write!(out, "%{other:02X}");
-            }
-        }
+/// The trials as rows of numbers, in the order in which the page's script reads them: workload and arm are places in
+/// the plan.
+fn rows(view: &View<'_>) -> Value {
+    let places = |ids: Vec<&'_ str>| -> HashMap<String, usize> {
+        ids.into_iter().enumerate().map(|(i, id)| (id.to_owned(), i)).collect()
+    };
+    let workloads = places(view.workloads().iter().map(|w| w.id.as_str()).collect());
+    let arms = places(view.arms().iter().map(|a| a.id.as_str()).collect());
+    let row = |t: &Trial| {
+        json!([
+            t.sequence,
+            t.block,
+            workloads.get(&t.workload),
+            arms.get(&t.arm),
+            six_digits(t.at_s),
+            six_digits(t.elapsed_s),
+            t.ios,
+            t.bytes,
+            six_digits(t.latency.p50_us),
+            t.latency.p99_us.map(six_digits),
+            t.latency.p999_us.map(six_digits),
+            six_digits(t.cpu_process_s),
+            six_digits(t.cpu_machine_s),
+            t.device.map(|d| d.read_bytes),
+            t.device.map(|d| d.written_bytes),
+        ])
+    };
+    let named = |id: &str, label: &str| json!({"id": id, "label": label});
+    let plan_workloads: Vec<Value> =
+        view.workloads().iter().map(|w| named(&w.id, &w.label)).collect();
+    let plan_arms: Vec<Value> = view.arms().iter().map(|a| named(&a.id, &a.label)).collect();
+    let trials: Vec<Value> = view.record.trials.iter().map(row).collect();
+    json!({"plan": {"workloads": plan_workloads, "arms": plan_arms}, "rows": trials})
+}
+
+fn six_digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// A link from the figure of a cell to its trials. Without the script it leads to the section.
+pub(super) fn to_trials(view: &View<'_>, cell: &Cell, words: &str) -> Markup {
+    let workload = view.workloads().iter().position(|w| w.id == cell.workload);
+    let arm = view.arms().iter().position(|a| a.id == cell.arm);
+    match workload.zip(arm).filter(|_| cell.trials > 0) {
+        Some((w, a)) => html! { a.raw href="#trials" data-cell={ (w) "-" (a) } { (words) } },
+        None => html! { (words) },
     }
-    out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::percent_encoded;
+    use super::six_digits;
 
     #[test]
-    fn reserved_and_foreign_bytes_are_encoded() {
-        assert_eq!(
-            percent_encoded("{\"a\":1.5,\"µ\":\"<%#\"}"),
-            "%7B%22a%22:1.5,%22%C2%B5%22:%22%3C%25%23%22%7D"
-        );
+    fn six_digits_are_kept() {
+        assert_eq!(six_digits(0.123_456_789), 0.123_457);
+        assert_eq!(six_digits(1_234_567.8), 1_234_570.0);
+        assert_eq!(six_digits(0.0), 0.0);
     }
 }

@@ -2,9 +2,9 @@
 
 use cryptbench_record::Record;
 
-use super::layout::{add, clean, empty, text};
+use super::layout::{add, clean, empty, text, widest};
 use super::wrap;
-use crate::evidence::{method, rows};
+use crate::evidence::{Row, method, rows};
 
 /// The section in at most `width` columns; nothing where no arm was looked at.
 pub(super) fn section(record: &Record, width: usize) -> Option<String> {
@@ -23,20 +23,33 @@ pub(super) fn section(record: &Record, width: usize) -> Option<String> {
     }
     // The lines of text go between those of the table, which is not made wider by them.
     let table = text(&table);
+    if widest(&table) > width {
+        return Some(listed(record, &rows, width));
+    }
     let mut lines = table.lines();
     let mut all: Vec<String> = lines.by_ref().take(2).map(str::to_owned).collect();
     for (line, row) in lines.zip(&rows) {
-        all.push(fit(line, width));
+        all.push(line.to_owned());
         all.push(wrap(&format!("shows {}", row.reveals), "    ", "    ", width));
     }
     all.extend(method(record).iter().map(|said| wrap(said, "", "  ", width)));
     Some(all.into_iter().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
 }
 
-/// A line that is too wide goes on below.
-fn fit(line: &str, width: usize) -> String {
-    match textwrap::core::display_width(line) <= width {
-        true => line.to_owned(),
-        false => wrap(line, "", "  ", width),
+/// The same without columns, for narrow terminals.
+fn listed(record: &Record, rows: &[Row<'_>], width: usize) -> String {
+    let mut all = vec![wrap("What lies on the disk:", "", "  ", width)];
+    for row in rows {
+        let words = format!(
+            "{}: read back {}, plaintext {}, bits/byte {}; shows {}",
+            clean(&row.arm.label),
+            row.read_back,
+            row.plaintext,
+            row.entropy,
+            row.reveals
+        );
+        all.push(wrap(&words, "", "    ", width));
     }
+    all.extend(method(record).iter().map(|said| wrap(said, "", "  ", width)));
+    all.join("\n")
 }

@@ -1,14 +1,12 @@
 //! Why it costs what it costs: what is added per request and per byte, and what layer and cipher take.
 
-use cryptbench_stats::Step;
-
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
-use crate::explanation::chain::{Chain, chains};
+use crate::explanation::chain::{chains, taken};
 use crate::explanation::reasons::{devices, per_byte, per_request, rounded, sizes};
-use crate::explanation::sweep::{Added, sweeps};
+use crate::explanation::sweep::{Added, most_added, sweeps};
 use crate::lookup::Lookup;
-use crate::quantity::{NONE, binary_bytes, count, fraction, percent, percent_digits};
+use crate::quantity::{NONE, binary_bytes, count, fraction, percent};
 
 /// Sweeps with a table of their own; a run of iozone has a hundred.
 const MOST_SWEEPS: usize = 4;
@@ -49,7 +47,7 @@ fn added(lookup: &Lookup<'_>, width: usize) -> Option<String> {
         let more = count(found.len() - MOST_SWEEPS, "sweep is", "sweeps are");
         lines.push(wrap(&format!("{more} left out."), "", "  ", width));
     }
-    let told = first.iter().max_by(|a, b| a.ends[0].extra_s.total_cmp(&b.ends[0].extra_s))?;
+    let told = most_added(first)?;
     let reasons = [sizes(told), devices(told)];
     lines.extend(reasons.into_iter().flatten().map(|r| wrap(&r, "", "  ", width)));
     Some(lines.join("\n"))
@@ -70,10 +68,7 @@ fn row(added: &Added<'_>) -> Vec<String> {
 /// The arm that loses most, taken apart.
 fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let chains = chains(lookup);
-    let loss = |chain: &Chain<'_>| {
-        chain.rows.iter().map(|r| r.speed.levels[1].mean).sum::<f64>() / chain.rows.len() as f64
-    };
-    let chain = chains.iter().min_by(|a, b| loss(a).total_cmp(&loss(b)))?;
+    let chain = chains.iter().min_by(|a, b| a.mean_kept().total_cmp(&b.mean_kept()))?;
     if chain.rows.len() > MOST_ROWS {
         return None;
     }
@@ -97,11 +92,4 @@ fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
         lines.push(wrap(&more, "", "  ", width));
     }
     Some(lines.join("\n"))
-}
-
-/// `8.1 [6.9, 9.3]`; what a step gives back is negative.
-fn taken(step: &Step) -> String {
-    let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
-    let c = &step.change;
-    format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
 }

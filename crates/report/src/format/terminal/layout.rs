@@ -9,7 +9,7 @@ const LINES: TableStyle =
 const GAP: u16 = 2;
 
 /// Columns between two blocks that stand side by side.
-const BLOCK_GAP: usize = 4;
+pub(super) const BLOCK_GAP: usize = 4;
 
 /// Widest heading of an arm before it is broken into lines.
 const ARM_HEADING: usize = 16;
@@ -97,6 +97,16 @@ pub(super) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(room))
 }
 
+/// The beginning of `text` that fits into `columns`: letters of some scripts take two.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += textwrap::core::display_width(c.encode_utf8(&mut [0; 4]));
+        used <= columns
+    };
+    text.chars().take_while(fits).collect()
+}
+
 /// Blocks of lines side by side as far as `width` has room, then below each other.
 pub(super) fn beside(blocks: &[String], width: usize) -> String {
     let mut bands: Vec<Vec<&String>> = Vec::new();
@@ -133,6 +143,13 @@ fn joined(band: &[&String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_cut_fits() {
+        assert_eq!(["abc", "ab", "暗号"].map(|text| cut(text, 2)), ["ab", "ab", "暗"]);
+        assert_eq!(cut("暗号", 3), "暗");
+        assert_eq!(cut("a", 0), "");
+    }
 
     #[test]
     fn blocks_stand_side_by_side_while_there_is_room() {

@@ -1,6 +1,7 @@
 //! Text for a terminal or a log file: header, table, legend, stop reasons, sentences.
 
 mod bars;
+mod cell;
 mod condensed;
 mod copies;
 mod curve;
@@ -15,6 +16,7 @@ mod paint;
 mod peers;
 mod picture;
 mod ranking;
+mod spark;
 mod split;
 mod table;
 mod unlock;
@@ -23,6 +25,7 @@ use std::collections::BTreeMap;
 
 use cryptbench_record::{Record, Results};
 
+pub use self::cell::{NoSuchCell, explain};
 use crate::accounting::remarks;
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
@@ -34,8 +37,14 @@ use crate::wording::{LEGEND, list, particulars, stop_words, verdict_mark};
 /// More workloads than this are condensed by series in the table.
 const MOST_ROWS: usize = 24;
 
+/// Columns from which on two sections stand side by side.
+const LEAST_BESIDE: usize = 160;
+
 /// Workloads named one by one where only some ended for a reason, or are particular in some way.
 const MOST_NAMED: usize = 8;
+
+/// Columns beyond which the eye loses the line: what is wide are tables and pictures, not sentences.
+const MOST_PROSE: usize = 120;
 
 /// How to lay text out.
 #[derive(Clone, Copy, Debug)]
@@ -60,22 +69,31 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
     let mut parts = vec![header::header(record, width)];
     let picture = picture::picture(&lookup, width);
     let table = match record.plan.workloads.len() > MOST_ROWS {
-        true => Some(condensed::table(&lookup, width)),
+        true => Some(table::Laid { text: condensed::table(&lookup, width), detailed: false }),
         // Opening a volume is no faster or slower than plain storage: its picture has all there is.
         false if picture.is_some() && Form::of(record) == Form::Unlock => None,
         false => Some(table::table(&lookup, width)),
     };
     parts.extend(picture);
-    let tabled = table.is_some();
-    parts.extend(table);
-    parts.extend(legend(&lookup, tabled, width));
+    let legend = table.as_ref().and_then(|t| legend(&lookup, t.detailed, width));
+    parts.extend(table.map(|t| t.text));
+    parts.extend(legend);
     if Form::of(record) != Form::Copies {
         parts.extend(peers(&lookup).map(|peers| peers::table(&peers, MOST_ROWS, width)));
     }
-    parts.extend(explanation::section(&lookup, width));
-    parts.extend(split::table(record, width));
-    parts.extend(evidence::section(record, width));
-    parts.extend(ranking(&lookup).map(|r| ranking::table(&r, record.plan.confidence, width)));
+    let block = if width >= LEAST_BESIDE { (width - layout::BLOCK_GAP) / 2 } else { width };
+    let blocks: Vec<String> = [
+        explanation::section(&lookup, block),
+        split::table(record, block),
+        evidence::section(record, block),
+        ranking(&lookup).map(|r| ranking::table(&r, record.plan.confidence, block)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !blocks.is_empty() {
+        parts.push(layout::beside(&blocks, width));
+    }
     let remarks: Vec<String> = particular(record, width)
         .into_iter()
         .chain(stops(record, width))
@@ -104,8 +122,8 @@ fn paragraphs(sentences: &[String], width: usize) -> String {
     sentences.iter().map(|s| wrap(s, "", "  ", width)).collect::<Vec<_>>().join("\n")
 }
 
-/// Explains the marks and columns that occur, and nothing else.
-fn legend(lookup: &Lookup<'_>, tabled: bool, width: usize) -> Option<String> {
+/// Explains the marks and columns that occur, and nothing else; `detailed` is the table with all figures.
+fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     let cells = &lookup.results.cells;
     let used: Vec<char> =
         cells.iter().filter_map(|c| c.verdict.as_ref()).map(verdict_mark).collect();
@@ -114,7 +132,7 @@ fn legend(lookup: &Lookup<'_>, tabled: bool, width: usize) -> Option<String> {
         .filter(|(mark, _)| used.contains(mark))
         .map(|(mark, words)| format!("{mark} {words}"))
         .collect();
-    if marks.is_empty() || !tabled {
+    if marks.is_empty() {
         return None;
     }
     let workloads = lookup.workloads();
@@ -131,6 +149,13 @@ fn legend(lookup: &Lookup<'_>, tabled: bool, width: usize) -> Option<String> {
         lines.push("noise: what plain differs from itself by over as many pairs".to_owned());
         if workloads.iter().any(moves_bytes) {
             lines.push(format!("CPU s/GiB: {}", Measure::of(lookup.record).words()));
+        }
+        if detailed {
+            lines.push(
+                "p50, p99: latency of requests, medians over the trials; trials: their speeds in turn, the arms of \
+                 a workload on one scale"
+                    .to_owned(),
+            );
         }
     }
     Some(lines.iter().map(|line| wrap(line, "", "  ", width)).collect::<Vec<_>>().join("\n"))
@@ -213,14 +238,13 @@ fn notes(record: &Record, width: usize) -> Vec<String> {
     notes.map(|note| wrap(&format!("Note: {note}"), "", "  ", width)).collect()
 }
 
-/// Wraps to `width`; words longer than a line are broken rather than overflow. Control characters
-/// of foreign text (labels, mount options) become spaces so that they cannot steer the terminal.
+/// Wraps to `width`, and to [`MOST_PROSE`] at most; words longer than a line are broken rather than overflow. Foreign
+/// text (labels, mount options) is [cleaned](layout::clean).
 fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let options = textwrap::Options::new(width)
+    let options = textwrap::Options::new(width.min(MOST_PROSE))
         .initial_indent(first)
         .subsequent_indent(next)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     // Ordinary spaces in the end, so that what is copied or searched is what it looks like.
-    textwrap::fill(&unbroken(&clean), options).replace(NO_BREAK, " ")
+    textwrap::fill(&unbroken(&layout::clean(text)), options).replace(NO_BREAK, " ")
 }

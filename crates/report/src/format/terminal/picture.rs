@@ -43,7 +43,7 @@ pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     Some(parts.join("\n"))
 }
 
-/// A ratio to plain as a percentage with its mark: `86▼`; `1,234▲` at most.
+/// A ratio to plain as a percentage with its mark: `86▼`, `999+▲` at most.
 pub(super) fn share(ratio: Option<f64>, mark: Option<char>) -> String {
     let percent = ratio.map(|r| r * 100.0).filter(|p| p.is_finite());
     let number = percent.map_or_else(String::new, |p| match p {

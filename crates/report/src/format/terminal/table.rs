@@ -1,32 +1,51 @@
-//! The table: one column per arm while that fits the width, else one row per arm.
+//! The table: one row per arm with all figures where the width has room for them, one column per arm while that fits,
+//! else one row per arm with few figures.
 
 use comfy_table::Table;
-use cryptbench_record::{Arm, Cell, Verdict, Workload};
+use cryptbench_record::{Arm, ArmRole, Cell, Verdict, Workload};
 
 use super::layout::{add, clean, empty, fitted, heading, text, widest};
+use super::spark::{range, sparkline};
 use super::{MOST_NAMED, wrap};
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
 use crate::lookup::Lookup;
-use crate::quantity::{NONE, cpu, headline, kept, percent};
+use crate::quantity::{NONE, cpu, digits, headline, is_time, kept, latency, percent, requests};
 use crate::wording::{compared, list, verdict_mark};
 
+/// Columns from which on there is room for all figures of a cell.
+const DETAILED: usize = 140;
+
+/// Widest sparkline of a table, and the narrowest that still shows anything.
+const SPARK: usize = 32;
+const LEAST_SPARK: usize = 6;
+
+/// The table, and whether it is the one with all figures.
+pub(super) struct Laid {
+    pub(super) text: String,
+    pub(super) detailed: bool,
+}
+
 /// The table in at most `width` columns, of the workloads that were come to.
-pub(super) fn table(lookup: &Lookup<'_>, width: usize) -> String {
+pub(super) fn table(lookup: &Lookup<'_>, width: usize) -> Laid {
     let view = View { lookup, measure: Measure::of(lookup.record) };
     let (measured, not): (Vec<&Workload>, Vec<&Workload>) =
         lookup.workloads().iter().partition(|w| view.is_measured(w));
-    let wide = text(&by_workload(&view, &measured));
-    let table = match widest(&wide) <= width {
-        true => wide,
-        false => fitted(by_arm(&view, &measured), width),
-    };
+    let detailed = (width >= DETAILED).then(|| detailed(&view, &measured, width)).flatten();
+    let is_detailed = detailed.is_some();
+    let table = detailed.unwrap_or_else(|| {
+        let wide = text(&by_workload(&view, &measured));
+        match widest(&wide) <= width {
+            true => wide,
+            false => fitted(by_arm(&view, &measured), width),
+        }
+    });
     if not.is_empty() {
-        return table;
+        return Laid { text: table, detailed: is_detailed };
     }
     let labels: Vec<&str> = not.iter().map(|w| w.label.as_str()).collect();
     let rest = format!("Not come to: {}.", list(&labels, MOST_NAMED));
-    format!("{table}\n{}", wrap(&rest, "", "  ", width))
+    Laid { text: format!("{table}\n{}", wrap(&rest, "", "  ", width)), detailed: is_detailed }
 }
 
 struct View<'a, 'r> {
@@ -41,6 +60,12 @@ impl View<'_, '_> {
 
     fn is_measured(&self, workload: &Workload) -> bool {
         self.lookup.arms().iter().any(|arm| self.cell(workload, arm).is_some_and(|c| c.trials > 0))
+    }
+
+    /// Requests per second of each trial in block order.
+    fn rates(&self, workload: &Workload, arm: &Arm) -> Vec<Option<f64>> {
+        let trials = self.lookup.trials.of_cell(&workload.id, &arm.id);
+        trials.iter().map(|t| Some(t.iops()).filter(|rate| rate.is_finite())).collect()
     }
 
     fn plain(&self, workload: &Workload) -> Option<&Cell> {
@@ -112,6 +137,68 @@ fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
                 &mut table,
                 vec![label, view.speed(workload, cell), judged(cell), view.cpu(workload, cell)],
             );
+        }
+    }
+    table
+}
+
+/// One row per arm with every figure, and its trials as a sparkline in the columns that are left; nothing where not
+/// even the figures fit.
+fn detailed(view: &View<'_, '_>, workloads: &[&Workload], width: usize) -> Option<String> {
+    let bare = widest(&text(&all_figures(view, workloads, None)));
+    if bare > width {
+        return None;
+    }
+    // Two columns stand between two columns of a table.
+    let room = (width - bare).saturating_sub(2).min(SPARK);
+    let spark = (room >= LEAST_SPARK).then_some(room);
+    Some(text(&all_figures(view, workloads, spark)))
+}
+
+fn all_figures(view: &View<'_, '_>, workloads: &[&Workload], spark: Option<usize>) -> Table {
+    let times = workloads.iter().any(|w| is_time(w));
+    let mut headings = vec!["workload", "MB/s", "IOPS"];
+    headings.extend(times.then_some("time"));
+    headings.extend(["p50", "p99", "kept", "noise", "CPU s/GiB"]);
+    headings.extend(spark.map(|_| "trials"));
+    let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
+    let columns = headings.len();
+    let mut table = empty(headings);
+    for workload in workloads {
+        let blanks = vec![String::new(); columns - 1];
+        add(&mut table, [vec![clean(&workload.label)], blanks].concat());
+        let plain = view.lookup.arms().iter().find(|arm| arm.role == ArmRole::Plain);
+        let compared = compared(view.lookup.arms());
+        let arms: Vec<&Arm> = plain.into_iter().chain(compared).collect();
+        let rates: Vec<Vec<Option<f64>>> =
+            arms.iter().map(|arm| view.rates(workload, arm)).collect();
+        let scale = range(rates.iter().flatten().flatten().copied());
+        for (arm, rates) in arms.iter().zip(&rates) {
+            let cell = view.cell(workload, arm).filter(|c| c.trials > 0);
+            let some =
+                |words: &dyn Fn(&Cell) -> String| cell.map_or_else(|| NONE.to_owned(), words);
+            let mut row = vec![
+                format!("  {}", clean(&arm.label)),
+                some(&|c| digits(c.bandwidth / 1e6)),
+                some(&|c| requests(c.iops).replace(" IOPS", "")),
+            ];
+            if times {
+                row.push(if is_time(workload) {
+                    view.speed(workload, cell)
+                } else {
+                    String::new()
+                });
+            }
+            row.push(some(&|c| latency(c.latency.p50_us)));
+            row.push(some(&|c| c.latency.p99_us.map_or_else(|| NONE.to_owned(), latency)));
+            let is_plain = arm.role == ArmRole::Plain;
+            row.push(if is_plain { String::new() } else { judged(cell) });
+            row.push(if is_plain { view.noise(workload) } else { String::new() });
+            row.push(view.cpu(workload, cell));
+            if let Some(room) = spark {
+                row.push(scale.map_or_else(String::new, |scale| sparkline(rates, scale, room)));
+            }
+            add(&mut table, row);
         }
     }
     table

@@ -4,8 +4,8 @@ use maud::Markup;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::{DrawResult, LABEL, SCALE, TICK, WIDTH, px, shortened, svg, text};
-use crate::format::html::palette::{BAND, Colour, GRID, INK, MUTED};
+use super::{DrawResult, Frame, LABEL, SCALE, WIDTH, in_house_style, px, shortened, svg, text};
+use crate::format::html::palette::{BAND, Colour, INK, MUTED};
 
 /// Height of one row and of the axis in CSS pixels.
 const ROW: i32 = 42;
@@ -21,6 +21,8 @@ pub(in crate::format::html) struct Bar {
     pub label: String,
     /// Number on the right, above the bar.
     pub value_text: String,
+    /// What is told besides where the bar is pointed at; empty for nothing.
+    pub more: String,
     /// Where it begins: 0, but for the steps of a waterfall.
     pub from: f64,
     /// Where it ends.
@@ -29,6 +31,13 @@ pub(in crate::format::html) struct Bar {
     pub interval: Option<(f64, f64)>,
     /// Colour of the bar.
     pub colour: Colour,
+}
+
+impl Bar {
+    fn told(&self) -> String {
+        let gap = if self.more.is_empty() { "" } else { ", " };
+        format!("{}: {}{gap}{}", self.label, self.value_text, self.more)
+    }
 }
 
 /// A chart of bars.
@@ -66,14 +75,14 @@ impl Bars {
 
     /// The chart.
     pub fn draw(&self) -> Markup {
-        let height = self.rows.len().max(1) as i32 * ROW + AXIS;
-        svg(&self.id, &self.title, &self.description(), height, |canvas| self.plot(canvas))
-    }
-
-    fn description(&self) -> String {
-        let rows: Vec<String> =
-            self.rows.iter().map(|r| format!("{}: {}", r.label, r.value_text)).collect();
-        rows.join("; ")
+        let frame = Frame {
+            id: &self.id,
+            title: &self.title,
+            told: self.rows.iter().map(Bar::told).collect(),
+            height: self.rows.len().max(1) as i32 * ROW + AXIS,
+            rows: Some((0.0, ROW.into())),
+        };
+        svg(&frame, |canvas| self.plot(canvas))
     }
 
     fn plot(&self, canvas: &super::Canvas<'_>) -> DrawResult {
@@ -84,15 +93,10 @@ impl Bars {
             .x_label_area_size(AXIS * SCALE)
             .build_cartesian_2d(0.0..self.end, rows..0.0)?;
         let clamp = |v: f64| v.clamp(0.0, self.end);
-        chart
-            .configure_mesh()
+        in_house_style(&mut chart.configure_mesh())
             .disable_y_mesh()
             .disable_y_axis()
             .x_labels(5)
-            .x_max_light_lines(0)
-            .bold_line_style(GRID.marker().stroke_width(SCALE.unsigned_abs()))
-            .axis_style(TRANSPARENT)
-            .x_label_style(text(TICK, MUTED, HPos::Center, VPos::Top))
             .x_label_formatter(&|v| (self.tick)(*v))
             .draw()?;
         // Band and reference lie only behind and across the bars, so that labels stay legible.

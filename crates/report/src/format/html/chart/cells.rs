@@ -4,7 +4,7 @@ use maud::Markup;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::{DrawResult, LABEL, TICK, WIDTH, px, shortened, svg, text};
+use super::{DrawResult, Frame, LABEL, TICK, WIDTH, px, shortened, svg, text};
 use crate::format::html::palette::{BAND, Colour, INK, MUTED};
 
 /// Heights in CSS pixels: of a row and of the headings.
@@ -43,11 +43,17 @@ pub(in crate::format::html) struct Cells {
 impl Cells {
     /// The chart.
     pub fn draw(&self) -> Markup {
-        let height = (HEAD + ROW * self.rows.len() as f64).ceil() as i32;
-        svg(&self.id, &self.title, &self.description(), height, |canvas| self.plot(canvas))
+        let frame = Frame {
+            id: &self.id,
+            title: &self.title,
+            told: self.told(),
+            height: (HEAD + ROW * self.rows.len() as f64).ceil() as i32,
+            rows: Some((HEAD, ROW)),
+        };
+        svg(&frame, |canvas| self.plot(canvas))
     }
 
-    fn description(&self) -> String {
+    fn told(&self) -> Vec<String> {
         let words = |(name, numbers): &(String, Vec<Option<Number>>)| {
             let parts: Vec<String> = self
                 .columns
@@ -57,7 +63,7 @@ impl Cells {
                 .collect();
             format!("{name}: {}", parts.join(", "))
         };
-        self.rows.iter().map(words).collect::<Vec<_>>().join("; ")
+        self.rows.iter().map(words).collect()
     }
 
     fn plot(&self, canvas: &super::Canvas<'_>) -> DrawResult {

@@ -1,11 +1,11 @@
 //! Every trial as a mark over time, so that drift, steps and outliers are seen.
 
-use maud::Markup;
+use maud::{Markup, html};
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, VPos};
 
-use super::{DrawResult, SCALE, TICK, px, svg, text};
-use crate::format::html::palette::{Colour, GRID, MUTED};
+use super::plot::{Across, Plot, Trace};
+use super::{DrawResult, Frame, SCALE, in_house_style, px, svg};
+use crate::format::html::palette::Colour;
 use crate::quantity::duration;
 
 /// Height of the chart in CSS pixels.
@@ -38,6 +38,8 @@ impl Shape {
 
 /// The trials of one arm.
 pub(in crate::format::html) struct Series {
+    /// Name.
+    pub label: String,
     /// (seconds since the start of the run, speed in percent of plain's median).
     pub points: Vec<(f64, f64)>,
     /// How they look.
@@ -66,9 +68,36 @@ impl Drift {
             duration(x0),
             duration(x1)
         );
-        Some(svg(&self.id, &self.title, &description, HEIGHT, |canvas| {
-            self.plot(canvas, x0..x1, y0..y1)
-        }))
+        let frame = Frame {
+            id: &self.id,
+            title: &self.title,
+            told: vec![description],
+            height: HEIGHT,
+            rows: None,
+        };
+        Some(html! {
+            (svg(&frame, |canvas| self.plot(canvas, x0..x1, y0..y1)))
+            (self.interactive().block())
+        })
+    }
+
+    fn interactive(&self) -> Plot {
+        let trace = |s: &Series| Trace {
+            name: s.label.clone(),
+            colour: s.colour,
+            dots: Some(s.shape.glyph()),
+            second: false,
+            points: s.points.clone(),
+            intervals: Vec::new(),
+        };
+        Plot {
+            across: Across::Clock,
+            unit: "% of plain",
+            second_unit: "",
+            ends: None,
+            reference: Some(100.0),
+            traces: self.series.iter().map(trace).collect(),
+        }
     }
 
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
@@ -103,16 +132,9 @@ impl Drift {
             .x_label_area_size(20 * SCALE)
             .y_label_area_size(34 * SCALE)
             .build_cartesian_2d(x, y)?;
-        chart
-            .configure_mesh()
+        in_house_style(&mut chart.configure_mesh())
             .x_labels(5)
             .y_labels(5)
-            .x_max_light_lines(0)
-            .y_max_light_lines(0)
-            .bold_line_style(GRID.marker().stroke_width(SCALE.unsigned_abs()))
-            .axis_style(TRANSPARENT)
-            .x_label_style(text(TICK, MUTED, HPos::Center, VPos::Top))
-            .y_label_style(text(TICK, MUTED, HPos::Right, VPos::Center))
             .x_label_formatter(&|v| clock(*v))
             .y_label_formatter(&|v| format!("{v:.0}"))
             .draw()?;

@@ -5,23 +5,29 @@
 
 mod bars;
 mod cells;
+mod compact;
 mod drift;
 mod heat;
+mod lines;
 mod percentiles;
+mod plot;
 mod surface;
 mod two_sided;
 
 use maud::{Markup, PreEscaped, html};
+use plotters::chart::MeshStyle;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::palette::Colour;
+use super::palette::{Colour, GRID, MUTED};
 
 pub(super) use bars::{Bar, Bars};
 pub(super) use cells::{Cells, Number};
 pub(super) use drift::{Drift, Series, Shape};
 pub(super) use heat::{heat, legend as heat_legend, number as heat_number};
+pub(super) use lines::{Curve, Lines, Point};
 pub(super) use percentiles::{Ladder, Percentiles};
+pub(super) use plot::block as data_block;
 pub(super) use surface::{Line, Surface};
 pub(super) use two_sided::{Block, Side, TwoSided};
 
@@ -38,18 +44,38 @@ const TICK: f64 = 11.0;
 /// The canvas that charts are drawn on.
 type Canvas<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
+/// A mesh as all charts have it: faint lines at the labels, no axes. What a chart without a y axis disables stays so.
+fn in_house_style<'m, 'c, 'd, 'b, X: Ranged, Y: Ranged>(
+    mesh: &'m mut MeshStyle<'c, 'd, X, Y, SVGBackend<'b>>,
+) -> &'m mut MeshStyle<'c, 'd, X, Y, SVGBackend<'b>> {
+    mesh.x_max_light_lines(0)
+        .y_max_light_lines(0)
+        .bold_line_style(GRID.marker().stroke_width(SCALE.unsigned_abs()))
+        .axis_style(TRANSPARENT)
+        .x_label_style(text(TICK, MUTED, HPos::Center, VPos::Top))
+        .y_label_style(text(TICK, MUTED, HPos::Right, VPos::Center))
+}
+
 /// What the backend may return; it writes to memory, so this is a defect if it ever occurs.
 type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
-/// Draws into an SVG element with a title and a description for those who do not see it.
-fn svg(
-    id: &str,
-    title: &str,
-    description: &str,
+/// What a chart is beside its drawing.
+struct Frame<'a> {
+    /// Unique within the page.
+    id: &'a str,
+    /// What a reader who cannot see it is told first.
+    title: &'a str,
+    /// What such a reader is told then: one entry for each row, where the chart has rows.
+    told: Vec<String>,
+    /// Height in CSS pixels.
     height: i32,
-    draw: impl FnOnce(&Canvas<'_>) -> DrawResult,
-) -> Markup {
-    let (w, h) = (WIDTH * SCALE, height * SCALE);
+    /// Where its rows begin and how high each is, in CSS pixels: the page's script tells the row that is pointed at.
+    rows: Option<(f64, f64)>,
+}
+
+/// Draws into an SVG element with a title and a description for those who do not see it.
+fn svg(frame: &Frame<'_>, draw: impl FnOnce(&Canvas<'_>) -> DrawResult) -> Markup {
+    let (w, h) = (WIDTH * SCALE, frame.height * SCALE);
     let mut drawing = String::new();
     let drawn = {
         let size = (w.unsigned_abs(), h.unsigned_abs());
@@ -61,12 +87,14 @@ fn svg(
     }
     // The backend's own opening tag fixes a size; ours scales and carries the description.
     let inner = drawing.find('>').map_or("", |end| &drawing[end + 1..]);
+    let rows = frame.rows.map(|(first, each)| format!("{} {}", px(first), px(each)));
+    let id = frame.id;
     html! {
-        svg.chart viewBox={ "0 0 " (w) " " (h) } role="img"
+        svg.chart viewBox={ "0 0 " (w) " " (h) } role="img" data-rows=[rows]
             aria-labelledby={ (id) "-t " (id) "-d" } {
-            title id={ (id) "-t" } { (title) }
-            desc id={ (id) "-d" } { (description) }
-            (PreEscaped(inner.trim_end().trim_end_matches("</svg>")))
+            title id={ (id) "-t" } { (frame.title) }
+            desc id={ (id) "-d" } { (frame.told.join(";\n")) }
+            (PreEscaped(compact::compact(inner)))
         }
     }
 }

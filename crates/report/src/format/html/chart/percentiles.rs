@@ -4,13 +4,16 @@ use maud::Markup;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::{DrawResult, LABEL, SCALE, TICK, WIDTH, px, shortened, svg, text};
-use crate::format::html::palette::{Colour, GRID, INK, MUTED};
+use super::{DrawResult, Frame, LABEL, SCALE, WIDTH, in_house_style, px, shortened, svg, text};
+use crate::format::html::palette::{Colour, INK};
 use crate::quantity::latency;
 
 /// Height of one row and of the axis in CSS pixels.
 const ROW: i32 = 42;
 const AXIS: i32 = 20;
+
+/// The percentiles, as they are called.
+const NAMES: [&str; 3] = ["median", "p99", "p99.9"];
 
 /// Ticks whose labels fit beside each other.
 const MOST_TICKS: usize = 6;
@@ -38,20 +41,26 @@ pub(in crate::format::html) struct Percentiles {
 impl Percentiles {
     /// The chart.
     pub fn draw(&self) -> Markup {
-        let height = self.rows.len().max(1) as i32 * ROW + AXIS;
-        svg(&self.id, &self.title, &self.description(), height, |canvas| self.plot(canvas))
+        let frame = Frame {
+            id: &self.id,
+            title: &self.title,
+            told: self.told(),
+            height: self.rows.len().max(1) as i32 * ROW + AXIS,
+            rows: Some((0.0, ROW.into())),
+        };
+        svg(&frame, |canvas| self.plot(canvas))
     }
 
-    fn description(&self) -> String {
+    fn told(&self) -> Vec<String> {
         let words = |row: &Ladder| {
-            let parts: Vec<String> = ["median", "p99", "p99.9"]
+            let parts: Vec<String> = NAMES
                 .iter()
                 .zip(row.values)
                 .filter_map(|(name, v)| Some(format!("{name} {}", latency(v?))))
                 .collect();
             format!("{}: {}", row.label, parts.join(", "))
         };
-        self.rows.iter().map(words).collect::<Vec<_>>().join("; ")
+        self.rows.iter().map(words).collect()
     }
 
     /// A decade-like range around all values that a logarithm exists for.
@@ -73,15 +82,10 @@ impl Percentiles {
                 (low..high).log_scale().with_key_points(ticks(low, high)),
                 rows..0.0,
             )?;
-        chart
-            .configure_mesh()
+        in_house_style(&mut chart.configure_mesh())
             .disable_y_mesh()
             .disable_y_axis()
             .x_labels(MOST_TICKS)
-            .x_max_light_lines(0)
-            .bold_line_style(GRID.marker().stroke_width(SCALE.unsigned_abs()))
-            .axis_style(TRANSPARENT)
-            .x_label_style(text(TICK, MUTED, HPos::Center, VPos::Top))
             .x_label_formatter(&|v| tick(*v))
             .draw()?;
         for (i, row) in self.rows.iter().enumerate() {

@@ -1,11 +1,12 @@
 //! Speed over the surface as lines, access times as dots on an axis of their own.
 
-use maud::Markup;
+use maud::{Markup, html};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::{DrawResult, SCALE, TICK, px, svg, text};
-use crate::format::html::palette::{Colour, GRID, MUTED};
+use super::plot::{Across, Plot, Trace};
+use super::{DrawResult, Frame, SCALE, TICK, in_house_style, px, svg, text};
+use crate::format::html::palette::{Colour, MUTED};
 use crate::quantity::{digits, latency};
 
 /// Height of the chart in CSS pixels.
@@ -42,10 +43,42 @@ pub(in crate::format::html) struct Surface {
 impl Surface {
     /// The chart.
     pub fn draw(&self) -> Markup {
-        svg(&self.id, &self.title, &self.description(), HEIGHT, |canvas| self.plot(canvas))
+        let frame = Frame {
+            id: &self.id,
+            title: &self.title,
+            told: self.told(),
+            height: HEIGHT,
+            rows: None,
+        };
+        html! {
+            (svg(&frame, |canvas| self.plot(canvas)))
+            (self.interactive().block())
+        }
     }
 
-    fn description(&self) -> String {
+    fn interactive(&self) -> Plot {
+        let (unit, name) = place_unit(self.extent);
+        let scaled = |points: &[(f64, f64)]| points.iter().map(|(at, v)| (at / unit, *v)).collect();
+        let trace = |line: &Line, dots: bool| Trace {
+            name: if dots { format!("{}, access time", line.label) } else { line.label.clone() },
+            colour: line.colour,
+            dots: dots.then_some("·"),
+            second: dots,
+            points: scaled(if dots { &line.dots } else { &line.points }),
+            intervals: Vec::new(),
+        };
+        let dots = self.lines.iter().filter(|l| !l.dots.is_empty()).map(|l| trace(l, true));
+        Plot {
+            across: Across::Unit(name.to_owned()),
+            unit: "MB/s",
+            second_unit: "µs",
+            ends: Some((self.fastest * 1.05, self.slowest_us * 1.05)),
+            reference: None,
+            traces: self.lines.iter().map(|l| trace(l, false)).chain(dots).collect(),
+        }
+    }
+
+    fn told(&self) -> Vec<String> {
         let words = |line: &Line| {
             let speeds = || line.points.iter().map(|(_, v)| *v);
             let (low, high) =
@@ -55,7 +88,7 @@ impl Surface {
                 false => format!("{}: no samples", line.label),
             }
         };
-        self.lines.iter().map(words).collect::<Vec<_>>().join("; ")
+        self.lines.iter().map(words).collect()
     }
 
     fn plot(&self, canvas: &super::Canvas<'_>) -> DrawResult {
@@ -71,16 +104,9 @@ impl Surface {
             .right_y_label_area_size(if has_dots { 44 * SCALE } else { 0 })
             .build_cartesian_2d(0.0..end, 0.0..self.fastest * 1.05)?
             .set_secondary_coord(0.0..end, 0.0..slowest);
-        chart
-            .configure_mesh()
+        in_house_style(&mut chart.configure_mesh())
             .x_labels(5)
             .y_labels(5)
-            .x_max_light_lines(0)
-            .y_max_light_lines(0)
-            .bold_line_style(GRID.marker().stroke_width(SCALE.unsigned_abs()))
-            .axis_style(TRANSPARENT)
-            .x_label_style(text(TICK, MUTED, HPos::Center, VPos::Top))
-            .y_label_style(text(TICK, MUTED, HPos::Right, VPos::Center))
             .x_label_formatter(&|v| format!("{} {name}", digits_of_axis(*v)))
             .y_label_formatter(&|v| digits_of_axis(*v))
             .draw()?;

@@ -4,7 +4,7 @@ use maud::Markup;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::{DrawResult, TICK, WIDTH, px, svg, text};
+use super::{DrawResult, Frame, TICK, WIDTH, px, svg, text};
 use crate::format::html::palette::{Colour, INK, MUTED};
 
 /// Heights in CSS pixels: of one bar, between two block sizes, and of the headings.
@@ -52,11 +52,17 @@ impl TwoSided {
     /// The chart.
     pub fn draw(&self) -> Markup {
         let row = 2.0 * BAR + BETWEEN;
-        let height = (HEAD + self.blocks.len() as f64 * row).ceil() as i32;
-        svg(&self.id, &self.title, &self.description(), height, |canvas| self.plot(canvas))
+        let frame = Frame {
+            id: &self.id,
+            title: &self.title,
+            told: self.told(),
+            height: (HEAD + self.blocks.len() as f64 * row).ceil() as i32,
+            rows: Some((HEAD, row)),
+        };
+        svg(&frame, |canvas| self.plot(canvas))
     }
 
-    fn description(&self) -> String {
+    fn told(&self) -> Vec<String> {
         let words = |block: &Block| {
             let [plain, arm] = &block.bars;
             format!(
@@ -64,7 +70,7 @@ impl TwoSided {
                 block.label, plain[0].text, arm[0].text, plain[1].text, arm[1].text
             )
         };
-        self.blocks.iter().map(words).collect::<Vec<_>>().join(". ")
+        self.blocks.iter().map(words).collect()
     }
 
     fn plot(&self, canvas: &super::Canvas<'_>) -> DrawResult {

@@ -43,6 +43,7 @@ fn chart(view: &View<'_>, i: usize, workload: &Workload, of_arms: &[Copy<'_>]) -
             Bar {
                 label: copy.arm.label.clone(),
                 value_text: copy.speed.map_or_else(|| NONE.to_owned(), megabytes),
+                more: String::new(),
                 from: 0.0,
                 value: copy.speed.map(|s| s / 1e6),
                 interval,

@@ -72,6 +72,7 @@ fn chart(view: &View<'_>, i: usize, found: &Files<'_>, row: &FileRow<'_>) -> Mar
             Some(Bar {
                 label: arm.label.clone(),
                 value_text: speed(row, r),
+                more: String::new(),
                 from: 0.0,
                 value: Some(value),
                 interval: None,

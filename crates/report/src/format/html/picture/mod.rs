@@ -64,7 +64,7 @@ fn multiples(charts: &[(String, Markup)]) -> Markup {
 }
 
 /// A table that is opened when it is wanted: the charts show the same.
-fn folded(summary: &str, table: &Markup) -> Markup {
+pub(super) fn folded(summary: &str, table: &Markup) -> Markup {
     html! { details { summary { (summary) } (scrolling(summary, table)) } }
 }
 

@@ -39,6 +39,7 @@ fn bars(view: &View<'_>, found: &Unlock<'_>, way: usize) -> Vec<Bar> {
             Some(Bar {
                 label: row.arm.label.clone(),
                 value_text: seconds(o.median),
+                more: String::new(),
                 from: 0.0,
                 value: Some(o.median),
                 interval: Some((o.low, o.high)),

@@ -1,0 +1,37 @@
+//! `cryptbench completions`: what a shell needs to complete commands, options and their values.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory as _};
+
+use crate::args::{Args, CompletionsArgs};
+
+pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let mut command = visible(&Args::command());
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "cryptbench", &mut script);
+    // A closed pipe is the reader's choice, not an error.
+    let _ = std::io::stdout().lock().write_all(&script);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The program without the commands that are hidden: a completion offers what help tells.
+fn visible(all: &Command) -> Command {
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    Command::new("cryptbench").version(env!("CARGO_PKG_VERSION")).subcommands(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_hidden_commands_is_left_out() {
+        let all = Args::command();
+        assert_eq!(all.get_arguments().filter(|a| !a.is_hide_set()).count(), 0, "options as well");
+        let shown = visible(&all);
+        assert_eq!(shown.get_subcommands().count(), all.get_subcommands().count() - 1);
+        assert!(shown.find_subcommand("manual").is_none());
+    }
+}

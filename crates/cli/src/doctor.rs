@@ -1,0 +1,61 @@
+//! `cryptbench doctor`: what this machine can measure, what would spoil it, and what to install.
+
+mod diagnosis;
+mod distribution;
+mod disturbances;
+mod packages;
+mod processor;
+mod rights;
+mod storage;
+mod systems;
+mod text;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::args::DoctorArgs;
+use crate::lists::print;
+use crate::report::{print_json, terminal_style};
+use diagnosis::{Diagnosis, Section};
+use distribution::Distribution;
+
+/// Version of what `--json` prints.
+const SCHEMA: &str = "cryptbench.doctor/1";
+
+pub fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let diagnosis = diagnose(&args.directory);
+    match args.json {
+        true => print_json(&diagnosis)?,
+        false => print(&text::render(&diagnosis, terminal_style(false).width)),
+    }
+    Ok(ExitCode::from(diagnosis.code))
+}
+
+/// Looks at everything; the one file that it makes is gone before it returns.
+fn diagnose(directory: &Path) -> Diagnosis {
+    let distribution = Distribution::this();
+    // First, while nothing that this program does is in the figures.
+    let disturbances = disturbances::look(directory);
+    let machine = cryptbench_runner::machine(0.0);
+    let storage = storage::look(directory);
+    let systems = systems::look(distribution.family);
+    let install = packages::install(&systems.packages, &distribution);
+    Diagnosis {
+        schema: SCHEMA,
+        program_version: env!("CARGO_PKG_VERSION"),
+        distribution: distribution.name.clone(),
+        kernel: machine.kernel.clone(),
+        directory: storage.directory,
+        can_run: storage.refusal.is_none(),
+        why_not: storage.refusal,
+        code: storage.code,
+        sections: vec![
+            Section::new("Processor", processor::look(&machine)),
+            Section::new("Storage", storage.findings),
+            Section::new("Rights and kernel", rights::look(distribution.family)),
+            Section::new("Systems", systems.findings),
+            Section::new("What may spoil measurements now", disturbances),
+        ],
+        install,
+    }
+}

@@ -1,0 +1,98 @@
+//! What was found, as data: `--json` prints it, and the text is made from it.
+
+use serde::Serialize;
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub struct Diagnosis {
+    pub schema: &'static str,
+    pub program_version: &'static str,
+    /// As os-release names it.
+    pub distribution: String,
+    pub kernel: String,
+    /// The directory that `cryptbench run` would measure, absolute where it exists.
+    pub directory: String,
+    /// Whether `cryptbench run` can measure there.
+    pub can_run: bool,
+    pub why_not: Option<String>,
+    /// The exit code: that of `cryptbench run`, were it refused.
+    #[serde(rename = "exit_code")]
+    pub code: u8,
+    pub sections: Vec<Section>,
+    pub install: Install,
+}
+
+/// Findings that belong together.
+#[derive(Debug, Serialize)]
+pub struct Section {
+    pub title: &'static str,
+    pub findings: Vec<Finding>,
+}
+
+impl Section {
+    pub fn new(title: &'static str, findings: Vec<Finding>) -> Self {
+        Self { title, findings }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    pub name: String,
+    pub state: State,
+    /// What was found, without a full stop.
+    pub says: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+/// What a finding means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// As it should be, or simply so.
+    Ok,
+    /// Not here; the rest works without it.
+    Lacking,
+    /// Makes measurements worse, or changes what they mean.
+    Warning,
+    /// Nothing can be measured before this is mended.
+    Fatal,
+}
+
+impl Finding {
+    pub fn new(name: &str, state: State, says: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), state, says: says.into(), remedy: None }
+    }
+
+    pub fn ok(name: &str, says: impl Into<String>) -> Self {
+        Self::new(name, State::Ok, says)
+    }
+
+    pub fn lacking(name: &str, says: impl Into<String>) -> Self {
+        Self::new(name, State::Lacking, says)
+    }
+
+    pub fn warning(name: &str, says: impl Into<String>) -> Self {
+        Self::new(name, State::Warning, says)
+    }
+
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
+/// What would make more systems available.
+#[derive(Debug, Serialize)]
+pub struct Install {
+    /// Whether this distribution's names of packages are known here.
+    #[serde(skip)]
+    pub names_known: bool,
+    /// The command, where the distribution is known and has any of the packages.
+    pub command: Option<String>,
+    /// What this distribution has no package of that we know, and where it may be had; all of it, by Debian's names,
+    /// where the distribution is not known.
+    pub without_package: Vec<String>,
+}

@@ -1,0 +1,99 @@
+//! The processors: what they have for ciphers, and which kernels that selects.
+
+use cryptbench_cipher::Tier;
+use cryptbench_record::Machine;
+use cryptbench_runner::human;
+use cryptbench_system::{Selection, find};
+
+use super::diagnosis::Finding;
+
+/// One cipher of each algorithm.
+const SHOWN: [(&str, &str); 5] = [
+    ("AES", "aes-256-xts"),
+    ("Camellia", "camellia-256-xts"),
+    ("Kuznyechik", "kuznyechik-xts"),
+    ("Serpent", "serpent-256-xts"),
+    ("Twofish", "twofish-256-xts"),
+];
+
+pub fn look(machine: &Machine) -> Vec<Finding> {
+    let cpus = match machine.cpus {
+        1 => "1 CPU".to_owned(),
+        n => format!("{n} CPUs"),
+    };
+    let where_it_runs =
+        machine.virtualisation.as_ref().map_or_else(String::new, |v| format!("; {v}"));
+    let mut findings = vec![Finding::ok(
+        "model",
+        format!(
+            "{}, {cpus}, {} of memory{where_it_runs}",
+            machine.cpu_model,
+            human(machine.memory_bytes)
+        ),
+    )];
+    if let Some(emulated) = &machine.emulated {
+        let words = format!("this is {emulated}: its speed says nothing about hardware");
+        findings.push(Finding::warning("emulated", words));
+    }
+    let features = machine.cpu_features.join(" ");
+    findings.push(match features.is_empty() {
+        true => Finding::lacking("features", "none that ciphers use"),
+        false => Finding::ok("features", features),
+    });
+    findings.push(match cryptbench_cipher::tier() {
+        Ok(tier) => kernels(tier),
+        Err(error) => Finding::warning("kernels", error.to_string()).remedy("unset CRYPTBENCH_CPU"),
+    });
+    findings.extend(aes());
+    findings
+}
+
+/// The kernel of each algorithm, those that are alike together.
+fn kernels(tier: Tier) -> Finding {
+    let mut by_kernel: Vec<(String, Vec<&str>)> = Vec::new();
+    for (algorithm, cipher) in SHOWN {
+        let Some(kernel) = kernel(cipher, tier) else { continue };
+        match by_kernel.iter_mut().find(|(k, _)| *k == kernel) {
+            Some((_, algorithms)) => algorithms.push(algorithm),
+            None => by_kernel.push((kernel, vec![algorithm])),
+        }
+    }
+    let words: Vec<String> =
+        by_kernel.iter().map(|(k, algorithms)| format!("{} {k}", algorithms.join(", "))).collect();
+    let best = Tier::available().pop();
+    if best.is_some_and(|best| best > tier) {
+        let words = format!("{} (held at {tier} by CRYPTBENCH_CPU)", words.join("; "));
+        return Finding::warning("kernels", words).remedy("unset CRYPTBENCH_CPU");
+    }
+    Finding::ok("kernels", words.join("; "))
+}
+
+fn kernel(cipher: &str, tier: Tier) -> Option<String> {
+    let builtin = find("builtin").ok()?;
+    let selection = Selection { ciphers: vec![cipher.to_owned()], ..Selection::default() };
+    let arms = builtin.arms(&selection).ok()?;
+    let arm = arms.iter().find(|arm| arm.cipher == Some(cipher))?;
+    builtin.kernel_tier(arm, tier)
+}
+
+/// A processor without instructions for AES, where the choice of a cipher matters most.
+fn aes() -> Option<Finding> {
+    (Tier::available() == [Tier::Soft]).then(|| {
+        Finding::warning("AES", "this processor has no instructions for it that are used here")
+            .remedy("cryptbench ciphers shows which cipher is the fastest without them")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_has_a_kernel_at_every_tier() {
+        for tier in Tier::available() {
+            for (algorithm, cipher) in SHOWN {
+                assert!(kernel(cipher, tier).is_some(), "{algorithm} at {tier}");
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The place that `cryptbench run` would measure: room, direct I/O, io_uring.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use cryptbench_blockdev::AlignedBuf;
+use cryptbench_load::{Engine, EngineChoice, Profile};
+use cryptbench_runner::{Consent, DryRun, Request, RunError, TargetRequest, dry_run, human};
+use cryptbench_system::Selection;
+
+use super::diagnosis::{Finding, State};
+use crate::exit;
+
+pub struct Storage {
+    pub findings: Vec<Finding>,
+    pub directory: String,
+    /// Why a run would be refused here.
+    pub refusal: Option<String>,
+    /// The exit code that goes with it, 0 without.
+    pub code: u8,
+}
+
+pub fn look(directory: &Path) -> Storage {
+    let absolute = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let mut storage = Storage {
+        findings: Vec::new(),
+        directory: absolute.display().to_string(),
+        refusal: None,
+        code: 0,
+    };
+    match would_run(directory) {
+        Ok(dry) => storage.findings.extend(room(&absolute, &dry)),
+        Err(error) => {
+            storage.refuse("place", &error);
+            return storage;
+        }
+    }
+    match direct_io(&absolute) {
+        Ok(finding) => storage.findings.push(finding),
+        Err(error) => {
+            let error = anyhow::Error::new(RunError::Target {
+                path: absolute.clone(),
+                problem: format!("no file can be made here: {error}"),
+            });
+            storage.refuse("place", &error);
+        }
+    }
+    storage.findings.push(engine());
+    storage
+}
+
+impl Storage {
+    fn refuse(&mut self, name: &str, error: &anyhow::Error) {
+        let words = format!("{error:#}");
+        let finding = Finding::new(name, State::Fatal, words.clone());
+        self.findings.push(finding.remedy("name another directory: cryptbench doctor DIRECTORY"));
+        (self.refusal, self.code) = (Some(words), exit::code(error));
+    }
+}
+
+/// What `cryptbench run DIRECTORY` would do.
+fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
+    let request = Request {
+        target: TargetRequest {
+            path: directory.to_owned(),
+            consent: Consent::default(),
+            pair: None,
+            emulate: None,
+            size: None,
+            buffered: None,
+        },
+        profile: Profile::named("quick")?,
+        selection: Selection::default(),
+        unlock: Default::default(),
+        budget: None,
+        trials: None,
+        trial: None,
+        seed: None,
+        precision: 0.03,
+        max_pairs: 200,
+        engine: EngineChoice::Auto,
+        verify: false,
+        precondition: 0,
+    };
+    Ok(dry_run(&request, None)?)
+}
+
+fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
+    let free = rustix::fs::statvfs(directory).map(|s| s.f_bavail * s.f_frsize);
+    let free = free.map_or_else(|_| String::new(), |free| format!("; {} free", human(free)));
+    let (bytes, why) = &dry.scratch;
+    let mut findings = vec![place(&dry.storage)];
+    findings.push(Finding::ok("scratch file", format!("{} ({why}){free}", human(*bytes))));
+    findings.extend(dry.remarks.iter().map(|remark| Finding::ok("remark", remark.clone())));
+    findings
+}
+
+/// The file system and what it lies on.
+fn place(storage: &str) -> Finding {
+    let kind = storage.split(' ').next().unwrap_or_default();
+    match kind {
+        "tmpfs" | "ramfs" => Finding::warning(
+            "place",
+            format!("{storage}: memory, no disk; what is measured says nothing about one"),
+        )
+        .remedy("name a directory on the disk in question: cryptbench run DIRECTORY"),
+        "overlay" => Finding::warning(
+            "place",
+            format!("{storage}: a container's layers; the disk below is reached through them"),
+        )
+        .remedy("name a directory that is mounted into the container"),
+        _ => Finding::ok("place", storage),
+    }
+}
+
+/// Tries direct I/O on a file without a name.
+///
+/// # Errors
+/// When no file can be made.
+fn direct_io(directory: &Path) -> io::Result<Finding> {
+    let file = tempfile::tempfile_in(directory)?;
+    let buffered = |why: &str| {
+        Finding::warning(
+            "direct I/O",
+            format!(
+                "does not work here ({why}): runs go through the page cache, which is dropped between trials"
+            ),
+        )
+    };
+    Ok(match try_direct(&file) {
+        Ok(()) => Finding::ok("direct I/O", "works here: requests go to the device"),
+        Err(error) => buffered(&error.to_string()),
+    })
+}
+
+fn try_direct(file: &File) -> io::Result<()> {
+    // By way of /proc, for the file has no name.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let flags = rustix::fs::OFlags::DIRECT.bits().cast_signed();
+    let direct = File::options().read(true).write(true).custom_flags(flags).open(path)?;
+    direct.write_all_at(&AlignedBuf::zeroed(AlignedBuf::ALIGN), 0)
+}
+
+fn engine() -> Finding {
+    match Engine::open(EngineChoice::Auto) {
+        Ok((engine, None)) => Finding::ok("engine", engine.name()),
+        Ok((engine, Some(why))) => {
+            let setting = fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+            Finding::warning("engine", format!("{}, for {why}", engine.name()))
+                .remedy(allow_uring(setting.ok().as_deref().map(str::trim)))
+        }
+        Err(error) => Finding::new("engine", State::Fatal, error.to_string()),
+    }
+}
+
+/// What lets a process have io_uring (Linux, Documentation/admin-guide/sysctl/kernel.rst, `io_uring_disabled`).
+fn allow_uring(setting: Option<&str>) -> String {
+    match setting {
+        Some("1") => "sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group \
+                      kernel.io_uring_group"
+            .to_owned(),
+        Some("2") => "sysctl kernel.io_uring_disabled=0, as root".to_owned(),
+        _ => "where a container denies it: --security-opt seccomp=unconfined for Docker and Podman; threads \
+              measure too, with more CPU time a request"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_no_disk() {
+        assert_eq!(place("tmpfs on tmpfs").state, State::Warning);
+        assert_eq!(place("ext4 on /dev/sda1").state, State::Ok);
+    }
+
+    #[test]
+    fn who_denies_io_uring_decides_what_to_do() {
+        assert!(allow_uring(Some("2")).contains("io_uring_disabled=0"));
+        assert!(allow_uring(Some("1")).contains("io_uring_group"));
+        assert!(allow_uring(Some("0")).contains("seccomp"));
+        assert!(allow_uring(None).contains("seccomp"));
+    }
+
+    #[test]
+    fn no_place_is_a_refusal_with_its_code() {
+        let storage = look(Path::new("/no/such/directory"));
+        assert_eq!(storage.code, exit::TARGET);
+        assert!(storage.refusal.unwrap().contains("no such directory"));
+    }
+}

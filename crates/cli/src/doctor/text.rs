@@ -1,0 +1,257 @@
+//! The diagnosis as text.
+
+use textwrap::core::display_width;
+
+use super::diagnosis::{Diagnosis, Finding, Section, State};
+
+/// Columns of the mark and the space after it.
+const MARK: usize = 5;
+
+/// Narrowest text beside the names; on less the names stand above it.
+const LEAST_TEXT: usize = 24;
+
+/// All of it in at most `width` columns, without a newline at the end.
+pub fn render(diagnosis: &Diagnosis, width: usize) -> String {
+    let title = format!(
+        "cryptbench {} in {} ({}, {})",
+        diagnosis.program_version, diagnosis.directory, diagnosis.distribution, diagnosis.kernel
+    );
+    let mut parts =
+        vec![format!("{}\n{}", wrap("", &title, width), wrap("", &head(diagnosis), width))];
+    let mut told: Vec<&Finding> = Vec::new();
+    for section in &diagnosis.sections {
+        parts.push(section_text(section, &told, width));
+        told.extend(section.findings.iter().filter(|f| f.state == State::Lacking));
+    }
+    parts.extend(install(diagnosis, width));
+    parts.extend(legend(diagnosis, width));
+    parts.join("\n\n")
+}
+
+fn head(diagnosis: &Diagnosis) -> String {
+    let Some(why) = &diagnosis.why_not else {
+        let warnings = findings(diagnosis).filter(|f| f.state == State::Warning).count();
+        let spoilt = match warnings {
+            0 => String::new(),
+            1 => " One thing may spoil it: see the mark !.".to_owned(),
+            n => format!(" {n} things may spoil it: see the marks !."),
+        };
+        return format!("`cryptbench run` can measure here.{spoilt}");
+    };
+    format!("`cryptbench run` cannot measure here: {why}")
+}
+
+fn findings(diagnosis: &Diagnosis) -> impl Iterator<Item = &Finding> {
+    diagnosis.sections.iter().flat_map(|s| &s.findings)
+}
+
+/// One section; `told` lacks as those above say, and is not said again.
+fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
+    let names = section.findings.iter().map(|f| display_width(&f.name)).max().unwrap_or(0);
+    let column = (MARK + names + 2).min(width.saturating_sub(LEAST_TEXT));
+    let mut lines = vec![title(section)];
+    for finding in &section.findings {
+        let first = format!("{:<MARK$}{}", mark(finding.state), clean(&finding.name));
+        let room = column.saturating_sub(display_width(&first));
+        let first = format!("{first}{}", " ".repeat(room.max(1)));
+        let (says, remedy) = shortened(finding, told);
+        lines.push(hang(&first, &clean(&says), column, width));
+        if let Some(remedy) = &remedy {
+            let arrow = format!("{}-> ", " ".repeat(column));
+            lines.push(hang(&arrow, &clean(remedy), column + 3, width));
+        }
+    }
+    lines.join("\n")
+}
+
+/// What a finding says and what to do, without what was told above: several systems lack the same facility.
+fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
+    let lacks = finding.state == State::Lacking;
+    let above = told.iter().find(|f| lacks && f.says.starts_with(&finding.says));
+    let Some(above) = above else { return (finding.says.clone(), finding.remedy.clone()) };
+    let rest = finding.remedy.as_ref().and_then(|remedy| {
+        let known = above.remedy.as_deref().unwrap_or_default();
+        let rest = remedy.strip_prefix(known).unwrap_or(remedy);
+        let rest = rest.trim_start_matches(';').trim_start();
+        (!rest.is_empty()).then(|| rest.to_owned())
+    });
+    (format!("lacks the same as {} above", above.name), rest)
+}
+
+/// The section's name; of the systems also how many can be measured.
+fn title(section: &Section) -> String {
+    let lacking = section.findings.iter().filter(|f| f.state == State::Lacking).count();
+    match section.title {
+        "Systems" => {
+            let all = section.findings.len();
+            format!("Systems: {} of {all} can be measured here", all - lacking)
+        }
+        title => title.to_owned(),
+    }
+}
+
+fn install(diagnosis: &Diagnosis, width: usize) -> Option<String> {
+    let install = &diagnosis.install;
+    if install.command.is_none() && install.without_package.is_empty() {
+        return None;
+    }
+    let mut lines = vec!["To measure more systems".to_owned()];
+    // A command stays on one line, so that it can be copied.
+    lines.extend(install.command.iter().map(|command| format!("     {command}")));
+    let first = if install.names_known { "     no package of " } else { "     install " };
+    lines.extend(install.without_package.iter().map(|words| wrap(first, words, width)));
+    Some(lines.join("\n"))
+}
+
+fn legend(diagnosis: &Diagnosis, width: usize) -> Option<String> {
+    let words = [
+        (State::Lacking, "not here, and nothing else needs it"),
+        (State::Warning, "spoils measurements, or changes what they mean"),
+        (State::Fatal, "must be mended first"),
+    ];
+    let told: Vec<String> = words
+        .into_iter()
+        .filter(|(state, _)| findings(diagnosis).any(|f| f.state == *state))
+        .map(|(state, words)| format!("{} {words}", mark(state)))
+        .collect();
+    (!told.is_empty()).then(|| wrap("", &told.join("; "), width))
+}
+
+/// Told without colour.
+fn mark(state: State) -> &'static str {
+    match state {
+        State::Ok => "ok",
+        State::Lacking => "-",
+        State::Warning => "!",
+        State::Fatal => "!!!",
+    }
+}
+
+fn wrap(first: &str, text: &str, width: usize) -> String {
+    hang(first, &clean(text), if first.is_empty() { 2 } else { display_width(first) }, width)
+}
+
+fn hang(first: &str, text: &str, column: usize, width: usize) -> String {
+    let rest = " ".repeat(column.min(width.saturating_sub(1)));
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(&rest)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::fill(text, options)
+}
+
+/// Paths and the kernel's words cannot steer the terminal.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::diagnosis::Install;
+    use super::*;
+
+    fn diagnosis(findings: Vec<Finding>) -> Diagnosis {
+        Diagnosis {
+            schema: "",
+            program_version: "0.1.0",
+            distribution: "Debian GNU/Linux 12 (bookworm)".to_owned(),
+            kernel: "Linux 6.1.0 x86_64".to_owned(),
+            directory: "/home/me".to_owned(),
+            can_run: true,
+            why_not: None,
+            code: 0,
+            sections: vec![Section::new("Systems", findings)],
+            install: Install {
+                names_known: true,
+                command: Some("apt install gocryptfs".to_owned()),
+                without_package: vec!["tcplay: build it from its source".to_owned()],
+            },
+        }
+    }
+
+    #[test]
+    fn names_marks_and_remedies_stand_in_columns() {
+        let text = render(
+            &diagnosis(vec![
+                Finding::ok("builtin", "0.1.0"),
+                Finding::lacking("gocryptfs", "there is no program gocryptfs")
+                    .remedy("apt install gocryptfs"),
+                Finding::warning("disk", "busy"),
+            ]),
+            60,
+        );
+        let expected = "\
+cryptbench 0.1.0 in /home/me (Debian GNU/Linux 12
+  (bookworm), Linux 6.1.0 x86_64)
+`cryptbench run` can measure here. One thing may spoil it:
+  see the mark !.
+
+Systems: 2 of 3 can be measured here
+ok   builtin    0.1.0
+-    gocryptfs  there is no program gocryptfs
+                -> apt install gocryptfs
+!    disk       busy
+
+To measure more systems
+     apt install gocryptfs
+     no package of tcplay: build it from its source
+
+- not here, and nothing else needs it; ! spoils
+  measurements, or changes what they mean";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_was_told_above_is_not_told_again() {
+        let mut diagnosis = diagnosis(vec![
+            Finding::lacking("dm-crypt", "this kernel has none").remedy("modprobe dm_mod"),
+            Finding::lacking("bitlocker", "this kernel has none")
+                .remedy("modprobe dm_mod; or apt install dislocker"),
+            Finding::lacking("zfs", "this kernel has no ZFS").remedy("apt install zfs-dkms"),
+        ]);
+        let mapper = Finding::lacking("device mapper", "this kernel has none; needed for dm-crypt")
+            .remedy("modprobe dm_mod");
+        diagnosis.sections.insert(0, Section::new("Rights and kernel", vec![mapper]));
+        let text = render(&diagnosis, 80);
+        let expected = "\
+-    dm-crypt   lacks the same as device mapper above
+-    bitlocker  lacks the same as device mapper above
+                -> or apt install dislocker
+-    zfs        this kernel has no ZFS
+                -> apt install zfs-dkms
+";
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn where_names_of_packages_are_not_known_nothing_is_said_to_have_none() {
+        let mut diagnosis = diagnosis(Vec::new());
+        diagnosis.install = Install {
+            names_known: false,
+            command: None,
+            without_package: vec!["gocryptfs (Debian's name)".to_owned()],
+        };
+        let text = render(&diagnosis, 80);
+        assert!(text.ends_with("\n     install gocryptfs (Debian's name)"), "{text}");
+    }
+
+    #[test]
+    fn no_line_but_the_command_is_wider_than_asked_for() {
+        let long = "a word and another ".repeat(20);
+        let path = format!("/dev/{}", "x".repeat(90));
+        let findings = vec![
+            Finding::ok("nbdkit-luks", long.clone()),
+            Finding::lacking("a", path).remedy(long),
+            Finding::ok("evil\u{1b}[2J", "\u{7}"),
+        ];
+        let mut diagnosis = diagnosis(findings);
+        diagnosis.directory = "/a".repeat(200);
+        for width in 60..220 {
+            let text = render(&diagnosis, width);
+            assert!(!text.contains(['\u{1b}', '\u{7}']));
+            for line in text.lines().filter(|l| !l.contains("apt install gocryptfs")) {
+                assert!(display_width(line) <= width, "at {width}: {line:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The arguments of `cryptbench serve`.
+
+use clap::Args as ClapArgs;
+
+#[derive(Debug, ClapArgs)]
+pub struct ServeArgs {
+    /// The port of 127.0.0.1 [default: 7373, or any that is free]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// Open the page in the browser (xdg-open)
+    #[arg(long)]
+    pub open: bool,
+}

@@ -1,0 +1,94 @@
+//! What the page offers: the same tables as `systems`, `ciphers --list` and `profiles`.
+
+use cryptbench_load::Profile;
+use cryptbench_serve::{Catalogue, Choice, Format, Profile as Offered, System};
+use cryptbench_system::Availability;
+
+use super::{devices, here};
+
+/// Systems that are arms of every run and no choice.
+const NO_CHOICE: &str = "plain";
+
+pub fn catalogue() -> Catalogue {
+    let systems = cryptbench_system::systems().iter().filter(|s| s.name() != NO_CHOICE);
+    let profiles = Profile::builtin().iter().filter_map(|(name, _)| Profile::named(name).ok());
+    let ciphers = cryptbench_cipher::ciphers().iter();
+    Catalogue {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        target: here().display().to_string(),
+        systems: systems.map(|s| system(s.name(), s.about(), s.availability())).collect(),
+        ciphers: ciphers
+            .map(|c| Choice { name: c.name.to_owned(), label: c.label.to_owned() })
+            .collect(),
+        profiles: profiles
+            .map(|p| Offered { name: p.name, about: p.description, workloads: p.workloads.len() })
+            .collect(),
+        devices: devices::devices(),
+        formats: formats(),
+    }
+}
+
+fn system(name: &str, about: &str, availability: Availability) -> System {
+    let (version, reason, remedy) = match availability {
+        Availability::Available(version) => (Some(version), None, None),
+        Availability::Unavailable { reason, remedy } => (None, Some(reason), Some(remedy)),
+    };
+    System { name: name.to_owned(), about: about.to_owned(), version, reason, remedy }
+}
+
+/// What `report` makes of a record on standard output.
+fn formats() -> Vec<Format> {
+    let format =
+        |name: &str, label: &str, extension: &str, media_type: &str, more: &[&str]| Format {
+            name: name.to_owned(),
+            label: label.to_owned(),
+            extension: extension.to_owned(),
+            media_type: media_type.to_owned(),
+            arguments: [&["report"], more].concat().iter().map(|a| (*a).to_owned()).collect(),
+        };
+    let csv = "text/csv; charset=utf-8";
+    let trials = ["--format", "csv", "--table", "trials"];
+    let cells = ["--format", "csv", "--table", "cells"];
+    let mut formats = vec![
+        format(
+            "markdown",
+            "Markdown",
+            "md",
+            "text/markdown; charset=utf-8",
+            &["--format", "markdown"],
+        ),
+        format("csv-cells", "CSV of results", "cells.csv", csv, &cells),
+        format("csv-trials", "CSV of trials", "trials.csv", csv, &trials),
+    ];
+    if cfg!(feature = "parquet") {
+        let kind = "application/vnd.apache.parquet";
+        formats.push(format("parquet", "Parquet", "parquet", kind, &["--format", "parquet"]));
+    }
+    formats
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::Args;
+
+    #[test]
+    fn each_format_is_one_that_report_takes() {
+        for format in formats() {
+            let words = ["cryptbench".to_owned()].into_iter().chain(format.arguments.clone());
+            let parsed = Args::try_parse_from(words.chain(["--".to_owned(), "-run".to_owned()]));
+            assert!(parsed.is_ok(), "{}: {parsed:?}", format.name);
+        }
+    }
+
+    #[test]
+    fn everything_is_offered_that_can_be_measured() {
+        let catalogue = catalogue();
+        let builtin = catalogue.systems.iter().find(|s| s.name == "builtin");
+        assert!(builtin.is_some_and(|s| s.version.is_some()));
+        assert!(catalogue.systems.iter().all(|s| s.version.is_some() != s.reason.is_some()));
+        assert_eq!(catalogue.profiles.len(), Profile::builtin().len());
+    }
+}

@@ -1,0 +1,111 @@
+//! The local page in a real browser: what the tests of it share.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+pub mod axe;
+pub mod devtools;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::sandbox::Sandbox;
+use devtools::{Browser, Tab};
+
+pub const CHROMIUM: &str = "/usr/bin/chromium";
+
+/// `cryptbench serve` in a sandbox, ended when dropped.
+pub struct Serving {
+    child: Child,
+    pub address: String,
+}
+
+impl Serving {
+    pub fn new(sandbox: &Sandbox) -> Self {
+        let mut child = sandbox.command(&["serve"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        let address = first.strip_prefix("The page is at ").expect(&first).to_owned();
+        // Read on, so that it is never kept waiting.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address }
+    }
+
+    /// What the server answers to this being sent.
+    pub fn post(&self, path: &str, body: &serde_json::Value) -> String {
+        let address = self.address.strip_prefix("http://").unwrap().trim_end_matches('/');
+        let (host, token) = address.split_once('/').unwrap();
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(
+            stream,
+            "POST /{token}{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// As a crash ends it: at once, without a word to the run.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Ctrl-C, and the code with which it then ends.
+    pub fn interrupt(&mut self) -> Option<i32> {
+        let pid = Pid::from_raw(self.child.id() as i32).unwrap();
+        kill_process(pid, Signal::INT).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|status| status.is_none()) {
+            self.interrupt();
+        }
+    }
+}
+
+/// Why there can be no browser test here.
+pub fn missing() -> Option<&'static str> {
+    (!Path::new(CHROMIUM).exists()).then_some("no /usr/bin/chromium (apt install chromium)")
+}
+
+/// A tab with the page.
+pub fn open(browser: &Browser, serving: &Serving) -> Tab {
+    let mut tab = browser.tab();
+    tab.goto(&serving.address);
+    tab.wait("document.querySelectorAll('#systems input').length > 0");
+    tab
+}
+
+/// Fills the form for a run of `seconds` that is as small as one can be.
+pub fn small(tab: &mut Tab, target: &Path, seconds: u32) {
+    tab.eval(&format!(
+        "document.getElementById('directory').value = {};
+         document.getElementById('budget').value = '{seconds}s';
+         document.getElementById('size').value = '16';",
+        serde_json::json!(target)
+    ));
+}
+
+/// Starts such a run with the button.
+pub fn start(tab: &mut Tab, target: &Path, seconds: u32) {
+    small(tab, target, seconds);
+    tab.eval("document.getElementById('start').click()");
+    tab.wait("location.hash === '#live'");
+}
+
+/// What the page says of the run.
+pub const PHASE: &str = "document.getElementById('phase').textContent";
+/// The run has ended, and its verdict is there.
+pub const VERDICT: &str = "document.querySelector('#result .verdict') !== null";
+/// Estimates are shown.
+pub const ESTIMATES: &str = "document.querySelectorAll('#charts svg.chart').length > 0";

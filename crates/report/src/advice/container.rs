@@ -1,0 +1,51 @@
+//! A container file against the device itself, where a system was measured on both.
+
+use cryptbench_record::{Arm, Workload};
+
+use super::choice::interval;
+use super::settings::difference;
+use crate::lookup::Lookup;
+use crate::presentation::ranking::between;
+
+/// The settings that choose the place, and their value for a container.
+pub(super) const PLACES: [(&str, &str); 2] = [("surface", "file"), ("on", "container")];
+
+/// One sentence for each system whose arms differ in nothing but the place.
+pub(super) fn places(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut sentences = Vec::new();
+    for container in arms {
+        for direct in arms.iter().filter(|arm| arm.id != container.id) {
+            let Some(change) = difference(container, direct) else { continue };
+            let is_place =
+                |(name, value): &(&str, &str)| change.setting == *name && change.from == *value;
+            if PLACES.iter().any(is_place) && !told.contains(&container.system.as_str()) {
+                let sentence = compared(lookup, container, direct);
+                told.extend(sentence.is_some().then_some(container.system.as_str()));
+                sentences.extend(sentence);
+            }
+        }
+    }
+    sentences
+}
+
+fn compared(lookup: &Lookup<'_>, container: &Arm, direct: &Arm) -> Option<String> {
+    let judged = |w: &Workload, arm: &Arm| {
+        lookup.cell(w, arm).is_some_and(|c| !c.cached && c.kept.is_some())
+    };
+    let both = |w: &&Workload| judged(w, container) && judged(w, direct);
+    let over: Vec<&Workload> = lookup.workloads().iter().filter(both).collect();
+    let mean = between(lookup, container, direct, &over)?;
+    let advice = match () {
+        () if mean.high < 1.0 => "the container costs speed",
+        () if mean.low > 1.0 => "the container is the faster one",
+        () => "take whichever is handier",
+    };
+    Some(format!(
+        "Container or partition: {} has {} of the speed of {} over {} workloads: {advice}.",
+        container.label,
+        interval(&mean),
+        direct.label,
+        over.len(),
+    ))
+}

@@ -1,0 +1,242 @@
+//! A report short enough for a ticket, in GitHub's Markdown: verdict, one table, where and how it was measured.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use cryptbench_record::{Arm, Cell, Record, Results, Verdict, Workload};
+
+use super::surroundings::{occasion, surroundings, title};
+use crate::lookup::Lookup;
+use crate::presentation::{Form, condensed::condensed};
+use crate::quantity::{NONE, count, duration, fraction, headline, kept};
+use crate::verdict_mark;
+use crate::wording::{LEGEND, compared, drawn, stop_words};
+
+/// Beyond this many arms they become the rows.
+const MOST_COLUMNS: usize = 5;
+
+/// Beyond this many workloads those of one series share a row.
+const MOST_ROWS: usize = 24;
+
+/// Facts of the surroundings that a ticket needs.
+const FACTS: [&str; 5] = ["machine", "system", "disk", "file system", "engine"];
+
+/// The whole report, ending with a newline.
+pub fn render(record: &Record, results: &Results) -> String {
+    let lookup = Lookup::new(record, results);
+    let mut out = format!("## {}\n\n", escaped(&title(record)));
+    match results.sentences.split_first() {
+        None => out.push_str("There are no measured pairs, and so no verdict.\n"),
+        Some((first, rest)) => {
+            let _ = writeln!(out, "**{}**", escaped(first));
+            for (i, sentence) in rest.iter().enumerate() {
+                let gap = if i == 0 { "\n" } else { "" };
+                let _ = writeln!(out, "{gap}- {}", escaped(sentence));
+            }
+        }
+    }
+    let (rows, about) = table(&lookup);
+    if !rows.is_empty() {
+        let _ = write!(out, "\n{}\n{about}\n", grid(&rows));
+    }
+    out.push_str("\n### Where\n\n");
+    for (name, words) in surroundings(record).iter().filter(|(name, _)| FACTS.contains(name)) {
+        let _ = writeln!(out, "- {name}: {}", escaped(words));
+    }
+    for note in &record.notes {
+        let _ = writeln!(out, "- note: {}", escaped(note));
+    }
+    let _ = write!(out, "\n### How\n\n{}\n", how(record));
+    out
+}
+
+/// Heading and rows of the one table, and what its fields are.
+fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
+    let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
+    let unlock = Form::of(lookup.record) == Form::Unlock;
+    let arms = if unlock { drawn(lookup.arms()) } else { compared(lookup.arms()) };
+    if workloads.is_empty() || arms.is_empty() {
+        return (Vec::new(), String::new());
+    }
+    if unlock {
+        let field = |w: &Workload, a: &Arm| speed(w, lookup.cell(w, a));
+        let about = "Median time of an opening.".to_owned();
+        return (crossed(&workloads, &arms, &[], field), about);
+    }
+    if workloads.len() > MOST_ROWS {
+        return (by_series(lookup, &arms), about(lookup, true));
+    }
+    let plain = |w: &Workload| speed(w, lookup.plain(w));
+    let noise = |w: &Workload| {
+        lookup.plain(w).and_then(|c| c.noise_of_mean).map_or_else(|| NONE.to_owned(), fraction)
+    };
+    let first: [First<'_>; 2] = [("plain", &plain), ("noise", &noise)];
+    let field = |w: &Workload, a: &Arm| judged(lookup.cell(w, a));
+    (crossed(&workloads, &arms, &first, field), about(lookup, false))
+}
+
+/// What a table has of each workload before the arms: its name and its field.
+type First<'f> = (&'f str, &'f dyn Fn(&Workload) -> String);
+
+/// Workloads by arms, or arms by workloads where there are many arms.
+fn crossed(
+    workloads: &[&Workload],
+    arms: &[&Arm],
+    first: &[First<'_>],
+    field: impl Fn(&Workload, &Arm) -> String,
+) -> Vec<Vec<String>> {
+    let mut columns = vec![vec!["workload".to_owned()]];
+    columns[0].extend(workloads.iter().map(|w| w.label.clone()));
+    for (name, of) in first {
+        columns.push(
+            [(*name).to_owned()].into_iter().chain(workloads.iter().map(|w| of(w))).collect(),
+        );
+    }
+    for arm in arms {
+        let fields = workloads.iter().map(|w| field(w, arm));
+        columns.push([arm.label.clone()].into_iter().chain(fields).collect());
+    }
+    if arms.len() > MOST_COLUMNS {
+        columns[0][0] = "arm".to_owned();
+        return columns;
+    }
+    (0..=workloads.len())
+        .map(|i| columns.iter().map(|column| column[i].clone()).collect())
+        .collect()
+}
+
+fn by_series(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<Vec<String>> {
+    let mut rows = vec![vec!["series".to_owned(), "workloads".to_owned()]];
+    rows[0].extend(arms.iter().map(|a| a.label.clone()));
+    for series in condensed(lookup) {
+        let mut row = vec![series.name.clone(), series.workloads.len().to_string()];
+        row.extend(series.arms.iter().map(|tally| {
+            let kept = tally.mean_ratio.map_or_else(|| NONE.to_owned(), fraction);
+            format!("{kept} ({})", tally.marks())
+        }));
+        rows.push(row);
+    }
+    rows
+}
+
+fn speed(workload: &Workload, cell: Option<&Cell>) -> String {
+    cell.filter(|c| c.trials > 0).map_or_else(|| NONE.to_owned(), |c| headline(workload, c))
+}
+
+/// `86 [83, 89] ▼`
+fn judged(cell: Option<&Cell>) -> String {
+    let Some(cell) = cell else { return NONE.to_owned() };
+    let number = match (&cell.kept, &cell.verdict) {
+        (_, Some(Verdict::Cached)) | (None, _) => NONE.to_owned(),
+        (Some(estimate), _) => kept(estimate),
+    };
+    match &cell.verdict {
+        Some(verdict) => format!("{number} {}", verdict_mark(verdict)),
+        None => number,
+    }
+}
+
+/// What the fields are and what the marks among them mean.
+fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
+    let verdicts = lookup.results.cells.iter().filter_map(|c| c.verdict.as_ref());
+    let used: BTreeSet<char> = verdicts.map(verdict_mark).collect();
+    let marks: Vec<String> = LEGEND
+        .iter()
+        .filter(|(mark, _)| used.contains(mark))
+        .map(|(mark, words)| format!("{} {words}", escaped(&mark.to_string())))
+        .collect();
+    let confidence = fraction(lookup.record.plan.confidence);
+    let fields = match condensed {
+        true => "Percent of plain speed kept, the geometric mean over the workloads, and verdicts counted".to_owned(),
+        false => format!(
+            "Percent of plain speed kept, with its {confidence} interval; noise is what plain differs by from itself"
+        ),
+    };
+    match marks.is_empty() {
+        true => format!("{fields}."),
+        false => format!("{fields}. {}.", marks.join(", ")),
+    }
+}
+
+/// When and with what, in a few sentences.
+fn how(record: &Record) -> String {
+    let plan = &record.plan;
+    let measured = record.trials.iter().filter(|t| t.block.is_some()).count();
+    let length = match plan.workloads.iter().all(Workload::is_timed) {
+        true => format!(" of {}", duration(plan.trial_s)),
+        false => String::new(),
+    };
+    let mut ends: Vec<(&str, usize)> = Vec::new();
+    for stop in &record.stops {
+        let words = stop_words(stop.reason);
+        match ends.iter_mut().find(|(w, _)| *w == words) {
+            Some((_, n)) => *n += 1,
+            None => ends.push((words, 1)),
+        }
+    }
+    let ended: Vec<String> = ends.iter().map(|(words, n)| format!("{n} {words}")).collect();
+    let ended = match ended.is_empty() {
+        true => String::new(),
+        false => format!(" Workloads ended: {}.", ended.join(", ")),
+    };
+    format!(
+        "cryptbench {}, {}. All arms ran once in each block, in an order drawn anew (seed {}); \
+         {}{length}, each compared with plain of the same block.{ended} Run `{}`; its record.json has every trial.",
+        escaped(&record.program_version),
+        escaped(&occasion(record)),
+        plan.seed,
+        count(measured, "measured trial", "measured trials"),
+        // Nothing is escaped within a code span, so what would end it goes.
+        record.run_id.replace(|c: char| c == '`' || c.is_control(), "'"),
+    )
+}
+
+/// The rows as a table, all columns but the first to the right.
+fn grid(rows: &[Vec<String>]) -> String {
+    let mut out = String::new();
+    for (i, row) in rows.iter().enumerate() {
+        let fields: Vec<String> = row.iter().map(|field| escaped(field)).collect();
+        let _ = writeln!(out, "| {} |", fields.join(" | "));
+        if i == 0 {
+            let _ = writeln!(out, "|---|{}", "---:|".repeat(row.len().saturating_sub(1)));
+        }
+    }
+    out
+}
+
+/// Text that stays text: what Markdown or HTML would read as a mark is escaped, and a line break is a space.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '~' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // Brackets hold intervals; before a parenthesis they would be a link.
+            '(' if out.ends_with(']') => out.push_str("\\("),
+            '&' => out.push_str("&amp;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_is_no_markup() {
+        assert_eq!(escaped("a|b*c_d`e<f>"), "a\\|b\\*c\\_d\\`e\\<f\\>");
+        assert_eq!(escaped("86 [83, 89] x"), "86 [83, 89] x");
+        assert_eq!(escaped("[x](y)\nz"), "[x]\\(y) z");
+    }
+
+    #[test]
+    fn a_table_has_a_rule_below_its_heading() {
+        let rows = vec![vec!["a".to_owned(), "b".to_owned()], vec!["1".to_owned(), "2".to_owned()]];
+        assert_eq!(grid(&rows), "| a | b |\n|---|---:|\n| 1 | 2 |\n");
+    }
+}

@@ -1,0 +1,95 @@
+//! A record as flat tables for other programs: one row per measured trial, or one per cell.
+//!
+//! Each row is written field by field with name and kind, and every tabular format writes the same columns.
+
+mod cells;
+mod key;
+mod trials;
+
+use cryptbench_record::{Record, Results};
+
+/// Which rows a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One for each measured trial, in the order in which they ran; discarded trials have none.
+    Trials,
+    /// One for each workload and arm: medians, estimate with its interval, verdict.
+    Cells,
+}
+
+/// What the fields of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// UTF-8.
+    Text,
+    /// Not negative, below 2^64.
+    Integer,
+    /// A finite number.
+    Real,
+    /// True or false.
+    Truth,
+}
+
+/// One field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// Nothing is known, or nothing applies.
+    None,
+    Text(String),
+    Integer(u64),
+    Real(f64),
+    Truth(bool),
+}
+
+/// The name of a column: lower case, and the unit at its end where there is one.
+type Name = &'static str;
+
+/// A table: its columns, and the fields of each row in their order.
+pub(crate) struct Table {
+    pub(crate) columns: Vec<(Name, Kind)>,
+    pub(crate) rows: Vec<Vec<Value>>,
+}
+
+/// The table of `rows` of a record with its results.
+pub(crate) fn table(record: &Record, results: &Results, rows: Rows) -> Table {
+    match rows {
+        Rows::Trials => trials::table(record),
+        Rows::Cells => cells::table(record, results),
+    }
+}
+
+/// A row in the making.
+#[derive(Default)]
+struct Fields {
+    columns: Vec<(Name, Kind)>,
+    values: Vec<Value>,
+}
+
+impl Fields {
+    fn text(&mut self, name: Name, value: Option<&str>) {
+        self.push(name, Kind::Text, value.map(|v| Value::Text(v.to_owned())));
+    }
+
+    fn integer(&mut self, name: Name, value: Option<impl Into<u64>>) {
+        self.push(name, Kind::Integer, value.map(|v| Value::Integer(v.into())));
+    }
+
+    /// What is not finite is no number to other programs, and left empty.
+    fn real(&mut self, name: Name, value: Option<f64>) {
+        self.push(name, Kind::Real, value.filter(|v| v.is_finite()).map(Value::Real));
+    }
+
+    fn truth(&mut self, name: Name, value: bool) {
+        self.push(name, Kind::Truth, Some(Value::Truth(value)));
+    }
+
+    fn push(&mut self, name: Name, kind: Kind, value: Option<Value>) {
+        self.columns.push((name, kind));
+        self.values.push(value.unwrap_or(Value::None));
+    }
+}
+
+/// A table of rows that are all made alike; `blank` tells the columns of a table without any.
+fn collect(blank: Fields, rows: impl Iterator<Item = Fields>) -> Table {
+    Table { columns: blank.columns, rows: rows.map(|row| row.values).collect() }
+}

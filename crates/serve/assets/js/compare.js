@@ -1,0 +1,58 @@
+// Two runs compared: what the program says of them, cell by cell.
+
+import { by, h, percent, say, scrolling } from "./dom.js";
+import { get } from "./server.js";
+
+const VERDICTS = {
+  slower: "slower", faster: "faster", equivalent: "equivalent", "not-told-apart": "not told apart",
+  "no-interval": "too few runs", "too-coarse": "too coarse", cached: "a cache answered",
+};
+
+let newest = null;
+
+/** Compares run `b` with run `a`, the baseline. */
+export async function show(a, b) {
+  const place = by("comparison");
+  place.replaceChildren();
+  if (!a || !b) return say(by("comparing"), "Choose two runs among the past runs.");
+  say(by("comparing"), "Comparing …");
+  const mine = (newest = {});
+  const answer = await get(`api/compare?${new URLSearchParams({ a, b })}`).catch((refused) => refused);
+  // Another two were asked for meanwhile.
+  if (mine !== newest) return;
+  if (answer instanceof Error) return say(by("comparing"), answer.message);
+  say(by("comparing"), `A, the baseline, is run ${a}; B is run ${b}.`);
+  place.replaceChildren(...parts(answer));
+}
+
+function parts(c) {
+  const made = [
+    h("ul", { class: "sentences" }, c.sentences.map((sentence) => h("li", null, sentence))),
+  ];
+  if (c.costs.length > 0) {
+    made.push(table("What is kept of plain speed", ["Workload", "Arm", "A", "B", "Change"], c.costs.map((cost) => [
+      cost.workload, cost.arm, percent(cost.a), percent(cost.b),
+      cost.changed ? mark(cost.ratio < 1 ? "slower" : "faster") : "not told apart",
+    ])));
+  }
+  made.push(table("Speed of each workload on each arm", ["Workload and arm", "B / A", "Interval", "Verdict"], c.cells.map((cell) => [
+    cell.name, number(cell.ratio), cell.interval ? `${number(cell.interval.low)} to ${number(cell.interval.high)}` : "none",
+    mark(cell.verdict),
+  ])));
+  if (c.differences.length > 0) {
+    made.push(table("What else differs", ["What", "A", "B"], c.differences.map((d) => [d.what, d.a, d.b])));
+  }
+  return made;
+}
+
+const number = (n) => (Number.isFinite(n) ? n.toFixed(3) : "none");
+
+const mark = (verdict) => h("span", { class: verdict }, VERDICTS[verdict] ?? verdict);
+
+function table(title, head, rows) {
+  const made = h("table", null, h("caption", null, title),
+    h("thead", null, h("tr", null, head.map((words) => h("th", { scope: "col" }, words)))),
+    h("tbody", null, rows.map(([first, ...rest]) =>
+      h("tr", null, h("th", { scope: "row" }, first), rest.map((cell) => h("td", null, cell))))));
+  return h("section", { "aria-label": title }, scrolling(title, made));
+}

@@ -1,0 +1,107 @@
+// Past runs: the list, their files, and two to be compared.
+
+import { by, h, say, time } from "./dom.js";
+import { get } from "./server.js";
+import { choices } from "./form.js";
+import { isRunning, watch } from "./state.js";
+
+let running = false;
+let chosen = [];
+let order = [];
+
+export function start() {
+  watch((state) => { running = isRunning(state); });
+  by("compare").addEventListener("click", () => {
+    if (chosen.length !== 2) return tell(`Choose two runs; ${count()}.`);
+    // The list begins with the newest: the older of the two is the baseline.
+    const older = [...chosen].sort((a, b) => order.indexOf(b) - order.indexOf(a));
+    location.hash = `#compare/${older.map(encodeURIComponent).join("/")}`;
+  });
+}
+
+const count = () => (chosen.length === 1 ? "1 is chosen" : `${chosen.length} are chosen`);
+
+const tell = (words) => say(by("chosen"), words);
+
+/** Shows the list as it is now. */
+export async function show() {
+  try {
+    const runs = await get("api/runs");
+    by("runs-problem").replaceChildren();
+    order = runs.map((run) => run.name);
+    chosen = chosen.filter((name) => order.includes(name));
+    const formats = (await choices()).formats;
+    const items = runs.map((run) => item(run, formats));
+    exchange(by("runs"), items.length > 0 ? items : [h("li", null, "There is none yet.")]);
+    tell(chosen.length > 0 ? `${count()}.` : "");
+  } catch (refused) {
+    by("runs-problem").replaceChildren(refused.message);
+  }
+}
+
+/** Gives a list other items; what has the focus keeps it if it is still there. */
+function exchange(list, items) {
+  const focused = list.contains(document.activeElement) ? document.activeElement : null;
+  const same = (e) => (focused.id ? e.id === focused.id : e.getAttribute("href") === focused.getAttribute("href"));
+  list.replaceChildren(...items);
+  if (focused) ([...list.querySelectorAll("a, input")].find(same) ?? by("title-runs")).focus();
+}
+
+function item(run, formats) {
+  const id = `choose-${run.name}`;
+  const box = h("input", { type: "checkbox", id });
+  box.checked = chosen.includes(run.name);
+  box.addEventListener("change", () => {
+    chosen = box.checked ? [...chosen, run.name] : chosen.filter((name) => name !== run.name);
+    tell(`${count()}${chosen.length > 2 ? "; two can be compared" : ""}.`);
+  });
+  const title = h("h3", null, title_of(run));
+  const choose = h("p", { class: "row" }, box, h("label", { for: id }, `Compare ${run.name}`));
+  if (!run.summary) return h("li", null, title, h("p", { class: "what" }, run.problem ?? "It cannot be read."));
+  const s = run.summary;
+  const what = [
+    `${s.profile}, ${s.workloads} workloads`, s.arms.join(", "),
+    s.device ? `${s.device}, ${s.directory}` : s.directory, time(s.elapsed_s),
+  ].join(" · ");
+  return h("li", null, title, h("p", { class: "what" }, what),
+    s.verdict.length > 0 ? h("p", null, s.verdict[0]) : null, choose, links(run, formats));
+}
+
+function title_of(run) {
+  if (!run.summary) return run.name;
+  const { partial, cancelled, emulated } = run.summary;
+  const marks = [partial ? (cancelled ? "cancelled, partial" : "partial") : null, emulated ? "EMULATED" : null];
+  const at = new Date(run.summary.started);
+  const when = Number.isNaN(at.getTime()) ? run.summary.started : at.toLocaleString();
+  return [when, ...marks.filter(Boolean)].join(" · ");
+}
+
+function links(run, formats) {
+  const base = `runs/${encodeURIComponent(run.name)}`;
+  const link = (href, words, more) =>
+    h("li", null, h("a", { href, ...more, "aria-label": `${words} of ${run.name}` }, words));
+  return h("ul", { class: "links" },
+    run.has_page ? link(`${base}/report.html`, "Report", { target: "_blank", rel: "noreferrer" }) : null,
+    link(`${base}/record.json`, "JSON", { download: `${run.name}.json` }),
+    // Conversions take the processor that is measured.
+    running && formats.length > 0
+      ? h("li", { class: "what" }, `${formats.map((f) => f.label).join(", ")}: when the run has ended`)
+      : formats.map((f) => link(`${base}/export/${encodeURIComponent(f.name)}`, f.label, { download: `${run.name}.${f.extension}` })));
+}
+
+/** What came of the run `name`, which was saved in `directory`: its verdict and its files. */
+export async function result(name, directory) {
+  try {
+    const run = (await get("api/runs")).find((r) => r.name === name);
+    if (!run?.summary) return h("p", null, run?.problem ?? `Its record is not among the past runs: it is in ${directory}.`);
+    const [first, ...rest] = run.summary.verdict;
+    return h("div", null,
+      h("div", { class: "verdict" },
+        h("h3", null, "Verdict"),
+        h("p", { class: "lede" }, first ?? "There are no measured pairs, and so no verdict."),
+        h("ul", { class: "sentences" }, rest.map((sentence) => h("li", null, sentence)))),
+      links(run, (await choices()).formats));
+  } catch (refused) {
+    return h("p", null, refused.message);
+  }
+}

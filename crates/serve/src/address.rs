@@ -1,0 +1,109 @@
+//! The address of the page: a port of the loopback address, and a random token that only who was told knows.
+//!
+//! The token is the first part of the path, and there is no cookie: cookies of 127.0.0.1 go to every port of it, so to
+//! servers of other users of the machine; and what a browser adds to requests by itself, pages of others can make it
+//! add. A path goes nowhere by itself (`Referrer-Policy: no-referrer`), and pages of others do not know it.
+
+use std::fmt;
+
+use crate::ServeError;
+
+/// Random bytes of a token.
+const TOKEN: usize = 24;
+
+/// Where the page is.
+pub struct Address {
+    port: u16,
+    token: String,
+}
+
+impl Address {
+    pub(crate) fn new(port: u16) -> Result<Self, ServeError> {
+        let mut random = [0; TOKEN];
+        getrandom::fill(&mut random).map_err(ServeError::Random)?;
+        let token = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { port, token })
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// `/TOKEN` and what follows it.
+    pub(crate) fn path(&self, rest: &str) -> String {
+        format!("/{}{rest}", self.token)
+    }
+
+    /// Whether a path begins with the token. The time does not tell how much of a guess is right.
+    pub(crate) fn opens(&self, path: &str) -> bool {
+        let guess = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
+        let (guess, token) = (guess.as_bytes(), self.token.as_bytes());
+        let differ = guess.iter().zip(token).fold(0, |sum, (a, b)| sum | (a ^ b));
+        guess.len() == token.len() && std::hint::black_box(differ) == 0
+    }
+
+    /// Whether a `Host` header names this server. Any other name is one that was made to point here.
+    pub(crate) fn is_host(&self, host: &str) -> bool {
+        // Browsers leave out the port that http has by itself (RFC 9110, section 4.2.1).
+        let with_port = |name: &str| host == format!("{name}:{}", self.port);
+        ["127.0.0.1", "localhost"]
+            .into_iter()
+            .any(|name| with_port(name) || (self.port == 80 && host == name))
+    }
+
+    /// Whether an `Origin` header names this server.
+    pub(crate) fn is_origin(&self, origin: &str) -> bool {
+        origin.strip_prefix("http://").is_some_and(|host| self.is_host(host))
+    }
+}
+
+/// `http://127.0.0.1:PORT/TOKEN/`.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://127.0.0.1:{}/{}/", self.port, self.token)
+    }
+}
+
+/// The token is no part of what is logged.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({})", self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_token_opens() {
+        let address = Address::new(7373).unwrap();
+        let right = address.path("/api/runs");
+        assert!(address.opens(&right) && address.opens(&address.path("")));
+        let token = &address.token;
+        let mut wrong = token.clone();
+        wrong.replace_range(0..1, if token.starts_with('0') { "1" } else { "0" });
+        for path in ["", "/", "//", &token[1..], &format!("/{wrong}/"), &format!("/{token}0/")] {
+            assert!(!address.opens(path), "{path}");
+        }
+        assert_ne!(*token, Address::new(7373).unwrap().token);
+        assert!(!format!("{address:?}").contains(token.as_str()));
+    }
+
+    #[test]
+    fn only_names_of_the_loopback_address_with_this_port_are_this_server() {
+        let address = Address::new(7373).unwrap();
+        assert!(address.is_host("127.0.0.1:7373") && address.is_host("localhost:7373"));
+        assert!(address.is_origin("http://localhost:7373"));
+        for host in ["127.0.0.1", "127.0.0.1:80", "evil.example:7373", "127.0.0.1:7373.evil", ""] {
+            assert!(!address.is_host(host), "{host}");
+        }
+        let usual = Address::new(80).unwrap();
+        assert!(usual.is_host("127.0.0.1") && usual.is_origin("http://localhost"));
+        assert!(usual.is_host("localhost:80") && !usual.is_host("127.0.0.1:7373"));
+        for origin in ["null", "https://localhost:7373", "http://evil.example", "localhost:7373"] {
+            assert!(!address.is_origin(origin), "{origin}");
+        }
+    }
+}

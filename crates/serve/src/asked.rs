@@ -1,0 +1,95 @@
+//! Short questions to the program: a plan, a comparison, another form of a record.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Longest answer.
+const LONGEST: u64 = 256 << 20;
+/// Longest complaint.
+const LONGEST_COMPLAINT: u64 = 64 << 10;
+/// Longest time that an answer may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Asks, one question at a time: the machine is there to be measured.
+pub(crate) struct Asked {
+    program: PathBuf,
+    turn: Mutex<()>,
+}
+
+/// Held while a question is asked, and while a run is started: neither begins beside the other.
+pub(crate) struct Turn<'a> {
+    program: &'a Path,
+    _held: MutexGuard<'a, ()>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// The program refused, and says why.
+    Refused(String),
+    /// The program did not start, took too long, or said too much.
+    Failed(String),
+}
+
+impl Asked {
+    pub(crate) fn new(program: PathBuf) -> Self {
+        Self { program, turn: Mutex::const_new(()) }
+    }
+
+    /// Waits until no question is asked.
+    pub(crate) async fn turn(&self) -> Turn<'_> {
+        Turn { program: &self.program, _held: self.turn.lock().await }
+    }
+}
+
+impl Turn<'_> {
+    /// What the program prints on standard output.
+    pub(crate) async fn ask(&self, arguments: &[OsString]) -> Result<Vec<u8>, NoAnswer> {
+        let failed = |e: std::io::Error| NoAnswer::Failed(format!("The program failed: {e}."));
+        let mut child = Command::new(self.program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let all = async {
+            let (out, err) = tokio::join!(read(out, LONGEST), read(err, LONGEST_COMPLAINT));
+            Ok::<_, std::io::Error>((out?, err?, child.wait().await?))
+        };
+        let (out, err, status) = match tokio::time::timeout(PATIENCE, all).await {
+            Ok(all) => all.map_err(failed)?,
+            Err(_) => return Err(NoAnswer::Failed("The program took too long.".to_owned())),
+        };
+        if out.len() as u64 >= LONGEST {
+            return Err(NoAnswer::Failed("The answer is too long for a page.".to_owned()));
+        }
+        if status.success() {
+            return Ok(out);
+        }
+        let complaint = String::from_utf8_lossy(&err).trim().to_owned();
+        let complaint = complaint.strip_prefix("cryptbench: ").unwrap_or(&complaint);
+        Err(match complaint {
+            "" => NoAnswer::Failed(format!("The program ended with {status}.")),
+            words => NoAnswer::Refused(words.to_owned()),
+        })
+    }
+}
+
+async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut from) = from {
+        (&mut from).take(most).read_to_end(&mut bytes).await?;
+        // The rest is read and dropped, so that the program can end.
+        tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
+    }
+    Ok(bytes)
+}

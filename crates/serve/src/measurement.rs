@@ -1,0 +1,240 @@
+//! The run: a process of its own, what it tells, and how it is told to end.
+
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{BufRead as _, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::log::{Kind, Log};
+
+/// Longest line that is taken from a run.
+const LONGEST_LINE: u64 = 4 << 20;
+/// How long the rest of what a run told is waited for after its end: something that it started may hold the pipe.
+const REST: Duration = Duration::from_secs(2);
+
+/// At most one run, and the log of the newest one.
+pub(crate) struct Measurement {
+    program: PathBuf,
+    log: Log,
+    process: Mutex<Process>,
+    runs: watch::Sender<bool>,
+}
+
+/// The process of the run.
+#[derive(Default)]
+struct Process {
+    /// While there is one. A descriptor, not a number: the number could be another's by then.
+    handle: Option<OwnedFd>,
+    /// The server ends: no other one follows.
+    closed: bool,
+}
+
+/// What a run has told, for the two threads that follow it.
+#[derive(Default)]
+struct Told {
+    /// The directory of its record.
+    directory: Option<String>,
+    /// The run has ended: what comes from now on is of a process that it left behind, and no part of the log.
+    over: bool,
+}
+
+/// Why a run did not start.
+#[derive(Debug)]
+pub(crate) enum NotStarted {
+    /// Another one goes on.
+    Busy,
+    /// The server ends.
+    Closed,
+    /// The program cannot be started.
+    Failed(std::io::Error),
+}
+
+impl Measurement {
+    pub(crate) fn new(program: PathBuf) -> Self {
+        let process = Mutex::default();
+        Self { program, log: Log::new(), process, runs: watch::Sender::new(false) }
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    fn process(&self) -> MutexGuard<'_, Process> {
+        lock(&self.process)
+    }
+
+    /// Whether a run goes on.
+    pub(crate) fn is_running(&self) -> bool {
+        *self.runs.borrow()
+    }
+
+    /// Returns once no run goes on.
+    pub(crate) async fn ended(&self) {
+        let _ = self.runs.subscribe().wait_for(|running| !running).await;
+    }
+
+    /// Starts `run` with these arguments.
+    pub(crate) fn start(self: &Arc<Self>, arguments: &[OsString]) -> Result<(), NotStarted> {
+        let mut process = self.process();
+        if process.closed {
+            return Err(NotStarted::Closed);
+        }
+        if process.handle.is_some() {
+            return Err(NotStarted::Busy);
+        }
+        let mut child = Command::new(&self.program)
+            .args(["run", "--progress", "json"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            // A group of its own: Ctrl-C at the terminal is for the server, which tells the run.
+            .process_group(0)
+            .spawn()
+            .map_err(NotStarted::Failed)?;
+        let handle = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        let Some(Ok(handle)) = handle else {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(NotStarted::Failed(std::io::Error::other("the kernel has no pidfd_open")));
+        };
+        self.log.clear();
+        let words: Vec<_> = arguments.iter().map(|a| a.to_string_lossy()).collect();
+        self.log.add(Kind::Kept, &json!({ "event": "started", "arguments": words }));
+        process.handle = Some(handle);
+        self.runs.send_replace(true);
+        drop(process);
+        let this = Arc::clone(self);
+        std::thread::spawn(move || this.follow(child));
+        Ok(())
+    }
+
+    /// Tells the run to end in good order; false if there is none.
+    pub(crate) fn cancel(&self) -> bool {
+        self.interrupt(&self.process())
+    }
+
+    /// As [`cancel`](Self::cancel), and no run starts any more.
+    pub(crate) fn close(&self) -> bool {
+        let mut process = self.process();
+        process.closed = true;
+        self.interrupt(&process)
+    }
+
+    fn interrupt(&self, process: &Process) -> bool {
+        let handle = process.handle.as_ref();
+        let told = handle.is_some_and(|h| pidfd_send_signal(h, Signal::INT).is_ok());
+        if told {
+            self.log.add(Kind::Kept, &json!({ "event": "cancelling" }));
+        }
+        told
+    }
+
+    /// Takes what the run tells until it ends.
+    fn follow(self: Arc<Self>, mut child: Child) {
+        let told = Arc::new(Mutex::new(Told::default()));
+        let (done, read) = channel::<()>();
+        if let Some(stderr) = child.stderr.take() {
+            let (this, told) = (Arc::clone(&self), Arc::clone(&told));
+            std::thread::spawn(move || {
+                this.listen(stderr, &told);
+                drop(done);
+            });
+        }
+        let status = child.wait();
+        // Ends with the listener, which drops its side.
+        let _ = read.recv_timeout(REST);
+        let mut told = lock(&told);
+        told.over = true;
+        let mut process = self.process();
+        self.log.add(Kind::Kept, &ending(status.ok(), told.directory.as_deref()));
+        process.handle = None;
+        self.runs.send_replace(false);
+    }
+
+    /// Reads to the end of the pipe, whatever comes: a run may never wait for its listener.
+    fn listen(&self, stderr: ChildStderr, told: &Mutex<Told>) {
+        let mut reader = BufReader::new(stderr);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let text = String::from_utf8_lossy(&line);
+            let text = text.trim();
+            if text.is_empty() {
+                continue;
+            }
+            let event = serde_json::from_str(text).ok().filter(|v: &Value| v["event"].is_string());
+            let event = event.unwrap_or_else(|| json!({ "event": "message", "text": text }));
+            let mut told = lock(told);
+            if told.over {
+                continue;
+            }
+            if event["event"] == "saved" {
+                told.directory = event["directory"].as_str().map(str::to_owned);
+            }
+            self.log.add(kind(&event), &event);
+        }
+    }
+}
+
+/// What another thread's panic left is as good as any: each change is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kind(event: &Value) -> Kind {
+    match event["event"].as_str() {
+        Some("planned" | "saved") => Kind::Kept,
+        Some("trial") => Kind::Passing("trial"),
+        Some("filling") => Kind::Passing("filling"),
+        Some("preparing" | "checking") => Kind::Passing("preparing"),
+        Some("estimate") => {
+            let mut curve = DefaultHasher::new();
+            (event["workload"].as_str(), event["arm"].as_str()).hash(&mut curve);
+            Kind::Point(curve.finish())
+        }
+        _ => Kind::Words,
+    }
+}
+
+/// How the run ended, and the name by which its record is found.
+fn ending(status: Option<ExitStatus>, directory: Option<&str>) -> Value {
+    let run = directory.and_then(|d| d.rsplit('/').next());
+    json!({
+        "event": "ended",
+        "code": status.and_then(|s| s.code()),
+        "signal": status.and_then(|s| s.signal()),
+        "run": run,
+        "directory": directory,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_ends_starts_nothing_more() {
+        let measurement = Arc::new(Measurement::new("/bin/true".into()));
+        assert!(!measurement.close(), "no run is told to end");
+        assert!(matches!(measurement.start(&[]), Err(NotStarted::Closed)));
+        assert!(!measurement.is_running());
+    }
+}

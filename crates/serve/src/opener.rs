@@ -1,0 +1,58 @@
+//! Opening the page in the user's browser.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::{Address, ServeError};
+
+const PROGRAM: &str = "xdg-open";
+
+/// A file that leads to the page, gone when dropped.
+pub struct Opener {
+    path: PathBuf,
+}
+
+/// Opens the page with `xdg-open`. Arguments can be read by every user of a machine, so the program gets the name of a
+/// file in `directory` that this user alone may read, and the file leads to the address.
+///
+/// # Errors
+/// The file cannot be written, or there is no such program.
+pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
+    let failed = |source| ServeError::Open { program: PROGRAM, source };
+    let path = directory.join(format!("page-{}.html", address.port()));
+    // Left by a server that was killed: its port is ours now.
+    let _ = fs::remove_file(&path);
+    let opener = Opener { path };
+    let page = format!(
+        "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>cryptbench</title>\
+         <meta name=\"referrer\" content=\"no-referrer\">\
+         <meta http-equiv=\"refresh\" content=\"0; url={address}\">\
+         <p><a href=\"{address}\">To the page</a></p></html>\n"
+    );
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&opener.path)
+        .and_then(|mut file| file.write_all(page.as_bytes()))
+        .map_err(failed)?;
+    let mut child = Command::new(PROGRAM)
+        .arg(&opener.path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    // Nobody waits for a browser; its end is taken note of all the same.
+    std::thread::spawn(move || child.wait());
+    Ok(opener)
+}
+
+impl Drop for Opener {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,221 @@
+//! What can be asked.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use crate::address::Address;
+use crate::asked::Asked;
+use crate::assets::{ASSETS, PAGE, answer};
+use crate::events::stream_from;
+use crate::guard::guard;
+use crate::measurement::{Measurement, NotStarted};
+use crate::offer::Offer;
+use crate::refused::Refused;
+use crate::runs::{self, Run, Runs};
+use crate::{Catalogue, Order};
+
+/// A report may run its own script and style, in an origin of its own, and loads nothing.
+const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; \
+    script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const DISTURBS: &str =
+    "A run is being measured, and this would disturb it. Try again when it has ended.";
+
+/// What the handlers share.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub address: Arc<Address>,
+    pub measurement: Arc<Measurement>,
+    pub runs: Arc<Runs>,
+    pub asked: Arc<Asked>,
+    pub offer: Arc<Offer>,
+    pub watchers: Arc<Semaphore>,
+}
+
+type Answer<T> = Result<T, Refused>;
+
+/// Everything below the token; everything else is refused.
+pub(crate) fn router(app: App) -> Router {
+    let address = Arc::clone(&app.address);
+    let at = |path: &str| address.path(path);
+    let mut router = Router::new()
+        .route(&at("/"), get(async || answer(&PAGE)))
+        .route(&at("/api/catalogue"), get(catalogue))
+        .route(&at("/api/events"), get(events))
+        .route(&at("/api/runs"), get(runs))
+        .route(&at("/api/plan"), post(plan))
+        .route(&at("/api/run"), post(run))
+        .route(&at("/api/cancel"), post(cancel))
+        .route(&at("/api/compare"), get(compare))
+        .route(&at("/runs/{name}/report.html"), get(report))
+        .route(&at("/runs/{name}/record.json"), get(record))
+        .route(&at("/runs/{name}/export/{format}"), get(export));
+    for asset in ASSETS {
+        router = router.route(&at(asset.0), get(async || answer(asset)));
+    }
+    router
+        .fallback(async || Refused::not_found())
+        .layer(middleware::from_fn_with_state(app.clone(), guard))
+        .with_state(app)
+}
+
+/// Work of the file system, away from the threads that answer.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
+    let failed = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "That went wrong.");
+    tokio::task::spawn_blocking(work).await.map_err(failed)
+}
+
+async fn catalogue(State(app): State<App>) -> Answer<Response> {
+    Ok(Json(&*offered(&app).await?).into_response())
+}
+
+async fn offered(app: &App) -> Answer<Arc<Catalogue>> {
+    let (offer, running) = (Arc::clone(&app.offer), app.measurement.is_running());
+    aside(move || offer.get(running)).await
+}
+
+async fn events(State(app): State<App>, headers: HeaderMap) -> Answer<Response> {
+    let full = |_| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "Too many pages watch.");
+    let place = Arc::clone(&app.watchers).try_acquire_owned().map_err(full)?;
+    Ok(stream_from(app.measurement, &headers, place))
+}
+
+async fn runs(State(app): State<App>) -> Answer<Json<Vec<Run>>> {
+    Ok(Json(aside(move || app.runs.list()).await?))
+}
+
+/// The order, held against what can be chosen here.
+async fn arguments(app: &App, body: Bytes) -> Answer<Vec<OsString>> {
+    let catalogue = offered(app).await?;
+    aside(move || {
+        let wrong = |e| Refused::new(StatusCode::BAD_REQUEST, format!("That is no order: {e}."));
+        let order: Order = serde_json::from_slice(&body).map_err(wrong)?;
+        Ok(order.arguments(&catalogue)?)
+    })
+    .await?
+}
+
+async fn plan(State(app): State<App>, body: Bytes) -> Answer<Response> {
+    let order = arguments(&app, body).await?;
+    let mut question: Vec<OsString> = ["run", "--dry-run", "--json"].map(Into::into).into();
+    question.extend(order);
+    Ok(json_text(ask(&app, &question).await?))
+}
+
+async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
+    let order = arguments(&app, body).await?;
+    // A question that is being answered comes to its end before: it would be measured, too.
+    let _turn = app.asked.turn().await;
+    let measurement = Arc::clone(&app.measurement);
+    let started = aside(move || measurement.start(&order)).await?;
+    started.map_err(|not| match not {
+        NotStarted::Busy => {
+            Refused::busy("A run goes on already; only one can be measured at a time.")
+        }
+        NotStarted::Closed => {
+            Refused::new(StatusCode::SERVICE_UNAVAILABLE, "The server is being ended.")
+        }
+        NotStarted::Failed(error) => {
+            let problem = format!("The run cannot be started: {error}.");
+            Refused::new(StatusCode::INTERNAL_SERVER_ERROR, problem)
+        }
+    })?;
+    Ok((StatusCode::ACCEPTED, Json(json!({ "started": true }))).into_response())
+}
+
+async fn cancel(State(app): State<App>) -> Answer<Response> {
+    match app.measurement.cancel() {
+        true => Ok((StatusCode::ACCEPTED, Json(json!({ "cancelling": true }))).into_response()),
+        false => Err(Refused::busy("No run goes on.")),
+    }
+}
+
+/// What the program answers. Nothing that takes the processor happens beside a run.
+async fn ask(app: &App, question: &[OsString]) -> Answer<Vec<u8>> {
+    let turn = app.asked.turn().await;
+    if app.measurement.is_running() {
+        return Err(Refused::busy(DISTURBS));
+    }
+    Ok(turn.ask(question).await?)
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    a: String,
+    b: String,
+}
+
+async fn compare(State(app): State<App>, Query(pair): Query<Pair>) -> Answer<Response> {
+    let found = [find(&app, pair.a).await?, find(&app, pair.b).await?];
+    let mut question: Vec<OsString> = ["compare", "--json", "--"].map(Into::into).into();
+    question.extend(found.map(OsString::from));
+    Ok(json_text(ask(&app, &question).await?))
+}
+
+async fn find(app: &App, name: String) -> Answer<PathBuf> {
+    let runs = Arc::clone(&app.runs);
+    aside(move || runs.find(&name)).await?.ok_or_else(Refused::not_found)
+}
+
+async fn report(State(app): State<App>, Path(name): Path<String>) -> Answer<Response> {
+    let page = file(find(&app, name).await?.join("report.html")).await?;
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
+    ];
+    Ok((headers, page).into_response())
+}
+
+async fn record(State(app): State<App>, Path(name): Path<String>) -> Answer<Response> {
+    let bytes = file(find(&app, name.clone()).await?.join("record.json")).await?;
+    Ok(download(&format!("{name}.json"), "application/json", bytes))
+}
+
+async fn export(
+    State(app): State<App>,
+    Path((name, format)): Path<(String, String)>,
+) -> Answer<Response> {
+    let directory = find(&app, name.clone()).await?;
+    let offered = offered(&app).await?;
+    let format =
+        offered.formats.iter().find(|f| f.name == format).ok_or_else(Refused::not_found)?;
+    let mut question: Vec<OsString> = format.arguments.iter().map(Into::into).collect();
+    question.extend(["--".into(), directory.into_os_string()]);
+    let bytes = ask(&app, &question).await?;
+    Ok(download(&format!("{name}.{}", format.extension), &format.media_type, bytes.into()))
+}
+
+async fn file(path: PathBuf) -> Answer<Bytes> {
+    let read = aside(move || runs::bytes(&path)).await?;
+    read.map(Bytes::from).ok_or_else(Refused::not_found)
+}
+
+fn json_text(text: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// A file to be kept. Names of runs and endings hold nothing that a header must quote.
+fn download(name: &str, media_type: &str, bytes: Bytes) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    let disposition = format!("attachment; filename=\"{name}\"");
+    for (key, value) in
+        [(header::CONTENT_TYPE, media_type), (header::CONTENT_DISPOSITION, &disposition)]
+    {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(key, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,203 @@
+//! Past runs: what lies in the directory of runs.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use cryptbench_record::{Arm, ArmRole, Record, StopReason, WorkloadStop};
+use serde::Serialize;
+
+/// Longest name of a run's directory.
+const LONGEST_NAME: usize = 128;
+/// Bytes of the longest file of a run that is read.
+const LONGEST_FILE: u64 = 256 << 20;
+
+/// The directory of runs, and what was read of each: a record is read once, not whenever the list is shown.
+pub(crate) struct Runs {
+    directory: PathBuf,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// A run as it was when its record was of this time and size.
+struct Known {
+    modified: SystemTime,
+    len: u64,
+    run: Run,
+}
+
+/// A run in the list.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Run {
+    /// Name of its directory.
+    pub name: String,
+    /// What could be read.
+    pub summary: Option<Summary>,
+    /// Why nothing could.
+    pub problem: Option<String>,
+    /// Whether it has a report.
+    pub has_page: bool,
+}
+
+/// What a run was about.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    started: String,
+    elapsed_s: f64,
+    partial: bool,
+    cancelled: bool,
+    profile: String,
+    workloads: usize,
+    arms: Vec<String>,
+    directory: String,
+    device: Option<String>,
+    emulated: bool,
+    verdict: Vec<String>,
+}
+
+impl Runs {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self { directory, known: Mutex::default() }
+    }
+
+    /// The directory of a run, if `name` is a name and there is one: letters, digits and `-_.` lead nowhere else.
+    pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let is_name = (1..=LONGEST_NAME).contains(&name.len())
+            && name.chars().all(fits)
+            && !name.starts_with(['.', '-']);
+        let directory = self.directory.join(name);
+        (is_name && file(&directory.join("record.json")).is_some()).then_some(directory)
+    }
+
+    /// All runs, the newest first.
+    pub(crate) fn list(&self) -> Vec<Run> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut runs: Vec<Run> = names
+            .filter_map(|name| {
+                let directory = self.find(&name)?;
+                let found = file(&directory.join("record.json"))?;
+                let (modified, len) = (found.modified().ok()?, found.len());
+                let mut run = match known.get(&name) {
+                    Some(k) if (k.modified, k.len) == (modified, len) => k.run.clone(),
+                    _ => {
+                        let run = read(&name, &directory);
+                        known.insert(name, Known { modified, len, run: run.clone() });
+                        run
+                    }
+                };
+                // The page is written after the record.
+                run.has_page = file(&directory.join("report.html")).is_some();
+                Some(run)
+            })
+            .collect();
+        known.retain(|name, _| runs.iter().any(|run| run.name == *name));
+        let started = |run: &Run| run.summary.as_ref().map(|s| s.started.clone());
+        runs.sort_by_key(|run| std::cmp::Reverse((started(run), run.name.clone())));
+        runs
+    }
+}
+
+/// What is known of a file of a run, if there is one. No links: they would lead out of the run. No empty file: a run
+/// that is being saved has taken the name only.
+fn file(path: &Path) -> Option<fs::Metadata> {
+    fs::symlink_metadata(path).ok().filter(|found| found.is_file() && found.len() > 0)
+}
+
+/// The bytes of a file of a run.
+pub(crate) fn bytes(path: &Path) -> Option<Vec<u8>> {
+    file(path).filter(|found| found.len() <= LONGEST_FILE)?;
+    fs::read(path).ok()
+}
+
+fn read(name: &str, directory: &Path) -> Run {
+    let path = directory.join("record.json");
+    let found = match file(&path) {
+        Some(found) if found.len() <= LONGEST_FILE => {
+            cryptbench_record::read(&path).map_err(|e| e.to_string())
+        }
+        _ => Err(format!("{} is too long for this page.", path.display())),
+    };
+    let (summary, problem) = match found {
+        Ok(record) => (Some(summary(&record)), None),
+        Err(problem) => (None, Some(problem)),
+    };
+    Run { name: name.to_owned(), summary, problem, has_page: false }
+}
+
+fn summary(record: &Record) -> Summary {
+    let device = record.target.device.as_ref();
+    let is_plain = |arm: &&Arm| matches!(arm.role, ArmRole::Plain | ArmRole::PlainAgain);
+    let arms = record.plan.arms.iter().filter(|arm| !is_plain(arm));
+    let interrupted = |stop: &WorkloadStop| stop.reason == StopReason::Interrupted;
+    Summary {
+        started: record.started.clone(),
+        elapsed_s: record.elapsed_s,
+        partial: record.partial,
+        cancelled: record.stops.iter().any(interrupted),
+        profile: record.plan.profile.clone(),
+        workloads: record.plan.workloads.len(),
+        arms: arms.map(|arm| arm.label.clone()).collect(),
+        directory: record.target.directory.clone(),
+        device: device.map(|d| d.model.as_deref().unwrap_or(&d.name).trim().to_owned()),
+        emulated: record.target.emulated.is_some(),
+        verdict: record.results.as_ref().map(|r| r.sentences.clone()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_runs_lead_somewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let runs = dir.path().join("runs");
+        for place in ["runs/20260101-000000-abcdef", "runs/.hidden", "outside", "runs/empty"] {
+            fs::create_dir_all(dir.path().join(place)).unwrap();
+            if !place.ends_with("empty") {
+                fs::write(dir.path().join(place).join("record.json"), "{}").unwrap();
+            }
+        }
+        let runs = Runs::new(runs);
+        assert!(runs.find("20260101-000000-abcdef").is_some());
+        let long = "a".repeat(200);
+        for name in ["", ".", "..", "../outside", "empty", ".hidden", "-x", "a/b", "a\0b", &long] {
+            assert_eq!(runs.find(name), None, "{name:?}");
+        }
+        // What is no record is listed with the reason, and does not hide others.
+        let list = runs.list();
+        assert_eq!(list.len(), 1);
+        assert!(list[0].summary.is_none() && list[0].problem.is_some());
+    }
+
+    #[test]
+    fn a_run_that_is_being_saved_and_links_are_no_files_of_a_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("runs/one");
+        fs::create_dir_all(&run).unwrap();
+        let runs = Runs::new(dir.path().join("runs"));
+        let (record, page) = (run.join("record.json"), run.join("report.html"));
+        // The names are taken by empty files first.
+        fs::write(&record, "").unwrap();
+        fs::write(&page, "").unwrap();
+        assert!(runs.list().is_empty() && runs.find("one").is_none());
+        fs::write(&record, "{}").unwrap();
+        assert!(!runs.list()[0].has_page);
+        fs::write(&page, "<h1>report</h1>").unwrap();
+        assert!(runs.list()[0].has_page, "though the record is the same");
+        assert_eq!(bytes(&page).unwrap(), b"<h1>report</h1>");
+        // Links of an unpacked archive, say.
+        let secret = dir.path().join("secret");
+        fs::write(&secret, "{}").unwrap();
+        for path in [&record, &page] {
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink(&secret, path).unwrap();
+            assert_eq!(bytes(path), None);
+        }
+        assert!(runs.find("one").is_none() && runs.list().is_empty());
+    }
+}

@@ -1,0 +1,196 @@
+//! `cargo xtask dist`: what is handed out. A release build that anybody can repeat, the Debian package, and a static
+//! binary.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use crate::package;
+
+/// Where everything lands, whatever CARGO_TARGET_DIR says: the package's assets name it.
+const OUT: &str = "target/dist";
+
+const MUSL: &str = "x86_64-unknown-linux-musl";
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Build twice, in two directories, and compare the hashes
+    #[arg(long, conflicts_with = "binary")]
+    reproducible: bool,
+    /// Build a static binary against musl, and no package
+    #[arg(long, conflicts_with = "binary")]
+    musl: bool,
+    /// Package this binary instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Where to put the package and the binary
+    #[arg(long, value_name = "DIR", default_value = OUT)]
+    out: PathBuf,
+    /// Build this package of the workspace, to try the flags on a smaller one: xtask
+    #[arg(long, value_name = "NAME", default_value = "cryptbench", hide = true)]
+    package: String,
+    /// Build with the development profile, to try the flags
+    #[arg(long, hide = true)]
+    dev: bool,
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let out = std::path::absolute(&options.out)?;
+    fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    if options.reproducible {
+        return reproducible(options);
+    }
+    let root = std::env::current_dir()?;
+    let built = match &options.binary {
+        Some(binary) => binary.clone(),
+        None => build(options, &root, &root.join(OUT).join("build"))?,
+    };
+    if options.musl {
+        let to = out.join(format!("cryptbench-{MUSL}"));
+        fs::copy(&built, &to)?;
+        tell(&to)?;
+        return is_static(&to);
+    }
+    package::deb(&built, &root.join(OUT).join("stage"), &out)
+}
+
+/// Builds below `target` from the sources in `source`, so that neither path nor hour nor machine shows in the result,
+/// and returns the binary.
+fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--locked", "--quiet", "--package", &options.package]);
+    if options.package == "cryptbench" {
+        cargo.args(["--features", crate::test::FEATURES]);
+    }
+    let mut place = target.to_owned();
+    if options.musl {
+        cargo.args(["--target", MUSL]);
+        place.push(MUSL);
+    }
+    place.push(if options.dev { "debug" } else { "release" });
+    if !options.dev {
+        cargo.arg("--release");
+    }
+    let flags = remapped(source)?;
+    // C flags are parted at spaces, and cannot name a path that has one.
+    let c_flags: Vec<String> = flags
+        .iter()
+        .filter(|(from, _)| !from.contains(' '))
+        .map(|(from, to)| format!("-ffile-prefix-map={from}={to}"))
+        .collect();
+    let rust_flags: Vec<String> =
+        flags.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
+    let status = cargo
+        .current_dir(source)
+        .env("CARGO_TARGET_DIR", target)
+        // Separated by a byte that no path has.
+        .env("CARGO_ENCODED_RUSTFLAGS", rust_flags.join("\u{1f}"))
+        .env_remove("RUSTFLAGS")
+        // SQLite is built from its C source.
+        .env("CFLAGS", c_flags.join(" "))
+        .env("SOURCE_DATE_EPOCH", date_of_sources()?)
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC")
+        .status()
+        .context("cannot start cargo")?;
+    if !status.success() {
+        bail!("the build failed");
+    }
+    let built = place.join(&options.package);
+    if !built.is_file() {
+        bail!("{} has no binary of that name", options.package);
+    }
+    Ok(built)
+}
+
+/// Paths of this machine and what stands for them: the sources, cargo's registry, the standard library.
+fn remapped(source: &Path) -> anyhow::Result<Vec<(String, &'static str)>> {
+    let sysroot = said("rustc", &["--print", "sysroot"])?;
+    let home = std::env::var("CARGO_HOME")
+        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
+        .context("neither CARGO_HOME nor HOME is set")?;
+    // The most general first: of several that fit, the last one counts.
+    Ok(vec![(home, "/cargo"), (sysroot, "/rust"), (source.display().to_string(), "/cryptbench")])
+}
+
+/// Seconds since 1970 of the last commit; what is built into an archive carries it.
+pub(crate) fn date_of_sources() -> anyhow::Result<String> {
+    if let Ok(asked) = std::env::var("SOURCE_DATE_EPOCH") {
+        return Ok(asked);
+    }
+    // A tarball has no history; a fixed date is as repeatable.
+    Ok(said("git", &["log", "-1", "--format=%ct"]).unwrap_or_else(|_| "0".to_owned()))
+}
+
+fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
+    let done = Command::new(program)
+        .args(args)
+        .output()
+        .with_context(|| format!("cannot start {program}"))?;
+    if !done.status.success() {
+        bail!("{program}: {}", String::from_utf8_lossy(&done.stderr).trim());
+    }
+    Ok(String::from_utf8(done.stdout)?.trim().to_owned())
+}
+
+/// Builds copies of the sources in two directories of different depth, each from nothing.
+fn reproducible(options: &Options) -> anyhow::Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let files = said("git", &["ls-files", "--cached", "--others", "--exclude-standard"])?;
+    let mut hashes = Vec::new();
+    for place in ["a", "another/place/with-a-longer-name"] {
+        let directory = scratch.path().join(place);
+        let source = directory.join("source");
+        // What is named but deleted, and other than files, is no source.
+        for file in files.lines().map(Path::new).filter(|f| f.is_file()) {
+            let to = source.join(file);
+            fs::create_dir_all(to.parent().expect("in the copy"))?;
+            fs::copy(file, &to).with_context(|| format!("cannot copy {}", file.display()))?;
+        }
+        let built = build(options, &source, &directory.join("target"))?;
+        let hash = said("sha256sum", &[&built.display().to_string()])?;
+        let hash = hash.split_whitespace().next().unwrap_or_default().to_owned();
+        println!("{hash}  {} ({} bytes)", built.display(), fs::metadata(&built)?.len());
+        if hashes.iter().any(|known| *known != hash) {
+            let kept = scratch.keep();
+            bail!("the two builds differ; both are kept in {}", kept.display());
+        }
+        hashes.push(hash);
+    }
+    println!("both builds are the same");
+    Ok(())
+}
+
+/// A binary that needs no library of the machine.
+fn is_static(binary: &Path) -> anyhow::Result<()> {
+    let headers =
+        said("readelf", &["--program-headers", "--dynamic", &binary.display().to_string()])?;
+    if headers.contains("INTERP") || headers.contains("(NEEDED)") {
+        bail!("{} needs a loader or libraries:\n{headers}", binary.display());
+    }
+    println!("it needs no library");
+    Ok(())
+}
+
+pub(crate) fn tell(file: &Path) -> anyhow::Result<()> {
+    let bytes = fs::metadata(file)?.len();
+    println!("{} ({:.1} MiB)", file.display(), bytes as f64 / f64::from(1u32 << 20));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_of_the_paths_comes_last() {
+        let home = std::env::var("HOME").unwrap_or_default();
+        let flags = remapped(Path::new(&format!("{home}/src"))).unwrap();
+        assert_eq!(flags.last().unwrap().1, "/cryptbench");
+        assert!(flags.iter().all(|(from, _)| Path::new(from).is_absolute()), "{flags:?}");
+    }
+}

@@ -1,0 +1,177 @@
+//! The Debian package: manual pages and completions from the binary, the archive by cargo-deb, then looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+use crate::dist::{date_of_sources, tell};
+
+/// What the package must hold, each with a part of its path.
+const CONTENTS: &[&str] = &[
+    "./usr/bin/cryptbench",
+    "./usr/share/man/man1/cryptbench.1.gz",
+    "./usr/share/man/man1/cryptbench-run.1.gz",
+    "./usr/share/man/man1/cryptbench-volume-key-change.1.gz",
+    "./usr/share/bash-completion/completions/cryptbench",
+    "./usr/share/zsh/vendor-completions/_cryptbench",
+    "./usr/share/fish/vendor_completions.d/cryptbench.fish",
+    "./usr/share/doc/cryptbench/README.md",
+    "./usr/share/doc/cryptbench/docs/methodology.md",
+    "./usr/share/doc/cryptbench/copyright",
+    "./usr/share/doc/cryptbench/changelog.Debian.gz",
+];
+
+/// Makes the package of `binary` in `out`, by way of `stage`, from which the assets in crates/cli/Cargo.toml are taken.
+pub fn deb(binary: &Path, stage: &Path, out: &Path) -> anyhow::Result<()> {
+    staged(binary, stage)?;
+    let cargo_deb = cargo_deb()?;
+    let status = Command::new(cargo_deb)
+        .args([
+            "--quiet",
+            "--no-build",
+            "--no-strip",
+            "--no-dbgsym",
+            "--package",
+            "cryptbench",
+            "--output",
+        ])
+        .arg(out)
+        .env("SOURCE_DATE_EPOCH", date_of_sources()?)
+        .stdout(Stdio::null())
+        .status()
+        .context("cannot start cargo-deb")?;
+    if !status.success() {
+        bail!("cargo-deb failed");
+    }
+    let mut made: Vec<PathBuf> = fs::read_dir(out)?
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| p.extension().is_some_and(|e| e == "deb"))
+        .collect();
+    made.sort_by_key(|p| fs::metadata(p).and_then(|m| m.modified()).ok());
+    let package = made.pop().context("cargo-deb left no package")?;
+    tell(&package)?;
+    checked(&package)
+}
+
+/// Puts the binary, its manual pages and its completions where the assets are taken from.
+fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
+    let _ = fs::remove_dir_all(stage);
+    let completions = stage.join("completions");
+    fs::create_dir_all(&completions)?;
+    let binary =
+        fs::canonicalize(binary).with_context(|| format!("there is no {}", binary.display()))?;
+    let staged = stage.join("cryptbench");
+    fs::copy(&binary, &staged)?;
+    // A development binary is mostly symbols; a release build has none left, and stays as it is.
+    let _ = Command::new("strip").arg(&staged).status();
+    let ask = |args: &[&str]| -> anyhow::Result<Vec<u8>> {
+        let done = Command::new(&binary).args(args).output()?;
+        if !done.status.success() {
+            bail!("cryptbench {}: {}", args.join(" "), String::from_utf8_lossy(&done.stderr));
+        }
+        Ok(done.stdout)
+    };
+    ask(&["manual", &stage.join("man").display().to_string()])?;
+    for (shell, file) in
+        [("bash", "cryptbench"), ("zsh", "_cryptbench"), ("fish", "cryptbench.fish")]
+    {
+        fs::write(completions.join(file), ask(&["completions", shell])?)?;
+    }
+    Ok(())
+}
+
+/// cargo-deb, installed through cargo where it is not here.
+fn cargo_deb() -> anyhow::Result<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places: Vec<PathBuf> =
+        std::env::split_paths(&path).chain(home.map(|h| h.join("bin"))).collect();
+    let find = || places.iter().map(|d| d.join("cargo-deb")).find(|p| p.is_file());
+    if let Some(found) = find() {
+        return Ok(found);
+    }
+    if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
+        bail!("cargo-deb is not here; cargo install cargo-deb --locked");
+    }
+    println!("cargo install cargo-deb --locked");
+    let status = Command::new(env!("CARGO"))
+        .args(["install", "cargo-deb", "--locked", "--quiet"])
+        .env_remove("CARGO_TARGET_DIR")
+        .status()?;
+    if !status.success() {
+        bail!("cargo-deb cannot be installed");
+    }
+    find().context("cargo-deb was installed and is nowhere")
+}
+
+/// Looks into the package with Debian's own programs, as far as they are here.
+fn checked(package: &Path) -> anyhow::Result<()> {
+    let package = package.display().to_string();
+    let Some(contents) = said("dpkg-deb", &["--contents", &package])? else {
+        println!("SKIPPED: dpkg-deb is not here, so the package was not looked into");
+        return Ok(());
+    };
+    let inside =
+        |path: &str| contents.lines().any(|l| l.split_whitespace().any(|field| field == path));
+    let missing: Vec<_> = CONTENTS.iter().filter(|path| !inside(path)).collect();
+    if !missing.is_empty() {
+        bail!("the package lacks {missing:?}:\n{contents}");
+    }
+    let fields = said("dpkg-deb", &["--info", &package])?.unwrap_or_default();
+    for field in ["Package: cryptbench", "Depends: ", "Description: ", "Section: utils"] {
+        if !fields.contains(field) {
+            bail!("the package has no field {field:?}:\n{fields}");
+        }
+    }
+    println!("{} files, as they should be", contents.lines().count());
+    match Command::new("lintian").args(["--fail-on", "error", "--allow-root", &package]).status() {
+        Ok(status) if status.success() => println!("lintian finds no error"),
+        Ok(_) => bail!("lintian finds errors"),
+        Err(_) => println!("SKIPPED: lintian is not here"),
+    }
+    Ok(())
+}
+
+/// What a program printed, or nothing where it is not here.
+fn said(program: &str, args: &[&str]) -> anyhow::Result<Option<String>> {
+    let Ok(done) = Command::new(program).args(args).output() else { return Ok(None) };
+    if !done.status.success() {
+        bail!("{program}: {}", String::from_utf8_lossy(&done.stderr).trim());
+    }
+    Ok(Some(String::from_utf8_lossy(&done.stdout).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packages installed by hand carry the version of their changelog.
+    #[test]
+    fn the_changelog_begins_with_this_version() {
+        let root = crate::root();
+        let changelog = fs::read_to_string(root.join("packaging/debian/changelog")).unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        assert!(changelog.starts_with(&format!("cryptbench ({version}-1)")), "{changelog}");
+    }
+
+    #[test]
+    fn every_asset_but_the_staged_ones_exists() {
+        let root = crate::root();
+        let manifest = fs::read_to_string(root.join("crates/cli/Cargo.toml")).unwrap();
+        let (_, deb) = manifest.split_once("[package.metadata.deb]").expect("its metadata");
+        let mut seen = 0;
+        for line in deb.lines().filter_map(|l| l.trim().strip_prefix("[\"../../")) {
+            let path = line.split('"').next().unwrap_or_default();
+            seen += 1;
+            if !path.starts_with("target/dist/stage/") {
+                let fixed = path.split("**").next().unwrap_or(path).trim_end_matches("*.md");
+                assert!(root.join(fixed).exists(), "{path}");
+            }
+        }
+        assert!(seen >= 8, "{seen} assets");
+    }
+}
