@@ -6,6 +6,7 @@ mod devices;
 mod dist;
 mod fuzz;
 mod licences;
+mod newcomer;
 mod package;
 mod packages;
 mod readme;
@@ -36,6 +37,8 @@ enum Command {
     Dist(dist::Options),
     /// List the licences of everything that is linked in, and hold them against deny.toml
     Licences,
+    /// Follow the README in a new Debian, and tell how long each step takes
+    Newcomer(newcomer::Options),
     /// Write the transcript of README.md anew, from a record that is kept as a fixture
     Readme(readme::Options),
     /// Check that the tree is where ARCHITECTURE.md says things live
@@ -61,6 +64,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Devices => devices::run(),
         Command::Dist(options) => dist::run(&options),
         Command::Licences => licences::run(),
+        Command::Newcomer(options) => newcomer::run(&options),
         Command::Readme(options) => readme::run(&options),
         Command::Tidy => tidy::run(),
         Command::Bench(bench) => bench::run(bench),

@@ -192,7 +192,7 @@ fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let style = terminal_style(out.is_terminal());
     let text = match args.quiet {
-        true => cryptbench_report::terminal::summary(record, results, style),
+        true => cryptbench_report::terminal::summary(results, style),
         false => cryptbench_report::terminal::render(record, results, style),
     };
     let end = match saved {

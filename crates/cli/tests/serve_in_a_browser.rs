@@ -7,9 +7,9 @@ mod sandbox;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use page::devtools::{Browser, Tab};
-use page::{ESTIMATES, PHASE, Serving, VERDICT, axe, missing, open, small, start};
-use sandbox::{Sandbox, skipped};
+use page::devtools::Tab;
+use page::{ESTIMATES, PHASE, Stage, VERDICT, axe, small, start};
+use sandbox::skipped;
 use serde_json::Value;
 
 /// Where screenshots go, if somebody wants to look at them.
@@ -49,15 +49,11 @@ fn click(tab: &mut Tab, id: &str) {
 
 #[test]
 fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
-    if let Some(why) = missing() {
-        return skipped(why);
-    }
-    let s = Sandbox::new();
+    let Some(stage) = Stage::new() else { return };
+    let s = &stage.s;
     let axe = axe_script();
     let axe = axe.as_deref();
-    let serving = Serving::new(&s);
-    let browser = Browser::new();
-    let mut tab = open(&browser, &serving);
+    let mut tab = stage.open();
 
     // The plan, before anything is written.
     small(&mut tab, &s.target(), 26);
@@ -69,7 +65,7 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     assert!(tab.complaints().is_empty(), "{:?}", tab.complaints());
 
     // A second page sees the run that the first one starts, and both agree at the end.
-    let mut other = open(&browser, &serving);
+    let mut other = stage.open();
     other.eval("location.hash = '#live'");
     start(&mut tab, &s.target(), 26);
     tab.wait(ESTIMATES);
@@ -94,7 +90,7 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     for page in [&mut tab, &mut other] {
         assert!(page.complaints().is_empty(), "{:?}", page.complaints());
     }
-    let mut page = browser.tab();
+    let mut page = stage.browser.tab();
     page.goto(&report);
     assert!(
         page.text("document.querySelector('h1').textContent").starts_with("What encryption costs")
@@ -107,17 +103,13 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
 
 #[test]
 fn a_run_is_cancelled_and_two_are_compared() {
-    if let Some(why) = missing() {
-        return skipped(why);
-    }
-    let s = Sandbox::new();
+    let Some(stage) = Stage::new() else { return };
+    let s = &stage.s;
     for _ in 0..2 {
         let done = s.run(&s.tiny(&["--quiet"]));
         assert!(done.status.success());
     }
-    let serving = Serving::new(&s);
-    let browser = Browser::new();
-    let mut tab = open(&browser, &serving);
+    let mut tab = stage.open();
     start(&mut tab, &s.target(), 600);
     tab.wait(ESTIMATES);
 
@@ -161,13 +153,9 @@ fn a_run_is_cancelled_and_two_are_compared() {
 
 #[test]
 fn the_keyboard_suffices() {
-    if let Some(why) = missing() {
-        return skipped(why);
-    }
-    let s = Sandbox::new();
-    let serving = Serving::new(&s);
-    let browser = Browser::new();
-    let mut tab = open(&browser, &serving);
+    let Some(stage) = Stage::new() else { return };
+    let s = &stage.s;
+    let mut tab = stage.open();
     reach(&mut tab, "directory");
     tab.eval("document.activeElement.select()");
     tab.type_in(s.target().to_str().unwrap());
@@ -214,15 +202,11 @@ fn reach(tab: &mut Tab, id: &str) {
 
 #[test]
 fn what_would_be_overwritten_has_to_be_named_twice() {
-    if let Some(why) = missing() {
-        return skipped(why);
-    }
-    let s = Sandbox::new();
+    let Some(stage) = Stage::new() else { return };
+    let s = &stage.s;
     let disk = s.out().join("disk.img");
     std::fs::File::create(&disk).unwrap().set_len(64 << 20).unwrap();
-    let serving = Serving::new(&s);
-    let browser = Browser::new();
-    let mut tab = open(&browser, &serving);
+    let mut tab = stage.open();
     small(&mut tab, &s.target(), 600);
     let name = serde_json::json!(disk);
     tab.eval(&format!(
@@ -260,13 +244,9 @@ fn is_zero(path: &Path) -> bool {
 
 #[test]
 fn a_run_that_fails_says_why() {
-    if let Some(why) = missing() {
-        return skipped(why);
-    }
-    let s = Sandbox::new();
-    let serving = Serving::new(&s);
-    let browser = Browser::new();
-    let mut tab = open(&browser, &serving);
+    let Some(stage) = Stage::new() else { return };
+    let s = &stage.s;
+    let mut tab = stage.open();
     let gone = s.out().join("no-such-directory");
     start(&mut tab, &gone, 26);
     tab.wait(&format!("{PHASE}.startsWith('The run ended with an error (exit code 3)')"));
@@ -291,24 +271,19 @@ fn a_run_that_fails_says_why() {
 
 #[test]
 fn a_page_whose_server_is_gone_says_so_and_what_to_do() {
-    if let Some(why) = missing() {
-        return skipped(why);
-    }
-    let s = Sandbox::new();
-    let mut serving = Serving::new(&s);
-    let browser = Browser::new();
-    let mut tab = open(&browser, &serving);
+    let Some(mut stage) = Stage::new() else { return };
+    let mut tab = stage.open();
     let axe = axe_script();
 
     // An address of an earlier start.
-    let token = serving.address.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
-    let mut old = browser.tab();
-    old.goto(&serving.address.replace(&token, &"0".repeat(token.len())));
+    let token = stage.serving.address.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
+    let mut old = stage.browser.tab();
+    old.goto(&stage.serving.address.replace(&token, &"0".repeat(token.len())));
     assert!(old.text("document.body.innerText").contains("Open the whole address"));
     look(&mut old, "old", axe.as_deref());
 
-    let port: u16 = serving.address.split(['/', ':']).nth(4).unwrap().parse().unwrap();
-    serving.kill();
+    let port: u16 = stage.serving.address.split(['/', ':']).nth(4).unwrap().parse().unwrap();
+    stage.serving.kill();
     let banner = "document.getElementById('connection').innerText";
     tab.wait(&format!("{banner}.includes('does not answer')"));
     look(&mut tab, "lost", axe.as_deref());

@@ -66,6 +66,21 @@ fn the_report_at_200_columns() {
 }
 
 #[test]
+fn a_mount_that_is_out_of_sight_is_said_to_be() {
+    let mut record = Fixture::default().record();
+    for part in
+        [&mut record.target.filesystem, &mut record.target.source, &mut record.target.mount_options]
+    {
+        part.clear();
+    }
+    let text = text(&record, 200);
+    assert!(
+        text.contains("file system  unknown (its mount cannot be seen from here), in /"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_report_of_one_workload() {
     insta::assert_snapshot!(text(&Fixture::one_arm(0.86).one_workload().record(), 80));
 }
@@ -319,7 +334,7 @@ fn foreign_text_cannot_steer_the_terminal() {
 fn the_summary_is_the_sentences_alone() {
     let record = Fixture::default().record();
     let results = analyse(&record);
-    let short = summary(&record, &results, Style { width: 60, colour: false });
+    let short = summary(&results, Style { width: 60, colour: false });
     let joined: String = short.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(joined, results.sentences.join(" "));
 }

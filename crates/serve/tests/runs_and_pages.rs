@@ -4,7 +4,7 @@ mod site;
 
 use std::fs;
 
-use site::Place;
+use site::{ENDED, Place};
 
 /// The numbers of the events in a stream.
 fn ids(text: &str) -> Vec<u64> {
@@ -14,7 +14,7 @@ fn ids(text: &str) -> Vec<u64> {
 #[test]
 fn two_pages_and_one_that_comes_back_are_told_the_same() {
     let place = Place::new();
-    assert_eq!(place.post("/api/run", &place.order(&place.target())).0, 202);
+    place.start();
     place.wait_for("arguments", "--profile quick");
     let first = place.events_until("\"n\":20}", None);
     let (status, answer) = place.post("/api/run", &place.order(&place.target()));
@@ -23,9 +23,8 @@ fn two_pages_and_one_that_comes_back_are_told_the_same() {
     assert_eq!(place.get("/api/compare?a=one&b=one").0, 409);
     assert_eq!(place.get("/runs/one/export/csv").0, 409);
     assert_eq!(place.post("/api/plan", &place.order(&place.target())).0, 409);
-    fs::write(place.dir.path().join("end"), "").unwrap();
-    let ended = "\"event\":\"ended\"";
-    let [a, b] = [place.events_until(ended, None), place.events_until(ended, None)];
+    place.tell("end");
+    let [a, b] = [place.events_until_ended(), place.events_until_ended()];
     let body = |text: &str| {
         text.split("\r\n\r\n")
             .nth(1)
@@ -39,27 +38,27 @@ fn two_pages_and_one_that_comes_back_are_told_the_same() {
     assert!(a.contains("no JSON at all") && a.contains("\"code\":0"), "{a:.500}");
     // Coming back with the last number that it knows, a page is told only what is new.
     let last = *ids(&first).last().unwrap();
-    let rest = place.events_until(ended, Some(last));
+    let rest = place.events_until(ENDED, Some(last));
     assert_eq!(ids(&rest).first(), Some(&(last + 1)));
     // And then the next run can start.
     fs::remove_file(place.dir.path().join("end")).unwrap();
-    assert_eq!(place.post("/api/run", &place.order(&place.target())).0, 202);
+    place.start();
     let next = place.events_until("\"n\":3}", None);
-    assert!(!next.contains(ended), "the former run is over: {next:.500}");
+    assert!(!next.contains(ENDED), "the former run is over: {next:.500}");
     assert!(ids(&next)[0] > *ids(&a).last().unwrap());
-    fs::write(place.dir.path().join("end"), "").unwrap();
+    place.tell("end");
 }
 
 #[test]
 fn cancelling_interrupts_the_run_and_its_record_is_named() {
     let place = Place::new();
     assert_eq!(place.post("/api/cancel", "{}").0, 409);
-    assert_eq!(place.post("/api/run", &place.order(&place.target())).0, 202);
+    place.start();
     place.events_until("\"n\":2}", None);
     assert_eq!(place.post("/api/cancel", "{}").0, 202);
     let told = place.wait_for("told", "interrupted");
     assert!(!told.contains("finished"));
-    let text = place.events_until("\"event\":\"ended\"", None);
+    let text = place.events_until_ended();
     assert!(
         text.contains("\"cancelling\"") && text.contains("\"run\":\"cancelled\""),
         "{text:.800}"
@@ -93,7 +92,7 @@ fn nothing_is_overwritten_unless_its_name_is_typed_again() {
     assert_eq!(place.post("/api/run", &order(&name)).0, 202);
     let arguments = place.wait_for("arguments", "--destroy");
     assert!(arguments.contains(&format!("--destroy {name} -- {name}")), "{arguments}");
-    fs::write(place.dir.path().join("end"), "").unwrap();
+    place.tell("end");
 }
 
 #[test]
@@ -120,56 +119,55 @@ fn of_many_starts_at_once_one_is_a_run() {
     });
     answers.sort();
     assert_eq!(answers, [202, 409, 409, 409, 409, 409, 409, 409]);
-    fs::write(place.dir.path().join("end"), "").unwrap();
-    place.events_until("\"event\":\"ended\"", None);
+    place.tell("end");
+    place.events_until_ended();
     assert_eq!(place.wait_for("arguments", "run").lines().count(), 1);
 }
 
 #[test]
 fn a_run_that_is_killed_is_told_as_such_and_another_one_can_start() {
     let place = Place::new();
-    fs::write(place.dir.path().join("die"), "").unwrap();
-    assert_eq!(place.post("/api/run", &place.order(&place.target())).0, 202);
-    let text = place.events_until("\"event\":\"ended\"", None);
+    place.tell("die");
+    place.start();
+    let text = place.events_until_ended();
     let ended = text.lines().find(|l| l.contains("\"ended\"")).unwrap();
     assert!(ended.contains("\"signal\":9") && ended.contains("\"code\":null"), "{ended}");
     assert!(ended.contains("\"run\":null"), "{ended}");
     fs::remove_file(place.dir.path().join("die")).unwrap();
-    assert_eq!(place.post("/api/run", &place.order(&place.target())).0, 202);
-    fs::write(place.dir.path().join("end"), "").unwrap();
+    place.start();
+    place.tell("end");
     place.events_until("\"code\":0", None);
 }
 
 #[test]
 fn what_a_run_leaves_behind_keeps_no_record_and_tells_nothing_of_the_next_run() {
     let place = Place::new();
-    fs::write(place.dir.path().join("heir"), "").unwrap();
-    assert_eq!(place.post("/api/run", &place.order(&place.target())).0, 202);
+    place.tell("heir");
+    place.start();
     // Its standard error is still open, and the record is known all the same.
-    let text = place.events_until("\"event\":\"ended\"", None);
+    let text = place.events_until_ended();
     assert!(text.contains("\"run\":\"inherited\""), "{text:.800}");
-    assert_eq!(place.post("/api/run", &place.order(&place.target())).0, 202);
-    fs::write(place.dir.path().join("tell"), "").unwrap();
+    place.start();
+    place.tell("tell");
     place.wait_for("done", "heir");
-    fs::write(place.dir.path().join("end"), "").unwrap();
-    let text = place.events_until("\"event\":\"ended\"", None);
+    place.tell("end");
+    let text = place.events_until_ended();
     assert!(!text.contains("of the former run"), "{text:.800}");
 }
 
 #[test]
 fn a_run_begins_when_what_was_asked_before_is_answered() {
     let place = Place::new();
-    let slow = place.dir.path().join("slow");
-    fs::write(&slow, "").unwrap();
+    place.tell("slow");
     std::thread::scope(|scope| {
         let question = scope.spawn(|| place.get("/api/compare?a=one&b=one").0);
         place.wait_for("done", "asked");
         let run = scope.spawn(|| place.post("/api/run", &place.order(&place.target())).0);
         // Time in which it could begin too early.
         std::thread::sleep(std::time::Duration::from_millis(300));
-        fs::remove_file(&slow).unwrap();
+        fs::remove_file(place.dir.path().join("slow")).unwrap();
         assert_eq!((question.join().unwrap(), run.join().unwrap()), (200, 202));
     });
     assert_eq!(place.wait_for("done", "run"), "asked\nanswered\nrun\n");
-    fs::write(place.dir.path().join("end"), "").unwrap();
+    place.tell("end");
 }

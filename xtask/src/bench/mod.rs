@@ -61,7 +61,7 @@ fn build_release(arguments: &[&str]) -> anyhow::Result<PathBuf> {
 }
 
 /// What a figure must be shown with: the machine and the versions.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let read = |p: &str| std::fs::read_to_string(p).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));

@@ -89,6 +89,15 @@ fn processor_s(pid: &str) -> anyhow::Result<f64> {
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
+/// Whether the process has any; a run is its server's only one.
+fn has_children(pid: u32) -> bool {
+    let parent = format!("PPid:\t{pid}");
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|entry| {
+        std::fs::read_to_string(entry.path().join("status"))
+            .is_ok_and(|status| status.lines().any(|line| line == parent))
+    })
+}
+
 /// Speed of plain storage and what each other arm keeps of it, watched through alone: the geometric mean of the pairs
 /// with its 95 % interval, beside the noise of the mean that the runs themselves found.
 fn print(pairs: &[(Record, Record)]) -> anyhow::Result<()> {
@@ -219,14 +228,18 @@ impl Server {
         let longest = std::time::Instant::now() + Duration::from_secs(u64::from(budget) * 3 + 120);
         let record = loop {
             std::thread::sleep(Duration::from_secs(1));
+            let running = has_children(self.child.id());
             let new = names(&runs).into_iter().find(|name| !before.contains(name));
             let file = new.map(|name| runs.join(name).join("report.html"));
             // The page is the last that a run writes.
             if let Some(page) = file.filter(|f| f.metadata().is_ok_and(|m| m.len() > 0)) {
                 break cryptbench_record::read(&page.with_file_name("record.json"))?;
             }
+            if !running {
+                bail!("the run ended without a page: is {budget} s enough for it?");
+            }
             if std::time::Instant::now() > longest {
-                bail!("no record comes");
+                bail!("the run does not end");
             }
         };
         for page in pages {

@@ -230,4 +230,21 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), PACKAGES.len());
     }
+
+    /// The Debian package recommends or suggests what doctor would ask for, but for what no Debian is without.
+    #[test]
+    fn the_debian_package_names_them_too() {
+        let manifest = include_str!("../../Cargo.toml");
+        let mut named: Vec<&str> = ["recommends = \"", "suggests = \""]
+            .into_iter()
+            .flat_map(|key| {
+                manifest.split_once(key).unwrap().1.split('"').next().unwrap().split(", ")
+            })
+            .collect();
+        named.extend(["e2fsprogs", "mount"]);
+        named.sort_unstable();
+        let mut known: Vec<_> = PACKAGES.iter().map(|p| p.debian).collect();
+        known.sort_unstable();
+        assert_eq!(named, known);
+    }
 }

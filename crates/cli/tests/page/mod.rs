@@ -11,7 +11,7 @@ use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, skipped};
 use devtools::{Browser, Tab};
 
 pub const CHROMIUM: &str = "/usr/bin/chromium";
@@ -76,6 +76,32 @@ impl Drop for Serving {
 /// Why there can be no browser test here.
 pub fn missing() -> Option<&'static str> {
     (!Path::new(CHROMIUM).exists()).then_some("no /usr/bin/chromium (apt install chromium)")
+}
+
+/// What a test of the page works with.
+pub struct Stage {
+    // In the order in which they end.
+    pub browser: Browser,
+    pub serving: Serving,
+    pub s: Sandbox,
+}
+
+impl Stage {
+    /// None, and the test says why, where there is no browser.
+    pub fn new() -> Option<Self> {
+        if let Some(why) = missing() {
+            skipped(why);
+            return None;
+        }
+        let s = Sandbox::new();
+        let serving = Serving::new(&s);
+        Some(Self { browser: Browser::new(), serving, s })
+    }
+
+    /// A tab with the page.
+    pub fn open(&self) -> Tab {
+        open(&self.browser, &self.serving)
+    }
 }
 
 /// A tab with the page.

@@ -141,10 +141,14 @@ struct Place<'a> {
 }
 
 fn place(p: &Place<'_>) -> String {
-    let (file_system, source, options) = p.mount;
+    let mounted = match p.mount {
+        // A root that is no mount point, as below chroot(2): its mount is out of sight.
+        ("", ..) => "unknown (its mount cannot be seen from here)".to_owned(),
+        (file_system, source, options) => format!("{file_system} on {source} ({options})"),
+    };
     match p.kind {
-        "directory" => format!("{file_system} on {source} ({options}), in {}", p.directory),
-        "file" => format!("{file_system} on {source} ({options}), the file {}", p.directory),
+        "directory" => format!("{mounted}, in {}", p.directory),
+        "file" => format!("{mounted}, the file {}", p.directory),
         kind => {
             let behind =
                 p.backing_file.map_or_else(String::new, |f| format!(", a loop device over {f}"));

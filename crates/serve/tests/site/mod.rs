@@ -13,6 +13,9 @@ use cryptbench_serve::{Catalogue, Choice, Format, Profile, Server, Site, System}
 /// Longest time that anything is waited for; nothing is asserted about how long it takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What is in the event of a run's end.
+pub const ENDED: &str = "\"event\":\"ended\"";
+
 /// Tells as a run does, until the file `end` is there or SIGINT comes. What it was called with goes to `arguments`, the
 /// order of what it did to `done`. With `die` it is killed; with `heir` it ends and leaves a process behind that holds
 /// its standard error and speaks once `tell` is there; with `slow` a comparison takes as long as that file is there.
@@ -157,6 +160,22 @@ impl Place {
     /// An order that is fine, with this target.
     pub fn order(&self, target: &std::path::Path) -> String {
         serde_json::json!({ "target": target, "profile": "quick" }).to_string()
+    }
+
+    /// Starts a run, which is accepted.
+    pub fn start(&self) {
+        let (status, answer) = self.post("/api/run", &self.order(&self.target()));
+        assert_eq!(status, 202, "{answer}");
+    }
+
+    /// Leaves a file beside the program, which does then as [`PROGRAM`] says.
+    pub fn tell(&self, name: &str) {
+        fs::write(self.dir.path().join(name), "").unwrap();
+    }
+
+    /// The events until the run's end.
+    pub fn events_until_ended(&self) -> String {
+        self.events_until(ENDED, None)
     }
 
     /// Waits until the file `name` beside the program holds `words`.

@@ -114,7 +114,7 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
 }
 
 /// Only the sentences, wrapped, ending with a newline.
-pub fn summary(_record: &Record, results: &Results, style: Style) -> String {
+pub fn summary(results: &Results, style: Style) -> String {
     paint::paint(&paragraphs(&results.sentences, style.columns()), style.colour) + "\n"
 }
 

@@ -1,7 +1,7 @@
 //! Speed of every cipher on every tier, at 512- and 4096-byte data units, in requests of 512 bytes, 4 KiB
 //! and 1 MiB: MB/s, medians of short runs.
 //!
-//! `cargo run --release -p cryptbench-cipher --example speed [name part] [kernel part]`
+//! `cargo run --release -p cryptbench-cipher --example cipher_speed [name part] [kernel part]`
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! Speed of every PRF on every tier: thousand iterations of all blocks of a key a second, medians of short runs.
 //!
-//! `cargo run --release -p cryptbench-kdf --example speed [name part [key bytes [threads]]]`
+//! `cargo run --release -p cryptbench-kdf --example kdf_speed [name part [key bytes [threads]]]`
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
