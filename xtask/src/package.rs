@@ -85,23 +85,29 @@ fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// cargo-deb, installed through cargo where it is not here.
-fn cargo_deb() -> anyhow::Result<PathBuf> {
+/// Where programs lie that these commands bring for themselves.
+const TOOLS: &str = "target/tools";
+
+/// cargo-deb, installed through cargo below the target directory where it is not here.
+pub(crate) fn cargo_deb() -> anyhow::Result<PathBuf> {
+    let tools = std::path::absolute(TOOLS)?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let places: Vec<PathBuf> =
-        std::env::split_paths(&path).chain(home.map(|h| h.join("bin"))).collect();
+    let own = home.map(|h| h.join("bin")).into_iter().chain([tools.join("bin")]);
+    let places: Vec<PathBuf> = std::env::split_paths(&path).chain(own).collect();
     let find = || places.iter().map(|d| d.join("cargo-deb")).find(|p| p.is_file());
     if let Some(found) = find() {
         return Ok(found);
     }
     if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
-        bail!("cargo-deb is not here; cargo install cargo-deb --locked");
+        bail!("{NO_CARGO_DEB} (cargo install cargo-deb --locked)");
     }
-    println!("cargo install cargo-deb --locked");
+    println!("cargo install cargo-deb --locked --root {}", tools.display());
+    // Its own speed is of no account.
     let status = Command::new(env!("CARGO"))
-        .args(["install", "cargo-deb", "--locked", "--quiet"])
+        .args(["install", "cargo-deb", "--locked", "--quiet", "--debug", "--root"])
+        .arg(&tools)
         .env_remove("CARGO_TARGET_DIR")
         .status()?;
     if !status.success() {
@@ -109,6 +115,9 @@ fn cargo_deb() -> anyhow::Result<PathBuf> {
     }
     find().context("cargo-deb was installed and is nowhere")
 }
+
+/// What the test of the package looks for in our words, to say that it is skipped.
+const NO_CARGO_DEB: &str = "there is no cargo-deb";
 
 /// Looks into the package with Debian's own programs, as far as they are here.
 fn checked(package: &Path) -> anyhow::Result<()> {

@@ -56,6 +56,18 @@ pub const FOR_TESTS: &[Need] = &[
         package: "python3-pandas",
         reason: "JSON and CSV loaded in Python",
     },
+    Need {
+        file: "/usr/lib/python3/dist-packages/virtualenv/__init__.py",
+        package: "python3-virtualenv",
+        reason: "the record loaded with polars, which pip brings",
+    },
+    Need { file: "/usr/bin/npm", package: "npm", reason: "axe-core, which npm brings" },
+    Need { file: "/usr/bin/strace", package: "strace", reason: "what a start opens" },
+    Need { file: "/usr/bin/zsh", package: "zsh", reason: "completions of zsh" },
+    Need { file: "/usr/bin/fish", package: "fish", reason: "completions of fish" },
+    Need { file: "/usr/bin/mandoc", package: "mandoc", reason: "manual pages without faults" },
+    Need { file: "/usr/bin/groff", package: "groff-base", reason: "manual pages without faults" },
+    Need { file: "/usr/bin/dpkg-deb", package: "dpkg", reason: "the Debian package" },
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 

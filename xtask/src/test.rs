@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-use crate::{packages, tidy};
+use crate::{package, packages, tidy};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -23,6 +23,9 @@ pub(crate) const FEATURES: &str = "cryptbench/parquet,cryptbench/png";
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if !options.offline {
         packages::ensure(packages::FOR_TESTS);
+        if let Err(why) = package::cargo_deb() {
+            eprintln!("the Debian package will not be tried: {why:#}");
+        }
     }
     tidy::run()?;
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());

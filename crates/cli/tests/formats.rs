@@ -208,12 +208,13 @@ fn python(module: &str) -> Option<PathBuf> {
     let run = |program: &str, args: &[&str]| {
         Command::new(program).args(args).output().is_ok_and(|o| o.status.success())
     };
-    let made = run("python3", &["-m", "venv", &venv.display().to_string()])
-        && run(
-            &inside.display().to_string(),
-            &["-m", "pip", "-q", "install", "--timeout", "20", "--retries", "1", module],
-        );
-    (made && has(&inside)).then_some(inside)
+    let place = venv.display().to_string();
+    // Debian keeps venv in a package of its own, named after the version of Python.
+    let made = run("python3", &["-m", "venv", &place])
+        || run("/usr/bin/python3", &["-m", "virtualenv", "--clear", &place]);
+    let interpreter = inside.display().to_string();
+    let pip = ["-m", "pip", "-q", "install", "--timeout", "20", "--retries", "1", module];
+    (made && run(&interpreter, &pip) && has(&inside)).then_some(inside)
 }
 
 fn loads_in_python(module: &str) {

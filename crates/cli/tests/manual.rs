@@ -126,11 +126,8 @@ fn bash_completes_a_command_and_an_option() {
 fn the_package_has_what_it_should_have() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let has_cargo_deb = is_here("cargo-deb")
-        || std::env::var_os("HOME")
-            .is_some_and(|home| Path::new(&home).join(".cargo/bin/cargo-deb").is_file());
-    if !has_cargo_deb || !is_here("dpkg-deb") {
-        skipped("there is no cargo-deb (cargo install cargo-deb --locked) or no dpkg-deb");
+    if !is_here("dpkg-deb") {
+        skipped("there is no dpkg-deb");
         return;
     }
     let out = tempfile::tempdir().unwrap();
@@ -144,6 +141,10 @@ fn the_package_has_what_it_should_have() {
         .output()
         .unwrap();
     let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+    if said.contains("there is no cargo-deb") {
+        skipped(said.trim());
+        return;
+    }
     assert!(done.status.success(), "{said}");
     assert!(said.contains("files, as they should be"), "{said}");
 }

@@ -240,6 +240,7 @@ fn no_feature(path: &Path) -> SystemError {
     let remedy = match kind.as_str() {
         "ext4" => format!("tune2fs -O encrypt {source} switches it on"),
         "f2fs" => "f2fs has it when made with mkfs.f2fs -O encrypt".to_owned(),
+        "" => "it may not have it at all".to_owned(),
         _ => format!("{kind} may not have it at all"),
     };
     SystemError::Target {

@@ -154,8 +154,24 @@ fn format(
 ) -> Result<(), SystemError> {
     let image = &below.store(directory)?.join("header");
     let creates = create(cipher, image).input(secret.as_bytes().to_vec().into());
-    below.create_volume("qemu-img", &creates, image, &Machine::this())?;
+    until_timed(|| below.create_volume("qemu-img", &creates, image, &Machine::this()))?;
     put_header(image, container)
+}
+
+/// What `make` gives, again where qemu-img could not time its key derivation: it refuses where the kernel counted no
+/// processor time for a short try (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`), as in virtual machines that share
+/// their processors. Another try has the same chance as the first.
+fn until_timed(mut make: impl FnMut() -> Result<(), SystemError>) -> Result<(), SystemError> {
+    const UNTIMED: &str = "Unable to get accurate CPU usage";
+    const TRIES: usize = 5;
+    let mut made = make();
+    for _ in 1..TRIES {
+        match &made {
+            Err(SystemError::Program { reason, .. }) if reason.contains(UNTIMED) => made = make(),
+            _ => break,
+        }
+    }
+    made
 }
 
 /// Serves the container, as a volume if there is a secret that opens it.
@@ -225,6 +241,25 @@ fn put_header(image: &Path, container: &Path) -> Result<(), SystemError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_derivation_that_was_not_timed_is_tried_again() {
+        let tries = |reason: &str, failing: usize| {
+            let mut count = 0;
+            let made = until_timed(|| {
+                count += 1;
+                let reason = format!("qemu-img: /x/header: {reason}");
+                let failed = SystemError::Program { program: "qemu-img", reason };
+                if count > failing { Ok(()) } else { Err(failed) }
+            });
+            (made.is_ok(), count)
+        };
+        let untimed = "Unable to get accurate CPU usage";
+        assert_eq!(tries(untimed, 0), (true, 1));
+        assert_eq!(tries(untimed, 2), (true, 3));
+        assert_eq!(tries(untimed, 9), (false, 5));
+        assert_eq!(tries("No space left on device", 9), (false, 1));
+    }
 
     #[test]
     fn arms_are_a_null_layer_and_each_cipher() {
