@@ -35,7 +35,7 @@ const USES: [Use; 4] = [
         |w| w.block_size >= LARGE && w.in_flight() == 1,
         "expect slower copies",
     ),
-    ("A whole disk (all that was measured)", |_| true, "encrypt the part that needs it"),
+    ("A whole disk (all that was measured)", |_| true, "expect to notice it"),
 ];
 
 /// One sentence for each use of which something is known.
@@ -51,17 +51,17 @@ fn words(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs, otherwise): &Use) -
     }
     let (mut suited, mut unsuited) = (Vec::new(), Vec::new());
     for arm in arms {
-        let kept: Option<Vec<Estimate>> = workloads
+        let kept: Option<Vec<(Estimate, &Workload)>> = workloads
             .iter()
-            .map(|w| lookup.cell(w, arm).filter(|c| !c.cached).and_then(|c| c.kept))
+            .map(|w| Some((lookup.cell(w, arm).filter(|c| !c.cached)?.kept?, *w)))
             .collect();
         // What was not measured in all that stands for a use says nothing of it.
         let Some(kept) = kept else { continue };
-        let Some(worst) = kept.iter().min_by(|a, b| a.low.total_cmp(&b.low)) else { continue };
-        let slowest = kept.iter().min_by(|a, b| a.high.total_cmp(&b.high)).unwrap_or(worst);
-        if 1.0 - worst.low <= SUITED {
+        let Some(worst) = kept.iter().min_by(|a, b| a.0.low.total_cmp(&b.0.low)) else { continue };
+        let slowest = kept.iter().min_by(|a, b| a.0.high.total_cmp(&b.0.high)).unwrap_or(worst);
+        if 1.0 - worst.0.low <= SUITED {
             suited.push(format!("{} ({})", arm.label, loss(worst)));
-        } else if 1.0 - slowest.high >= UNSUITED {
+        } else if 1.0 - slowest.0.high >= UNSUITED {
             unsuited.push(format!("{} ({})", arm.label, loss(slowest)));
         }
     }
@@ -77,8 +77,14 @@ fn words(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs, otherwise): &Use) -
     (!parts.is_empty()).then(|| format!("{name}: {}.", parts.join("; ")))
 }
 
-/// `loses 4 % [1, 7] at worst`.
-fn loss(kept: &Estimate) -> String {
+/// `loses 4 % [1, 7] at worst, in seq. read 1 MiB QD1`.
+fn loss((kept, workload): &(Estimate, &Workload)) -> String {
     let lost = |ratio: f64| percent_digits(100.0 * (1.0 - ratio));
-    format!("loses {} % [{}, {}] at worst", lost(kept.ratio), lost(kept.high), lost(kept.low))
+    format!(
+        "loses {} % [{}, {}] at worst, in {}",
+        lost(kept.ratio),
+        lost(kept.high),
+        lost(kept.low),
+        workload.label
+    )
 }
