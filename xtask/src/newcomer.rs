@@ -133,24 +133,19 @@ fn blocks(readme: &str) -> impl Iterator<Item = &str> {
     readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next())
 }
 
-/// Its first block: what is to be installed, without the lines that are said to be for other systems.
+/// What is to be installed: the block after the words that name the system.
 fn for_packages(readme: &str) -> anyhow::Result<String> {
-    let block = blocks(readme).next().context("README.md has no block of commands")?;
-    let lines = block.lines().filter_map(|line| {
-        let (command, of) = line.split_once(" # ").unwrap_or((line, NAMED));
-        of.contains(NAMED).then(|| command.trim())
-    });
-    let lines: Vec<&str> = lines.filter(|l| !l.is_empty()).collect();
-    if lines.is_empty() {
-        bail!("the first block of README.md has no line for {NAMED}");
-    }
-    Ok(lines.join("; "))
+    let after = readme.split_once(NAMED).map(|(_, rest)| rest).unwrap_or_default();
+    let block = blocks(after).next();
+    let block = block.with_context(|| format!("README.md has no commands for {NAMED}"))?;
+    Ok(block.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; "))
 }
 
-/// The first line of its second block: what does the main job.
+/// What does the main job: the first command that is cargo's.
 fn first_command(readme: &str) -> anyhow::Result<String> {
-    let line = blocks(readme).nth(1).and_then(|block| block.lines().next());
-    let line = line.context("README.md has no second block of commands")?;
+    let mut lines = blocks(readme).flat_map(str::lines);
+    let line = lines.find(|line| line.starts_with("cargo "));
+    let line = line.context("README.md has no command of cargo")?;
     Ok(line.split(" # ").next().unwrap_or(line).trim().to_owned())
 }
 
@@ -168,10 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn lines_for_other_systems_are_left_out() {
-        let readme = "a\n```sh\nx y   # Debian 12\nz  # Debian 13\n\nw\n```\nb\n```sh\nmake    # all\nrest\n```\n";
+    fn blocks_for_other_systems_are_left_out() {
+        let readme = "Debian 13:\n```sh\nz\n```\nDebian 12:\n```sh\nx y\n\nw\n```\nb\n```sh\ncargo a    # all\nrest\n```\n";
         assert_eq!(for_packages(readme).unwrap(), "x y; w");
-        assert_eq!(first_command(readme).unwrap(), "make");
+        assert_eq!(first_command(readme).unwrap(), "cargo a");
         assert!(for_packages("").is_err() && first_command("```sh\na\n```").is_err());
     }
 }

@@ -46,8 +46,8 @@ pub(crate) const LEGEND: [(char, &str); 7] = [
     ('▼', "costs speed"),
     ('▲', "gains speed"),
     ('=', "equivalent to plain"),
-    ('~', "within the noise"),
-    ('?', "inconclusive"),
+    ('~', "no loss proven: within the noise"),
+    ('?', "inconclusive: more time would tell"),
     ('c', "answered from a cache"),
     ('·', "too few pairs"),
 ];

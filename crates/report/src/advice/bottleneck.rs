@@ -1,7 +1,7 @@
 //! Whether device, software path or cipher bounds large and small requests.
 
 use super::choice::{LARGE, SMALL};
-use crate::explanation::chain::{Chain, Row, chains};
+use crate::explanation::chain::{Chain, Row, chains, cipher_share};
 use crate::lookup::Lookup;
 use crate::quantity::percent_digits;
 
@@ -38,13 +38,18 @@ fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
         () => "the cipher",
     };
     let [low, high] = [whole.low, whole.high].map(|log| percent_digits(100.0 * log.exp()));
+    let rest = match cipher_share(row) {
+        Some(_) => format!(
+            "the layer adds {} %, the cipher {} %",
+            percent_digits(layer_part.max(0.0)),
+            percent_digits(cipher_part.max(0.0))
+        ),
+        None => "layer and cipher, which cannot be told apart here, the rest".to_owned(),
+    };
     Some(format!(
-        "{} is bounded by {what}: of the time of a request under {} plain storage takes {} % [{low}, {high}], the layer \
-         adds {} %, the cipher {} %.",
+        "{} is bounded by {what}: of the time of a request under {} plain storage takes {} % [{low}, {high}], {rest}.",
         row.workload.label,
         chain.arm.label,
         percent_digits(device),
-        percent_digits(layer_part.max(0.0)),
-        percent_digits(cipher_part.max(0.0)),
     ))
 }

@@ -59,8 +59,8 @@ fn of_kind(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs): &Kind) -> Option
     let last = rest.last()?;
     if tied.len() == rest.len() {
         return Some(format!(
-            "For {name} it does not matter which, as far as this run shows: {} keeps {} of plain speed, and {} cannot be \
-             told from it.",
+            "For {name} this run shows no arm ahead of the others: {} keeps {} of plain speed, and {} cannot be told from \
+             it.",
             first.label,
             interval(kept),
             list(&tied, MOST_NAMED)

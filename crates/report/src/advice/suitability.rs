@@ -31,7 +31,7 @@ const USES: [Use; 4] = [
         "expect longer hours",
     ),
     (
-        "Removable media (large requests one at a time, as copies make them)",
+        "Removable media as fast as this disk (large requests one at a time, as copies make them)",
         |w| w.block_size >= LARGE && w.in_flight() == 1,
         "expect slower copies",
     ),

@@ -1,7 +1,7 @@
 //! From plain over the layer without its cipher to the encrypted arm: what each step takes, in speed and in CPU time.
 
 use cryptbench_record::{Arm, ArmRole, Trial, Workload};
-use cryptbench_stats::{Scale, Step, Waterfall, decompose};
+use cryptbench_stats::{Scale, Share, Step, Waterfall, decompose};
 
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
@@ -37,6 +37,12 @@ pub(crate) fn taken(step: &Step) -> String {
     let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
     let c = &step.change;
     format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
+}
+
+/// What the cipher takes of the whole loss, where that can be told: no share is below nothing or above the whole, and
+/// one whose interval is as wide as the whole says nothing.
+pub(crate) fn cipher_share(row: &Row<'_>) -> Option<Share> {
+    row.speed.steps[1].share.filter(|s| (0.0..=1.0).contains(&s.value) && s.high - s.low < 1.0)
 }
 
 /// The chains of a record in plan order: one for each encrypted arm that names its null layer.

@@ -175,5 +175,22 @@ fn scratch(record: &Record) -> String {
         true => String::new(),
         false => format!(" ({})", s.size_reason),
     };
-    format!("{}{extents}{reason}", binary_bytes(s.size_bytes))
+    let written = match written(record) {
+        0.0 => String::new(),
+        bytes => format!(", to which the trials wrote {}", decimal_bytes(bytes as u64)),
+    };
+    format!("{}{extents}{reason}{written}", binary_bytes(s.size_bytes))
+}
+
+/// Bytes that all trials wrote in their measured time.
+fn written(record: &Record) -> f64 {
+    let share = |id: &str| {
+        let workload = record.plan.workloads.iter().find(|w| w.id == id && w.is_of_requests());
+        workload.map_or(0.0, |w| match w.operation.as_str() {
+            "write" => 1.0,
+            "mixed" => 1.0 - f64::from(w.read_percent.unwrap_or(50)) / 100.0,
+            _ => 0.0,
+        })
+    };
+    record.trials.iter().map(|t| share(&t.workload) * t.bytes as f64).sum()
 }

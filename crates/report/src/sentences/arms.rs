@@ -47,7 +47,10 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
     match (&costly[..], &judged[..]) {
         (_, []) => no_verdict(view, arm, &cells),
         (_, [only]) if view.workloads().len() == 1 => single(view, arm, only),
-        ([worst, ..], _) => slowed(view, arm, costly.len(), worst, alike.len()),
+        ([worst, ..], _) => {
+            let open = with_verdict(&cells, |v| matches!(v, Verdict::Inconclusive { .. })).len();
+            slowed(view, arm, costly.len(), worst, (alike.len(), open))
+        }
         ([], _) if !alike.is_empty() => indistinct(view, arm, &alike),
         ([], _) => format!(
             "Whether {} costs speed is not settled in any of the {} workloads.",
@@ -89,7 +92,14 @@ fn single(view: &View<'_>, arm: &Arm, cell: &Cell) -> String {
     )
 }
 
-fn slowed(view: &View<'_>, arm: &Arm, costly: usize, worst: &Cell, alike: usize) -> String {
+/// `alike` and `open`: workloads in which it cannot be told from plain, and that are inconclusive.
+fn slowed(
+    view: &View<'_>,
+    arm: &Arm,
+    costly: usize,
+    worst: &Cell,
+    (alike, open): (usize, usize),
+) -> String {
     let kept = worst.kept.as_ref().map_or_else(String::new, kept_percent);
     let lead = match costly {
         1 => format!("{} slows {}: it keeps", arm.label, view.workload_label(&worst.workload)),
@@ -108,8 +118,13 @@ fn slowed(view: &View<'_>, arm: &Arm, costly: usize, worst: &Cell, alike: usize)
             format!("; in {rest}{} it cannot be told from plain", thousands(n as f64))
         }
     };
+    let open = match open {
+        0 => String::new(),
+        1 => "; one is open".to_owned(),
+        n => format!("; {} are open", thousands(n as f64)),
+    };
     format!(
-        "{lead} {kept} of plain speed there{}{}{others}.",
+        "{lead} {kept} of plain speed there{}{}{others}{open}.",
         noise_clause(worst, ", where noise is "),
         cpu_clause(view, worst, ", and takes ").unwrap_or_default(),
     )

@@ -142,9 +142,9 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let cipher = compared.iter().find(|c| c.workload == cell.workload)?.estimate;
     let share = cipher.ratio.ln() / ratio.ln();
     let most = if share >= MOST_OF_IT {
-        "most of the loss is the cipher's"
+        "most of the loss there is the cipher's"
     } else if share <= 1.0 - MOST_OF_IT {
-        "most of the loss is the layer's, not the cipher's"
+        "most of the loss there is the layer's, not the cipher's"
     } else {
         "layer and cipher share the loss"
     };

@@ -1,7 +1,7 @@
 //! Why it costs what it costs: what is added per request and per byte, and what layer and cipher take.
 
 use cryptbench_record::Workload;
-use cryptbench_stats::{Step, Waterfall};
+use cryptbench_stats::Step;
 use maud::{Markup, html};
 
 use super::chart::{Bar, Bars, Curve, Lines, Point};
@@ -10,7 +10,7 @@ use super::picture::{folded, numbers};
 use super::{View, scrolling};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
-use crate::explanation::chain::{Chain, Row, chains, taken};
+use crate::explanation::chain::{Chain, Row, chains, cipher_share, taken};
 use crate::explanation::reasons::{addition, devices, per_byte, per_request, rounded, sizes};
 use crate::explanation::sweep::{Added, Sweep, most_added, sweeps};
 use crate::presentation::MOST_CHARTED;
@@ -148,8 +148,8 @@ fn layer_and_cipher(view: &View<'_>) -> Markup {
             p.about {
                 "From plain over the layer without its cipher to the encrypted arm: what each step takes. A step's loss \
                  is in percent of the speed before it, with its " (fraction(view.record.plan.confidence))
-                " interval; its share is of the whole loss in logarithms, left out where the whole cannot be told from \
-                 nothing. CPU is " (Measure::of(view.record).words()) ", of one request."
+                " interval; its share is of the whole loss in logarithms, left out where it cannot be told: the \
+                 whole from nothing, or the share from all of it. CPU is " (Measure::of(view.record).words()) ", of one request."
             }
             @for (i, chain) in chains.iter().enumerate() {
                 h3 { (chain.arm.label) " over " (chain.layer.label) }
@@ -228,7 +228,7 @@ fn table(chain: &Chain<'_>) -> Markup {
         .iter()
         .map(|row| {
             let mut values: Vec<String> = row.speed.steps.iter().map(taken).collect();
-            values.push(share(&row.speed));
+            values.push(share(row));
             for i in 0..2 {
                 let step = row.cpu.as_ref().map(|w| &w.steps[i]);
                 values.push(step.map_or_else(|| NONE.to_owned(), cpu));
@@ -239,8 +239,8 @@ fn table(chain: &Chain<'_>) -> Markup {
     numbers(&headings.map(str::to_owned), &rows)
 }
 
-fn share(waterfall: &Waterfall) -> String {
-    waterfall.steps[1].share.map_or_else(
+fn share(row: &Row<'_>) -> String {
+    cipher_share(row).map_or_else(
         || NONE.to_owned(),
         |s| {
             let [value, low, high] = [s.value, s.low, s.high].map(|v| percent_digits(100.0 * v));

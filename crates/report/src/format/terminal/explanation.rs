@@ -2,7 +2,7 @@
 
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
-use crate::explanation::chain::{chains, taken};
+use crate::explanation::chain::{chains, cipher_share, taken};
 use crate::explanation::reasons::{devices, per_byte, per_request, rounded, sizes};
 use crate::explanation::sweep::{Added, most_added, sweeps};
 use crate::lookup::Lookup;
@@ -81,8 +81,7 @@ fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let mut table = empty(["", "layer", "cipher", "its share"].map(str::to_owned).into());
     for row in &chain.rows {
         let [layer, cipher] = [0, 1].map(|i| taken(&row.speed.steps[i]));
-        let share = row.speed.steps[1].share;
-        let share = share.map_or_else(|| NONE.to_owned(), |s| percent(100.0 * s.value));
+        let share = cipher_share(row).map_or_else(|| NONE.to_owned(), |s| percent(100.0 * s.value));
         add(&mut table, vec![clean(&row.workload.label), layer, cipher, share]);
     }
     let mut lines = vec![wrap(&title, "", "  ", width), fitted(table, width)];

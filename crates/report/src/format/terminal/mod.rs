@@ -21,9 +21,9 @@ mod split;
 mod table;
 mod unlock;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cryptbench_record::{Record, Results};
+use cryptbench_record::{ArmRole, Record, Results};
 
 pub use self::cell::{NoSuchCell, explain};
 use crate::accounting::remarks;
@@ -139,14 +139,28 @@ fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     let condensed = workloads.len() > MOST_ROWS;
     let kept = match condensed {
         true => "% of plain speed, geometric mean",
-        false => "% of plain speed [interval]",
+        false => "% of plain speed [interval], from pairs of trials run in turn",
     };
-    let mut lines = vec![format!("kept: {kept}; {}", marks.join(", "))];
+    let mut lines = vec![format!("kept: {kept}"), marks.join(", ")];
     if workloads.iter().any(is_time) {
         lines.push("where a time is given, twice the time is half the speed".to_owned());
     }
+    if let Some(null) = lookup.arms().iter().find(|a| a.role == ArmRole::NullLayer) {
+        lines.push(format!("{}: the same path to the disk without encryption", null.label));
+    }
+    let units: BTreeSet<u32> = lookup.arms().iter().filter_map(|a| a.data_unit).collect();
+    if units.len() > 1 {
+        let units: Vec<String> = units.iter().map(|u| format!("{u} B")).collect();
+        lines.push(format!(
+            "{}: how much is encrypted as one; VeraCrypt and LUKS1 take 512 B, LUKS2 up to 4096 B",
+            units.join(", ")
+        ));
+    }
     if !condensed {
-        lines.push("noise: what plain differs from itself by over as many pairs".to_owned());
+        lines.push(
+            "noise: how far plain measured twice, over as many pairs, differs from itself"
+                .to_owned(),
+        );
         if workloads.iter().any(moves_bytes) {
             lines.push(format!("CPU s/GiB: {}", Measure::of(lookup.record).words()));
         }

@@ -24,7 +24,14 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
         let row = [clean(&split.arm.label)].into_iter().chain(parts).chain([used]);
         add(&mut table, row.collect());
     }
-    Some(format!("{}\n{}", wrap(title, "", "  ", width), fitted(table, width)))
+    let legend = "load: the measuring process with the ciphers in it; other: everything else, less what it took before the \
+                  run, and so below 0 at times";
+    Some(format!(
+        "{}\n{}\n{}",
+        wrap(title, "", "  ", width),
+        fitted(table, width),
+        wrap(legend, "", "  ", width)
+    ))
 }
 
 fn parts(split: &Split<'_>, per_gib: bool) -> [String; 4] {
