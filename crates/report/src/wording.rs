@@ -47,7 +47,7 @@ pub(crate) const LEGEND: [(char, &str); 7] = [
     ('▲', "gains speed"),
     ('=', "equivalent to plain"),
     ('~', "no loss proven: within the noise"),
-    ('?', "inconclusive: more time would tell"),
+    ('?', "inconclusive: the interval is too wide"),
     ('c', "answered from a cache"),
     ('·', "too few pairs"),
 ];

@@ -72,15 +72,18 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
             }
         }
     };
+    let ran = thousands(f64::from(seen));
+    let about = format!("about {} pairs would settle it", thousands(f64::from(pairs)));
+    let most = view.record.plan.max_pairs;
     let remedy = match pairs {
-        u32::MAX => "no number of pairs would settle it on this disk".to_owned(),
-        n => format!("about {} pairs would settle it", thousands(f64::from(n))),
+        u32::MAX => format!("no number of pairs would settle it on this disk: {ran} ran"),
+        n if n > most => format!(
+            "{about}, where {ran} ran and a run makes {} at most: this disk is too noisy for so small a difference",
+            thousands(f64::from(most))
+        ),
+        _ => format!("{about}, where {ran} ran: give the run more time"),
     };
-    let text = format!(
-        "{subject}; in {} {remedy}, where {} ran: give the run more time.",
-        view.workload_label(&cell.workload),
-        thousands(f64::from(seen)),
-    );
+    let text = format!("{subject}; in {} {remedy}.", view.workload_label(&cell.workload));
     Some(Sentence::new(6, text))
 }
 
