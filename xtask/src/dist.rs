@@ -62,7 +62,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--locked", "--quiet", "--package", &options.package]);
     if options.package == "cryptbench" {
-        cargo.args(["--features", crate::test::FEATURES]);
+        cargo.arg("--all-features");
     }
     let mut place = target.to_owned();
     if options.musl {

@@ -17,9 +17,6 @@ pub struct Options {
     filter: Option<String>,
 }
 
-/// Everything that the program can be built with is tested.
-pub(crate) const FEATURES: &str = "cryptbench/parquet,cryptbench/png";
-
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if !options.offline {
         packages::ensure(packages::FOR_TESTS);
@@ -34,7 +31,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut log = File::create(&log_path).with_context(|| format!("cannot write {log_path}"))?;
     // --show-output makes passing tests tell what they skipped.
     let mut cargo = Command::new(env!("CARGO"))
-        .args(["test", "--workspace", "--no-fail-fast", "--features", FEATURES])
+        .args(["test", "--workspace", "--no-fail-fast", "--all-features"])
         .args(&options.filter)
         .args(["--", "--show-output"])
         .stdout(Stdio::piped())

@@ -89,11 +89,11 @@ fn processor_s(pid: &str) -> anyhow::Result<f64> {
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Whether the process has any; a run is its server's only one.
-fn has_children(pid: u32) -> bool {
+/// Where the kernel shows the process that `pid` started; a run is its server's only one.
+fn child_of(pid: u32) -> Option<PathBuf> {
     let parent = format!("PPid:\t{pid}");
-    std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|entry| {
-        std::fs::read_to_string(entry.path().join("status"))
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|e| e.path()).find(|path| {
+        std::fs::read_to_string(path.join("status"))
             .is_ok_and(|status| status.lines().any(|line| line == parent))
     })
 }
@@ -224,11 +224,12 @@ impl Server {
             let mut page = page.try_clone()?;
             std::thread::spawn(move || std::io::copy(&mut page, &mut std::io::sink()));
         }
+        let run = child_of(self.child.id());
         // Nothing is asked of the server meanwhile: a run without pages has none.
         let longest = std::time::Instant::now() + Duration::from_secs(u64::from(budget) * 3 + 120);
         let record = loop {
             std::thread::sleep(Duration::from_secs(1));
-            let running = has_children(self.child.id());
+            let running = run.as_deref().is_some_and(Path::exists);
             let new = names(&runs).into_iter().find(|name| !before.contains(name));
             let file = new.map(|name| runs.join(name).join("report.html"));
             // The page is the last that a run writes.
