@@ -33,7 +33,7 @@ const COVERAGE: &str = "-Cpasses=sancov-module \
 const COMPILER: &[Need] = &[Need { file: "/usr/bin/c++", package: "g++", reason: "libFuzzer" }];
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    packages::ensure(COMPILER);
+    packages::ensure_or_tell(COMPILER);
     // A target of its own, or every build would undo the other's flags.
     let built = Path::new("fuzz/target");
     let triple = host()?;

@@ -1,17 +1,19 @@
 //! `cargo xtask`: tests, tidiness and benchmarks, each by one command.
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "what these commands print is their result")]
 
+mod audit;
 mod bench;
 mod devices;
 mod dist;
 mod fuzz;
-mod licences;
 mod newcomer;
 mod package;
 mod packages;
 mod readme;
 mod test;
 mod tidy;
+mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,6 +29,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Hold every dependency against deny.toml and the known vulnerabilities, by cargo-deny
+    Audit,
     /// Run every test; installs the Debian packages that tests need when it may
     Test(test::Options),
     /// Feed every parser of strangers' bytes with mutated input for a while
@@ -35,8 +39,6 @@ enum Command {
     Devices,
     /// Build what is handed out: the Debian package, a static binary; show that builds repeat
     Dist(dist::Options),
-    /// List the licences of everything that is linked in, and hold them against deny.toml
-    Licences,
     /// Follow the README in a new Debian, and tell how long each step takes
     Newcomer(newcomer::Options),
     /// Write the transcript of README.md anew, from a record that is kept as a fixture
@@ -59,11 +61,11 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     std::env::set_current_dir(root())?;
     match command {
+        Command::Audit => audit::run(),
         Command::Test(options) => test::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Devices => devices::run(),
         Command::Dist(options) => dist::run(&options),
-        Command::Licences => licences::run(),
         Command::Newcomer(options) => newcomer::run(&options),
         Command::Readme(options) => readme::run(&options),
         Command::Tidy => tidy::run(),

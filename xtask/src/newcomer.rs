@@ -39,7 +39,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !rustix::process::geteuid().is_root() {
         bail!("a new system can only be entered by root: run it with sudo");
     }
-    packages::ensure(NEEDS);
+    packages::ensure_or_tell(NEEDS);
     if let Some(need) = NEEDS.iter().find(|n| !Path::new(n.file).exists()) {
         bail!("{} is not here: apt install {}", need.file, need.package);
     }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, bail};
 
 use crate::dist::{date_of_sources, tell};
+use crate::tools;
 
 /// What the package must hold, each with a part of its path.
 const CONTENTS: &[&str] = &[
@@ -28,8 +29,7 @@ const CONTENTS: &[&str] = &[
 /// Makes the package of `binary` in `out`, by way of `stage`, from which the assets in crates/cli/Cargo.toml are taken.
 pub fn deb(binary: &Path, stage: &Path, out: &Path) -> anyhow::Result<()> {
     staged(binary, stage)?;
-    let cargo_deb = cargo_deb()?;
-    let status = Command::new(cargo_deb)
+    let status = Command::new(tools::CARGO_DEB.path()?)
         .args([
             "--quiet",
             "--no-build",
@@ -84,40 +84,6 @@ fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
     }
     Ok(())
 }
-
-/// Where programs lie that these commands bring for themselves.
-const TOOLS: &str = "target/tools";
-
-/// cargo-deb, installed through cargo below the target directory where it is not here.
-pub(crate) fn cargo_deb() -> anyhow::Result<PathBuf> {
-    let tools = std::path::absolute(TOOLS)?;
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = home.map(|h| h.join("bin")).into_iter().chain([tools.join("bin")]);
-    let places: Vec<PathBuf> = std::env::split_paths(&path).chain(own).collect();
-    let find = || places.iter().map(|d| d.join("cargo-deb")).find(|p| p.is_file());
-    if let Some(found) = find() {
-        return Ok(found);
-    }
-    if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
-        bail!("{NO_CARGO_DEB} (cargo install cargo-deb --locked)");
-    }
-    println!("cargo install cargo-deb --locked --root {}", tools.display());
-    // Its own speed is of no account.
-    let status = Command::new(env!("CARGO"))
-        .args(["install", "cargo-deb", "--locked", "--quiet", "--debug", "--root"])
-        .arg(&tools)
-        .env_remove("CARGO_TARGET_DIR")
-        .status()?;
-    if !status.success() {
-        bail!("cargo-deb cannot be installed");
-    }
-    find().context("cargo-deb was installed and is nowhere")
-}
-
-/// What the test of the package looks for in our words, to say that it is skipped.
-const NO_CARGO_DEB: &str = "there is no cargo-deb";
 
 /// Looks into the package with Debian's own programs, as far as they are here.
 fn checked(package: &Path) -> anyhow::Result<()> {

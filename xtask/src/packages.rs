@@ -71,11 +71,30 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 
-/// Installs what is missing, as root on a machine with apt; else says what will be skipped.
-pub fn ensure(needs: &[Need]) {
-    let missing: Vec<_> = needs.iter().filter(|n| !Path::new(n.file).exists()).collect();
+/// Whether a need is met: its file is there, or a program of that name lies elsewhere on the path.
+fn is_there(need: &Need) -> bool {
+    let file = Path::new(need.file);
+    let is_program = need.file.contains("/bin/") || need.file.contains("/sbin/");
+    let on_path = || {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let name = file.file_name().unwrap_or_default();
+        std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+    };
+    file.exists() || (is_program && on_path())
+}
+
+/// Installs what is missing, and says what could not be.
+pub fn ensure_or_tell(needs: &[Need]) {
+    for missing in ensure(needs) {
+        eprintln!("not here: {missing}");
+    }
+}
+
+/// Installs what is missing, as root on a machine with apt, and gives what is missing still.
+pub fn ensure(needs: &[Need]) -> Vec<String> {
+    let missing: Vec<_> = needs.iter().filter(|n| !is_there(n)).collect();
     if missing.is_empty() {
-        return;
+        return Vec::new();
     }
     let names: Vec<_> = missing.iter().map(|n| n.package).collect();
     let may = rustix::process::geteuid().is_root() && Path::new("/usr/bin/apt-get").exists();
@@ -100,7 +119,8 @@ pub fn ensure(needs: &[Need]) {
             }
         }
     }
-    for need in missing.iter().filter(|n| !Path::new(n.file).exists()) {
-        eprintln!("not here: {} ({}); apt install {}", need.file, need.reason, need.package);
-    }
+    let still = missing.iter().filter(|n| !is_there(n));
+    still
+        .map(|n| format!("{} ({}): no {}; apt install {}", n.package, n.reason, n.file, n.package))
+        .collect()
 }

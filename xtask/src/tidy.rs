@@ -1,5 +1,8 @@
 //! `cargo xtask tidy`: the tree is where ARCHITECTURE.md says things live.
 
+mod bare_calls;
+mod errors;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,31 +16,33 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "blockdev", "cipher", "devices", "export", "foreign", "history", "kdf", "load",
-            "record", "report", "runner", "serve", "stats", "studies", "system", "volume",
+            "blockdev", "cipher", "devices", "export", "foreign", "history", "kdf", "load", "os",
+            "record", "report", "runner", "serve", "stats", "studies", "system", "text", "volume",
         ],
     ),
     ("cpu", &[]),
-    ("devices", &["blockdev"]),
+    ("devices", &["blockdev", "os"]),
     ("export", &["blockdev"]),
-    ("foreign", &["record", "stats"]),
-    ("history", &["record", "stats"]),
+    ("foreign", &["os", "record", "stats", "text"]),
+    ("history", &["os", "record", "stats", "text"]),
     ("kdf", &["cpu"]),
-    ("load", &["blockdev"]),
-    ("record", &[]),
-    ("report", &["record", "stats"]),
+    ("load", &["blockdev", "os"]),
+    ("os", &[]),
+    ("record", &["os", "text"]),
+    ("report", &["record", "stats", "text"]),
     (
         "runner",
         &[
-            "blockdev", "cipher", "devices", "export", "kdf", "load", "record", "stats", "system",
-            "volume",
+            "blockdev", "cipher", "devices", "export", "kdf", "load", "os", "record", "stats",
+            "system", "text", "volume",
         ],
     ),
-    ("serve", &["record"]),
+    ("serve", &["os", "record", "text"]),
     ("stats", &[]),
     ("studies", &["record", "stats"]),
-    ("system", &["blockdev", "cipher", "export", "kdf", "volume"]),
-    ("volume", &["blockdev", "cipher", "kdf"]),
+    ("system", &["blockdev", "cipher", "export", "kdf", "os", "text", "volume"]),
+    ("text", &[]),
+    ("volume", &["blockdev", "cipher", "kdf", "text"]),
 ];
 
 /// Names that say nothing about what is inside.
@@ -53,7 +58,11 @@ pub fn run() -> anyhow::Result<()> {
         opening(file, &mut faults)?;
         vague(file, &mut faults);
         unsafety(file, &mut faults)?;
+        if !file.starts_with("xtask") {
+            errors::check(file, &fs::read_to_string(file)?, &mut faults);
+        }
     }
+    bare_calls::check(&files, &mut faults)?;
     profiles(&mut faults)?;
     adapters(&mut faults)?;
     if faults.is_empty() {
@@ -129,8 +138,10 @@ fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
         "crates/cipher/src",
         "crates/cipher/tests",
         "crates/cipher/examples",
+        "crates/kdf/src/argon2/block.rs",
         "crates/kdf/src/pbkdf2",
         "crates/blockdev/src/aligned.rs",
+        "crates/blockdev/src/locked.rs",
         "crates/blockdev/src/page_cache.rs",
         "crates/load/src/engine",
         "crates/export/src/fuse",

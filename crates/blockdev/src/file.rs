@@ -6,6 +6,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
+
 use crate::AlignedBuf;
 use crate::device::{BlockDevice, check_request};
 use crate::surface::{Extent, IoMode, Surface};
@@ -27,17 +29,28 @@ impl FileDevice {
     /// What the system says; [`io::ErrorKind::InvalidInput`] if `path` is neither file nor block device,
     /// or if its file system has no direct I/O.
     pub fn open(path: &Path, mode: IoMode, read_only: bool) -> io::Result<Self> {
+        // Not blocking: opening a pipe would wait for its other end.
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         let mut options = File::options();
-        options.read(true).write(!read_only);
-        if mode == IoMode::Direct {
-            options.custom_flags(rustix::fs::OFlags::DIRECT.bits() as i32);
-        }
-        let mut file = options.open(path)?;
+        options.read(true).write(!read_only).custom_flags(flags.bits() as i32);
+        Self::from_file(options.open(path)?, mode, read_only)
+    }
+
+    /// The same of a file that is open already: for reading, and for writing unless `read_only`. It is this very file
+    /// that is used, whatever has its name by now. The mode, and waiting for completion, are set on the open file, so on
+    /// every descriptor of it.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn from_file(mut file: File, mode: IoMode, read_only: bool) -> io::Result<Self> {
         let kind = file.metadata()?.file_type();
         if !kind.is_file() && !kind.is_block_device() {
             let reason = "neither a regular file nor a block device";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
+        let mut flags = rustix::fs::fcntl_getfl(&file)?.difference(OFlags::NONBLOCK);
+        flags.set(OFlags::DIRECT, mode == IoMode::Direct);
+        rustix::fs::fcntl_setfl(&file, flags)?;
         let sector = match mode {
             IoMode::Buffered => 512,
             IoMode::Direct => direct_sector(&file)?,
@@ -169,5 +182,40 @@ mod tests {
         let refused = device.write_at(0, &[0; 512]).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
         assert!(FileDevice::open(dir.path(), IoMode::Buffered, true).is_err());
+    }
+
+    #[test]
+    fn an_open_file_stays_the_one_that_is_used() {
+        let dir = tempfile::tempdir_in(".").unwrap();
+        let (path, other) = (dir.path().join("device"), dir.path().join("other"));
+        std::fs::write(&path, [1; 4096]).unwrap();
+        std::fs::write(&other, [2; 8192]).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        for mode in [IoMode::Direct, IoMode::Buffered] {
+            let device = match FileDevice::from_file(file.try_clone().unwrap(), mode, false) {
+                Err(error) if mode == IoMode::Direct => {
+                    eprintln!("SKIPPED: no direct I/O here: {error}");
+                    continue;
+                }
+                other => other.unwrap(),
+            };
+            let direct = rustix::fs::fcntl_getfl(&file).unwrap().contains(OFlags::DIRECT);
+            assert_eq!((device.size(), direct), (4096, mode == IoMode::Direct));
+            let mut block = AlignedBuf::zeroed(4096);
+            device.read_at(0, &mut block).unwrap();
+            assert_eq!(block[..], [1; 4096]);
+        }
+    }
+
+    #[test]
+    fn what_has_no_sectors_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        for path in [pipe.as_path(), Path::new("/dev/zero"), dir.path()] {
+            let refused = FileDevice::open(path, IoMode::Buffered, true).err().unwrap();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{}", path.display());
+        }
     }
 }

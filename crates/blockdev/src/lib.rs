@@ -1,10 +1,11 @@
 //! Block devices and what a load is driven against: the [`BlockDevice`] that volumes lie on and present,
-//! a [`Surface`], the memory that direct I/O needs, and the [`SectorTransform`] through which an inline
-//! encryption layer is reached.
+//! a [`Surface`], memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the
+//! [`SectorTransform`] through which an inline encryption layer is reached.
 
 mod aligned;
 mod device;
 mod file;
+mod locked;
 mod memory;
 mod page_cache;
 mod surface;
@@ -13,6 +14,7 @@ mod transform;
 pub use aligned::AlignedBuf;
 pub use device::{BlockDevice, check_request, read_bytes, write_bytes};
 pub use file::FileDevice;
+pub use locked::{LockedBytes, lock_in_place, locking_failed};
 pub use memory::MemoryDevice;
 pub use page_cache::cached_share;
 pub use surface::{Extent, IoMode, Surface};

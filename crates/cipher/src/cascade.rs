@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel};
+use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
 /// Bytes that pass through all stages before the next ones: source and result stay in the L1 cache.
 const PIECE: usize = 8 * 1024;
@@ -59,6 +59,13 @@ impl UnitKernel for Cascade {
         });
     }
 
+    fn visit_keys(&self, visit: Visit<'_>) {
+        for stage in &self.stages {
+            tell(&**stage, visit);
+            stage.visit_keys(visit);
+        }
+    }
+
     /// The distinct kernels of the stages in encryption order, such as `avx2+vaes-avx2`.
     fn name(&self) -> &'static str {
         self.name
@@ -90,6 +97,13 @@ impl<const N: usize> BlockKernel<N> for Chain<N> {
 
     fn decrypt(&self, blocks: &mut [[u8; N]]) {
         self.stages.iter().rev().for_each(|stage| stage.decrypt(blocks));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        for stage in &self.stages {
+            tell(&**stage, visit);
+            stage.visit_keys(visit);
+        }
     }
 
     fn name(&self) -> &'static str {

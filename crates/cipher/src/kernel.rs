@@ -11,6 +11,14 @@ pub(crate) const BLOCK: usize = 16;
 /// One cipher block.
 pub(crate) type Block = [u8; BLOCK];
 
+/// Told of pieces of memory that hold keys, by address and length.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(*const u8, usize);
+
+/// Tells `visit` of the memory of `value`.
+pub(crate) fn tell<T: ?Sized>(value: &T, visit: Visit<'_>) {
+    visit(std::ptr::from_ref(value).cast(), size_of_val(value));
+}
+
 /// A keyed block cipher on one instruction set, at its best with many blocks per call.
 ///
 /// This is all that an algorithm must supply to get every mode.
@@ -28,6 +36,9 @@ pub(crate) trait BlockCipher: Send + Sync {
     fn encrypt_chains(&self, chain: &mut [Block], buffer: Buffer<'_>) {
         cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt_blocks(blocks));
     }
+
+    /// Tells of the memory that holds its keys, apart from the value itself.
+    fn visit_keys(&self, _visit: Visit<'_>) {}
 
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
     fn name(&self) -> &'static str;
@@ -51,6 +62,9 @@ pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
         cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt(blocks));
     }
 
+    /// Tells of the memory that holds its keys, apart from the value itself.
+    fn visit_keys(&self, _visit: Visit<'_>) {}
+
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
     fn name(&self) -> &'static str;
 }
@@ -72,6 +86,10 @@ impl<C: BlockCipher> BlockKernel<BLOCK> for C {
         BlockCipher::encrypt_chains(self, chain, buffer);
     }
 
+    fn visit_keys(&self, visit: Visit<'_>) {
+        BlockCipher::visit_keys(self, visit);
+    }
+
     fn name(&self) -> &'static str {
         BlockCipher::name(self)
     }
@@ -86,6 +104,9 @@ pub(crate) trait UnitKernel: Send + Sync {
 
     /// Decrypts the units of `buffer`.
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>);
+
+    /// Tells of the memory that holds its keys, apart from the value itself.
+    fn visit_keys(&self, visit: Visit<'_>);
 
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
     fn name(&self) -> &'static str;

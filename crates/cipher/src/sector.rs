@@ -1,7 +1,7 @@
 //! What the rest of the program sees: a keyed cipher over runs of whole data units.
 
 use crate::error::CipherError;
-use crate::kernel::{BLOCK, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Buffer, Run, UnitKernel, tell};
 
 /// How a surface is cut into data units, and how their tweaks count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,6 +54,9 @@ pub trait SectorCipher: Send + Sync {
     /// The kernel that really runs, such as `vaes-avx512`, `aes-ni` or `soft`; of a cascade the
     /// distinct kernels of its stages in the order of encryption, such as `avx2+vaes-avx2`.
     fn tier(&self) -> &'static str;
+    /// Tells `visit` of each piece of memory that holds expanded keys, by address and length, so that it can be kept from
+    /// swap. The pieces stay where they are for as long as the cipher lives.
+    fn visit_keys(&self, visit: &mut dyn FnMut(*const u8, usize));
 }
 
 /// The one implementation of [`SectorCipher`]: any keyed kernel under a checked layout.
@@ -110,5 +113,10 @@ impl SectorCipher for Sectors {
 
     fn tier(&self) -> &'static str {
         self.kernel.name()
+    }
+
+    fn visit_keys(&self, visit: &mut dyn FnMut(*const u8, usize)) {
+        tell(&*self.kernel, visit);
+        self.kernel.visit_keys(visit);
     }
 }

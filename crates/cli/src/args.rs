@@ -177,6 +177,9 @@ pub struct RunArgs {
     /// Directory for record.json and report.html [default: a new one under the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Go on with a run that was cut short, in its directory: with the next block of the same plan on the same target
+    #[arg(long, value_name = "RUN_DIRECTORY")]
+    pub resume: Option<PathBuf>,
     /// Print the record as JSON on standard output instead of the table
     #[arg(long)]
     pub json: bool,
@@ -221,9 +224,9 @@ impl From<EngineArg> for EngineChoice {
     }
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 pub struct ReportArgs {
-    /// A record.json, or the directory of a run
+    /// A record.json, the directory of a run, or `last` for the newest of yours
     pub record: PathBuf,
     /// What to make of it
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArg::Html)]

@@ -4,7 +4,6 @@ mod data;
 mod page;
 mod table;
 
-use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,28 +15,26 @@ use cryptbench_system::provision::data_directory;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::CiphersArgs;
-use crate::report::terminal_style;
+use crate::say::{message, print, print_text, stderr_is_terminal, terminal_style};
 
 pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
     let width = terminal_style(false).width;
-    let text = if args.list {
-        table::list(&args.cipher, width)?
+    if args.list {
+        print(table::list(&args.cipher, width)?.trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let speeds = measure(args)?;
+    if args.json {
+        print_text(&data::json(&speeds));
+    } else if args.csv {
+        print_text(&data::csv(&speeds));
     } else {
-        let speeds = measure(args)?;
-        if args.json {
-            data::json(&speeds)
-        } else if args.csv {
-            data::csv(&speeds)
-        } else {
-            let meanings = meanings(&speeds, disk().as_ref());
-            match args.html {
-                true => page::page(&speeds, &meanings),
-                false => table::render(&speeds, &meanings, width),
-            }
+        let meanings = meanings(&speeds, disk().as_ref());
+        match args.html {
+            true => print_text(&page::page(&speeds, &meanings)),
+            false => print(table::render(&speeds, &meanings, width).trim_end()),
         }
-    };
-    // A closed pipe is the reader's choice, not an error.
-    let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,11 +49,11 @@ fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
     })?;
     let longer = plan.time().saturating_sub(args.seconds);
     if longer > Duration::from_secs(1) {
-        eprintln!(
-            "cryptbench: so many combinations take {:.0} s at least; --cipher, --data-unit and \
+        message(&format!(
+            "so many combinations take {:.0} s at least; --cipher, --data-unit and \
              --threads make it fewer",
             plan.time().as_secs_f64()
-        );
+        ));
     }
     let bar = progress(plan.visits(), plan.time());
     let speeds = plan.run(|| bar.inc(1));
@@ -66,7 +63,7 @@ fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
 
 /// A moving line on a terminal, nothing elsewhere.
 fn progress(visits: u32, time: Duration) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !stderr_is_terminal() {
         return ProgressBar::hidden();
     }
     let target = ProgressDrawTarget::stderr_with_hz(8);

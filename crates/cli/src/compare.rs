@@ -15,8 +15,7 @@ use cryptbench_record::Record;
 use serde::Serialize;
 
 use crate::exit::Refusal;
-use crate::lists::print;
-use crate::report::{print_json, terminal_style};
+use crate::say::{print, print_json, terminal_style};
 use args::CompareArgs;
 
 /// What `--json` prints.

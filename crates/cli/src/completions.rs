@@ -1,18 +1,17 @@
 //! `cryptbench completions`: what a shell needs to complete commands, options and their values.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory as _};
 
 use crate::args::{Args, CompletionsArgs};
+use crate::say::print_bytes;
 
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut command = visible(&Args::command());
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "cryptbench", &mut script);
-    // A closed pipe is the reader's choice, not an error.
-    let _ = std::io::stdout().lock().write_all(&script);
+    print_bytes(&script);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,8 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::args::DoctorArgs;
-use crate::lists::print;
-use crate::report::{print_json, terminal_style};
+use crate::say::{print, print_json, terminal_style};
 use diagnosis::{Diagnosis, Section};
 use distribution::Distribution;
 

@@ -7,8 +7,7 @@ use cryptbench_runner::{DryRun, Request, dry_run, human};
 use cryptbench_system::provision::data_directory;
 use serde_json::{Value, json};
 
-use crate::lists::print;
-use crate::report::print_json;
+use crate::say::{print, print_json};
 
 pub fn show(request: &Request, json: bool) -> anyhow::Result<ExitCode> {
     let runs = data_directory().map(|d| d.join("runs"));

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cryptbench_cipher::{CipherError, CpuError};
+use cryptbench_devices::ModelError;
 use cryptbench_export::ExportError;
 use cryptbench_foreign::{ForeignError, RecordError as ArmError};
 use cryptbench_history::HistoryError;
@@ -13,6 +14,7 @@ use cryptbench_record::RecordError;
 use cryptbench_runner::RunError;
 use cryptbench_serve::ServeError;
 use cryptbench_system::SystemError;
+use cryptbench_text::chain;
 use cryptbench_volume::VolumeError;
 
 /// Something unforeseen.
@@ -94,7 +96,7 @@ impl Refusal {
 
 /// Prints an error with its causes on standard error and chooses the exit code.
 pub fn explain(error: &anyhow::Error) -> ExitCode {
-    eprintln!("cryptbench: {error:#}");
+    crate::say::message(&chain(error.as_ref()));
     ExitCode::from(code(error))
 }
 
@@ -144,8 +146,10 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if error.is::<ArmError>() {
         return Some(USAGE);
     }
-    let input =
-        error.is::<ForeignError>() || error.is::<ProfileError>() || error.is::<RecordError>();
+    let input = error.is::<ForeignError>()
+        || error.is::<ModelError>()
+        || error.is::<ProfileError>()
+        || error.is::<RecordError>();
     let usage = error.is::<CipherError>() || error.is::<CpuError>();
     match (input, usage, error.is::<LoadError>()) {
         (true, ..) => Some(INPUT),

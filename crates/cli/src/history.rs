@@ -3,20 +3,19 @@
 pub mod args;
 mod text;
 
+use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use cryptbench_history::check::{Change, Check, check, check_all};
 use cryptbench_history::{History, HistoryError, Run};
-use cryptbench_record::Record;
-use cryptbench_system::provision::state_directories;
+use cryptbench_os::Directory;
+use cryptbench_system::provision::{state_directories, trusted_state_directories};
 use serde::Serialize;
 
 use crate::exit::{self, Refusal};
-use crate::lists::print;
-use crate::report::{print_json, terminal_style};
+use crate::say::{print, print_json, print_json_text, terminal_style};
 use args::{CheckArgs, HistoryArgs, HistoryCommand};
 
 /// The file in the state directory.
@@ -68,24 +67,47 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &args.database {
         return Ok(path.clone());
     }
-    let places: Vec<PathBuf> = state_directories().into_iter().map(|d| d.join(FILE)).collect();
-    if let Some(found) = places.iter().find(|p| p.exists()) {
-        return Ok(found.clone());
+    // Whoever else can write to a directory may have put a database there, or a link to another file.
+    for directory in trusted_state_directories() {
+        if let Some(found) = in_directory(&directory)? {
+            return Ok(found);
+        }
     }
-    let fit = |path: &&PathBuf| {
-        let Some(directory) = path.parent() else { return false };
+    let fit = |directory: &&PathBuf| {
         // As ledgers are kept: for this user alone.
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        made.is_ok() && rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+        made.is_ok()
+            && trusted_state_directories().contains(directory)
+            && rustix::fs::access(*directory, rustix::fs::Access::WRITE_OK).is_ok()
     };
     let creates = matches!(args.command, HistoryCommand::Add { .. });
-    let place = places.iter().find(|p| !creates || fit(p)).cloned();
+    let directories = state_directories();
+    let directory = directories.iter().find(|directory| !creates || fit(directory));
+    let place = directory.map(|directory| directory.join(FILE));
     Ok(place.ok_or_else(|| {
         Refusal::target(
             Path::new(FILE),
             "no state directory can be written; name a file with --database",
         )
     })?)
+}
+
+/// The database in a directory of this user's, if it holds one. It must be a file of this user's, too.
+fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let path = directory.join(FILE);
+    let refuse = |reason: &str| Refusal::input(&path, reason);
+    let held = Directory::open_no_follow(directory);
+    let found = held.and_then(|held| held.entry(OsStr::new(FILE)));
+    match found.map_err(|e| refuse(&e.to_string()))? {
+        None => Ok(None),
+        Some(entry) if entry.kind != rustix::fs::FileType::RegularFile => {
+            Err(refuse("it is no regular file; name the history with --database").into())
+        }
+        Some(entry) if entry.owner != rustix::process::getuid().as_raw() => {
+            Err(refuse("it belongs to another user; name another file with --database").into())
+        }
+        Some(_) => Ok(Some(path)),
+    }
 }
 
 fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
@@ -106,11 +128,11 @@ fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
 fn show(history: &History, id: i64, json: bool) -> anyhow::Result<ExitCode> {
     let document = history.document(id)?;
     if json {
-        print(&document);
+        print_json_text(&document);
         return Ok(ExitCode::SUCCESS);
     }
-    let record: Record = serde_json::from_str(&document)
-        .with_context(|| format!("record {id} of {}", history.path().display()))?;
+    let origin = format!("record {id} of {}", history.path().display());
+    let record = cryptbench_record::parse(Path::new(&origin), &document)?;
     let results = cryptbench_report::analyse(&record);
     let text = cryptbench_report::terminal::render(&record, &results, terminal_style(false));
     print(text.trim_end());

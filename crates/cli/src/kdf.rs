@@ -7,7 +7,6 @@ mod study;
 mod table;
 mod wording;
 
-use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,23 +14,24 @@ use cryptbench_runner::speed::kdf::{KdfRequest, KdfSpeeds, plan};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::KdfArgs;
-use crate::report::terminal_style;
+use crate::say::{
+    print_styled, print_text, stderr_is_terminal, stdout_is_terminal, terminal_style,
+};
 use study::Study;
 
 pub fn kdf(args: &KdfArgs) -> anyhow::Result<ExitCode> {
     let question = study::question(args)?;
     let study = Study::new(measure(args, &question)?, question);
-    let text = if args.json {
-        data::json(&study)
+    if args.json {
+        print_text(&data::json(&study));
     } else if args.csv {
-        data::csv(&study)
+        print_text(&data::csv(&study));
     } else if args.html {
-        page::page(&study)
+        print_text(&page::page(&study));
     } else {
-        table::render(&study, terminal_style(std::io::stdout().is_terminal()))
-    };
-    // A closed pipe is the reader's choice, not an error.
-    let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
+        let style = terminal_style(stdout_is_terminal());
+        print_styled(&format!("{}\n", table::render(&study, style).trim_end()), style);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -53,7 +53,7 @@ fn measure(args: &KdfArgs, question: &study::Question) -> anyhow::Result<KdfSpee
 
 /// A moving line on a terminal, nothing elsewhere.
 fn progress(visits: u32, time: Duration) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !stderr_is_terminal() {
         return ProgressBar::hidden();
     }
     let target = ProgressDrawTarget::stderr_with_hz(8);

@@ -1,6 +1,5 @@
 //! `cryptbench systems`, `profiles` and `cleanup`.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -14,7 +13,7 @@ use textwrap::{WordSeparator, WordSplitter};
 use crate::args::ProfilesArgs;
 use crate::exit;
 use crate::layout::hang;
-use crate::report::terminal_style;
+use crate::say::{message, print, terminal_style};
 
 pub fn systems() -> anyhow::Result<ExitCode> {
     let width = terminal_style(false).width;
@@ -88,7 +87,7 @@ pub fn cleanup() -> anyhow::Result<ExitCode> {
                 path.display()
             )),
             Cleaned::Failed(path, why) => {
-                eprintln!("cryptbench: cannot remove {}: {why}", path.display());
+                message(&format!("cannot remove {}: {why}", path.display()));
                 code = ExitCode::from(exit::LEFT_OVER);
             }
         }
@@ -106,11 +105,6 @@ fn table<const N: usize>(header: [&str; N]) -> Table {
     table.set_width(terminal_style(false).width as u16);
     table.set_header(header);
     table
-}
-
-pub fn print(text: &str) {
-    // A closed pipe is the reader's choice, not an error.
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! `cryptbench`: arguments become a plan, results become text and exit codes; nothing else.
+#![forbid(unsafe_code)]
 
 mod args;
 mod ciphers;
@@ -18,6 +19,8 @@ mod predict;
 mod progress;
 mod report;
 mod run;
+mod run_log;
+mod say;
 mod serve;
 mod signal;
 mod studies;
@@ -32,7 +35,10 @@ use clap::Parser as _;
 use args::{Args, Command};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return say::command_line(&error),
+    };
     let result = match args.command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),

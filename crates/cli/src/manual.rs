@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use clap::{Command, CommandFactory as _};
 
 use crate::args::{Args, ManualArgs};
-use crate::lists::print;
+use crate::report::written;
+use crate::say::print;
 
 /// Section of programs that users run.
 const SECTION: &str = "1";
@@ -28,8 +29,7 @@ pub fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
 /// Writes the page of `command` and of all below it that are not hidden; returns how many.
 fn pages(command: &Command, name: &str, directory: &Path) -> anyhow::Result<usize> {
     let file = directory.join(format!("{name}.{SECTION}"));
-    fs::write(&file, page(command, name)?)
-        .with_context(|| format!("cannot write {}", file.display()))?;
+    written(&file, cryptbench_os::write_whole(&file, &page(command, name)?))?;
     let mut written = 1;
     for below in command.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
         written += pages(below, &format!("{name}-{}", below.get_name()), directory)?;

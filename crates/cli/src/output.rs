@@ -1,11 +1,14 @@
 //! Where the record of a run goes: a directory that holds none yet, and another place if that fails at the end, since
 //! a run that took hours is not lost for want of a file.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use cryptbench_record::Record;
+use cryptbench_os::{Directory, NewFile};
+use cryptbench_record::{LOG, Record, TrialLog};
 use cryptbench_runner::RunError;
 use cryptbench_system::provision::data_directory;
 
@@ -15,9 +18,11 @@ const PAGE: &str = "report.html";
 
 /// Where the record goes; known to be writable before anything is measured.
 pub struct Output {
-    parent: PathBuf,
+    parent: Place,
     /// The run gets a directory of its own in `parent`.
     own_directory: bool,
+    /// The directory is that of a run that goes on: what it wrote when it was cut short is replaced.
+    resumed: bool,
 }
 
 /// What became of a record.
@@ -40,88 +45,169 @@ impl Output {
                     "no data directory can be written; name one with --output"
                 ));
             };
-            let parent = data.join("runs");
-            fs::create_dir_all(&parent).map_err(|e| unfit(&parent, &e.to_string()))?;
-            return Ok(Self { parent, own_directory: true });
+            let parent = Place::open(&data.join("runs"))?;
+            return Ok(Self { parent, own_directory: true, resumed: false });
         };
-        fs::create_dir_all(asked).map_err(|e| unfit(asked, &e.to_string()))?;
-        for name in [RECORD, PAGE] {
-            if asked.join(name).exists() {
-                bail!(taken(asked, name));
-            }
+        let place = Place::open(asked)?;
+        for name in [RECORD, PAGE, LOG] {
+            place.refuse_taken(name)?;
         }
-        if rustix::fs::access(asked, rustix::fs::Access::WRITE_OK).is_err() {
+        if rustix::fs::access(place.directory.reached(), rustix::fs::Access::WRITE_OK).is_err() {
             bail!(unfit(asked, "cannot be written; name another directory with --output"));
         }
-        Ok(Self { parent: asked.to_owned(), own_directory: false })
+        Ok(Self { parent: place, own_directory: false, resumed: false })
+    }
+
+    /// The directory of a run that goes on.
+    pub fn resume(directory: &Path) -> anyhow::Result<Self> {
+        if !directory.is_dir() {
+            bail!(unfit(directory, "is no directory of a run"));
+        }
+        Ok(Self { parent: Place::open(directory)?, own_directory: false, resumed: true })
+    }
+
+    /// The log of the run `run`: a new one, or the one that it goes on with.
+    pub fn log(&self, run: &str) -> io::Result<TrialLog> {
+        if self.resumed {
+            return TrialLog::resume(&self.parent.directory);
+        }
+        match self.own_directory {
+            true => TrialLog::create(&self.parent.below(run).map_err(io::Error::other)?.directory),
+            false => TrialLog::create(&self.parent.directory),
+        }
+    }
+
+    /// Removes the log of a run whose record is saved; one that was cut short keeps it, to go on with.
+    fn end_log(&self, record: &Record) {
+        if record.partial {
+            return;
+        }
+        let directory = match self.own_directory {
+            true => self.parent.below(&record.run_id).map(|place| place.directory),
+            false => self.parent.directory.try_clone().map_err(Into::into),
+        };
+        // A log that stays says nothing that the record does not.
+        let _ = directory.map(|directory| directory.remove_file(OsStr::new(LOG)));
     }
 
     /// Writes record and page. What somebody put there since [`prepare`](Self::prepare) is kept, and the record goes
     /// to the user's data directory instead, as it does after any other failure.
     pub fn save(&self, record: &Record) -> Saved {
-        let directory = match self.own_directory {
-            true => self.parent.join(&record.run_id),
-            false => self.parent.clone(),
+        let done = match self.own_directory {
+            true => self.parent.below(&record.run_id).and_then(|place| place.write(record, false)),
+            false => self.parent.write(record, self.resumed),
         };
-        let error = match write(&directory, record) {
-            Ok(()) => return Saved::In(directory),
+        let error = match done {
+            Ok(directory) => {
+                self.end_log(record);
+                return Saved::In(directory);
+            }
             Err(error) => error,
         };
-        let others = data_directory().into_iter().chain([std::env::temp_dir().join("cryptbench")]);
-        for other in others.map(|data| data.join("runs").join(&record.run_id)) {
-            if other != directory && write(&other, record).is_ok() {
-                return Saved::Elsewhere(other, error);
+        let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
+        for other in others {
+            if let Ok(directory) =
+                other(&record.run_id).and_then(|place| place.write(record, false))
+            {
+                self.end_log(record);
+                return Saved::Elsewhere(directory, error);
             }
         }
         Saved::Nowhere(error)
     }
 }
 
-/// Writes both files into `directory`, over nothing.
-fn write(directory: &Path, record: &Record) -> anyhow::Result<()> {
-    fs::create_dir_all(directory).map_err(|e| unfit(directory, &e.to_string()))?;
-    let file = Name::take(directory, RECORD)?;
-    let page = Name::take(directory, PAGE)?;
-    cryptbench_record::write(record, &file.path)?;
-    file.keep();
-    crate::report::write_page(record, &page.path)?;
-    page.keep();
-    Ok(())
+fn in_data_directory(run: &str) -> anyhow::Result<Place> {
+    let data = data_directory().ok_or_else(|| unfit(Path::new("record"), "no data directory"))?;
+    Place::open(&data.join("runs"))?.below(run)
 }
 
-/// The name of a file, taken by an empty one, which only one of several processes can do. Dropped, it is free again:
-/// an empty file may not pass for a record.
-struct Name {
+/// A directory that is new, since everybody may make some there.
+fn in_temporary(run: &str) -> anyhow::Result<Place> {
+    let parent = std::env::temp_dir();
+    let name = format!("cryptbench-{run}");
+    let path = parent.join(&name);
+    let made = Directory::open(&parent).and_then(|p| p.create_subdirectory(OsStr::new(&name)));
+    let directory = made.map_err(|e| unfit(&path, &e.to_string()))?;
+    Ok(Place { path, directory })
+}
+
+/// A directory that stays open from the check to the writing: another one that takes its name meanwhile is not written
+/// to. Others may write to it too, so names in it are not followed.
+struct Place {
     path: PathBuf,
-    kept: bool,
+    directory: Directory,
 }
 
-impl Name {
-    fn take(directory: &Path, name: &str) -> anyhow::Result<Self> {
-        let path = directory.join(name);
-        File::create_new(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => taken(directory, name),
-            _ => unfit(&path, &e.to_string()),
-        })?;
-        Ok(Self { path, kept: false })
+impl Place {
+    /// The directory `path`, made where it is missing.
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let directory = fs::create_dir_all(path).and_then(|()| Directory::open(path));
+        let directory = directory.map_err(|e| unfit(path, &e.to_string()))?;
+        Ok(Self { path: path.to_owned(), directory })
     }
 
-    fn keep(mut self) {
-        self.kept = true;
+    /// A directory in it, made where it is missing.
+    fn below(&self, name: &str) -> anyhow::Result<Self> {
+        let path = self.path.join(name);
+        let name = OsStr::new(name);
+        let directory = match self.directory.create_subdirectory(name) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => self.directory.subdirectory(name),
+            made => made,
+        };
+        Ok(Self { directory: directory.map_err(|e| unfit(&path, &e.to_string()))?, path })
     }
-}
 
-impl Drop for Name {
-    fn drop(&mut self) {
-        if !self.kept {
-            let _ = fs::remove_file(&self.path);
+    fn refuse_taken(&self, name: &str) -> anyhow::Result<()> {
+        match self.directory.entry(OsStr::new(name)) {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => bail!(self.taken(name)),
+            Err(e) => bail!(unfit(&self.path.join(name), &e.to_string())),
         }
     }
-}
 
-fn taken(directory: &Path, name: &str) -> RunError {
-    let problem = format!("holds a {name} already; name another directory with --output");
-    unfit(directory, &problem)
+    /// Writes both files, over nothing or only over a run's `own`, and says where they are.
+    fn write(&self, record: &Record, own: bool) -> anyhow::Result<PathBuf> {
+        let files =
+            [(RECORD, cryptbench_record::to_json(record)), (PAGE, crate::report::page(record))];
+        // Neither has its name before both are whole.
+        let mut whole = Vec::new();
+        for (name, text) in &files {
+            if !own {
+                self.refuse_taken(name)?;
+            }
+            let new = self.new_file(name, text.as_bytes());
+            whole.push((*name, new.map_err(|e| unfit(&self.path.join(name), &e.to_string()))?));
+        }
+        for (name, file) in whole {
+            let named = if own { file.replace() } else { file.appear() };
+            named.map_err(|e| match e.kind() {
+                ErrorKind::AlreadyExists => self.taken(name),
+                _ => unfit(&self.path.join(name), &e.to_string()),
+            })?;
+        }
+        Ok(self.path_now())
+    }
+
+    fn new_file(&self, name: &str, bytes: &[u8]) -> io::Result<NewFile> {
+        let mut new = NewFile::begin_in(self.directory.try_clone()?, name.into(), 0o666)?;
+        new.file().write_all(bytes)?;
+        Ok(new)
+    }
+
+    /// As the user named it, unless it was moved meanwhile.
+    fn path_now(&self) -> PathBuf {
+        let named = Directory::open(&self.path).and_then(|directory| directory.identity());
+        match (named, self.directory.identity()) {
+            (Ok(named), Ok(ours)) if named == ours => self.path.clone(),
+            _ => self.directory.path().unwrap_or_else(|_| self.path.clone()),
+        }
+    }
+
+    fn taken(&self, name: &str) -> RunError {
+        let problem = format!("holds a {name} already; name another directory with --output");
+        unfit(&self.path, &problem)
+    }
 }
 
 fn unfit(path: &Path, problem: &str) -> RunError {
@@ -132,20 +218,39 @@ fn unfit(path: &Path, problem: &str) -> RunError {
 mod tests {
     use super::*;
 
+    fn record() -> Record {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+        let mut record = cryptbench_record::read(&fixture).unwrap();
+        record.results = Some(cryptbench_report::analyse(&record));
+        record
+    }
+
     #[test]
     fn what_is_there_already_is_refused_before_and_kept() {
         let dir = tempfile::tempdir().unwrap();
         let asked = dir.path().join("out");
-        assert!(Output::prepare(Some(&asked)).is_ok());
+        let output = Output::prepare(Some(&asked)).unwrap();
         fs::write(asked.join(PAGE), "mine").unwrap();
         let Err(error) = Output::prepare(Some(&asked)) else { panic!("taken") };
         assert!(error.to_string().contains("report.html already"), "{error}");
-        // One that came in between, too, and the other name is given back.
-        let first = Name::take(&asked, RECORD).unwrap();
-        assert!(Name::take(&asked, RECORD).is_err());
-        assert!(Name::take(&asked, PAGE).is_err());
-        drop(first);
-        assert!(!asked.join(RECORD).exists());
+        // One that came in between, too, and the record's name stays free.
+        let error = output.parent.write(&record(), false).unwrap_err();
+        assert!(error.to_string().contains("report.html already"), "{error}");
         assert_eq!(fs::read(asked.join(PAGE)).unwrap(), b"mine");
+        assert_eq!(fs::read_dir(&asked).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_directory_that_takes_the_place_of_the_checked_one_is_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let [asked, moved, theirs] = ["out", "moved", "theirs"].map(|name| dir.path().join(name));
+        let output = Output::prepare(Some(&asked)).unwrap();
+        fs::create_dir(&theirs).unwrap();
+        fs::rename(&asked, &moved).unwrap();
+        std::os::unix::fs::symlink(&theirs, &asked).unwrap();
+        let Saved::In(place) = output.save(&record()) else { panic!("not saved") };
+        assert_eq!(place, moved.canonicalize().unwrap());
+        assert!(moved.join(RECORD).is_file() && moved.join(PAGE).is_file());
+        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
     }
 }

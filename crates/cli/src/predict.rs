@@ -11,8 +11,7 @@ use cryptbench_devices::predict::Added;
 use serde::Serialize;
 
 use crate::args::PredictArgs;
-use crate::lists::print;
-use crate::report::print_json;
+use crate::say::{print, print_json};
 use device::{Plain, Profile};
 use rates::{CipherRate, cipher_rates};
 

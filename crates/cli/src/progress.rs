@@ -2,15 +2,16 @@
 
 mod json;
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cryptbench_record::Plan;
 use cryptbench_runner::{Event, Observer};
+use cryptbench_text::printable_lines;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::ProgressArg;
+use crate::say;
 use json::Lines;
 
 /// Shows the events of a run: a moving line on a terminal, a line now and then elsewhere, lines of JSON, or
@@ -28,7 +29,7 @@ impl Progress {
             ProgressArg::Json => Self::Json(Lines::default()),
             ProgressArg::None => Self::Silent,
             ProgressArg::Auto if quiet => Self::Silent,
-            ProgressArg::Auto if std::io::stderr().is_terminal() => Self::Terminal(Live::new()),
+            ProgressArg::Auto if say::stderr_is_terminal() => Self::Terminal(Live::new()),
             ProgressArg::Auto => Self::Log(Log::default()),
         }
     }
@@ -81,10 +82,19 @@ impl Live {
         Self { bar, estimate: String::new() }
     }
 
+    /// Drawn by another's hand, and so made printable here.
+    fn tell(&self, text: &str) {
+        self.bar.set_message(printable_lines(text).into_owned());
+    }
+
+    fn line(&self, text: &str) {
+        self.bar.println(printable_lines(text));
+    }
+
     fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Planned { plan, target } => {
-                self.bar.println(format!(
+                self.line(&format!(
                     "{} workloads x {} arms in {}, {}; Ctrl-C keeps what was measured.",
                     plan.workloads.len(),
                     plan.arms.len(),
@@ -95,15 +105,15 @@ impl Live {
             Event::Filling { done, total } => {
                 self.bar.set_length(*total);
                 self.bar.set_position(*done);
-                self.bar.set_message(format!(
+                self.tell(&format!(
                     "filling the scratch file: {} of {} MiB",
                     done >> 20,
                     total >> 20
                 ));
             }
-            Event::Preparing { what } => self.bar.set_message(format!("setting up {what}")),
+            Event::Preparing { what } => self.tell(&format!("setting up {what}")),
             Event::Checking { what } => {
-                self.bar.set_message(format!("looking at what lies on the disk: {what}"));
+                self.tell(&format!("looking at what lies on the disk: {what}"));
             }
             Event::Trial { workload, arm, block, elapsed, budget, trials } => {
                 let (length, position) = match trials {
@@ -112,7 +122,7 @@ impl Live {
                 };
                 self.bar.set_length(length);
                 self.bar.set_position(position);
-                self.bar.set_message(format!(
+                self.tell(&format!(
                     "{}, {}: {workload}, {arm}\n{}",
                     left(*elapsed, *budget, *trials),
                     block.map_or("warming up".to_owned(), |b| format!("pair {}", b + 1)),
@@ -122,7 +132,7 @@ impl Live {
             Event::Estimate { workload, arm, kept, low, high } => {
                 self.estimate = estimate(workload, arm, *kept, *low, *high);
             }
-            Event::Note(note) => self.bar.println(format!("Note: {note}")),
+            Event::Note(note) => self.line(&format!("Note: {note}")),
         }
     }
 }
@@ -140,38 +150,38 @@ impl Log {
     fn show(&mut self, event: &Event<'_>) {
         let due = self.last.is_none_or(|t| t.elapsed() >= Self::EVERY);
         match event {
-            Event::Planned { plan, target } => eprintln!(
-                "cryptbench: {} workloads x {} arms in {}, {}",
+            Event::Planned { plan, target } => say::message(&format!(
+                "{} workloads x {} arms in {}, {}",
                 plan.workloads.len(),
                 plan.arms.len(),
                 target.directory,
                 extent(plan),
-            ),
+            )),
             Event::Trial { workload, arm, elapsed, budget, trials, .. } if due => {
                 self.last = Some(Instant::now());
-                eprintln!(
-                    "cryptbench: {}: {workload}, {arm}{}{}",
+                say::message(&format!(
+                    "{}: {workload}, {arm}{}{}",
                     left(*elapsed, *budget, *trials),
                     if self.estimate.is_empty() { "" } else { "; " },
                     self.estimate
-                );
+                ));
             }
             Event::Preparing { what } if due => {
                 self.last = Some(Instant::now());
-                eprintln!("cryptbench: setting up {what}");
+                say::message(&format!("setting up {what}"));
             }
             Event::Checking { what } if due => {
                 self.last = Some(Instant::now());
-                eprintln!("cryptbench: looking at what lies on the disk: {what}");
+                say::message(&format!("looking at what lies on the disk: {what}"));
             }
             Event::Filling { done, total } if due => {
                 self.last = Some(Instant::now());
-                eprintln!("cryptbench: filling, {} of {} MiB", done >> 20, total >> 20);
+                say::message(&format!("filling, {} of {} MiB", done >> 20, total >> 20));
             }
             Event::Estimate { workload, arm, kept, low, high } => {
                 self.estimate = estimate(workload, arm, *kept, *low, *high);
             }
-            Event::Note(note) => eprintln!("cryptbench: note: {note}"),
+            Event::Note(note) => say::message(&format!("note: {note}")),
             _ => {}
         }
     }

@@ -3,20 +3,26 @@
 mod charts;
 mod parquet;
 
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use cryptbench_record::Record;
 use cryptbench_report::Rows;
-use cryptbench_report::terminal::Style;
+use cryptbench_text::printable;
 
 use crate::args::{FormatArg, ReportArgs, TableArg};
 use crate::exit::Refusal;
+use crate::run_log::newest;
+use crate::say;
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    let mut args = args.clone();
+    if args.record == Path::new("last") && !args.record.exists() {
+        let reason = "no run of yours is kept; name a record.json, or the directory of a run";
+        args.record = newest().ok_or_else(|| Refusal::input(Path::new("last"), reason))?;
+    }
+    let args = &args;
     let mut record = cryptbench_record::read(&args.record)?;
     record.results = Some(cryptbench_report::analyse(&record));
     if let Some(cell) = &args.explain {
@@ -28,31 +34,47 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let format = if args.json { FormatArg::Json } else { args.format };
     match (format, &args.output) {
         (FormatArg::Html, output) => {
-            let page = output.clone().unwrap_or_else(|| beside(&args.record).join("report.html"));
-            write_page(&record, &page)?;
-            print_table(&record, &page);
+            let page = page(&record);
+            let file = match output {
+                Some(file) => {
+                    written(file, cryptbench_os::write_named(file, page.as_bytes()))?;
+                    file.clone()
+                }
+                // The record may be a stranger's, and so may be what lies beside it.
+                None => {
+                    let file = beside(&args.record).join("report.html");
+                    written(&file, cryptbench_os::write_whole(&file, page.as_bytes()))?;
+                    file
+                }
+            };
+            // Whoever wants the page there takes it from there, and wants nothing else in it.
+            if file != Path::new("/dev/stdout") {
+                print_table(&record, &file);
+            }
         }
-        (format, Some(file)) => write_whole(file, &rendered(&record, format, args.table)?)?,
+        (format, Some(file)) => {
+            let bytes = rendered(&record, format, args.table)?;
+            written(file, cryptbench_os::write_named(file, &bytes))?;
+        }
         (format, None) => {
             let bytes = rendered(&record, format, args.table)?;
-            if format == FormatArg::Parquet && std::io::IsTerminal::is_terminal(&std::io::stdout())
-            {
+            if format == FormatArg::Parquet && say::stdout_is_terminal() {
                 let reason = "not for a terminal; name a file with --output";
                 return Err(Refusal::usage(Path::new("--format parquet"), reason).into());
             }
-            let _ = std::io::stdout().lock().write_all(&bytes);
+            say::print_bytes(&bytes);
         }
     }
     if let Some(directory) = &args.charts {
         let written = charts::write(&record, directory)?;
-        eprintln!("{written} charts in {}, {}", directory.display(), charts::FORMATS);
+        say::note(&format!("{written} charts in {}, {}", directory.display(), charts::FORMATS));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The JSON Schema of a record on standard output.
 pub fn schema() -> anyhow::Result<ExitCode> {
-    print_json(&cryptbench_record::json_schema())?;
+    say::print_json(&cryptbench_record::json_schema())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -64,8 +86,8 @@ fn rendered(record: &Record, format: FormatArg, table: TableArg) -> anyhow::Resu
         TableArg::Cells => Rows::Cells,
     };
     Ok(match format {
-        FormatArg::Html => cryptbench_report::html::page(record, results).into_bytes(),
-        FormatArg::Json => (serde_json::to_string_pretty(record)? + "\n").into_bytes(),
+        FormatArg::Html => page(record).into_bytes(),
+        FormatArg::Json => cryptbench_record::to_json(record).into_bytes(),
         FormatArg::Csv => cryptbench_report::csv::render(record, results, rows).into_bytes(),
         FormatArg::Markdown => cryptbench_report::markdown::render(record, results).into_bytes(),
         FormatArg::Parquet => parquet::render(record, results, rows)?,
@@ -93,55 +115,25 @@ fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
 }
 
 fn print_table(record: &Record, page: &Path) {
-    let mut out = std::io::stdout().lock();
-    let style = terminal_style(std::io::IsTerminal::is_terminal(&out));
+    let style = say::terminal_style(say::stdout_is_terminal());
     let results = record.results.as_ref().expect("derived by the caller");
     let text = cryptbench_report::terminal::render(record, results, style);
-    let _ = write!(out, "{text}\nreport  {}\n", page.display());
+    let page = page.display().to_string();
+    say::print_styled(&format!("{text}\nreport  {}\n", printable(&page)), style);
 }
 
-/// Writes the page so that the file is either absent, the old one, or complete.
-pub fn write_page(record: &Record, path: &Path) -> anyhow::Result<()> {
+/// The page of a record whose results are derived.
+pub fn page(record: &Record) -> String {
     let results = record.results.as_ref().expect("derived by the caller");
-    write_whole(path, cryptbench_report::html::page(record, results).as_bytes())
+    cryptbench_report::html::page(record, results)
 }
 
-/// Writes a file that is either absent, the old one, or complete. What is no regular file, such as `/dev/stdout`, is
-/// written to as it is.
-fn write_whole(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let done = match fs::metadata(path) {
-        Ok(found) if !found.is_file() => fs::write(path, bytes),
-        _ => {
-            let mut part = path.as_os_str().to_owned();
-            part.push(".part");
-            let done = fs::write(&part, bytes).and_then(|()| fs::rename(&part, path));
-            if done.is_err() {
-                let _ = fs::remove_file(&part);
-            }
-            done
+/// What became of a file that was to be written. One that may not be replaced is a target that is not fit.
+pub fn written(file: &Path, done: std::io::Result<()>) -> anyhow::Result<()> {
+    match done {
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
+            Err(Refusal::target(file, &e.to_string()).into())
         }
-    };
-    done.with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The record as JSON on standard output.
-pub fn print_json(record: &impl serde::Serialize) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(record)?;
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
-    Ok(())
-}
-
-/// Width and colour for standard output: colour on a terminal only, and never with NO_COLOR
-/// (no-color.org) or a dumb terminal.
-pub fn terminal_style(is_terminal: bool) -> Style {
-    let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
-    // Who sets COLUMNS means it (POSIX, 8.3); else the terminal tells.
-    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let told = || rustix::termios::tcgetwinsize(std::io::stdout()).ok();
-    let width = asked.or_else(|| told().map(|w| usize::from(w.ws_col))).filter(|w| *w > 0);
-    Style {
-        width: width.unwrap_or(80).clamp(60, 200),
-        colour: is_terminal && !set("NO_COLOR") && !dumb,
+        done => done.with_context(|| format!("cannot write {}", file.display())),
     }
 }

@@ -1,27 +1,35 @@
 //! `cryptbench run`.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
-use cryptbench_record::{ArmRole, Record};
+use cryptbench_record::{ArmRole, Record, printable_record};
 use cryptbench_runner::unlock::UnlockSelection;
 use cryptbench_runner::{Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest};
 use cryptbench_system::Selection;
 use cryptbench_system::provision::{Cleaned, cleanup};
+use cryptbench_text::{chain, printable};
 
 use crate::args::RunArgs;
 use crate::exit;
 use crate::output::{Output, Saved};
 use crate::progress::Progress;
-use crate::report::{print_json, terminal_style};
+use crate::run_log::{self, Logged, Resumed};
+use crate::say::{message, print_json, print_styled, stdout_is_terminal, terminal_style};
 use crate::signal::Signal;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     // Armed before the first act: from here on a signal ends the run in good order.
     let signal = Signal::watch()?;
+    if let Some(directory) = &args.resume {
+        let output = Output::resume(directory)?;
+        let Resumed { args, earlier } = run_log::resume(directory, args)?;
+        let mut request = request(&args)?;
+        request.resume = Some(Box::new(earlier));
+        return Ok(measure_into(&args, &request, &output, &signal, true)?.code);
+    }
     if let Some(study) = args.study {
         return crate::study::run(args, study.into(), &signal);
     }
@@ -44,31 +52,44 @@ pub struct Measured {
 /// is told here, once the record is safe.
 pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<Measured> {
     let request = request(args)?;
+    let output = Output::prepare(args.output.as_deref())?;
+    measure_into(args, &request, &output, signal, shown)
+}
+
+fn measure_into(
+    args: &RunArgs,
+    request: &Request,
+    output: &Output,
+    signal: &Signal,
+    shown: bool,
+) -> anyhow::Result<Measured> {
     for done in cleanup() {
         match done {
             Cleaned::Removed(path) => {
-                eprintln!("cryptbench: removed {}, left by a killed run", path.display());
+                message(&format!("removed {}, left by a killed run", path.display()));
             }
-            Cleaned::Failed(path, why) => eprintln!(
-                "cryptbench: cannot remove {}, left by a killed run: {why}",
-                path.display()
-            ),
+            Cleaned::Failed(path, why) => {
+                let path = path.display();
+                message(&format!("cannot remove {path}, left by a killed run: {why}"));
+            }
             Cleaned::NotOurs(_) => {}
         }
     }
-    let output = Output::prepare(args.output.as_deref())?;
     let mut progress = Progress::new(args.progress, args.quiet);
+    let mut logged = Logged::new(&mut progress, output);
     let result =
-        cryptbench_runner::run(&request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut progress);
+        cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
     progress.end();
-    let (mut record, error) = result?;
+    let (record, error) = result?;
+    // As `cryptbench report` will read it: a profile and a directory may have another's words for names.
+    let mut record = printable_record(record);
     record.results = Some(cryptbench_report::analyse(&record));
     let saved = output.save(&record);
     if let Saved::In(directory) | Saved::Elsewhere(directory, _) = &saved {
         progress.saved(directory);
     }
     if let Saved::Elsewhere(_, why) | Saved::Nowhere(why) = &saved {
-        eprintln!("cryptbench: {why:#}");
+        message(&format!("{why:#}"));
     }
     if shown {
         show(args, &record, &saved)?;
@@ -79,16 +100,16 @@ pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<M
     let code = match signal.number() {
         _ if !matches!(saved, Saved::In(_)) => Some(exit::FAILURE),
         Some(number) => {
-            eprintln!("cryptbench: ended by a signal; the record is marked partial");
+            message("ended by a signal; the record is marked partial");
             Some(exit::SIGNAL + number)
         }
         None if nothing_compared(&record) => {
             let arms = record.plan.arms.len();
             let budget = record.plan.budget_s;
-            eprintln!(
-                "cryptbench: nothing was compared: {budget:.0} s ended before the first pair of trials of {arms} arms; \
+            message(&format!(
+                "nothing was compared: {budget:.0} s ended before the first pair of trials of {arms} arms; \
                  give more with --budget, or name fewer systems"
-            );
+            ));
             Some(exit::UNMEASURED)
         }
         None => None,
@@ -145,21 +166,14 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
         engine: args.engine.into(),
         verify: args.verify,
         precondition: args.precondition,
+        resume: None,
     })
 }
 
 fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
     let Some(name) = &args.emulate else { return Ok(None) };
-    let model = Model::named_or_file(name).map_err(|e| RunError::Request(with_causes(&e)))?;
+    let model = Model::named_or_file(name).map_err(|e| RunError::Request(chain(&e)))?;
     Ok(Some(EmulateRequest { model, backing: args.emulate_backing.clone() }))
-}
-
-/// An error and what caused it, in one sentence.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }
 
 fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
@@ -189,8 +203,7 @@ fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
     if args.json {
         return print_json(record);
     }
-    let mut out = std::io::stdout().lock();
-    let style = terminal_style(out.is_terminal());
+    let style = terminal_style(stdout_is_terminal());
     let text = match args.quiet {
         true => cryptbench_report::terminal::summary(results, style),
         false => cryptbench_report::terminal::render(record, results, style),
@@ -198,17 +211,14 @@ fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
     let end = match saved {
         Saved::In(_) if args.quiet => String::new(),
         Saved::In(directory) | Saved::Elsewhere(directory, _) => {
-            format!("\nrecord  {0}/record.json\nreport  {0}/report.html\n", directory.display())
+            let directory = directory.display().to_string();
+            format!("\nrecord  {0}/record.json\nreport  {0}/report.html\n", printable(&directory))
         }
         Saved::Nowhere(_) => String::new(),
     };
-    // A closed pipe (head, less) is the reader's choice, not an error.
-    let _ = write!(out, "{text}{end}");
-    drop(out);
+    print_styled(&(text + &end), style);
     if let Saved::Nowhere(_) = saved {
-        eprintln!(
-            "cryptbench: the record could be written nowhere; here it is, for cryptbench report"
-        );
+        message("the record could be written nowhere; here it is, for cryptbench report");
         print_json(record)?;
     }
     Ok(())

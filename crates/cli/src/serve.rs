@@ -4,16 +4,15 @@ pub mod args;
 mod choices;
 mod devices;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use cryptbench_runner::RunError;
-use cryptbench_serve::{Opener, Server, Site, open};
+use cryptbench_serve::{Address, Opener, Server, Site, open};
 use cryptbench_system::provision::{data_directory, runtime_directory};
 
-use crate::lists::print;
+use crate::say::{message, print};
 use args::ServeArgs;
 
 pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
@@ -24,29 +23,28 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let runs = data_directory().ok_or_else(|| unfit("no data directory can be written"))?;
     let server = Server::bind(args.port)?;
-    print(&format!("The page is at {}", server.address()));
-    print("Whoever has this address can start runs. Ctrl-C ends the server.");
     // Kept until the end: it is the file that the browser is told to open.
-    let _opened = args.open.then(|| opened(&server)).flatten();
-    server.run(Site { program, runs: runs.join("runs"), catalogue: choices::catalogue }, told)?;
+    let mut _opened = None;
+    let site = Site { program, runs: runs.join("runs"), catalogue: choices::catalogue };
+    // Whoever reads the address may end the server at once: its signals are heard by then.
+    server.run(site, message, |address| {
+        print(&format!("The page is at {address}"));
+        print("Whoever has this address can start runs. Ctrl-C ends the server.");
+        _opened = args.open.then(|| opened(address)).flatten();
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Opens the browser; that there is none is no reason not to serve.
-fn opened(server: &Server) -> Option<Opener> {
+fn opened(address: &Address) -> Option<Opener> {
     let directory = runtime_directory().unwrap_or_else(std::env::temp_dir);
-    match open(server.address(), &directory) {
+    match open(address, &directory) {
         Ok(opener) => Some(opener),
         Err(error) => {
-            told(&format!("{:#}", anyhow::Error::from(error)));
+            message(&format!("{:#}", anyhow::Error::from(error)));
             None
         }
     }
-}
-
-fn told(sentence: &str) {
-    // The terminal may be gone, and a run must be waited for all the same.
-    let _ = writeln!(std::io::stderr(), "cryptbench: {sentence}");
 }
 
 /// Where a run is proposed: where the program was started.

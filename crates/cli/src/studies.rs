@@ -11,8 +11,7 @@ use serde::Serialize;
 
 use crate::args::StudiesArgs;
 use crate::exit::Refusal;
-use crate::lists::print;
-use crate::report::{print_json, terminal_style};
+use crate::say::{print, print_json, terminal_style};
 
 /// What `--json` prints.
 #[derive(Serialize)]

@@ -12,10 +12,9 @@ use cryptbench_system::Availability;
 use serde::Serialize;
 
 use crate::args::{Args, Command, RunArgs};
-use crate::lists::print;
 use crate::output::Saved;
-use crate::report::{print_json, terminal_style};
 use crate::run::{measure, request};
+use crate::say::{print, print_json, terminal_style};
 use crate::signal::Signal;
 use crate::{ciphers, dry_run, kdf, studies};
 
@@ -93,7 +92,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         match fits(args, profile) {
             Ok(()) => parts.push(part(&chosen, profile)),
             Err(error) if protocol.profiles.len() == 1 => return Err(error),
-            Err(error) => remarks.push(format!("{profile} is left out: {error}")),
+            Err(error) => remarks.push(format!("{profile} is left out: {error:#}")),
         }
     }
     if protocol.in_ram && args.json {

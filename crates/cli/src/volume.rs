@@ -14,15 +14,18 @@ mod target;
 mod umount;
 
 use std::process::ExitCode;
+use std::sync::Once;
 use std::sync::atomic::AtomicBool;
 
+use cryptbench_blockdev::locking_failed;
 use cryptbench_cipher::tier;
 use cryptbench_kdf::{Effort, KdfError};
-use cryptbench_volume::VolumeError;
 use cryptbench_volume::format::luks::Resources;
+use cryptbench_volume::{Volume, VolumeError};
 
 use self::args::VolumeCommand;
 use crate::exit;
+use crate::say;
 use crate::signal::Signal;
 
 pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
@@ -42,10 +45,14 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         VolumeCommand::HeaderRestore(args) => header::restore(args, stop),
         VolumeCommand::Export(args) => export::export(args, stop),
     };
+    // The process that serves a mount says so itself.
+    if !matches!(command, VolumeCommand::Mount(_)) {
+        warn_of_swap();
+    }
     match (code, signal.number()) {
         // What a signal stopped has said so as an error.
         (Err(error), Some(number)) if was_stopped(&error) => {
-            eprintln!("cryptbench: {error:#}");
+            say::message(&format!("{error:#}"));
             Ok(ExitCode::from(exit::SIGNAL + number))
         }
         (result, _) => result,
@@ -69,11 +76,30 @@ fn keep_keys_from_dumps() {
 /// What is in memory by now is not swapped out, nor what is put into the same places later: called before a
 /// passphrase is read, and again when the keys of a volume are there that stays open.
 ///
-/// Only root may lock as much as a process has; for others it stays as it was, and whoever minds encrypts
-/// the swap. Memory for data, and for Argon2, is mapped anew each time and left to the system.
+/// Only who may lock as much as a process has can do that, such as root. For others secrets and keys alone are locked,
+/// wherever they are made ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2, is mapped
+/// anew each time and left to the system.
 fn keep_keys_from_swap() {
     use rustix::mm::{MlockAllFlags, mlockall};
     let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::ONFAULT);
+}
+
+/// The same for a volume that stays open.
+fn keep_open_keys_from_swap(volume: &Volume) {
+    keep_keys_from_swap();
+    volume.lock_keys();
+    warn_of_swap();
+}
+
+/// Says, once, that secrets could not be locked.
+fn warn_of_swap() {
+    static ONCE: Once = Once::new();
+    if locking_failed() {
+        ONCE.call_once(|| {
+            say::message("warning: passphrases and keys cannot all be locked in memory, so they may be written to the \
+                 swap; raise the limit (`ulimit -l`, in KiB), or encrypt the swap");
+        });
+    }
 }
 
 /// What key derivations may use: all processors, until a signal comes.

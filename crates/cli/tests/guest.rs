@@ -11,6 +11,7 @@ mod ours;
 mod power;
 #[path = "guest/run.rs"]
 mod run;
+#[path = "integration/sandbox/mod.rs"]
 mod sandbox;
 #[path = "guest/theirs.rs"]
 mod theirs;

@@ -3,6 +3,7 @@
 //! A tier is a ceiling, not a promise: each kernel asks for the tier *and* the exact features that it
 //! needs, and says its own name (such as `vaes-avx2` or `avx512vl-x4`), which is what a record should
 //! carry.
+#![forbid(unsafe_code)]
 
 use std::ffi::OsStr;
 use std::fmt;

@@ -22,6 +22,7 @@
 //! | to add | put |
 //! |---|---|
 //! | a device | `models/<name>.toml` and its line in `model.rs` |
+#![forbid(unsafe_code)]
 
 mod backing;
 pub mod calibration;

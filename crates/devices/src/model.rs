@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -17,6 +17,9 @@ macro_rules! models {
         &[$(($name, include_str!(concat!("../models/", $name, ".toml")))),*]
     };
 }
+
+/// The most bytes of a model's file that are read; a model is a page.
+const LARGEST: u64 = 1 << 20;
 
 /// The models that are compiled in.
 const BUILT_IN: &[(&str, &str)] =
@@ -192,7 +195,7 @@ impl Model {
             return Self::named(text);
         }
         let path = PathBuf::from(text);
-        let read = std::fs::read_to_string(Path::new(text));
+        let read = cryptbench_os::read_text(&path, LARGEST);
         let found = read.map_err(|source| ModelError::Read { path, source })?;
         Self::parse(text, &found)
     }

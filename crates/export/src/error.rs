@@ -9,8 +9,8 @@ use rustix::io::Errno;
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// `/dev/fuse` cannot be opened.
-    #[error("/dev/fuse cannot be opened: {0}; load the fuse module, or give this user access")]
-    NoFuse(io::Error),
+    #[error("/dev/fuse cannot be opened (load the fuse module, or give this user access to it)")]
+    NoFuse(#[source] io::Error),
     /// Neither `mount(2)` nor `fusermount3` made the mount.
     #[error("{path} cannot be mounted: {reason}")]
     Mount {
@@ -39,18 +39,18 @@ pub enum ExportError {
     #[error("{0}")]
     Option(String),
     /// Anything else that the system refused.
-    #[error("{what}: {source}")]
+    #[error("cannot {act}")]
     System {
-        /// What was asked of it.
-        what: String,
+        /// What was asked of it, as a verb and its object.
+        act: String,
         /// What it said.
         source: io::Error,
     },
 }
 
 impl ExportError {
-    pub(crate) fn system(what: impl Into<String>, source: impl Into<io::Error>) -> Self {
-        Self::System { what: what.into(), source: source.into() }
+    pub(crate) fn system(act: impl Into<String>, source: impl Into<io::Error>) -> Self {
+        Self::System { act: act.into(), source: source.into() }
     }
 }
 

@@ -4,6 +4,7 @@
 //! KDiskMark's text, tells them apart by their content, and gives a [`Set`] of [`Cell`]s; [`from_record`] makes one
 //! of a record. [`compare`](compare::compare) sets two of them beside each other. What is not understood is an
 //! [error](ForeignError) with file and line, and what was left out on purpose stands in [`Set::remarks`].
+#![forbid(unsafe_code)]
 
 mod cell;
 pub mod compare;

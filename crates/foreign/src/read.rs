@@ -1,8 +1,12 @@
 //! Files and directories become a set: what format each file has, and which cells are the same.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use cryptbench_text::printable;
 
 use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
@@ -36,8 +40,8 @@ pub fn is_record(path: &Path) -> bool {
         return path.join("record.json").is_file();
     }
     // The name of the schema stands at the beginning of every record.
-    fs::read(path).is_ok_and(|bytes| {
-        let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).into_owned();
+    cryptbench_os::read_beginning(path, 4096).is_ok_and(|bytes| {
+        let start = String::from_utf8_lossy(&bytes);
         start.trim_start().starts_with('{') && start.contains("\"cryptbench.record/")
     })
 }
@@ -67,11 +71,25 @@ pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
         observations.extend(found.observations.into_iter().map(|o| (path.clone(), o)));
     }
     set.cells = cells(observations);
+    make_printable(&mut set);
     if set.cells.is_empty() {
         let path = paths.first().cloned().unwrap_or_default();
         return Err(ForeignError::File { path, reason: "holds no results".into() });
     }
     Ok(set)
+}
+
+/// Names of files, and what the files call their jobs, are others' words.
+pub(crate) fn make_printable(set: &mut Set) {
+    let keys = set.cells.iter_mut().map(|cell| &mut cell.key);
+    let names = keys.flat_map(|key| {
+        [&mut key.pattern, &mut key.operation].into_iter().chain(key.name.as_mut())
+    });
+    for text in names.chain(&mut set.remarks).chain([&mut set.label]) {
+        if let Cow::Owned(shown) = printable(text) {
+            *text = shown;
+        }
+    }
 }
 
 fn list(path: &Path, set: &mut Set) -> Result<(), ForeignError> {
@@ -95,11 +113,12 @@ fn list(path: &Path, set: &mut Set) -> Result<(), ForeignError> {
 fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
     let io = |source| ForeignError::Io { path: path.to_owned(), source };
     let fault = |fault: Fault| fault.of(path.to_owned());
-    let metadata = fs::metadata(path).map_err(io)?;
-    if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(fault(Fault::file("not a file of at most 256 MiB, as a result would be")));
-    }
-    let bytes = fs::read(path).map_err(io)?;
+    let bytes = match cryptbench_os::read_file(path, LARGEST) {
+        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge) => {
+            return Err(fault(Fault::file("not a file of at most 256 MiB, as a result would be")));
+        }
+        read => read.map_err(io)?,
+    };
     if iozone::is_binary_table(&bytes) {
         let remark =
             "the binary table of iozone -b, left out: iozone's text report has the same numbers";

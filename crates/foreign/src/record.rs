@@ -6,6 +6,7 @@ use cryptbench_record::{ArmRole, Record, Workload};
 
 use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::number::positive;
+use crate::read::make_printable;
 
 /// Which arms of a record become cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +104,9 @@ pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<
         remarks.push(format!("{label}: the run was interrupted; fewer trials than planned"));
     }
     let files = vec![path.to_owned()];
-    Ok(Set { label, formats: vec![Format::Record], files, cells, remarks })
+    let mut set = Set { label, formats: vec![Format::Record], files, cells, remarks };
+    make_printable(&mut set);
+    Ok(set)
 }
 
 /// iozone's and dd's operations keep the names under which the readers of their reports have them.

@@ -44,17 +44,17 @@ pub enum HistoryError {
         what: String,
     },
     /// SQLite cannot do it.
-    #[error("{path}: {source}")]
+    #[error("{path} cannot be used: {what}")]
     Database {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
-        source: rusqlite::Error,
+        /// What SQLite said. Its errors name their cause in other words again, so none is kept as a source.
+        what: String,
     },
-    /// The directory of the database cannot be made or written.
-    #[error("{path}: {source}")]
+    /// The directory of the database cannot be made.
+    #[error("cannot make the directory {path}")]
     Io {
-        /// The file or directory.
+        /// The directory.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,

@@ -4,6 +4,7 @@
 //! [`History`] keeps of each record its document and one [`Cell`] per workload and arm; [`check`](check::check) judges
 //! a run by the spread *between* earlier ones. The database is SQLite, so that other programs can read it too; its
 //! tables are in [`schema`](mod@schema).
+#![forbid(unsafe_code)]
 
 mod cell;
 pub mod check;

@@ -8,7 +8,8 @@
 //! - `cells`: one per workload and arm: `record`, what makes it comparable (`machine`, `target`, `workload`, `arm`), its
 //!   labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -60,13 +61,18 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Opens the database; an absent or empty file becomes one if `create` is set.
 pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError> {
-    let error = |source: rusqlite::Error| told(path, source);
+    let error = |source: rusqlite::Error| told(path, &source);
     if !path.exists() && !create {
         return Err(HistoryError::None { path: path.to_owned() });
     }
-    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let real = real(path).map_err(|source| HistoryError::Io { path: path.to_owned(), source })?;
+    refuse_irregular(path, &real)?;
+    // No link on the way: it would have been put there since.
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
-    let mut connection = Connection::open_with_flags(path, flags).map_err(error)?;
+    let mut connection = Connection::open_with_flags(&real, flags).map_err(error)?;
     connection.busy_timeout(PATIENCE).map_err(error)?;
     let pragma = |c: &Connection, name: &str| {
         c.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
@@ -104,6 +110,34 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     Ok(connection)
 }
 
+/// The path without links, of a file that there need not be yet.
+fn real(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+            let name = path.file_name().ok_or(e)?;
+            Ok(parent.unwrap_or(Path::new(".")).canonicalize()?.join(name))
+        }
+        found => found,
+    }
+}
+
+/// Refuses a database that is a pipe or a device, and one beside which a link lies where SQLite writes to.
+fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        let mut file = real.as_os_str().to_owned();
+        file.push(ending);
+        if std::fs::symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
+            let what = match ending {
+                "" => "no regular file".to_owned(),
+                _ => format!("{} is no regular file", Path::new(&file).display()),
+            };
+            return Err(HistoryError::NotOurs { path: path.to_owned(), what });
+        }
+    }
+    Ok(())
+}
+
 /// Sets the mode in which readers do not wait for writers; where the file system cannot do it, the mode stays what it
 /// was.
 ///
@@ -128,7 +162,7 @@ fn refuse_others(path: &Path, connection: &Connection) -> Result<(), HistoryErro
     let pragma = |name: &str| {
         connection
             .query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
-            .map_err(|e| told(path, e))
+            .map_err(|e| told(path, &e))
     };
     if pragma("application_id")? != APPLICATION {
         let what = "a database of another program".to_owned();
@@ -142,7 +176,7 @@ fn refuse_others(path: &Path, connection: &Connection) -> Result<(), HistoryErro
 }
 
 /// What SQLite says, in the terms of a history.
-pub(crate) fn told(path: &Path, source: rusqlite::Error) -> HistoryError {
+pub(crate) fn told(path: &Path, source: &rusqlite::Error) -> HistoryError {
     let path = path.to_owned();
     match source.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
@@ -151,6 +185,6 @@ pub(crate) fn told(path: &Path, source: rusqlite::Error) -> HistoryError {
         Some(ErrorCode::DatabaseCorrupt) => {
             HistoryError::Damaged { path, what: source.to_string() }
         }
-        _ => HistoryError::Database { path, source },
+        _ => HistoryError::Database { path, what: source.to_string() },
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cryptbench_record::RecordError;
+use cryptbench_text::printable;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 use serde::Serialize;
 use serde_json::Value;
@@ -80,10 +81,8 @@ impl History {
     /// Adds a record (its file, or the directory of its run) unless it is there already. The same record is one with
     /// the same content, whatever derived results and spaces its file has.
     pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
-        let record = cryptbench_record::read(path)?;
-        let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
-        let io = |source| RecordError::Io { path: file.clone(), source };
-        let text = fs::read_to_string(&file).map_err(io)?;
+        let (file, text) = cryptbench_record::read_document(path)?;
+        let record = cryptbench_record::parse(&file, &text)?;
         // As it stands, fields of later versions included.
         let mut document: Value = serde_json::from_str(&text)
             .map_err(|source| RecordError::Malformed { path: file.clone(), source })?;
@@ -96,7 +95,7 @@ impl History {
             fields.remove("results");
         }
         let digest = digest(&document.to_string());
-        let error = |e| told(&self.path, e);
+        let error = |e| told(&self.path, &e);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -155,7 +154,7 @@ impl History {
 
     /// All records in the order in which they were measured.
     pub fn list(&self) -> Result<Vec<Entry>, HistoryError> {
-        let error = |e| told(&self.path, e);
+        let error = |e| told(&self.path, &e);
         let mut statement = self
             .connection
             .prepare(
@@ -166,15 +165,15 @@ impl History {
         let entry = |row: &Row<'_>| {
             Ok(Entry {
                 id: row.get(0)?,
-                run_id: row.get(1)?,
-                started: row.get(2)?,
-                program_version: row.get(3)?,
-                profile: row.get(4)?,
-                machine: row.get(5)?,
-                target: row.get(6)?,
+                run_id: text(row, 1)?,
+                started: text(row, 2)?,
+                program_version: text(row, 3)?,
+                profile: text(row, 4)?,
+                machine: text(row, 5)?,
+                target: text(row, 6)?,
                 partial: row.get(7)?,
-                added: row.get(8)?,
-                source: row.get(9)?,
+                added: text(row, 8)?,
+                source: text(row, 9)?,
                 cells: row.get(10)?,
             })
         };
@@ -182,18 +181,20 @@ impl History {
         rows.collect::<Result<_, _>>().map_err(error)
     }
 
-    /// The JSON of a record.
+    /// The JSON of a record, its strings printable.
     pub fn document(&self, id: i64) -> Result<String, HistoryError> {
-        self.connection
+        let document: String = self
+            .connection
             .query_row("SELECT document FROM records WHERE id = ?1", [id], |row| row.get(0))
             .optional()
-            .map_err(|e| told(&self.path, e))?
-            .ok_or_else(|| HistoryError::NoSuchRecord { path: self.path.clone(), id })
+            .map_err(|e| told(&self.path, &e))?
+            .ok_or_else(|| HistoryError::NoSuchRecord { path: self.path.clone(), id })?;
+        Ok(cryptbench_record::printable_document(&document).into_owned())
     }
 
     /// The cells of all records with their numbers, in the order in which they were measured.
     pub fn runs(&self) -> Result<Vec<(i64, Run)>, HistoryError> {
-        let error = |e| told(&self.path, e);
+        let error = |e| told(&self.path, &e);
         let mut statement = self
             .connection
             .prepare(
@@ -205,7 +206,7 @@ impl History {
         let mut runs: Vec<(i64, Run)> = Vec::new();
         while let Some(row) = rows.next().map_err(error)? {
             let read = || -> rusqlite::Result<(i64, String, String, Cell)> {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, read_cell(row)?))
+                Ok((row.get(0)?, text(row, 1)?, text(row, 2)?, read_cell(row)?))
             };
             let (id, run_id, started, cell) = read().map_err(error)?;
             match runs.last_mut().filter(|(last, _)| *last == id) {
@@ -221,7 +222,7 @@ impl History {
         let removed = self
             .connection
             .execute("DELETE FROM records WHERE id = ?1", [id])
-            .map_err(|e| told(&self.path, e))?;
+            .map_err(|e| told(&self.path, &e))?;
         match removed {
             0 => Err(HistoryError::NoSuchRecord { path: self.path.clone(), id }),
             _ => Ok(()),
@@ -229,14 +230,20 @@ impl History {
     }
 }
 
+/// A text of the database, which another program may have written.
+fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    let text: String = row.get(column)?;
+    Ok(printable(&text).into_owned())
+}
+
 fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
     Ok(Cell {
-        machine: row.get(3)?,
-        target: row.get(4)?,
-        workload: row.get(5)?,
-        workload_label: row.get(6)?,
-        arm: row.get(7)?,
-        arm_label: row.get(8)?,
+        machine: text(row, 3)?,
+        target: text(row, 4)?,
+        workload: text(row, 5)?,
+        workload_label: text(row, 6)?,
+        arm: text(row, 7)?,
+        arm_label: text(row, 8)?,
         has_plain: row.get(9)?,
         trials: row.get(10)?,
         ln_speed: row.get(11)?,

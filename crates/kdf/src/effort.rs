@@ -23,8 +23,8 @@ impl<'a> Effort<'a> {
         Self { tier, threads: threads.max(1), stops: [None; 2], stopwatch: None }
     }
 
-    /// Once `stop` is true, the derivation ends soon with [`KdfError::Stopped`]: PBKDF2 after about a
-    /// millisecond, Argon2 and scrypt only before they start, which can be seconds.
+    /// Once `stop` is true, the derivation ends within milliseconds with [`KdfError::Stopped`]; scrypt, whose cost here
+    /// is always our own choice, only before it starts.
     #[must_use]
     pub fn stopped_by(mut self, stop: &'a AtomicBool) -> Self {
         self.stops[0] = Some(stop);

@@ -32,12 +32,14 @@ pub enum KdfError {
         reason: String,
     },
     /// The memory that the parameters ask for cannot be had.
-    #[error("{function} needs {kib} KiB of memory, which this system does not give")]
+    #[error("{function} needs {} of memory, {}", size(*kib), there_is(*free))]
     Memory {
         /// The function, such as `argon2id`.
         function: &'static str,
         /// KiB that were asked for.
         kib: u64,
+        /// KiB that this process can have, where that was the reason.
+        free: Option<u64>,
     },
     /// This kind of volume never had this PRF.
     #[error("{volume} has no {function} header keys")]
@@ -60,4 +62,19 @@ pub enum KdfError {
     /// The caller's stop flag was set before the key was there.
     #[error("key derivation was stopped")]
     Stopped,
+}
+
+fn there_is(free: Option<u64>) -> String {
+    match free {
+        Some(free) => format!(
+            "and this process can have {}; close other programs, or raise its memory limit",
+            size(free)
+        ),
+        None => "which this system does not give".to_owned(),
+    }
+}
+
+/// KiB for people.
+fn size(kib: u64) -> String {
+    if kib < 10 << 10 { format!("{kib} KiB") } else { format!("{} MiB", kib >> 10) }
 }

@@ -17,6 +17,7 @@ mod argon2;
 mod derivation;
 mod effort;
 mod error;
+pub mod memory;
 mod pbkdf2;
 pub mod pim;
 mod registry;
@@ -26,7 +27,7 @@ mod trial;
 
 use cryptbench_cpu as cpu;
 
-pub use crate::argon2::{Argon2Kind, Argon2Params, argon2};
+pub use crate::argon2::{Argon2Kind, Argon2Params, argon2, argon2_kernel};
 pub use crate::scrypt::{ScryptParams, scrypt};
 pub use cryptbench_cpu::{CpuError, Tier, tier};
 pub use derivation::{Derivation, Function};

@@ -58,7 +58,7 @@ pub fn scrypt(
     drop(black_box(memory));
     if !enough {
         let kib = bytes.unwrap_or(u64::MAX) / 1024;
-        return Err(KdfError::Memory { function: FUNCTION, kib });
+        return Err(KdfError::Memory { function: FUNCTION, kib, free: None });
     }
     scrypt::scrypt(password, salt, &checked, out).map_err(|error| refuse(error.to_string()))
 }

@@ -92,8 +92,14 @@ mod tests {
             let watch = Stopwatch::new();
             let effort = Effort::new(tier().expect("a tier"), threads).timed_by(&watch);
             let started = Instant::now();
-            let none =
-                first_fit(b"password", &[7; 64], 64, &derivations, effort, |_, _| None::<()>)?;
+            let none = first_fit(
+                b"password",
+                &[7; 64],
+                || vec![0; 64],
+                &derivations,
+                effort,
+                |_, _| None::<()>,
+            )?;
             let passed = started.elapsed();
             assert_eq!(none, None);
             let counted = watch.elapsed();

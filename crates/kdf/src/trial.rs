@@ -1,16 +1,16 @@
 //! A password whose key derivation function is unknown: all functions on all cores, in bounded memory.
 
+use std::ops::DerefMut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-
-use zeroize::Zeroizing;
 
 use crate::derivation::Derivation;
 use crate::effort::Effort;
 use crate::error::KdfError;
 
-/// Tries each derivation until `check` takes a key of `key_bytes` bytes, and gives what it made of it.
+/// Tries each derivation until `check` takes a key, and gives what it made of it. `new_key` makes a key of the length
+/// that is wanted, to be filled, in memory of the caller's choice; it is the key itself that has to wipe it.
 ///
 /// Each runs on one thread, as many at once as `effort` allows, in the given order; those that need memory
 /// run last, one at a time. What still runs when a key is found is stopped. `check` gets the place in `derivations` and the key.
@@ -18,10 +18,10 @@ use crate::error::KdfError;
 /// # Errors
 /// If no key fits: the first error of any derivation, such as [`KdfError::Memory`]; then the others have
 /// been tried all the same. [`KdfError::Stopped`] if the caller's flag stopped it.
-pub fn first_fit<T: Send>(
+pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
     password: &[u8],
     salt: &[u8],
-    key_bytes: usize,
+    new_key: impl Fn() -> K + Sync,
     derivations: &[Derivation],
     effort: Effort<'_>,
     check: impl Fn(usize, &[u8]) -> Option<T> + Sync,
@@ -31,7 +31,7 @@ pub fn first_fit<T: Send>(
     let found = AtomicBool::new(false);
     let outcome = Mutex::new(Ok(None));
     let attempt = |index: usize| {
-        let mut key = Zeroizing::new(vec![0; key_bytes]);
+        let mut key = new_key();
         let derived = derivations[index].derive(password, salt, &mut key, effort.share(&found));
         let fit = derived.map(|()| check(index, &key));
         let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,8 +60,7 @@ pub fn first_fit<T: Send>(
         }
         run_small();
     });
-    // One that needs memory cannot be stopped once it runs: beside the others it would keep a found key
-    // waiting for seconds.
+    // One at a time: there may not be memory for two at once.
     for index in large {
         if found.load(Ordering::Relaxed) {
             break;

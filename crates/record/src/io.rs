@@ -1,24 +1,29 @@
 //! Reading and writing a record as JSON.
 
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use cryptbench_text::escaped_json;
+
+use crate::log::{LOG, fold, read_log};
+use crate::printable::{printable_document, printable_record};
 use crate::{Record, SCHEMA};
 
 /// Why a record could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file could not be read or written.
-    #[error("{path}: {source}")]
+    #[error("cannot {act} {path}")]
     Io {
+        /// What was tried, as a verb.
+        act: &'static str,
         /// The file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
     /// Not JSON, or not a record.
-    #[error("{path} is not a cryptbench record: {source}")]
+    #[error("{path} is not a cryptbench record")]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -40,34 +45,71 @@ struct Header {
     schema: String,
 }
 
-/// Reads a record; a directory stands for the `record.json` in it.
+/// The most bytes of a record that are read.
+///
+/// A trial takes some 700: this is room for 1.5 million of them. The largest built-in profile makes 300,000 with six
+/// arms and thirty trials each.
+pub const LARGEST: u64 = 1 << 30;
+
+/// Reads a record; a directory stands for the `record.json` in it, or for what the log in it adds up to if the run was
+/// ended before it wrote one, or before it wrote one anew.
+///
+/// # Errors
+/// Any [`RecordError`].
 pub fn read(path: &Path) -> Result<Record, RecordError> {
-    let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
-    let text = fs::read_to_string(&file)
-        .map_err(|source| RecordError::Io { path: file.clone(), source })?;
-    let malformed = |source| RecordError::Malformed { path: file.clone(), source };
-    let header: Header = serde_json::from_str(&text).map_err(malformed)?;
-    if header.schema != SCHEMA {
-        return Err(RecordError::Schema { path: file, found: header.schema });
+    let written = || read_document(path).and_then(|(file, text)| parse(&file, &text));
+    if !path.is_dir() || !path.join(LOG).exists() {
+        return written();
     }
-    serde_json::from_str(&text).map_err(malformed)
+    let logged = read_log(path).and_then(|lines| {
+        fold(&lines).map(printable_record).ok_or_else(|| {
+            let problem = "it does not begin with the start of a run";
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, problem);
+            RecordError::Io { act: "read", path: path.join(LOG), source }
+        })
+    });
+    if !path.join("record.json").exists() {
+        return logged;
+    }
+    // A run that was cut short, wrote its record, went on and was killed: its log knows more.
+    let written = written()?;
+    Ok(logged.ok().filter(|logged| logged.trials.len() > written.trials.len()).unwrap_or(written))
 }
 
-/// Writes a record so that the file is either absent, the old one, or complete.
-pub fn write(record: &Record, path: &Path) -> Result<(), RecordError> {
-    let io = |source| RecordError::Io { path: path.to_owned(), source };
-    let text = serde_json::to_string_pretty(record).expect("a record is plain data");
-    let part = path.with_extension("json.part");
-    let result = (|| {
-        let mut file = File::create(&part)?;
-        file.write_all(text.as_bytes())?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        fs::rename(&part, path)
-    })();
-    if result.is_err() {
-        // The error that matters is the first one; the part may not even exist.
-        let _ = fs::remove_file(&part);
+/// The file that `path` stands for, and its text.
+pub fn read_document(path: &Path) -> Result<(PathBuf, String), RecordError> {
+    let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
+    match cryptbench_os::read_text(&file, LARGEST) {
+        Ok(text) => Ok((file, text)),
+        Err(source) => Err(RecordError::Io { act: "read", path: file, source }),
     }
-    result.map_err(io)
+}
+
+/// The record that a text is, its strings made printable; `origin` names it in errors.
+pub fn parse(origin: &Path, text: &str) -> Result<Record, RecordError> {
+    let malformed = |source| RecordError::Malformed { path: origin.to_owned(), source };
+    let text = &*printable_document(text);
+    let header: Header = serde_json::from_str(text).map_err(malformed)?;
+    if header.schema != SCHEMA {
+        return Err(RecordError::Schema { path: origin.to_owned(), found: header.schema });
+    }
+    serde_json::from_str(text).map_err(malformed)
+}
+
+/// A record as its file holds it.
+pub fn to_json(record: &Record) -> String {
+    let text = serde_json::to_string_pretty(record).expect("a record is plain data") + "\n";
+    match escaped_json(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => escaped,
+    }
+}
+
+/// Writes a record so that the file is either absent, the old one, or complete. Nothing but a regular file is replaced.
+pub fn write(record: &Record, path: &Path) -> Result<(), RecordError> {
+    cryptbench_os::write_whole(path, to_json(record).as_bytes()).map_err(|source| RecordError::Io {
+        act: "write",
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -2,16 +2,21 @@
 //!
 //! A record holds the raw trials; estimates and verdicts are derived from them and stored beside
 //! them ([`Results`]) only so that a reader of the JSON need not recompute them.
+#![forbid(unsafe_code)]
 
 mod evidence;
 mod io;
+mod log;
+mod printable;
 mod results;
 mod run;
 mod schema;
 mod trial;
 
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
-pub use io::{RecordError, read, write};
+pub use io::{LARGEST, RecordError, parse, read, read_document, to_json, write};
+pub use log::{LOG, Line, TrialLog, fold, fold_to_resume, read_log};
+pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
     Arm, ArmRole, Device, EmulatedDevice, Engine, Machine, PairedTarget, Plan, Record, Scratch,

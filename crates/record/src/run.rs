@@ -240,7 +240,7 @@ pub struct Arm {
 }
 
 /// The machine.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// CPU model as the kernel names it.
     pub cpu_model: String,
@@ -267,7 +267,7 @@ pub struct Machine {
 }
 
 /// The storage that was measured.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// Directory in which the scratch file lay; where none was made, the file or device that was overwritten.
     pub directory: String,
@@ -381,7 +381,7 @@ pub struct Device {
 }
 
 /// The file shared by all arms.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Scratch {
     /// Bytes.
     pub size_bytes: u64,
@@ -393,7 +393,7 @@ pub struct Scratch {
 }
 
 /// What carried the requests.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Engine {
     /// `io_uring` or `threads`.
     pub name: String,

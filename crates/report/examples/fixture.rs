@@ -4,7 +4,7 @@
 //! kind is `quick`, `one`, `many`, `noisy`, `cached`, `partial`, `empty`, or a published profile:
 //! `atto`, `hdtune`, `crystaldiskmark`, `anvil`, `iozone`, `dd`, `small-files` or `mount`.
 
-#[path = "../tests/fixture/mod.rs"]
+#[path = "../tests/integration/fixture/mod.rs"]
 mod fixture;
 
 use std::io::Write as _;

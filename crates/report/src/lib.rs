@@ -4,6 +4,7 @@
 //! [`html`] show a record with its results, first of all in the picture that the users of its
 //! profile know. What such a picture shows is data of `presentation`, the same for both. Nothing
 //! here measures, and nothing is shown that the record does not hold.
+#![forbid(unsafe_code)]
 
 mod accounting;
 mod advice;

@@ -23,7 +23,7 @@ pub enum RunError {
     #[error(transparent)]
     Load(#[from] cryptbench_load::LoadError),
     /// The storage failed between two trials.
-    #[error("cannot {act}: {source}")]
+    #[error("cannot {act}")]
     Storage {
         /// What was tried, as a verb.
         act: &'static str,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cryptbench_record::{Plan, Target};
+use cryptbench_record::{Line, Plan, Target};
 
 /// Something that happened, for whoever shows progress.
 #[derive(Clone, Debug)]
@@ -68,6 +68,9 @@ pub enum Event<'a> {
 pub trait Observer {
     /// Called for each event, from the thread that measures, outside measured time.
     fn event(&mut self, event: Event<'_>);
+
+    /// Called for each line of the run's log, from the same thread, outside measured time.
+    fn log(&mut self, _line: &Line) {}
 }
 
 impl<F: FnMut(Event<'_>)> Observer for F {

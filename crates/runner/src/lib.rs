@@ -1,4 +1,5 @@
 //! From a plan to a record: the schedule of trials, their execution and their accounting.
+#![forbid(unsafe_code)]
 
 mod accounting;
 mod bench;
@@ -21,5 +22,5 @@ pub use error::RunError;
 pub use events::{Event, Observer};
 pub use plan::{DEFAULT_BUDGET, PairRequest, Request, TargetRequest, half_width};
 pub use run::run;
-pub use schedule::{Bench, Course, Outcome, drive};
+pub use schedule::{Bench, Course, Outcome, drive, drive_on};
 pub use target::{Consent, EmulateRequest, human};

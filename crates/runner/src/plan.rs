@@ -73,6 +73,8 @@ pub struct Request {
     pub verify: bool,
     /// Times that the filled scratch file is written again in a random order before the first trial.
     pub precondition: u32,
+    /// A run that was cut short, with which this one goes on.
+    pub resume: Option<Box<record::Record>>,
 }
 
 /// Wall-clock bound of a run on [`USUAL_ARMS`] or fewer, if its profile leaves the number of trials to the
@@ -484,6 +486,7 @@ mod tests {
             engine: EngineChoice::Auto,
             verify: false,
             precondition: 0,
+            resume: None,
         }
     }
 

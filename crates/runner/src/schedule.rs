@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use cryptbench_record::{Percentiles, Plan, StopReason, Trial, WorkloadStop, log_ratios};
+use cryptbench_record::{
+    Line, Percentiles, Plan, StopReason, Trial, Workload, WorkloadStop, log_ratios,
+};
 use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
 use crate::plan::stopping_rule;
@@ -65,13 +67,29 @@ pub struct Course {
 
 /// Drives `bench` through `plan` until precision, pair cap, budget, interruption or error.
 pub fn drive(plan: &Plan, bench: &mut dyn Bench, observer: &mut dyn Observer) -> Course {
+    drive_on(plan, Vec::new(), bench, observer)
+}
+
+/// The same, after the trials of complete blocks that an earlier part of the run has measured: it goes on with the block
+/// that would have come next.
+pub fn drive_on(
+    plan: &Plan,
+    earlier: Vec<Trial>,
+    bench: &mut dyn Bench,
+    observer: &mut dyn Observer,
+) -> Course {
+    let blocks = plan.workloads.iter().map(|w| complete_blocks(&earlier, &w.id)).collect();
+    let of = |workload: &str, arm: &str| log_ratios(&earlier, workload, arm, &plan.arms[0].id);
+    let ratios_of = |w: &Workload| plan.arms[1..].iter().map(|a| of(&w.id, &a.id)).collect();
+    let ratios = plan.workloads.iter().map(ratios_of).collect();
     let mut driver = Driver {
         plan,
         bench,
         observer,
         rule: stopping_rule(plan),
-        course: Course::default(),
-        blocks: vec![0; plan.workloads.len()],
+        course: Course { trials: earlier, ..Course::default() },
+        blocks,
+        ratios,
         ended: vec![None; plan.workloads.len()],
         longest_block: vec![Duration::ZERO; plan.workloads.len()],
         planned: plan.fixed_trials(),
@@ -104,6 +122,8 @@ struct Driver<'a> {
     course: Course,
     /// Complete blocks per workload.
     blocks: Vec<u32>,
+    /// ln(rate / rate of plain) of each workload and arm after plain, one for each block in which both did something.
+    ratios: Vec<Vec<Vec<f64>>>,
     ended: Vec<Option<StopReason>>,
     longest_block: Vec<Duration>,
     /// Trials of the whole run, where their number is fixed.
@@ -128,8 +148,14 @@ impl Driver<'_> {
                 return Ok(StopReason::Interrupted);
             }
         }
-        for round in 0.. {
-            if round > 0 {
+        for workload in 0..self.plan.workloads.len() {
+            if self.blocks[workload] > 0 {
+                self.ended[workload] = self.decide(workload);
+            }
+        }
+        let first = self.blocks.iter().copied().min().unwrap_or(0);
+        for round in first.. {
+            if round > first {
                 self.bench.rest(Duration::from_secs_f64(self.plan.round_pause_s));
             }
             let mut open = false;
@@ -137,6 +163,11 @@ impl Driver<'_> {
             // block each per round keeps all of them spread over the whole run.
             for workload in 0..self.plan.workloads.len() {
                 if self.ended[workload].is_some() {
+                    continue;
+                }
+                // An earlier part of the run was ended in the middle of this round.
+                if self.blocks[workload] > round {
+                    open = true;
                     continue;
                 }
                 if !self.fits(workload) {
@@ -169,6 +200,7 @@ impl Driver<'_> {
         let arms = self.plan.arms.len();
         let order = block_order(self.plan.seed, workload as u64, block.unwrap_or(0), arms);
         let place = place(self.plan.seed, workload as u64, block);
+        let begin = self.course.trials.len();
         for arm in order {
             if !self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[arm]) {
                 continue;
@@ -191,13 +223,21 @@ impl Driver<'_> {
             };
             self.keep(workload, arm, block, at, outcome);
         }
+        let id = self.plan.workloads[workload].id.clone();
+        if block.is_some() {
+            let trials = &self.course.trials[begin..];
+            for (arm, ratios) in self.plan.arms[1..].iter().zip(&mut self.ratios[workload]) {
+                ratios.extend(log_ratios(trials, &id, &arm.id, &self.plan.arms[0].id));
+            }
+        }
+        self.observer.log(&Line::BlockEnd { workload: id, block });
         let took = self.bench.elapsed().saturating_sub(started);
         self.longest_block[workload] = self.longest_block[workload].max(took);
         Ok(BlockEnd::Complete)
     }
 
     fn keep(&mut self, workload: usize, arm: usize, block: Option<u32>, at: Duration, o: Outcome) {
-        self.course.trials.push(Trial {
+        let trial = Trial {
             sequence: self.course.trials.len() as u32,
             block,
             workload: self.plan.workloads[workload].id.clone(),
@@ -213,17 +253,19 @@ impl Driver<'_> {
             accounting: o.accounting,
             samples: o.samples,
             parts: o.parts,
-        });
+        };
+        self.observer.log(&Line::Trial(Box::new(trial.clone())));
+        self.course.trials.push(trial);
     }
 
     fn decide(&mut self, workload: usize) -> Option<StopReason> {
-        let id = &self.plan.workloads[workload].id;
-        let plain = &self.plan.arms[0].id;
-        let ratios = |arm: &str| log_ratios(&self.course.trials, id, arm, plain);
         let workload_spec = &self.plan.workloads[workload];
-        let included: Vec<_> =
-            self.plan.arms[1..].iter().filter(|a| self.plan.includes(workload_spec, a)).collect();
-        let arms: Vec<_> = included.iter().map(|a| ratios(&a.id)).collect();
+        let (included, arms): (Vec<_>, Vec<_>) = self.plan.arms[1..]
+            .iter()
+            .zip(&self.ratios[workload])
+            .filter(|(arm, _)| self.plan.includes(workload_spec, arm))
+            .map(|(arm, ratios)| (arm, ratios.clone()))
+            .unzip();
         // The last arm comes last: who shows one line shows that.
         for (arm, d) in included.iter().zip(&arms) {
             let Some(e) = estimate(d, self.plan.confidence) else { continue };
@@ -244,6 +286,12 @@ impl Driver<'_> {
             Decision::PairCap => Some(StopReason::PairCap),
         }
     }
+}
+
+/// How many blocks of a workload there are: they are numbered from 0, and none is left out.
+fn complete_blocks(trials: &[Trial], workload: &str) -> u32 {
+    let of = trials.iter().filter(|trial| trial.workload == workload);
+    of.filter_map(|trial| trial.block).max().map_or(0, |last| last + 1)
 }
 
 /// The seed of a block's offsets: the same for all its arms, different from block to block.

@@ -11,6 +11,20 @@ use crate::ServeError;
 /// Random bytes of a token.
 const TOKEN: usize = 24;
 
+/// Random bytes in hexadecimal digits.
+pub(crate) fn random<const BYTES: usize>() -> Result<String, getrandom::Error> {
+    let mut random = [0; BYTES];
+    getrandom::fill(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether a guess is the secret. The time does not tell how much of a guess is right.
+pub(crate) fn is_same(guess: &str, secret: &str) -> bool {
+    let (guess, secret) = (guess.as_bytes(), secret.as_bytes());
+    let differ = guess.iter().zip(secret).fold(0, |sum, (a, b)| sum | (a ^ b));
+    guess.len() == secret.len() && std::hint::black_box(differ) == 0
+}
+
 /// Where the page is.
 pub struct Address {
     port: u16,
@@ -19,10 +33,7 @@ pub struct Address {
 
 impl Address {
     pub(crate) fn new(port: u16) -> Result<Self, ServeError> {
-        let mut random = [0; TOKEN];
-        getrandom::fill(&mut random).map_err(ServeError::Random)?;
-        let token = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { port, token })
+        Ok(Self { port, token: random::<TOKEN>().map_err(ServeError::Random)? })
     }
 
     /// The port.
@@ -35,12 +46,10 @@ impl Address {
         format!("/{}{rest}", self.token)
     }
 
-    /// Whether a path begins with the token. The time does not tell how much of a guess is right.
+    /// Whether a path begins with the token.
     pub(crate) fn opens(&self, path: &str) -> bool {
         let guess = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
-        let (guess, token) = (guess.as_bytes(), self.token.as_bytes());
-        let differ = guess.iter().zip(token).fold(0, |sum, (a, b)| sum | (a ^ b));
-        guess.len() == token.len() && std::hint::black_box(differ) == 0
+        is_same(guess, &self.token)
     }
 
     /// Whether a `Host` header names this server. Any other name is one that was made to point here.

@@ -13,8 +13,8 @@ pub enum ServeError {
         source: std::io::Error,
     },
     /// The kernel gives no random bytes for the token.
-    #[error("no randomness for the address: {0}")]
-    Random(getrandom::Error),
+    #[error("the system gives no random numbers for the address")]
+    Random(#[source] getrandom::Error),
     /// Threads, timers or signals cannot be had.
     #[error("cannot serve")]
     Runtime(#[source] std::io::Error),

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::address::Address;
 use crate::refused::Refused;
+use crate::reports::is_report;
 use crate::routes::App;
 
 /// Bytes of a request's body.
@@ -82,7 +83,8 @@ fn check(
     if !opens && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
         return forbidden("Another page asked.");
     }
-    if !address.opens(path) {
+    // The address of a report is a secret of its own, and opens nothing but this report.
+    if !address.opens(path) && !is_report(path) {
         return forbidden(
             "This is not the address of the page, or no longer: each start of `cryptbench serve` has a new one. \
              Open the whole address that it printed.",
@@ -147,6 +149,14 @@ mod tests {
         assert_eq!(post(&[host, ("content-type", "text/plain")]), 415);
         let sent = [host, opened[1], opened[2], opened[3], ("content-type", "application/json")];
         assert_eq!(post(&sent), 403);
+        let report =
+            |headers: &[(&str, &str)]| asked(&address, &Method::GET, "/report/0123/", headers);
+        assert_eq!(report(&[host]), 200);
+        assert_eq!(report(&[]), 403);
+        assert_eq!(report(&[("host", "evil.example:7373")]), 403);
+        assert_eq!(report(&[host, ("origin", "null")]), 403);
+        assert_eq!(report(&[host, ("sec-fetch-site", "cross-site")]), 403);
+        assert_eq!(asked(&address, &Method::GET, "/report", &[host]), 403);
         assert_eq!(asked(&address, &Method::GET, "/", &[host]), 403);
         assert_eq!(asked(&address, &Method::GET, "/0123/api/runs", &[host]), 403);
     }

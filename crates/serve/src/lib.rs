@@ -6,6 +6,7 @@
 //!
 //! Whoever knows the address may start runs: it holds a random token, and requests that name another host or come
 //! from another origin are refused (DNS rebinding, pages of others). Nothing is loaded from elsewhere.
+#![forbid(unsafe_code)]
 
 mod address;
 mod asked;
@@ -22,6 +23,7 @@ mod offer;
 mod opener;
 mod order;
 mod refused;
+mod reports;
 mod routes;
 mod runs;
 
@@ -82,11 +84,16 @@ impl Server {
     }
 
     /// Answers until SIGINT, SIGTERM or SIGHUP. A run that goes on then is told to end in good order and waited for,
-    /// unless a second signal comes; `tell` receives a sentence for the user.
+    /// unless a second signal comes; `tell` receives a sentence for the user. `ready` is called once all this holds.
     ///
     /// # Errors
     /// No runtime can be had, or no signal handler.
-    pub fn run(self, site: Site, tell: fn(&str)) -> Result<(), ServeError> {
+    pub fn run(
+        self,
+        site: Site,
+        tell: fn(&str),
+        ready: impl FnOnce(&Address),
+    ) -> Result<(), ServeError> {
         // Two threads: one client that keeps one of them busy does not keep others waiting, and a run has the rest.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -94,21 +101,28 @@ impl Server {
             .enable_all()
             .build()
             .map_err(ServeError::Runtime)?;
-        let done = runtime.block_on(self.answer(site, tell));
+        let done = runtime.block_on(self.answer(site, tell, ready));
         // Clients that read no further must not keep the program.
         runtime.shutdown_background();
         done
     }
 
-    async fn answer(self, site: Site, tell: fn(&str)) -> Result<(), ServeError> {
+    async fn answer(
+        self,
+        site: Site,
+        tell: fn(&str),
+        ready: impl FnOnce(&Address),
+    ) -> Result<(), ServeError> {
         let listener = TcpListener::from_std(self.listener).map_err(ServeError::Runtime)?;
         let mut signals = connections::Signals::new().map_err(ServeError::Runtime)?;
+        ready(&self.address);
         let measurement = Arc::new(Measurement::new(site.program.clone()));
         let app = routes::App {
             address: Arc::new(self.address),
             measurement: Arc::clone(&measurement),
             runs: Arc::new(Runs::new(site.runs)),
             asked: Arc::new(asked::Asked::new(site.program)),
+            reports: Arc::default(),
             offer: Arc::new(offer::Offer::new(site.catalogue)),
             watchers: Arc::new(tokio::sync::Semaphore::new(events::MOST_WATCHERS)),
         };

@@ -1,10 +1,11 @@
 //! Opening the page in the user's browser.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use cryptbench_os::NewFile;
 
 use crate::{Address, ServeError};
 
@@ -23,8 +24,6 @@ pub struct Opener {
 pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
     let failed = |source| ServeError::Open { program: PROGRAM, source };
     let path = directory.join(format!("page-{}.html", address.port()));
-    // Left by a server that was killed: its port is ours now.
-    let _ = fs::remove_file(&path);
     let opener = Opener { path };
     let page = format!(
         "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>cryptbench</title>\
@@ -32,13 +31,13 @@ pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
          <meta http-equiv=\"refresh\" content=\"0; url={address}\">\
          <p><a href=\"{address}\">To the page</a></p></html>\n"
     );
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&opener.path)
-        .and_then(|mut file| file.write_all(page.as_bytes()))
-        .map_err(failed)?;
+    let write = || {
+        let mut new = NewFile::begin(&opener.path, 0o600)?;
+        new.file().write_all(page.as_bytes())?;
+        // In place of one that a killed server left: its port is ours now.
+        new.replace()
+    };
+    write().map_err(failed)?;
     let mut child = Command::new(PROGRAM)
         .arg(&opener.path)
         .stdin(Stdio::null())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde::Deserialize;
@@ -22,6 +22,7 @@ use crate::guard::guard;
 use crate::measurement::{Measurement, NotStarted};
 use crate::offer::Offer;
 use crate::refused::Refused;
+use crate::reports::{self, Reports};
 use crate::runs::{self, Run, Runs};
 use crate::{Catalogue, Order};
 
@@ -40,13 +41,14 @@ pub(crate) struct App {
     pub measurement: Arc<Measurement>,
     pub runs: Arc<Runs>,
     pub asked: Arc<Asked>,
+    pub reports: Arc<Reports>,
     pub offer: Arc<Offer>,
     pub watchers: Arc<Semaphore>,
 }
 
 type Answer<T> = Result<T, Refused>;
 
-/// Everything below the token; everything else is refused.
+/// Everything below the token, and reports that were opened; everything else is refused.
 pub(crate) fn router(app: App) -> Router {
     let address = Arc::clone(&app.address);
     let at = |path: &str| address.path(path);
@@ -59,9 +61,10 @@ pub(crate) fn router(app: App) -> Router {
         .route(&at("/api/run"), post(run))
         .route(&at("/api/cancel"), post(cancel))
         .route(&at("/api/compare"), get(compare))
-        .route(&at("/runs/{name}/report.html"), get(report))
+        .route(&at("/runs/{name}/report.html"), get(open_report))
         .route(&at("/runs/{name}/record.json"), get(record))
-        .route(&at("/runs/{name}/export/{format}"), get(export));
+        .route(&at("/runs/{name}/export/{format}"), get(export))
+        .route(reports::ROUTE, get(report));
     for asset in ASSETS {
         router = router.route(&at(asset.0), get(async || answer(asset)));
     }
@@ -169,8 +172,30 @@ async fn find(app: &App, name: String) -> Answer<PathBuf> {
     aside(move || runs.find(&name)).await?.ok_or_else(Refused::not_found)
 }
 
-async fn report(State(app): State<App>, Path(name): Path<String>) -> Answer<Response> {
-    let page = file(find(&app, name).await?.join("report.html")).await?;
+/// Renders a report from the record, and leads to where it is shown. What lies beside the record is not looked at: it
+/// may come from somebody else, and would run its own script.
+async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer<Redirect> {
+    let directory = find(&app, name.clone()).await?;
+    let place = directory.clone();
+    let stamp = aside(move || runs::stamp(&place)).await?.ok_or_else(Refused::not_found)?;
+    if let Some(path) = app.reports.path(&name, stamp) {
+        return Ok(Redirect::to(&path));
+    }
+    let mut question: Vec<OsString> =
+        ["report", "--format", "html", "--output", "/dev/stdout", "--"].map(Into::into).into();
+    question.push(directory.into());
+    let page = ask(&app, &question).await?;
+    let failed = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "There is no randomness.");
+    Ok(Redirect::to(&app.reports.keep(name, stamp, page.into()).map_err(failed)?))
+}
+
+/// A report that was opened, for whoever knows its address.
+async fn report(State(app): State<App>, Path(key): Path<String>) -> Answer<Response> {
+    let gone = || {
+        let problem = "This report is no longer kept. Open it again from the list of past runs.";
+        Refused::new(StatusCode::NOT_FOUND, problem)
+    };
+    let page = app.reports.page(&key).ok_or_else(gone)?;
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),

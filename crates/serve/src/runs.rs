@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use cryptbench_record::{Arm, ArmRole, Record, StopReason, WorkloadStop};
+use cryptbench_text::chain;
 use serde::Serialize;
 
 /// Longest name of a run's directory.
@@ -20,10 +21,16 @@ pub(crate) struct Runs {
     known: Mutex<HashMap<String, Known>>,
 }
 
-/// A run as it was when its record was of this time and size.
+/// By what a record is known to be the same as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub modified: SystemTime,
+    pub len: u64,
+}
+
+/// A run as it was when its record had this stamp.
 struct Known {
-    modified: SystemTime,
-    len: u64,
+    stamp: Stamp,
     run: Run,
 }
 
@@ -36,8 +43,6 @@ pub(crate) struct Run {
     pub summary: Option<Summary>,
     /// Why nothing could.
     pub problem: Option<String>,
-    /// Whether it has a report.
-    pub has_page: bool,
 }
 
 /// What a run was about.
@@ -79,19 +84,15 @@ impl Runs {
         let mut runs: Vec<Run> = names
             .filter_map(|name| {
                 let directory = self.find(&name)?;
-                let found = file(&directory.join("record.json"))?;
-                let (modified, len) = (found.modified().ok()?, found.len());
-                let mut run = match known.get(&name) {
-                    Some(k) if (k.modified, k.len) == (modified, len) => k.run.clone(),
+                let stamp = stamp(&directory)?;
+                Some(match known.get(&name) {
+                    Some(k) if k.stamp == stamp => k.run.clone(),
                     _ => {
                         let run = read(&name, &directory);
-                        known.insert(name, Known { modified, len, run: run.clone() });
+                        known.insert(name, Known { stamp, run: run.clone() });
                         run
                     }
-                };
-                // The page is written after the record.
-                run.has_page = file(&directory.join("report.html")).is_some();
-                Some(run)
+                })
             })
             .collect();
         known.retain(|name, _| runs.iter().any(|run| run.name == *name));
@@ -107,6 +108,12 @@ fn file(path: &Path) -> Option<fs::Metadata> {
     fs::symlink_metadata(path).ok().filter(|found| found.is_file() && found.len() > 0)
 }
 
+/// The stamp of the record in the directory of a run.
+pub(crate) fn stamp(directory: &Path) -> Option<Stamp> {
+    let found = file(&directory.join("record.json"))?;
+    Some(Stamp { modified: found.modified().ok()?, len: found.len() })
+}
+
 /// The bytes of a file of a run.
 pub(crate) fn bytes(path: &Path) -> Option<Vec<u8>> {
     file(path).filter(|found| found.len() <= LONGEST_FILE)?;
@@ -117,7 +124,7 @@ fn read(name: &str, directory: &Path) -> Run {
     let path = directory.join("record.json");
     let found = match file(&path) {
         Some(found) if found.len() <= LONGEST_FILE => {
-            cryptbench_record::read(&path).map_err(|e| e.to_string())
+            cryptbench_record::read(&path).map_err(|e| chain(&e))
         }
         _ => Err(format!("{} is too long for this page.", path.display())),
     };
@@ -125,7 +132,7 @@ fn read(name: &str, directory: &Path) -> Run {
         Ok(record) => (Some(summary(&record)), None),
         Err(problem) => (None, Some(problem)),
     };
-    Run { name: name.to_owned(), summary, problem, has_page: false }
+    Run { name: name.to_owned(), summary, problem }
 }
 
 fn summary(record: &Record) -> Summary {
@@ -180,24 +187,19 @@ mod tests {
         let run = dir.path().join("runs/one");
         fs::create_dir_all(&run).unwrap();
         let runs = Runs::new(dir.path().join("runs"));
-        let (record, page) = (run.join("record.json"), run.join("report.html"));
-        // The names are taken by empty files first.
+        let record = run.join("record.json");
+        // The name is taken by an empty file first.
         fs::write(&record, "").unwrap();
-        fs::write(&page, "").unwrap();
-        assert!(runs.list().is_empty() && runs.find("one").is_none());
+        assert!(runs.list().is_empty() && runs.find("one").is_none() && stamp(&run).is_none());
         fs::write(&record, "{}").unwrap();
-        assert!(!runs.list()[0].has_page);
-        fs::write(&page, "<h1>report</h1>").unwrap();
-        assert!(runs.list()[0].has_page, "though the record is the same");
-        assert_eq!(bytes(&page).unwrap(), b"<h1>report</h1>");
+        assert_eq!(runs.list().len(), 1);
+        assert_eq!(bytes(&record).unwrap(), b"{}");
         // Links of an unpacked archive, say.
         let secret = dir.path().join("secret");
         fs::write(&secret, "{}").unwrap();
-        for path in [&record, &page] {
-            fs::remove_file(path).unwrap();
-            std::os::unix::fs::symlink(&secret, path).unwrap();
-            assert_eq!(bytes(path), None);
-        }
+        fs::remove_file(&record).unwrap();
+        std::os::unix::fs::symlink(&secret, &record).unwrap();
+        assert_eq!((bytes(&record), stamp(&run)), (None, None));
         assert!(runs.find("one").is_none() && runs.list().is_empty());
     }
 }

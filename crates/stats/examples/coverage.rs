@@ -4,7 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
-#[path = "../tests/simulation/mod.rs"]
+#[path = "../tests/integration/simulation/mod.rs"]
 mod simulation;
 
 use cryptbench_stats::{FAMILY_LEVEL, StoppingRule, half_width};

@@ -20,6 +20,7 @@
 //! | what do two samples say that nobody paired? | [`unpaired`] |
 //! | does one more run differ from the earlier ones? | [`prediction`] |
 //! | how did a published study condense its trials? | [`compatibility`] |
+#![forbid(unsafe_code)]
 
 pub mod bootstrap;
 pub mod compatibility;

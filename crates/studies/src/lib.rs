@@ -9,6 +9,7 @@
 //! | a conclusion | an entry in `study/<letter>/conclusions.rs` |
 //! | a kind of check | a variant of [`Check`] and its arm in `check/evaluate.rs` |
 //! | a study | `study/<letter>/`, its line in `study/mod.rs`, its files in `files.rs` |
+#![forbid(unsafe_code)]
 
 pub mod beside;
 mod check;

@@ -41,7 +41,7 @@ pub enum SystemError {
         problem: String,
     },
     /// The operating system refused an act.
-    #[error("cannot {act} {path}: {source}")]
+    #[error("cannot {act} {path}")]
     Io {
         /// What was tried, as a verb.
         act: &'static str,

@@ -2,6 +2,7 @@
 //!
 //! A system knows nothing of workloads. What it sets up is written to a [ledger](provision::Ledger)
 //! before the act, so that whatever a killed run left behind can be found and removed.
+#![forbid(unsafe_code)]
 
 mod adapter;
 mod command;

@@ -85,12 +85,12 @@ impl Mounted {
         })?;
         self.steps.push(Step::Loop(act, device.clone()));
         if let Some(device) = loopdev::number(&device) {
-            self.ledger.made(act, Identity { device, inode: 0 })?;
+            self.ledger.made(act, Identity::number(device))?;
         }
         Ok(device)
     }
 
-    /// Mounts the file system on the loop device at `directory`.
+    /// Mounts the file system on the loop device at `directory`, with `nosuid,nodev` unless `options` say otherwise.
     ///
     /// # Errors
     /// [`SystemError::Program`], with what mount(8) said.
@@ -186,7 +186,7 @@ impl Mounted {
 
     fn note_mount(&mut self, act: u32, path: &Path) -> Result<(), SystemError> {
         match mount_at(path) {
-            Some(entry) => self.ledger.made(act, Identity { device: entry.device, inode: 0 }),
+            Some(entry) => self.ledger.made(act, Identity::number(entry.device)),
             None => Ok(()),
         }
     }

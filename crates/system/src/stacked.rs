@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cryptbench_cipher::Tier;
+use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
 use crate::adapter::bindfs::BINDFS;
@@ -90,7 +91,7 @@ impl Stacked {
                 (self.read_version)(&said).unwrap_or_else(|| "of unknown version".to_owned()),
             ),
             Err(e) => Availability::without(
-                format!("its version cannot be asked: {e}"),
+                format!("its version cannot be asked: {}", chain(&e)),
                 format!("install it anew: {}", remedy(self.name)),
             ),
         }

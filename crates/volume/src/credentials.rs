@@ -1,22 +1,31 @@
 //! What a user knows and has: passphrase, key files, PIM.
 
-use zeroize::Zeroizing;
+use cryptbench_blockdev::LockedBytes;
+use zeroize::Zeroize as _;
 
-/// Bytes that are wiped when dropped and never printed.
+/// Bytes that are kept from swap, wiped when dropped and never printed.
 #[derive(Clone, Default)]
-pub struct Secret(Zeroizing<Vec<u8>>);
+pub struct Secret(LockedBytes);
 
 impl Secret {
-    /// Takes over `bytes`.
+    /// Takes over `bytes`, which are wiped where they lie.
     #[must_use]
-    pub fn new(bytes: Vec<u8>) -> Self {
-        Self(Zeroizing::new(bytes))
+    pub fn new(mut bytes: Vec<u8>) -> Self {
+        let secret = Self(LockedBytes::copy_of(&bytes));
+        bytes.zeroize();
+        secret
     }
 
     /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+impl From<LockedBytes> for Secret {
+    fn from(bytes: LockedBytes) -> Self {
+        Self(bytes)
     }
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Range;
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
+use cryptbench_text::chain;
 use serde::Serialize;
 
 use crate::VolumeError;
@@ -160,7 +161,7 @@ impl Reader<'_> {
         match read_bytes(self.device, range.clone()) {
             Ok(data) => Some(data),
             Err(error) => {
-                let error = error.to_string();
+                let error = chain(&error);
                 match self.unreadable.last_mut() {
                     Some((last, same)) if last.end == range.start && *same == error => {
                         last.end = range.end;
@@ -194,7 +195,7 @@ fn luks(device: &dyn BlockDevice, start: &[u8]) -> Option<Kind> {
             uuid: String::new(),
             label: String::new(),
             secondary_only: false,
-            problem: Some(error.to_string()),
+            problem: Some(chain(&error)),
         }),
     }
 }

@@ -48,10 +48,10 @@ pub enum VolumeError {
     #[error(transparent)]
     Kdf(cryptbench_kdf::KdfError),
     /// The system gave no random numbers.
-    #[error("no random numbers for keys and salts: {0}")]
-    Random(getrandom::Error),
+    #[error("the system gives no random numbers for keys and salts")]
+    Random(#[source] getrandom::Error),
     /// The device below.
-    #[error("{doing}: {source}")]
+    #[error("{doing} failed")]
     Io {
         /// What was being done, such as `reading the primary header`.
         doing: &'static str,

@@ -3,6 +3,7 @@
 //! [`detect`](detect::detect) tells what a file or disk is; [`open`] takes credentials and gives a
 //! [`Volume`], which is a [`BlockDevice`](cryptbench_blockdev::BlockDevice) over the plaintext. Nothing
 //! here spawns a process or needs root.
+#![forbid(unsafe_code)]
 
 mod credentials;
 pub mod detect;

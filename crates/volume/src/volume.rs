@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_blockdev::{
-    AlignedBuf, BlockDevice, Extent, SectorTransform, Surface, check_request,
+    AlignedBuf, BlockDevice, Extent, SectorTransform, Surface, check_request, lock_in_place,
 };
 use cryptbench_cipher::SectorCipher;
 
@@ -140,6 +140,12 @@ impl Volume {
     #[must_use]
     pub fn info(&self) -> &VolumeInfo {
         &self.info
+    }
+
+    /// Keeps the expanded keys of its cipher from swap for as long as the process lives;
+    /// [`locking_failed`](cryptbench_blockdev::locking_failed) tells if that could not be done.
+    pub fn lock_keys(&self) {
+        self.mapping.cipher.visit_keys(&mut lock_in_place);
     }
 
     /// Whether a write into the protected hidden volume was refused.

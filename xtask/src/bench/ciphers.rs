@@ -46,7 +46,7 @@ const LIBRARIES: &[Need] = &[
 ];
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    packages::ensure(LIBRARIES);
+    packages::ensure_or_tell(LIBRARIES);
     let mut arguments = vec!["--manifest-path", "bench-peers/Cargo.toml"];
     if options.no_aws_lc {
         arguments.push("--no-default-features");

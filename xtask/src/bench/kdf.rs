@@ -48,7 +48,7 @@ const LIBRARIES: &[Need] = &[
 ];
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    packages::ensure(LIBRARIES);
+    packages::ensure_or_tell(LIBRARIES);
     let mut directory = build_release(&[
         "--manifest-path",
         "bench-peers/Cargo.toml",

@@ -123,7 +123,7 @@ fn ours<'a>(job: &Job, derivation: Derivation, tier: Tier) -> Vec<Contender<'a>>
         let effort = Effort::new(tier, 1);
         let name = match find(job.function) {
             Ok(prf) => Prf::kernel(prf, job.key_bytes, effort),
-            Err(_) => "argon2-crate".to_owned(),
+            Err(_) => cryptbench_kdf::argon2_kernel(effort).to_owned(),
         };
         if all.iter().all(|(known, _)| *known != name) {
             let run = move |key: &mut [u8]| {

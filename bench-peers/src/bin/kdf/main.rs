@@ -94,5 +94,5 @@ fn markdown(
     if !faults.is_empty() {
         text += &format!("\n{}", faults.concat());
     }
-    text + "\nOurs is the `argon2` crate for Argon2id, so that RustCrypto's ratio there shows the noise.\n"
+    text
 }

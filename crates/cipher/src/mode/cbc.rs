@@ -5,7 +5,7 @@
 
 use super::iv::Ivs;
 use super::whitening::Whitening;
-use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel};
+use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
 /// Blocks that are deciphered together, and most data units that are enciphered together; such arrays
 /// lie on the stack.
@@ -102,6 +102,12 @@ impl<const N: usize> UnitKernel for Cbc<N> {
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.batches(run, buffer, BATCH, |run, ivs, buffer| self.decrypt_batch(run, ivs, buffer));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.cipher, visit);
+        self.cipher.visit_keys(visit);
+        self.ivs.visit_keys(visit);
     }
 
     fn name(&self) -> &'static str {

@@ -5,7 +5,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::kernel::{BlockKernel, Run};
+use crate::kernel::{BlockKernel, Run, Visit, tell};
 
 /// An IV generator for cipher blocks of `N` bytes, 8 or 16.
 pub(crate) enum Ivs<const N: usize> {
@@ -46,6 +46,14 @@ impl<const N: usize> Ivs<N> {
         }
         if let Self::Essiv(cipher) = self {
             cipher.encrypt(ivs);
+        }
+    }
+
+    /// Tells of the memory that holds keys, apart from the value itself.
+    pub(crate) fn visit_keys(&self, visit: Visit<'_>) {
+        if let Self::Essiv(cipher) = self {
+            tell(&**cipher, visit);
+            cipher.visit_keys(visit);
         }
     }
 }

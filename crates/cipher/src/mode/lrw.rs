@@ -8,7 +8,7 @@
 
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel};
+use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
 /// Blocks that are masked and enciphered together; lies on the stack, twice.
 const BATCH: usize = 64;
@@ -101,6 +101,11 @@ impl<const N: usize> UnitKernel for Lrw<N> {
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.mask_around(run, buffer, |blocks| self.cipher.decrypt(blocks));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.cipher, visit);
+        self.cipher.visit_keys(visit);
     }
 
     fn name(&self) -> &'static str {

@@ -1,6 +1,6 @@
 //! XTS (IEEE 1619-2018, 5) over any block cipher; fused kernels live with their algorithm.
 
-use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit};
 
 /// Blocks that are masked and enciphered together; lies on the stack, twice.
 const BATCH: usize = 64;
@@ -63,6 +63,11 @@ impl<C: BlockCipher> UnitKernel for Xts<C> {
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.mask_around(run, buffer, |blocks| self.data.decrypt_blocks(blocks));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        self.data.visit_keys(visit);
+        self.tweak.visit_keys(visit);
     }
 
     fn name(&self) -> &'static str {

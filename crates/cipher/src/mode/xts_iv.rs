@@ -1,7 +1,7 @@
 //! XTS whose tweaks do not count up: the other IV generators that dm-crypt lets one combine with it.
 
 use super::iv::Ivs;
-use crate::kernel::{BLOCK, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Buffer, Run, UnitKernel, Visit, tell};
 
 /// Data units whose IVs are made together.
 const UNITS: usize = 32;
@@ -38,6 +38,12 @@ impl UnitKernel for XtsIv {
         self.units(run, buffer, |run, unit| self.kernel.decrypt_units(run, unit));
     }
 
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.kernel, visit);
+        self.kernel.visit_keys(visit);
+        self.ivs.visit_keys(visit);
+    }
+
     fn name(&self) -> &'static str {
         self.kernel.name()
     }
@@ -70,6 +76,11 @@ impl UnitKernel for XtsPlain {
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         Self::pieces(run, buffer, |run, piece| self.0.decrypt_units(run, piece));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.0, visit);
+        self.0.visit_keys(visit);
     }
 
     fn name(&self) -> &'static str {

@@ -10,6 +10,7 @@ use cryptbench_blockdev::AlignedBuf;
 use cryptbench_load::{Engine, EngineChoice, Profile};
 use cryptbench_runner::{Consent, DryRun, Request, RunError, TargetRequest, dry_run, human};
 use cryptbench_system::Selection;
+use cryptbench_text::chain;
 
 use super::diagnosis::{Finding, State};
 use crate::exit;
@@ -84,6 +85,7 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
         engine: EngineChoice::Auto,
         verify: false,
         precondition: 0,
+        resume: None,
     };
     Ok(dry_run(&request, None)?)
 }
@@ -152,7 +154,7 @@ fn engine() -> Finding {
             Finding::warning("engine", format!("{}, for {why}", engine.name()))
                 .remedy(allow_uring(setting.ok().as_deref().map(str::trim)))
         }
-        Err(error) => Finding::new("engine", State::Fatal, error.to_string()),
+        Err(error) => Finding::new("engine", State::Fatal, chain(&error)),
     }
 }
 

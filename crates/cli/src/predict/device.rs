@@ -10,7 +10,6 @@ use cryptbench_stats::cost_model::fit;
 use cryptbench_stats::{SizePoint, median};
 
 use super::rates::CipherRate;
-use crate::exit::Refusal;
 
 /// Where plain times come from.
 pub(super) enum Profile {
@@ -49,8 +48,7 @@ impl Profile {
         if path.is_dir() || path.extension().is_some_and(|e| e == "json") {
             return Ok(Self::Record(Box::new(cryptbench_record::read(path)?)));
         }
-        let model = Model::named_or_file(text);
-        Ok(Self::Model(Box::new(model.map_err(|e| Refusal::input(path, &e.to_string()))?)))
+        Ok(Self::Model(Box::new(Model::named_or_file(text)?)))
     }
 
     pub(super) fn name(&self) -> String {

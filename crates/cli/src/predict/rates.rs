@@ -1,6 +1,5 @@
 //! How fast the ciphers are: measured now for a moment, from a file, or as given.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +13,9 @@ use crate::exit::Refusal;
 
 /// The cipher that is taken where none is named.
 pub(super) const USUAL: &str = "aes-256-xts";
+
+/// The most bytes of a file with rates that are read; the rates of all ciphers take a thousandth of it.
+const LARGEST: u64 = 16 << 20;
 
 /// Time for all of them together; each takes a tenth of a second at least.
 const TIME: Duration = Duration::from_millis(300);
@@ -83,7 +85,7 @@ pub(super) fn cipher_rates(
 /// What `cryptbench ciphers --json` printed.
 fn from_file(path: &Path, named: &[String], units: &[u32]) -> anyhow::Result<Vec<CipherRate>> {
     let refuse = |why: &str| Refusal::input(path, why);
-    let text = fs::read_to_string(path).map_err(|e| refuse(&e.to_string()))?;
+    let text = cryptbench_os::read_text(path, LARGEST).map_err(|e| refuse(&e.to_string()))?;
     let rows: Vec<Value> = serde_json::from_str(&text)
         .map_err(|e| refuse(&format!("is not what `cryptbench ciphers --json` prints: {e}")))?;
     let number = |row: &Value, key: &str| row.get(key).and_then(Value::as_f64);

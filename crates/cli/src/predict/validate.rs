@@ -14,8 +14,7 @@ use super::device::{on_model, operation, spacing, verb};
 use super::rates::{CipherRate, cipher_rates};
 use super::{DEFAULT_PER_REQUEST_S, text};
 use crate::args::PredictArgs;
-use crate::lists::print;
-use crate::report::print_json;
+use crate::say::{print, print_json};
 
 /// A prediction beside what was found.
 #[derive(Clone, Debug, Serialize)]

@@ -1,11 +1,12 @@
 //! The events of a run as lines of JSON on standard error, for front ends (docs/serve.md lists them).
 
-use std::io::Write as _;
 use std::path::Path;
 
 use cryptbench_record::{Arm, Plan, Target, Workload};
 use cryptbench_runner::Event;
 use serde_json::{Value, json};
+
+use crate::say;
 
 /// Writes one line for each event. A reader that has gone does not end the run.
 #[derive(Default)]
@@ -27,8 +28,7 @@ impl Lines {
         if self.unread {
             return;
         }
-        let line = format!("{object}\n");
-        if std::io::stderr().lock().write_all(line.as_bytes()).is_err() {
+        if say::json_line(object).is_err() {
             self.unread = true;
             // What else is told there must not fail either: the record comes first.
             if let Ok(nowhere) = std::fs::OpenOptions::new().write(true).open("/dev/null") {

@@ -1,14 +1,17 @@
 //! Every chart of the page as files: SVG, and PNG for programs that take no SVG where this was asked for when the
 //! program was built.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
+use cryptbench_os::{Directory, NewFile};
 use cryptbench_record::Record;
 use cryptbench_report::charts::{Chart, MARK, charts};
 
+use super::written;
 use crate::exit::Refusal;
 
 /// What the charts are written as, for the user.
@@ -22,19 +25,18 @@ pub const FORMATS: &str = match cfg!(feature = "png") {
 pub fn write(record: &Record, directory: &Path) -> anyhow::Result<usize> {
     let results = record.results.as_ref().expect("derived by the caller");
     let charts = charts(record, results);
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make {}", directory.display()))?;
-    let path = |name: &str, ending: &str| directory.join(format!("{name}.{ending}"));
+    let place = Place::open(directory)?;
+    let name = |chart: &Chart, ending: &str| OsString::from(format!("{}.{ending}", chart.name));
     for chart in &charts {
-        refuse_others(&path(&chart.name, "svg"))?;
+        place.refuse_others(&name(chart, "svg"))?;
         if cfg!(feature = "png") {
-            refuse_others(&path(&chart.name, "png"))?;
+            place.refuse_others(&name(chart, "png"))?;
         }
     }
     for chart in &charts {
-        put(&path(&chart.name, "svg"), chart.svg.as_bytes())?;
+        place.put(name(chart, "svg"), chart.svg.as_bytes())?;
         if let Some(picture) = png(chart)? {
-            put(&path(&chart.name, "png"), &picture)?;
+            place.put(name(chart, "png"), &picture)?;
         }
     }
     Ok(charts.len())
@@ -50,22 +52,46 @@ fn png(_chart: &Chart) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(None)
 }
 
-fn put(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))
+/// Where the charts go.
+struct Place<'a> {
+    path: &'a Path,
+    directory: Directory,
 }
 
-/// Both formats carry the mark near their beginning.
-fn refuse_others(file: &Path) -> anyhow::Result<()> {
-    let Ok(metadata) = fs::symlink_metadata(file) else { return Ok(()) };
-    let mut head = Vec::new();
-    let ours = metadata.is_file()
-        && fs::File::open(file).and_then(|f| f.take(2_048).read_to_end(&mut head)).is_ok()
-        && head.windows(MARK.len()).any(|part| part == MARK.as_bytes());
-    match ours {
-        true => Ok(()),
-        false => {
-            let reason = "it is there already and is no chart of cryptbench; name another directory with --charts";
-            Err(Refusal::target(file, reason).into())
+impl<'a> Place<'a> {
+    fn open(path: &'a Path) -> anyhow::Result<Self> {
+        let directory = fs::create_dir_all(path)
+            .and_then(|()| Directory::open(path))
+            .with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Self { path, directory })
+    }
+
+    fn put(&self, name: OsString, bytes: &[u8]) -> anyhow::Result<()> {
+        let file = self.path.join(&name);
+        let done = self.directory.try_clone().and_then(|directory| {
+            let mut new = NewFile::begin_in(directory, name, 0o666)?;
+            new.file().write_all(bytes)?;
+            new.replace()
+        });
+        written(&file, done)
+    }
+
+    /// Both formats carry the mark near their beginning.
+    fn refuse_others(&self, name: &OsStr) -> anyhow::Result<()> {
+        let mut head = Vec::new();
+        let ours = match self.directory.open_file(name) {
+            Ok(file) => {
+                file.take(2_048).read_to_end(&mut head).is_ok()
+                    && head.windows(MARK.len()).any(|part| part == MARK.as_bytes())
+            }
+            Err(e) => e.kind() == ErrorKind::NotFound,
+        };
+        match ours {
+            true => Ok(()),
+            false => {
+                let reason = "it is there already and is no chart of cryptbench; name another directory with --charts";
+                Err(Refusal::target(&self.path.join(name), reason).into())
+            }
         }
     }
 }

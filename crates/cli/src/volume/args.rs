@@ -242,7 +242,8 @@ pub struct MountArgs {
     /// is always so
     #[arg(long)]
     pub raw: bool,
-    /// Options for mount(8), such as uid=1000 for FAT
+    /// Options for mount(8), such as uid=1000 for FAT. Set-user-ID programs and device nodes on the volume do not work
+    /// (nosuid, nodev): `suid` and `dev` allow them, on a volume of your own
     #[arg(long, short, value_name = "LIST")]
     pub options: Option<String>,
     /// VeraCrypt, TrueCrypt: refuse writes that would damage the hidden volume, whose credentials the

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +22,7 @@ use super::partial::Partial;
 use super::secrets::{self, Prompt};
 use super::{effort, mount, resources, target};
 use crate::exit::Refusal;
+use crate::say;
 
 pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let luks = matches!(args.format, FormatArg::Luks1 | FormatArg::Luks2);
@@ -32,28 +32,33 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     if args.hidden {
         return hidden(args, stop);
     }
-    let exists = target::may_create(&args.volume, args.destroy.as_deref())?;
-    if exists && args.size.is_some() {
+    let existing = target::to_destroy(&args.volume, args.destroy.as_deref())?;
+    if existing.is_some() && args.size.is_some() {
         bail!(VolumeError::Invalid("--size is for a new file; a device has its own".to_owned()));
     }
     // Whatever can be wrong with the options is found before anything is asked for or made.
     let plan = Plan::new(args, stop)?;
     let whose = format!("the new volume {}", args.volume.display());
-    let credentials = secrets::read(&(&args.secret).into(), &whose, luks, Prompt::Twice)?;
-    let mut file = if exists { None } else { Some(new_file(args)?) };
-    let place = file.as_mut().map_or(args.volume.clone(), |file| file.file().path().to_owned());
-    let opened = target::open(&place, Access::ReadWrite, false)?;
+    let credentials = secrets::read(&(&args.secret).into(), &whose, luks, Prompt::Twice, stop)?;
+    let (file, opened) = match existing {
+        Some(opened) => (None, opened),
+        None => {
+            let mut file = new_file(args)?;
+            let open = file.file().try_clone()?;
+            (Some(file), target::take(&args.volume, open, Access::ReadWrite, false)?)
+        }
+    };
     let bar = Bar::new();
     plan.create(&*opened.device, &credentials, &bar, stop)
         .with_context(|| args.volume.display().to_string())?;
     drop(bar);
     if let Some(kind) = args.mkfs {
-        make_file_system(args, &place, &credentials, opened.device, kind, stop)?;
+        make_file_system(args, &credentials, opened.device, kind, stop)?;
     }
     if let Some(file) = file {
         file.appear(&args.volume)?;
     }
-    eprintln!("cryptbench: created {}", args.volume.display());
+    say::message(&format!("created {}", args.volume.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -186,27 +191,27 @@ pub fn calibrated(
 
 fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let Some(size) = args.size else { bail!("--hidden needs --size") };
-    target::may_create(&args.volume, args.destroy.as_deref())?;
     let options = tcrypt_options(args, stop)?;
-    let opened = target::open(&args.volume, Access::ReadWrite, false)?;
+    let Some(opened) = target::to_destroy(&args.volume, args.destroy.as_deref())? else {
+        return Err(Refusal::target(&args.volume, "there is no outer volume").into());
+    };
     let outer: SecretSource = (&args.outer).into();
-    let outer = secrets::read(&outer, "the outer volume", false, Prompt::Once)?;
+    let outer = secrets::read(&outer, "the outer volume", false, Prompt::Once, stop)?;
     let whose = "the new hidden volume";
-    let credentials = secrets::read(&(&args.secret).into(), whose, false, Prompt::Twice)?;
+    let credentials = secrets::read(&(&args.secret).into(), whose, false, Prompt::Twice, stop)?;
     let place = tcrypt::HiddenPlace { size, outer: &outer, outer_prf: None };
     tcrypt::create_hidden(&*opened.device, &credentials, &place, &options)
         .with_context(|| args.volume.display().to_string())?;
     if let Some(kind) = args.mkfs {
-        make_file_system(args, &args.volume, &credentials, opened.device, kind, stop)?;
+        make_file_system(args, &credentials, opened.device, kind, stop)?;
     }
-    eprintln!("cryptbench: created a hidden volume of {size} bytes in {}", args.volume.display());
+    say::message(&format!("created a hidden volume of {size} bytes in {}", args.volume.display()));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Through the real mkfs, on the volume served for as long as that takes.
 fn make_file_system(
     args: &CreateArgs,
-    place: &Path,
     credentials: &Credentials,
     device: Arc<dyn BlockDevice>,
     kind: FileSystemArg,
@@ -225,7 +230,7 @@ fn make_file_system(
         ..OpenOptions::new(tier()?, effort(stop)?)
     };
     let volume = cryptbench_volume::open(device, credentials, &options)?;
-    let ledger = mount::ledger(place)?;
+    let ledger = mount::ledger(&args.volume)?;
     let mut mounted = Mounted::serve(Arc::new(volume), None, &FuseOptions::default(), ledger)?;
     let kind = match kind {
         FileSystemArg::Ext4 => FileSystemKind::Ext4,
@@ -247,7 +252,7 @@ fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     };
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let mut partial = Partial::beside(path)?;
-    allocate(partial.file().as_file(), size).map_err(fail)?;
+    allocate(partial.file(), size).map_err(fail)?;
     Ok(partial)
 }
 

@@ -24,7 +24,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
     let options = OpenOptions::new(tier()?, effort(stop)?);
-    let volume = target::unlock(&args.unlock, &target, &options)?;
+    let volume = target::unlock(&args.unlock, &target, &options, stop)?;
     if args.output == Path::new("-") {
         copy(&volume, &mut io::stdout().lock(), stop)?;
         return Ok(ExitCode::SUCCESS);
@@ -39,7 +39,7 @@ pub fn new_file(
     write: impl FnOnce(&mut std::fs::File) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut partial = Partial::beside(path)?;
-    write(partial.file().as_file_mut())?;
+    write(partial.file())?;
     partial.appear(path)
 }
 

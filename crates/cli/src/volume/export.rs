@@ -11,17 +11,18 @@ use cryptbench_volume::{Access, OpenOptions};
 
 use super::args::ExportArgs;
 use super::{effort, target};
+use crate::say;
 
 pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let access = if args.read_only { Access::ReadOnly } else { Access::ReadWrite };
     let target = target::open(&args.unlock.volume, access, true)?;
     let options = OpenOptions { access, ..OpenOptions::new(tier()?, effort(stop)?) };
-    let volume = target::unlock(&args.unlock, &target, &options)?;
-    super::keep_keys_from_swap();
+    let volume = target::unlock(&args.unlock, &target, &options, stop)?;
+    super::keep_open_keys_from_swap(&volume);
     let options =
         NbdOptions { read_only: args.read_only, discard: args.discard, ..NbdOptions::default() };
     let server = nbd::serve(Arc::new(volume), &args.nbd, &options)?;
-    eprintln!("cryptbench: serving nbd+unix:///?socket={}", args.nbd.display());
+    say::message(&format!("serving nbd+unix:///?socket={}", args.nbd.display()));
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -1,6 +1,9 @@
 //! `cryptbench volume header-backup` and `header-restore`.
 
-use std::io::{Read as _, Write as _};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
@@ -17,6 +20,7 @@ use super::key::{header_options, whose};
 use super::secrets::{self, Prompt};
 use super::target;
 use crate::exit::Refusal;
+use crate::say;
 
 /// Most bytes of a VeraCrypt header backup: two areas of 64 KiB.
 const TCRYPT_BACKUP: u64 = 128 << 10;
@@ -34,9 +38,15 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
         })?;
     } else {
         let credentials =
-            secrets::read(&(&unlock.secret).into(), &whose(unlock), false, Prompt::Once)?;
+            secrets::read(&(&unlock.secret).into(), &whose(unlock), false, Prompt::Once, stop)?;
         let hidden = args.with_hidden.then(|| {
-            secrets::read(&(&args.hidden_secret).into(), "the hidden volume", false, Prompt::Once)
+            secrets::read(
+                &(&args.hidden_secret).into(),
+                "the hidden volume",
+                false,
+                Prompt::Once,
+                stop,
+            )
         });
         let hidden = hidden.transpose()?;
         let options = header_options(unlock, stop)?;
@@ -44,10 +54,10 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
             .with_context(|| whose(unlock))?;
         new_file(&args.output, |file| file.write_all(&bytes).context("writing the backup"))?;
     }
-    eprintln!(
-        "cryptbench: saved to {}; whoever has it and a passphrase of today opens the volume",
+    say::message(&format!(
+        "saved to {}; whoever has it and a passphrase of today opens the volume",
         args.output.display()
-    );
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -55,9 +65,12 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
     let unlock = &args.unlock;
     let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
     let device = &*target.device;
+    let backup = args.backup.as_deref().map(Backup::open).transpose()?;
     // A damaged header may be what is to be mended: then the backup tells the format.
-    let luks = match (&unlock.format, &args.backup) {
-        (None, Some(path)) => is_luks_backup(path)? || target::is_luks(&target, None)?,
+    let luks = match (&unlock.format, &backup) {
+        (None, Some(backup)) => {
+            luks::info(&backup.device).is_ok() || target::is_luks(&target, None)?
+        }
         (format, _) => target::is_luks(&target, format.as_deref())?,
     };
     if unlock.backup_header {
@@ -67,21 +80,19 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
     }
     if !luks {
         refuse_other_contents(args, device)?;
-        let file = args.backup.as_deref().map(read_backup).transpose()?;
+        let file = backup.as_ref().map(Backup::read).transpose()?;
         let source = file.as_deref().map_or(HeaderSource::Embedded, HeaderSource::File);
         let credentials =
-            secrets::read(&(&unlock.secret).into(), &whose(unlock), false, Prompt::Once)?;
+            secrets::read(&(&unlock.secret).into(), &whose(unlock), false, Prompt::Once, stop)?;
         tcrypt::restore_headers(device, source, &credentials, &header_options(unlock, stop)?)
             .with_context(|| whose(unlock))?;
-    } else if let Some(path) = &args.backup {
-        let backup = FileDevice::open(path, IoMode::Buffered, true)
-            .map_err(|e| Refusal::input(path, &e.to_string()))?;
-        luks::restore_header(device, &backup, args.force).with_context(|| whose(unlock))?;
+    } else if let Some(backup) = &backup {
+        luks::restore_header(device, &backup.device, args.force).with_context(|| whose(unlock))?;
     } else if !luks::repair(device, args.force).with_context(|| whose(unlock))? {
-        eprintln!("cryptbench: both headers of {} are valid; nothing to do", whose(unlock));
+        say::message(&format!("both headers of {} are valid; nothing to do", whose(unlock)));
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("cryptbench: the header of {} is restored", whose(unlock));
+    say::message(&format!("the header of {} is restored", whose(unlock)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,22 +108,37 @@ fn refuse_other_contents(args: &HeaderRestoreArgs, device: &dyn BlockDevice) -> 
     Ok(())
 }
 
-fn is_luks_backup(path: &std::path::Path) -> anyhow::Result<bool> {
-    let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
-    let backup = FileDevice::open(path, IoMode::Buffered, true).map_err(fail)?;
-    Ok(luks::info(&backup).is_ok())
+/// A saved header, opened once: what told the format is what is restored.
+struct Backup<'a> {
+    path: &'a Path,
+    file: File,
+    device: FileDevice,
 }
 
-fn read_backup(path: &std::path::Path) -> anyhow::Result<Vec<u8>> {
-    let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(fail)?;
-    file.take(TCRYPT_BACKUP + 1).read_to_end(&mut bytes).map_err(fail)?;
-    if bytes.len() as u64 > TCRYPT_BACKUP {
-        bail!(VolumeError::NotThisFormat {
-            format: "header backup",
-            reason: format!("{} is longer than 128 KiB", path.display()),
-        });
+impl<'a> Backup<'a> {
+    fn open(path: &'a Path) -> anyhow::Result<Self> {
+        let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
+        // Not blocking: opening a pipe would wait for its other end.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let file = File::options().read(true).custom_flags(flags).open(path).map_err(fail)?;
+        let same = file.try_clone().map_err(fail)?;
+        let device = FileDevice::from_file(same, IoMode::Buffered, true).map_err(fail)?;
+        Ok(Self { path, file, device })
     }
-    Ok(bytes)
+
+    /// All of it, as VeraCrypt and TrueCrypt save headers.
+    fn read(&self) -> anyhow::Result<Vec<u8>> {
+        let fail = |e: std::io::Error| Refusal::input(self.path, &e.to_string());
+        let mut file = &self.file;
+        file.rewind().map_err(fail)?;
+        let mut bytes = Vec::new();
+        file.take(TCRYPT_BACKUP + 1).read_to_end(&mut bytes).map_err(fail)?;
+        if bytes.len() as u64 > TCRYPT_BACKUP {
+            bail!(VolumeError::NotThisFormat {
+                format: "header backup",
+                reason: format!("{} is longer than 128 KiB", self.path.display()),
+            });
+        }
+        Ok(bytes)
+    }
 }

@@ -1,17 +1,17 @@
 //! `cryptbench volume info`.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_cipher::tier;
+use cryptbench_text::printable;
 use cryptbench_volume::detect::{Detection, Kind, detect};
 use cryptbench_volume::format::luks::{self, Info};
 use cryptbench_volume::{Access, OpenOptions, VolumeInfo};
 
 use super::args::InfoArgs;
 use super::{effort, target};
-use crate::report::print_json;
+use crate::say::{print, print_json, terminal_style};
 
 #[derive(serde::Serialize)]
 struct Told<'a> {
@@ -29,7 +29,7 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     };
     let volume = if args.open {
         let options = OpenOptions::new(tier()?, effort(stop)?);
-        Some(target::unlock(&args.unlock, &target, &options)?)
+        Some(target::unlock(&args.unlock, &target, &options, stop)?)
     } else {
         None
     };
@@ -109,19 +109,20 @@ struct Lines(Vec<(String, String)>);
 
 impl Lines {
     fn add(&mut self, name: &str, value: &dyn std::fmt::Display) {
-        self.0.push((name.to_owned(), value.to_string()));
+        // Most of it is what a header says, and the header may be a stranger's.
+        let shown = |text: &str| printable(text).into_owned();
+        self.0.push((shown(name), shown(&value.to_string())));
     }
 
     fn print(&self) {
         let width = self.0.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
-        let columns = crate::report::terminal_style(false).width.max(40);
+        let columns = terminal_style(false).width.max(40);
         let indent = " ".repeat(width);
-        let mut out = std::io::stdout().lock();
         for (name, value) in &self.0 {
             let first = format!("{name:<width$}");
             let options =
                 textwrap::Options::new(columns).initial_indent(&first).subsequent_indent(&indent);
-            let _ = writeln!(out, "{}", textwrap::fill(value, options));
+            print(&textwrap::fill(value, options));
         }
     }
 }

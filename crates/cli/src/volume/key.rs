@@ -15,6 +15,7 @@ use super::create::calibrated;
 use super::secrets::{self, Prompt};
 use super::target;
 use super::{effort, resources};
+use crate::say;
 
 pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let (KeyCommand::Add(ChangeKeyArgs { unlock, .. })
@@ -41,15 +42,16 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
             "only LUKS has several keys; `key change` replaces that of VeraCrypt and TrueCrypt";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
-    let existing = secrets::read(&(&unlock.secret).into(), &whose(unlock), luks, Prompt::Once)?;
-    let new = secrets::read(&(&args.new).into(), "the new key", luks, Prompt::Twice)?;
+    let existing =
+        secrets::read(&(&unlock.secret).into(), &whose(unlock), luks, Prompt::Once, stop)?;
+    let new = secrets::read(&(&args.new).into(), "the new key", luks, Prompt::Twice, stop)?;
     let device = &*target.device;
     let done = || unlock.volume.display().to_string();
     if !luks {
         let prf = args.new_prf.as_deref().map(Function::find).transpose()?.map(Function::name);
         tcrypt::change_credentials(device, &existing, &new, prf, &header_options(unlock, stop)?)
             .with_context(done)?;
-        eprintln!("cryptbench: changed; an older copy of the header still opens with the old key");
+        say::message("changed; an older copy of the header still opens with the old key");
         return Ok(ExitCode::SUCCESS);
     }
     let info = luks::info(device).with_context(done)?;
@@ -60,7 +62,7 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     } else {
         luks::change_key(device, &existing, &new, &options).with_context(done)?
     };
-    eprintln!("cryptbench: the new key is in keyslot {keyslot}");
+    say::message(&format!("the new key is in keyslot {keyslot}"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -89,12 +91,14 @@ fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let credentials = match args.keyslot {
         Some(_) => Credentials::default(),
-        None => secrets::read(&(&unlock.secret).into(), "the key to remove", true, Prompt::Once)?,
+        None => {
+            secrets::read(&(&unlock.secret).into(), "the key to remove", true, Prompt::Once, stop)?
+        }
     };
     let removal = args.keyslot.map_or(Removal::Credentials(&credentials), Removal::Keyslot);
     let keyslot = luks::remove_key(&*target.device, removal, args.force, &resources(stop)?)
         .with_context(|| unlock.volume.display().to_string())?;
-    eprintln!("cryptbench: removed keyslot {keyslot}; a backup of the header still holds it");
+    say::message(&format!("removed keyslot {keyslot}; a backup of the header still holds it"));
     Ok(ExitCode::SUCCESS)
 }
 

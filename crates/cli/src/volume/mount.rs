@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,11 +15,15 @@ use cryptbench_system::mounted::Mounted;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::provision::{Ledger, cleanup};
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::args::MountArgs;
 use super::secrets::{self, Prompt};
 use super::{effort, target};
 use crate::exit::{self, Refusal};
+use crate::say;
 
 /// The line by which the background process tells that everything is up.
 const READY: &str = "ready\n";
@@ -41,13 +45,13 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if args.secrets_on_stdin {
         return in_background(args, stop);
     }
-    let (credentials, protected) = ask(args)?;
+    let (credentials, protected) = ask(args, stop)?;
     if args.foreground {
         let mut mounted = up(args, &credentials, protected.as_ref(), stop)?;
-        eprintln!("cryptbench: {}", mounted.what);
+        say::message(&mounted.what);
         return serve(&mut mounted, stop);
     }
-    hand_over(&credentials, protected.as_ref())
+    hand_over(&credentials, protected.as_ref(), stop)
 }
 
 /// What a killed server left on this mount point would be in the way. A process that is just dying lets
@@ -61,14 +65,15 @@ fn sweep(place: &Path) {
     }
 }
 
-fn ask(args: &MountArgs) -> anyhow::Result<(Credentials, Option<Credentials>)> {
+fn ask(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<(Credentials, Option<Credentials>)> {
     // Opened for a moment: a missing or busy volume is told before anybody types a passphrase.
     let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
     let luks = target::is_luks(&target, args.unlock.format.as_deref())?;
     let whose = args.unlock.volume.display().to_string();
-    let credentials = secrets::read(&(&args.unlock.secret).into(), &whose, luks, Prompt::Once)?;
+    let credentials =
+        secrets::read(&(&args.unlock.secret).into(), &whose, luks, Prompt::Once, stop)?;
     let hidden = args.protect_hidden.then(|| {
-        secrets::read(&(&args.protected).into(), "the hidden volume", false, Prompt::Once)
+        secrets::read(&(&args.protected).into(), "the hidden volume", false, Prompt::Once, stop)
     });
     Ok((credentials, hidden.transpose()?))
 }
@@ -100,7 +105,7 @@ fn up(
         ..OpenOptions::new(tier()?, effort(stop)?)
     };
     let volume = target::unlock_with(&args.unlock, &target, credentials, &options)?;
-    super::keep_keys_from_swap();
+    super::keep_open_keys_from_swap(&volume);
     let volume = Arc::new(volume);
     let read_only = volume.is_read_only();
     let raw = args.raw || !rustix::process::geteuid().is_root();
@@ -129,7 +134,8 @@ fn up(
 
 /// The ledger of a process that serves a volume.
 pub fn ledger(volume: &Path) -> anyhow::Result<Ledger> {
-    let subject = std::fs::canonicalize(volume)?;
+    // A volume that is being created has no name yet.
+    let subject = std::fs::canonicalize(volume).or_else(|_| std::path::absolute(volume))?;
     let number = std::process::id();
     let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
     Ok(Ledger::create_about(&format!("volume-{number}-{now}"), &subject)?)
@@ -142,8 +148,8 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         std::thread::sleep(POLL);
         if up.volume.hit_protection() && !told {
             told = true;
-            eprintln!(
-                "cryptbench: a write would have damaged the hidden volume; nothing more is written, unmount now"
+            say::message(
+                "a write would have damaged the hidden volume; nothing more is written, unmount now",
             );
         }
     }
@@ -167,6 +173,7 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 fn hand_over(
     credentials: &Credentials,
     protected: Option<&Credentials>,
+    stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(std::env::args_os().skip(1))
@@ -182,14 +189,47 @@ fn hand_over(
     let _ = secrets::send(&mut stdin, credentials)
         .and_then(|()| protected.map_or(Ok(()), |p| secrets::send(&mut stdin, p)));
     drop(stdin);
-    let mut said = String::new();
-    let _ = stdout.read_to_string(&mut said);
-    if let Some(what) = said.strip_suffix(READY) {
-        eprint!("cryptbench: {what}");
+    let said = hear(&mut stdout, &child, stop);
+    let ready = said.strip_suffix(READY);
+    if let Some(what) = ready
+        && !stop.load(Ordering::Relaxed)
+    {
+        say::message(what.trim_end());
         return Ok(ExitCode::SUCCESS);
+    }
+    if ready.is_some() {
+        // It was up when the signal came, and takes everything down again.
+        child.wait()?;
+        bail!(VolumeError::Stopped);
     }
     let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok());
     Ok(ExitCode::from(code.filter(|code| *code != 0).unwrap_or(exit::FAILURE)))
+}
+
+/// What the child says until it is up, or ends. A signal that only this process got is passed on.
+fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
+    const POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    let (mut said, mut piece) = (Vec::new(), [0; 512]);
+    let mut told = false;
+    loop {
+        if !told && stop.load(Ordering::Relaxed) {
+            told = true;
+            // Nobody has waited for the child: its number is its own.
+            let _ = kill_process(Pid::from_child(child), Signal::TERM);
+        }
+        if let Ok(0) | Err(Errno::INTR) =
+            poll(&mut [PollFd::new(&*stdout, PollFlags::IN)], Some(&POLL))
+        {
+            continue;
+        }
+        match stdout.read(&mut piece) {
+            Ok(0) => break,
+            Ok(got) => said.extend_from_slice(&piece[..got]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    String::from_utf8_lossy(&said).into_owned()
 }
 
 fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {

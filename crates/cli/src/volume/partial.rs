@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use cryptbench_os::{Directory, NewFile};
 use cryptbench_system::provision::{Act, Identity, Ledger};
-use tempfile::NamedTempFile;
+use cryptbench_text::chain;
 
 use crate::exit::Refusal;
 
@@ -16,31 +16,27 @@ use crate::exit::Refusal;
 /// process is killed.
 pub struct Partial {
     /// There until the file takes its name.
-    file: Option<NamedTempFile>,
+    file: Option<NewFile>,
     ledger: Ledger,
     act: u32,
 }
 
 impl Partial {
-    /// Beside `path`.
+    /// Beside `path`, whose directory is held open from here on: the file takes its name there.
     pub fn beside(path: &Path) -> anyhow::Result<Self> {
         let fail = |e: io::Error| Refusal::target(path, &e.to_string());
         let number = std::process::id();
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
+        let (directory, name) = Directory::of(path).map_err(fail)?;
+        let place = std::path::absolute(path).map_err(fail)?;
         // Without a subject: nobody is to find it by the volume and unmount it.
         let mut ledger = Ledger::create(&format!("partial-{number}-{now}"))?;
         let mut noted = None;
-        let made = tempfile::Builder::new().prefix(".cryptbench-").suffix(".part").make_in(
-            std::path::absolute(directory(path)).map_err(fail)?,
-            |path| {
-                let note = |error| io::Error::other(format!("{error}"));
-                // A name that was taken: another is tried.
-                noted.take().map_or(Ok(()), |act| ledger.undone(act)).map_err(note)?;
-                noted =
-                    Some(ledger.intend(&Act::ScratchFile { path: path.to_owned() }).map_err(note)?);
-                File::options().read(true).write(true).create_new(true).mode(0o600).open(path)
-            },
-        );
+        let made = NewFile::begin_noted(directory, name, 0o600, |temporary| {
+            let act = Act::ScratchFile { path: place.with_file_name(temporary) };
+            noted = Some(ledger.intend(&act).map_err(|error| io::Error::other(chain(&error)))?);
+            Ok(())
+        });
         let (file, act) = match (made, noted) {
             (Ok(file), Some(act)) => (file, act),
             (made, noted) => {
@@ -48,40 +44,30 @@ impl Partial {
                 return Err(fail(made.err().unwrap_or(io::ErrorKind::Other.into())).into());
             }
         };
-        let identity = Identity::of(file.as_file()).map_err(fail)?;
         // From here on `Drop` removes the file, whatever fails.
         let mut partial = Self { file: Some(file), ledger, act };
+        let identity = Identity::of(partial.file()).map_err(fail)?;
         partial.ledger.made(act, identity)?;
         Ok(partial)
     }
 
-    /// The open file, and its path until it takes its name.
-    pub fn file(&mut self) -> &mut NamedTempFile {
-        self.file.as_mut().expect("there until it takes its name")
+    /// The open file.
+    pub fn file(&mut self) -> &mut File {
+        self.file.as_mut().expect("there until it takes its name").file()
     }
 
-    /// Gives it the name `path`, once all of it is on the disk, and not over another file.
+    /// Gives it the name that it was begun for, once all of it is on the disk, and not over another file.
     pub fn appear(mut self, path: &Path) -> anyhow::Result<()> {
-        let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-        self.file().as_file().sync_all().map_err(fail)?;
-        if let Some(file) = self.file.take() {
-            file.persist_noclobber(path).map_err(|e| fail(e.error))?;
-        }
-        File::open(directory(path)).and_then(|directory| directory.sync_all()).map_err(fail)?;
-        Ok(())
+        let named = self.file.take().map_or(Ok(()), NewFile::appear);
+        Ok(named.map_err(|e| Refusal::target(path, &e.to_string()))?)
     }
 }
 
 impl Drop for Partial {
     fn drop(&mut self) {
         // What cannot be removed stays in the ledger.
-        if self.file.take().is_none_or(|file| file.close().is_ok()) {
+        if self.file.take().is_none_or(|file| file.abandon().is_ok()) {
             let _ = self.ledger.undone(self.act);
         }
     }
-}
-
-/// Where a path lies.
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -2,12 +2,17 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail};
+use cryptbench_blockdev::LockedBytes;
 use cryptbench_volume::{Credentials, Secret, VolumeError};
-use zeroize::{Zeroize as _, Zeroizing};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use zeroize::Zeroizing;
 
 use super::args::SecretSource;
 use crate::exit::Refusal;
@@ -15,6 +20,9 @@ use crate::signal::PROMPTING;
 
 /// Most bytes of a passphrase or of a LUKS key file, as cryptsetup's default.
 const MOST: u64 = 8 << 20;
+
+/// Bytes that a passphrase from a pipe has room for at first.
+const SHORT: usize = 512;
 
 /// How a passphrase is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,16 +41,17 @@ pub fn read(
     whose: &str,
     luks: bool,
     prompt: Prompt,
+    stop: &AtomicBool,
 ) -> anyhow::Result<Credentials> {
     let mut keyfiles = Vec::new();
     for path in &source.keyfiles {
         // VeraCrypt reads at most the first MiB and does not mind more.
-        keyfiles.push(limited(path, if luks { MOST } else { 1 << 20 }, luks)?);
+        keyfiles.push(limited(path, if luks { MOST } else { 1 << 20 }, luks, stop)?.into());
     }
     let passphrase = match (source.passphrase_fd, &source.passphrase_file) {
-        (Some(fd), _) => from_file(Path::new(&format!("/proc/self/fd/{fd}")))
+        (Some(fd), _) => from_file(Path::new(&format!("/proc/self/fd/{fd}")), stop)
             .with_context(|| format!("the passphrase cannot be read from file descriptor {fd}"))?,
-        (None, Some(path)) => from_file(path)?,
+        (None, Some(path)) => from_file(path, stop)?,
         (None, None) if luks && !keyfiles.is_empty() => Secret::default(),
         (None, None) => ask(whose, prompt)?,
     };
@@ -53,37 +62,62 @@ pub fn read(
     Ok(Credentials { passphrase, keyfiles, pim: source.pim })
 }
 
-fn from_file(path: &Path) -> anyhow::Result<Secret> {
-    let secret = limited(path, MOST, true)?;
+fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
+    let mut secret = limited(path, MOST, true, stop)?;
     // One newline is what editors and echo add; more may be meant.
-    let bytes = secret.bytes();
-    Ok(Secret::new(bytes.strip_suffix(b"\n").unwrap_or(bytes).to_vec()))
+    if secret.ends_with(b"\n") {
+        secret.resize(secret.len() - 1);
+    }
+    Ok(secret.into())
 }
 
 /// The first `most` bytes of a file, an error if there are more and that matters.
-fn limited(path: &Path, most: u64, strict: bool) -> anyhow::Result<Secret> {
+fn limited(path: &Path, most: u64, strict: bool, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
     let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
-    let file = File::open(path).map_err(fail)?;
-    // Room from the start, for a pipe too: growing would leave copies behind.
-    let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(most, |m| m.len());
-    let mut bytes = Zeroizing::new(Vec::with_capacity(len.min(most) as usize + 1));
-    let mut piece = Zeroizing::new([0; 4096]);
-    let mut file = file.take(most + 1);
+    // Not blocking: whoever is to write into a pipe may never come, and a signal ends the wait.
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = file.map_err(fail)?;
+    let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |m| m.len());
+    // One byte more, to see the end.
+    let mut bytes = LockedBytes::zeroed(len.min(most) as usize + 1);
+    let mut filled = 0;
     loop {
-        let got = file.read(&mut *piece).map_err(fail)?;
-        if got == 0 {
+        if filled == bytes.len() {
+            // What is outgrown is wiped.
+            let longer = (2 * filled).max(SHORT).min(most as usize + 1);
+            bytes.resize(longer);
+        }
+        wait(&file, stop).with_context(|| path.display().to_string())?;
+        let got = match (&file).read(&mut bytes[filled..]) {
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                continue;
+            }
+            got => got.map_err(fail)?,
+        };
+        filled += got;
+        if got == 0 || filled as u64 > most {
             break;
         }
-        bytes.extend_from_slice(&piece[..got]);
     }
-    if bytes.len() as u64 > most {
-        if strict {
-            let reason = format!("it is longer than {most} bytes, which no passphrase is");
-            return Err(Refusal::input(path, &reason).into());
+    if filled as u64 > most && strict {
+        let reason = format!("it is longer than {most} bytes, which no passphrase is");
+        return Err(Refusal::input(path, &reason).into());
+    }
+    bytes.resize(filled.min(most as usize));
+    Ok(bytes)
+}
+
+/// Until there is something to read, or the end of it.
+fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
+    const POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    while !stop.load(Ordering::Relaxed) {
+        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&POLL)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            ready => return Ok(ready.map(drop)?),
         }
-        bytes.truncate(most as usize);
     }
-    Ok(Secret::new(std::mem::take(&mut *bytes)))
+    bail!(VolumeError::Stopped)
 }
 
 fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
@@ -103,7 +137,7 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     if prompt == Prompt::Twice && *ask("The same again")? != *first {
         bail!("the two passphrases differ; nothing was done");
     }
-    Ok(Secret::new(first.as_bytes().to_vec()))
+    Ok(LockedBytes::copy_of(first.as_bytes()).into())
 }
 
 /// Hands credentials to another process of ours.
@@ -123,32 +157,30 @@ fn frame(to: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
 
 /// Takes what [`send`] handed over.
 pub fn receive(from: &mut impl Read) -> anyhow::Result<Credentials> {
-    let passphrase = Secret::new(unframe(from)?);
+    let passphrase = unframe(from)?.into();
     let mut keyfiles = Vec::new();
     for _ in 0..number(from)? {
-        keyfiles.push(Secret::new(unframe(from)?));
+        keyfiles.push(unframe(from)?.into());
     }
     let pim = Some(number(from)?).filter(|pim| *pim != 0);
     Ok(Credentials { passphrase, keyfiles, pim })
 }
 
 fn number(from: &mut impl Read) -> anyhow::Result<u32> {
-    let mut bytes = unframe(from)?;
-    let number = u32::from_le_bytes(bytes.as_slice().try_into().context("a torn message")?);
-    bytes.zeroize();
-    Ok(number)
+    let bytes = unframe(from)?;
+    Ok(u32::from_le_bytes((*bytes).try_into().context("a torn message")?))
 }
 
-fn unframe(from: &mut impl Read) -> anyhow::Result<Vec<u8>> {
+fn unframe(from: &mut impl Read) -> anyhow::Result<LockedBytes> {
     let mut len = [0; 4];
     from.read_exact(&mut len).context("a torn message")?;
     let len = u32::from_le_bytes(len);
     if u64::from(len) > MOST {
         bail!("a message of {len} bytes");
     }
-    let mut bytes = Zeroizing::new(vec![0; len as usize]);
+    let mut bytes = LockedBytes::zeroed(len as usize);
     from.read_exact(&mut bytes).context("a torn message")?;
-    Ok(std::mem::take(&mut *bytes))
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -175,15 +207,30 @@ mod tests {
             (b" \0\xff\n", b" \0\xff"),
         ] {
             std::fs::write(&file, written).unwrap();
-            let read = read(&source(Some(&file), &[]), "x", true, Prompt::Once).unwrap();
+            let read =
+                read(&source(Some(&file), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
+                    .unwrap();
             assert_eq!(read.passphrase.bytes(), meant);
             // A key file is taken as it is.
-            let read = super::read(&source(None, &[&file]), "x", true, Prompt::Once).unwrap();
+            let read = super::read(
+                &source(None, &[&file]),
+                "x",
+                true,
+                Prompt::Once,
+                &AtomicBool::new(false),
+            )
+            .unwrap();
             assert_eq!(read.keyfiles[0].bytes(), written);
         }
         std::fs::write(&file, "\n").unwrap();
-        assert!(read(&source(Some(&file), &[]), "x", true, Prompt::Once).is_err());
-        assert!(read(&source(Some(dir.path()), &[]), "x", true, Prompt::Once).is_err());
+        assert!(
+            read(&source(Some(&file), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
+                .is_err()
+        );
+        assert!(
+            read(&source(Some(dir.path()), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
+                .is_err()
+        );
     }
 
     #[test]
@@ -191,7 +238,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("secret");
         std::fs::write(&file, [7; 10_000]).unwrap();
-        let read = read(&source(Some(&file), &[&file, &file]), "x", false, Prompt::Once).unwrap();
+        let read = read(
+            &source(Some(&file), &[&file, &file]),
+            "x",
+            false,
+            Prompt::Once,
+            &AtomicBool::new(false),
+        )
+        .unwrap();
         let mut wire = Vec::new();
         send(&mut wire, &read).unwrap();
         let there = receive(&mut wire.as_slice()).unwrap();

@@ -1,30 +1,32 @@
-//! The file or device that holds a volume: opened, locked, and never destroyed by mistake.
+//! The file or device that holds a volume: opened once, locked, and never destroyed by mistake.
 
-use std::fs::{self, File};
+use std::fs::{self, File, FileType, Metadata};
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode};
 use cryptbench_kdf::Function;
+use cryptbench_os::FileIdentity;
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::{Access, OpenOptions, Volume, VolumeError, formats};
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::args::UnlockArgs;
 use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
+use crate::say;
 
-/// A device, and the lock that keeps a second writer of ours away from it.
+/// What holds a volume. The lock that keeps a second writer of ours away, and the claim by which the kernel gives a
+/// block device to nobody else, are on the open file that is read and written: they last as long as the device.
 pub struct Target {
     pub device: Arc<dyn BlockDevice>,
-    _lock: File,
-    /// A block device opened exclusively: the kernel then gives it to nobody else.
-    _claim: Option<File>,
 }
 
 /// How long another process may hold the lock: udev takes it for a moment when a writer closes a disk.
@@ -32,28 +34,75 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Opens the file or device at `path`, past the page cache where `direct` asks for it and it can be done.
 pub fn open(path: &Path, access: Access, direct: bool) -> anyhow::Result<Target> {
-    let read_only = access == Access::ReadOnly;
+    take(path, open_file(path, access)?, access, direct)
+}
+
+/// The same of an open file, which messages call `path`. Nothing but this file is used, whatever has its name.
+pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-    // Not blocking: opening a FIFO would wait for its other end.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let lock = File::options().read(true).write(!read_only).custom_flags(flags).open(path);
-    let lock = lock.map_err(fail)?;
-    lock_within(PATIENCE, path, &lock, access)?;
-    let kind = lock.metadata().map_err(fail)?.file_type();
-    let mut claim = None;
-    if !read_only && kind.is_block_device() {
-        claim = Some(claim_device(path, &lock)?);
-    } else if !read_only && let Some(device) = attached(path) {
+    let read_only = access == Access::ReadOnly;
+    lock_within(PATIENCE, path, &file, access)?;
+    if !read_only && let Some(device) = attached(&file) {
         let reason = format!("{} is attached to it", device.display());
         return Err(Refusal::target(path, &reason).into());
     }
-    let mode = if direct { IoMode::Direct } else { IoMode::Buffered };
-    let device = match FileDevice::open(path, mode, read_only) {
+    if direct {
         // Volumes have sectors of 512 bytes as a rule: a disk with larger ones goes through the cache.
-        Ok(device) if device.sector() <= 512 => Ok(device),
-        _ => FileDevice::open(path, IoMode::Buffered, read_only),
-    };
-    Ok(Target { device: Arc::new(device.map_err(fail)?), _lock: lock, _claim: claim })
+        let device =
+            FileDevice::from_file(file.try_clone().map_err(fail)?, IoMode::Direct, read_only);
+        if let Ok(device) = device
+            && device.sector() <= 512
+        {
+            return Ok(Target { device: Arc::new(device) });
+        }
+    }
+    let device = FileDevice::from_file(file, IoMode::Buffered, read_only).map_err(fail)?;
+    Ok(Target { device: Arc::new(device) })
+}
+
+/// The open file or device, of which nothing was used yet.
+fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
+    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
+    // Looked at first: opening is an act on some devices, such as a watchdog.
+    let found = fs::metadata(path).map_err(fail)?;
+    if let Some(what) = unfit(found.file_type()) {
+        let reason = format!("it is {what}; a volume lies in a regular file or on a block device");
+        return Err(Refusal::target(path, &reason).into());
+    }
+    // Not blocking, since a pipe may have taken its place.
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let write = access == Access::ReadWrite;
+    if write && found.file_type().is_block_device() {
+        refuse_mounted(path, found.rdev())?;
+        // O_EXCL on a block device fails if anything in the kernel has claimed it, a partition of it included, and
+        // keeps others from it while it is open.
+        flags |= OFlags::EXCL;
+    }
+    let mut options = File::options();
+    options.read(true).write(write).custom_flags(flags.bits() as i32);
+    let file = options.open(path).map_err(|e| match e.kind() {
+        io::ErrorKind::ResourceBusy => {
+            let reason = "it is in use: mounted, swap, part of another device, or open in another cryptbench";
+            Refusal::target(path, reason)
+        }
+        _ => fail(e),
+    })?;
+    let which = |m: &Metadata| (m.dev(), m.ino());
+    if which(&file.metadata().map_err(fail)?) != which(&found) {
+        return Err(Refusal::target(path, "something else took its place just now").into());
+    }
+    Ok(file)
+}
+
+/// What it is, if no volume can lie on it.
+fn unfit(kind: FileType) -> Option<&'static str> {
+    match kind {
+        _ if kind.is_file() || kind.is_block_device() => None,
+        _ if kind.is_dir() => Some("a directory"),
+        _ if kind.is_fifo() => Some("a pipe"),
+        _ if kind.is_socket() => Some("a socket"),
+        _ => Some("a character device"),
+    }
 }
 
 fn lock_within(patience: Duration, path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
@@ -73,10 +122,10 @@ fn lock_within(patience: Duration, path: &Path, file: &File, access: Access) -> 
                 return Err(Refusal::target(path, reason).into());
             }
             Err(e) => {
-                eprintln!(
-                    "cryptbench: {} cannot be locked ({e}); make sure that nobody else uses it",
+                say::message(&format!(
+                    "{} cannot be locked ({e}); make sure that nobody else uses it",
                     path.display()
-                );
+                ));
                 return Ok(());
             }
         }
@@ -84,28 +133,24 @@ fn lock_within(patience: Duration, path: &Path, file: &File, access: Access) -> 
 }
 
 /// The loop device that somebody put on a file, which makes them its user.
-fn attached(path: &Path) -> Option<PathBuf> {
-    cryptbench_system::provision::loopdev::of_file(&fs::canonicalize(path).ok()?, None)
+fn attached(file: &File) -> Option<PathBuf> {
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    // The kernel's name for the open file, whatever way it was reached.
+    let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    cryptbench_system::provision::loopdev::of_file(&name, None)
 }
 
-/// Refuses a block device that the system uses: mounted, swapped to, or held by another device. The
-/// result keeps others from it while it is open.
-fn claim_device(path: &Path, device: &File) -> anyhow::Result<File> {
-    let number = device.metadata()?.rdev();
+/// Refuses a block device that is mounted, and says where.
+fn refuse_mounted(path: &Path, number: u64) -> anyhow::Result<()> {
     let mounts = cryptbench_system::provision::mountinfo::mounts().unwrap_or_default();
-    if let Some(entry) = mounts.iter().find(|entry| entry.device == number) {
-        let reason = format!("it is mounted at {}", entry.mountpoint.display());
-        return Err(Refusal::target(path, &reason).into());
-    }
-    // O_EXCL on a block device fails if anything in the kernel has claimed it, a partition of it included.
-    let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
-    match File::options().read(true).custom_flags(exclusive).open(path) {
-        Ok(claim) => Ok(claim),
-        Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
-            let reason = "the system uses it: mounted, swap, or part of another device";
-            Err(Refusal::target(path, reason).into())
+    match mounts.iter().find(|entry| entry.device == number) {
+        Some(entry) => {
+            let reason = format!("it is mounted at {}", entry.mountpoint.display());
+            Err(Refusal::target(path, &reason).into())
         }
-        Err(e) => Err(Refusal::target(path, &e.to_string()).into()),
+        None => Ok(()),
     }
 }
 
@@ -129,10 +174,11 @@ pub fn unlock(
     args: &UnlockArgs,
     target: &Target,
     options: &OpenOptions<'_>,
+    stop: &AtomicBool,
 ) -> anyhow::Result<Volume> {
     let luks = is_luks(target, args.format.as_deref())?;
     let whose = args.volume.display().to_string();
-    let credentials = secrets::read(&(&args.secret).into(), &whose, luks, Prompt::Once)?;
+    let credentials = secrets::read(&(&args.secret).into(), &whose, luks, Prompt::Once, stop)?;
     unlock_with(args, target, &credentials, options)
 }
 
@@ -156,23 +202,103 @@ pub fn unlock_with(
         .with_context(|| args.volume.display().to_string())
 }
 
-/// Makes sure that creating a volume at `path` destroys nothing that the user did not name twice. Gives
-/// whether there is something at `path` already.
-pub fn may_create(path: &Path, destroy: Option<&Path>) -> anyhow::Result<bool> {
-    let Ok(found) = fs::metadata(path) else {
-        if destroy.is_some() {
+/// Opens what lies at `path`, to be overwritten, if `destroy` names the same. `None` if nothing lies there.
+///
+/// It is opened once, before anything is asked for: what the user named twice is what is written to.
+pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<Target>> {
+    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound && destroy.is_some() => {
             return Err(Refusal::target(path, "there is nothing to destroy").into());
         }
-        return Ok(false);
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(fail(e).into()),
+        Ok(_) => {}
+    }
+    let Some(named) = destroy else {
+        let reason = "it exists, and all on it would be lost; if that is meant, name it again with --destroy";
+        bail!(Refusal::target(path, reason));
     };
-    let same = destroy.map(fs::metadata).transpose();
-    let same = same.with_context(|| "--destroy names what is not there".to_owned())?;
-    match same {
-        Some(other) if (other.dev(), other.ino()) == (found.dev(), found.ino()) => Ok(true),
-        Some(_) => bail!(Refusal::target(path, "--destroy names something else")),
-        None => {
-            let reason = "it exists, and all on it would be lost; if that is meant, name it again with --destroy";
-            bail!(Refusal::target(path, reason))
+    let named = FileIdentity::reached_by(named)
+        .with_context(|| "--destroy names what is not there".to_owned())?;
+    if FileIdentity::reached_by(path).map_err(fail)? != named {
+        bail!(Refusal::target(path, "--destroy names something else"));
+    }
+    let file = open_file(path, Access::ReadWrite)?;
+    if FileIdentity::of(&file).map_err(fail)? != named {
+        bail!(Refusal::target(path, "something else took its place just now"));
+    }
+    take(path, file, Access::ReadWrite, false).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    use super::*;
+
+    #[test]
+    fn what_is_locked_is_what_is_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        // Two files with names of their own, whose other names somebody keeps exchanging.
+        for (name, byte) in [("one", 1), ("two", 2)] {
+            fs::write(path(name), [byte; 512]).unwrap();
         }
+        fs::hard_link(path("one"), path("v")).unwrap();
+        fs::hard_link(path("two"), path("w")).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let _ = renameat_with(CWD, path("v"), CWD, path("w"), RenameFlags::EXCHANGE);
+                }
+            });
+            let _ends = Ends(&done);
+            let mut seen = [0; 2];
+            while seen.iter().any(|times| *times < 1000) {
+                // What is refused was swapped in the middle of opening it.
+                let Ok(target) = open(&path("v"), Access::ReadWrite, true) else { continue };
+                let mut sector = [0; 512];
+                target.device.read_at(0, &mut sector).unwrap();
+                let free = |name| {
+                    let file = File::open(path(name)).unwrap();
+                    rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_ok()
+                };
+                assert_eq!((free("one"), free("two")), (sector[0] == 2, sector[0] == 1));
+                seen[usize::from(sector[0]) - 1] += 1;
+            }
+        });
+    }
+
+    /// Tells the other thread, however the test ends.
+    struct Ends<'a>(&'a AtomicBool);
+
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn what_was_named_twice_is_what_is_destroyed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        assert!(to_destroy(&path("v"), None).unwrap().is_none());
+        for (name, byte) in [("v", 1), ("other", 2)] {
+            fs::write(path(name), [byte; 512]).unwrap();
+        }
+        let said = |result: anyhow::Result<Option<Target>>| result.err().unwrap().to_string();
+        assert!(said(to_destroy(&path("v"), None)).contains("--destroy"));
+        assert!(said(to_destroy(&path("v"), Some(&path("other")))).contains("something else"));
+        assert!(said(to_destroy(&path("no"), Some(&path("no")))).contains("nothing to destroy"));
+        // Another name of the same file.
+        std::os::unix::fs::symlink("v", path("link")).unwrap();
+        let target = to_destroy(&path("v"), Some(&path("link"))).unwrap().unwrap();
+        fs::rename(path("other"), path("v")).unwrap();
+        target.device.write_at(0, &[3; 512]).unwrap();
+        assert_eq!(fs::read(path("v")).unwrap(), [2; 512]);
     }
 }

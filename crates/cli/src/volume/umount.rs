@@ -10,6 +10,7 @@ use cryptbench_system::provision::{Act, Cleaned, cleanup_by_subject, filesystem,
 
 use super::args::UmountArgs;
 use crate::exit::Refusal;
+use crate::say;
 
 /// How long the serving process may take to write back and to let go.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,7 +48,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
         }
         std::thread::sleep(POLL);
     }
-    eprintln!("cryptbench: {} is unmounted", server.subject.display());
+    say::message(&format!("{} is unmounted", server.subject.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,6 +70,6 @@ fn dead(what: &Path) -> anyhow::Result<ExitCode> {
             "nothing of ours is mounted there; `mount` and `umount` show and remove other mounts";
         bail!(Refusal::target(what, reason));
     }
-    eprintln!("cryptbench: removed what a killed process left at {}", what.display());
+    say::message(&format!("removed what a killed process left at {}", what.display()));
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::machine::{Guest, first_difference, noise};
-use crate::sandbox::text;
+use crate::sandbox::{nightly, text};
 
 const RECORD: usize = 4096;
 
@@ -67,7 +67,9 @@ const CASES: &[Case] = &[
 
 #[test]
 fn no_acknowledged_write_is_lost_in_a_power_cut() {
-    for (case, seed) in CASES.iter().zip(1_u64..) {
+    // Of the quick ones the first lies in a file and the last on a device.
+    let every = if nightly() { 1 } else { CASES.len() - 1 };
+    for (case, seed) in CASES.iter().zip(1_u64..).step_by(every) {
         let Some(guest) = Guest::new(E2FSPROGS) else { return };
         let random = noise(seed, 2);
         let (records, wait) = (5 + usize::from(random[0] % 40), u64::from(random[1] % 100));

@@ -61,7 +61,7 @@ pub(super) fn greet(
     session: &Session,
     uring: bool,
 ) -> Result<Agreed, ExportError> {
-    let failed = |e: io::Error| ExportError::system("the first request of the mount", e);
+    let failed = |e: io::Error| ExportError::system("take the first request of the mount", e);
     let mut buffer = Buffer(Arena::new(PAGE + MAX_REQUEST).map_err(failed)?);
     let header = loop {
         let mut ready =

@@ -45,7 +45,7 @@ impl Mount {
         }
         let fuse = mount_by_fusermount(&path, options).map_err(failed)?;
         rustix::fs::fcntl_setfl(&fuse, rustix::fs::OFlags::NONBLOCK)
-            .map_err(|e| ExportError::system("the connection to the kernel", e))?;
+            .map_err(|e| ExportError::system("use the connection to the kernel", e))?;
         let id = mount_id(&path);
         Ok((Self { path, direct: false, id }, fuse))
     }
@@ -73,7 +73,7 @@ impl Mount {
             return match rustix::mount::unmount(&self.path, flags | UnmountFlags::NOFOLLOW) {
                 Ok(()) => Ok(()),
                 Err(Errno::BUSY) => Err(ExportError::Busy { path: self.path.clone() }),
-                Err(e) => Err(ExportError::system(format!("{}", self.path.display()), e)),
+                Err(e) => Err(ExportError::system(format!("unmount {}", self.path.display()), e)),
             };
         }
         fusermount_unmount(&self.path, detach)
@@ -114,7 +114,7 @@ pub fn remove_stale_mount(path: &Path) -> Result<bool, ExportError> {
         match rustix::mount::unmount(path, flags) {
             Ok(()) => {}
             Err(Errno::PERM) => fusermount_unmount(path, true)?,
-            Err(e) => return Err(ExportError::system(format!("{}", path.display()), e)),
+            Err(e) => return Err(ExportError::system(format!("unmount {}", path.display()), e)),
         }
     }
     Ok(found)
@@ -198,10 +198,10 @@ fn receive_file(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
 }
 
 fn fusermount_unmount(path: &Path, detach: bool) -> Result<(), ExportError> {
-    let what = || format!("{}", path.display());
+    let act = || format!("unmount {}", path.display());
     let mut command = Command::new("fusermount3");
     command.args(["-u", "-q"]).args(detach.then_some("-z")).arg("--").arg(path);
-    let out = command.stdin(Stdio::null()).output().map_err(|e| ExportError::system(what(), e))?;
+    let out = command.stdin(Stdio::null()).output().map_err(|e| ExportError::system(act(), e))?;
     if out.status.success() {
         return Ok(());
     }
@@ -209,5 +209,5 @@ fn fusermount_unmount(path: &Path, detach: bool) -> Result<(), ExportError> {
         return Err(ExportError::Busy { path: path.to_owned() });
     }
     let complaint = String::from_utf8_lossy(&out.stderr).trim().to_owned();
-    Err(ExportError::system(what(), io::Error::other(complaint)))
+    Err(ExportError::system(act(), io::Error::other(complaint)))
 }

@@ -84,7 +84,7 @@ fn start(
     direct: Option<(Surface, UringSwitch)>,
 ) -> Result<Server, ExportError> {
     let session = Session::new(Bytes::new(device), options);
-    let stop = Stop::new().map_err(|e| ExportError::system("an event", e))?;
+    let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
     let (mount, fuse) = Mount::new(path, options)?;
     let shared = Arc::new(Shared {
         session,
@@ -203,7 +203,7 @@ impl Server {
             reports
                 .recv()
                 .unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()))
-                .map_err(|e| ExportError::system("FUSE over io_uring", e))?;
+                .map_err(|e| ExportError::system("set up FUSE over io_uring", e))?;
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Server {
                 let ended = ended;
                 body(&ended.0);
             })
-            .map_err(|e| ExportError::system("a thread", e))?;
+            .map_err(|e| ExportError::system("start a thread", e))?;
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         Ok(())
     }

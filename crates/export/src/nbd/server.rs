@@ -109,7 +109,7 @@ pub fn serve(
     path: &Path,
     options: &NbdOptions,
 ) -> Result<NbdServer, ExportError> {
-    let failed = |e: io::Error| ExportError::system(format!("{}", path.display()), e);
+    let failed = |e: io::Error| ExportError::system(format!("serve at {}", path.display()), e);
     let path = std::path::absolute(path).map_err(failed)?;
     let listener = listen(&path).map_err(failed)?;
     let export = Export {

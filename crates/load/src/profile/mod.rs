@@ -126,15 +126,13 @@ impl Profile {
     /// As [`from_toml`](Self::from_toml) and [`from_fio`](Self::from_fio), and when the file cannot be
     /// read.
     pub fn from_file(path: &Path) -> Result<Self, ProfileError> {
-        use std::io::Read;
-
-        let read = |source| ProfileError::Read { path: path.to_owned(), source };
-        let mut text = String::new();
-        let file = std::fs::File::open(path).map_err(read)?;
-        file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(read)?;
-        if text.len() as u64 > MAX_FILE {
-            return Err(ProfileError::TooLarge { path: path.to_owned() });
-        }
+        let text = cryptbench_os::read_text(path, MAX_FILE).map_err(|source| {
+            let path = path.to_owned();
+            match source.kind() {
+                std::io::ErrorKind::FileTooLarge => ProfileError::TooLarge { path },
+                _ => ProfileError::Read { path, source },
+            }
+        })?;
         let origin = path.display().to_string();
         let is_fio = match path.extension().and_then(|e| e.to_str()) {
             Some("fio" | "ini") => true,

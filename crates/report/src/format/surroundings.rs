@@ -1,6 +1,8 @@
 //! The run's surroundings in words: machine, disk, file system, engine, scratch file.
 
-use cryptbench_record::{Device, Record};
+use std::collections::BTreeMap;
+
+use cryptbench_record::{Device, Record, Trial};
 
 use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
 
@@ -177,20 +179,28 @@ fn scratch(record: &Record) -> String {
     };
     let written = match written(record) {
         0.0 => String::new(),
-        bytes => format!(", to which the trials wrote {}", decimal_bytes(bytes as u64)),
+        bytes => format!("; the trials wrote {}", decimal_bytes(bytes as u64)),
     };
     format!("{}{extents}{reason}{written}", binary_bytes(s.size_bytes))
 }
 
 /// Bytes that all trials wrote in their measured time.
 fn written(record: &Record) -> f64 {
-    let share = |id: &str| {
-        let workload = record.plan.workloads.iter().find(|w| w.id == id && w.is_of_requests());
-        workload.map_or(0.0, |w| match w.operation.as_str() {
-            "write" => 1.0,
-            "mixed" => 1.0 - f64::from(w.read_percent.unwrap_or(50)) / 100.0,
-            _ => 0.0,
+    // Once for each workload: a run of iozone has a thousand, with tens of trials each.
+    let shares: BTreeMap<&str, f64> = record
+        .plan
+        .workloads
+        .iter()
+        .filter(|w| w.is_of_requests())
+        .map(|w| {
+            let share = match w.operation.as_str() {
+                "write" => 1.0,
+                "mixed" => w.read_percent.map_or(0.0, |reads| 1.0 - f64::from(reads) / 100.0),
+                _ => 0.0,
+            };
+            (w.id.as_str(), share)
         })
-    };
-    record.trials.iter().map(|t| share(&t.workload) * t.bytes as f64).sum()
+        .collect();
+    let of = |t: &Trial| shares.get(t.workload.as_str()).map_or(0.0, |s| s * t.bytes as f64);
+    record.trials.iter().map(of).sum()
 }

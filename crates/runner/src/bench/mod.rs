@@ -41,6 +41,8 @@ pub(crate) struct Storage<'a> {
     /// Whether what is written is read back after each trial.
     pub(crate) verify: bool,
     pub(crate) started: Instant,
+    /// What an earlier part of the run took.
+    pub(crate) before: Duration,
     pub(crate) stop: &'a AtomicBool,
     /// Number of the latest job, which is stamped into what it writes.
     pub(crate) generation: u64,
@@ -85,7 +87,7 @@ impl Bench for Storage<'_> {
     }
 
     fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.before + self.started.elapsed()
     }
 
     fn interrupted(&self) -> bool {

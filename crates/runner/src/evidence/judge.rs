@@ -1,6 +1,7 @@
 //! What follows from what was found: whether a run has failed, and with what.
 
 use cryptbench_record::{Arm, ArmRole, Entropy, Evidence, Randomness, ReadBack};
+use cryptbench_text::chain;
 
 use super::look::Failure;
 use crate::RunError;
@@ -16,14 +17,18 @@ pub(super) struct Judgement {
 
 /// All that is wrong with an arm; `failed` if it could not be looked at.
 pub(super) fn judge(arm: &Arm, evidence: &Evidence, failed: Option<Failure>) -> Vec<Judgement> {
-    let wrong = |gravity, error: RunError| Judgement { gravity, note: format!("{error}."), error };
+    let wrong = |gravity, error: RunError| Judgement {
+        gravity,
+        note: format!("{}.", chain(&error)),
+        error,
+    };
     let mut all = Vec::new();
     all.extend(plaintext(arm, evidence).map(|e| wrong(0, e)));
     all.extend(not_random(arm, evidence).map(|e| wrong(1, e)));
     all.extend(lost(arm, evidence).map(|e| wrong(2, e)));
     all.extend(failed.and_then(unchecked).map(|error| Judgement {
         gravity: 3,
-        note: format!("{} could not be checked: {error}.", arm.label),
+        note: format!("{} could not be checked: {}.", arm.label, chain(&error)),
         error,
     }));
     all

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cryptbench_blockdev::Surface;
 use cryptbench_record::{Evidence, Names, Rest, Reveals};
 use cryptbench_system::{self as system, Backing, Contender, Content, SystemError};
+use cryptbench_text::chain;
 use rustix::io::Errno;
 
 use super::known::{self, Known};
@@ -79,7 +80,7 @@ impl Failure {
     fn in_words(&self) -> Option<String> {
         match self {
             Self::Storage(act, e) => Some(format!("cannot {act}: {e}")),
-            Self::System(e) => Some(e.to_string()),
+            Self::System(e) => Some(chain(e)),
             Self::Stopped => None,
         }
     }
@@ -138,7 +139,7 @@ fn all_of(
     match subject.wake() {
         Ok(()) => {}
         Err(e @ SystemError::Lost { .. }) => {
-            evidence.lost = Some(e.to_string());
+            evidence.lost = Some(chain(&e));
             return searched;
         }
         Err(e) => return Err(Failure::System(e)),

@@ -3,6 +3,7 @@
 mod below;
 mod fill;
 mod notes;
+mod resumed;
 mod setup;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{IoMode, Surface};
 use cryptbench_load::Engine;
-use cryptbench_record::{self as record, Record, Scratch as RecordScratch, Target};
+use cryptbench_record::{self as record, Line, Record, Scratch as RecordScratch, Target};
 use cryptbench_system as system;
+use cryptbench_text::chain;
 use cryptbench_volume::VolumeError;
 
 use self::below::caches_below;
@@ -23,9 +25,10 @@ use crate::accounting::Accountant;
 use crate::bench::Storage;
 use crate::evidence::Proof;
 use crate::plan::{Arms, PAIRED, refit, resolve, room};
+use crate::schedule::drive_on;
 use crate::target::{Emulation, Places, Site, Stretch, human};
 use crate::unlock::{UNLOCK_TIME, Unlocker};
-use crate::{Event, Observer, Request, RunError, drive, environment, evidence};
+use crate::{Event, Observer, Request, RunError, environment, evidence};
 
 /// How long the machine is watched while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);
@@ -47,12 +50,16 @@ pub fn run(
     let now = jiff::Timestamp::now();
     let run_id = run_id(now);
     let mut resolved = resolve(request)?;
+    let earlier = request.resume.as_deref();
+    let before = Duration::from_secs_f64(earlier.map_or(0.0, |earlier| earlier.elapsed_s));
     let mut emulation = Emulation::set_up(request, &resolved, &run_id)?;
     let emulated = emulation.as_ref().map(|emulation| emulation.request(request));
     let request = emulated.as_ref().unwrap_or(request);
-    let places = Places::inspect(request, &run_id)?;
+    let mut places = Places::inspect(request, &run_id)?;
     places.suit(&resolved)?;
     places.name_pair(request, &mut resolved);
+    // Made before all that lies in it, and so dropped after it.
+    let private = places.seclude(&resolved, &run_id)?;
     let site = &places.plain;
     let room = room(&resolved.workloads);
     let size = match &resolved.arms {
@@ -94,6 +101,37 @@ pub fn run(
         observer.event(Event::Note(note));
     }
     let told = notes.len();
+    let mut record = Record {
+        schema: record::SCHEMA.to_owned(),
+        program_version: program_version.to_owned(),
+        run_id: earlier.map_or(&run_id, |earlier| &earlier.run_id).clone(),
+        started: earlier.map_or_else(
+            || now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            |earlier| earlier.started.clone(),
+        ),
+        elapsed_s: 0.0,
+        partial: true,
+        plan: resolved.plan.clone(),
+        machine,
+        target: target.clone(),
+        trials: Vec::new(),
+        stops: Vec::new(),
+        notes: notes.clone(),
+        evidence: Vec::new(),
+        results: None,
+    };
+    match earlier {
+        None => observer.log(&Line::Start(Box::new(record.clone()))),
+        Some(earlier) => {
+            resumed::check(earlier, &resolved.plan, &target, program_version)?;
+            notes.push(format!(
+                "The run was cut short after {:.0} s and {} trials, and resumed later.",
+                earlier.elapsed_s,
+                earlier.trials.len()
+            ));
+            observer.log(&Line::Resumed { at_s: earlier.elapsed_s });
+        }
+    }
     let work = work_directory(site, &run_id, "work")?;
     // Both places are claimed before the first byte is written to either.
     let mut beside = match (&places.encrypted, &scratch) {
@@ -157,7 +195,15 @@ pub fn run(
         }
         (None, Arms::Systems(_)) => unreachable!("systems have a scratch file"),
     };
-    notes.extend(refit(&mut resolved, &request.profile, started.elapsed()));
+    match earlier {
+        Some(earlier) => resumed::take_over(earlier, &mut resolved.plan),
+        None => notes.extend(refit(&mut resolved, &request.profile, started.elapsed())),
+    }
+    observer.log(&Line::Prepared {
+        plan: Box::new(resolved.plan.clone()),
+        target: Box::new(target.clone()),
+        notes: notes.clone(),
+    });
     for note in &notes[told..] {
         observer.event(Event::Note(note));
     }
@@ -175,10 +221,12 @@ pub fn run(
         seed: resolved.plan.seed,
         verify: request.verify,
         started,
+        before,
         stop,
         generation: 0,
     };
-    let mut course = drive(&resolved.plan, &mut storage, observer);
+    let trials = earlier.map_or(Vec::new(), |earlier| earlier.trials.clone());
+    let mut course = drive_on(&resolved.plan, trials, &mut storage, observer);
     // Files lie in what the contenders are taken down with.
     let Storage { mut contenders, files, unlocker, .. } = storage;
     drop((files, unlocker));
@@ -196,24 +244,36 @@ pub fn run(
     }
     let interrupted = stop.load(Ordering::Relaxed);
     if let Some(error) = &course.error {
-        notes.push(format!("The run ended early: {error}."));
+        notes.push(format!("The run ended early: {}.", chain(error)));
     }
     let mut left_over = !left.is_empty();
     notes.extend(left);
     if let Some(Err(error)) = scratch.map(Stretch::end) {
         left_over = true;
         notes.push(match &site.existing {
-            Some(_) => format!("What was written last may not be on the device: {error}."),
+            Some(_) => {
+                format!("What was written last may not be on the device: {}.", chain(&error))
+            }
             None => format!(
-                "The scratch file could not be removed ({error}); cryptbench cleanup will try again."
+                "The scratch file could not be removed ({}); cryptbench cleanup will try again.",
+                chain(&error)
             ),
         });
+    }
+    for mut private in private {
+        if let Err(error) = private.take_down() {
+            left_over = true;
+            notes.push(format!(
+                "The private directory could not be removed ({}); cryptbench cleanup will try again.",
+                chain(&error)
+            ));
+        }
     }
     if let Some(emulation) = &mut emulation {
         target.emulated = Some(emulation.describe());
         if let Err(error) = emulation.take_down() {
             left_over = true;
-            notes.push(format!("The emulated device could not be taken down: {error}."));
+            notes.push(format!("The emulated device could not be taken down: {}.", chain(&error)));
         }
     }
     if request.precondition > 0 {
@@ -228,22 +288,14 @@ pub fn run(
     }
     let partial = interrupted || error.is_some() || cut_short(&resolved.plan, &course.stops);
     let error = error.or(proof.error).or(left_over.then_some(RunError::LeftOver));
-    let record = Record {
-        schema: record::SCHEMA.to_owned(),
-        program_version: program_version.to_owned(),
-        run_id,
-        started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        elapsed_s: started.elapsed().as_secs_f64(),
-        partial,
-        plan: resolved.plan,
-        machine,
-        target,
-        trials: course.trials,
-        stops: course.stops,
-        notes,
-        evidence: proof.evidence,
-        results: None,
-    };
+    record.elapsed_s = (before + started.elapsed()).as_secs_f64();
+    record.partial = partial;
+    record.plan = resolved.plan;
+    record.target = target;
+    record.trials = course.trials;
+    record.stops = course.stops;
+    record.notes = notes;
+    record.evidence = proof.evidence;
     Ok((record, error))
 }
 

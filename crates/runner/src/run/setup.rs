@@ -8,6 +8,7 @@ use cryptbench_blockdev::{IoMode, Surface};
 use cryptbench_load::Engine;
 use cryptbench_system::provision::{Ledger, WorkDirectory, runtime_directory};
 use cryptbench_system::{self as system, ArmSpec, Contender, Ground, SystemError};
+use cryptbench_text::chain;
 
 use super::below::{Below, caches_below, look_below, serving};
 use super::notes::buffered_note;
@@ -48,7 +49,7 @@ pub(super) fn work_directory(
         false => format!("cryptbench-{run_id}.work"),
     };
     let parent = match &site.existing {
-        None => site.directory.clone(),
+        None => site.inside.clone(),
         Some(_) => runtime_directory().unwrap_or_else(std::env::temp_dir),
     };
     // Both places of a pair may have none.
@@ -119,7 +120,8 @@ impl<'a> Beside<'a> {
         let remain = |what: &str, e: SystemError| {
             let place = site.directory.display();
             format!(
-                "{what} in {place} could not be taken down ({e}); cryptbench cleanup will try again."
+                "{what} in {place} could not be taken down ({}); cryptbench cleanup will try again.",
+                chain(&e)
             )
         };
         let mut notes = Vec::new();
@@ -193,7 +195,7 @@ impl Prepared<'_> {
         };
         let mut ground = Ground {
             scratch: self.scratch,
-            directory: &self.site.directory,
+            directory: &self.site.inside,
             work: self.work,
             room: self.room,
             run_id: self.run_id,
@@ -214,7 +216,7 @@ impl Prepared<'_> {
         };
         let surface = beside.surface();
         ground.scratch = &surface;
-        ground.directory = &beside.site.directory;
+        ground.directory = &beside.site.inside;
         ground.work = beside.work.path();
         let mut contender = system.provision(arm, &mut ground)?;
         contender.stored.clone_from(&beside.stored);
@@ -234,7 +236,10 @@ fn no_direct_io(what: &str) -> RunError {
 /// Takes everything down, in the reverse of the order in which it was set up, and says what could not be.
 pub(super) fn take_down(contenders: Vec<Contender>, work: WorkDirectory) -> Vec<String> {
     let remain = |what: &str, e: SystemError| {
-        format!("{what} could not be taken down ({e}); cryptbench cleanup will try again.")
+        format!(
+            "{what} could not be taken down ({}); cryptbench cleanup will try again.",
+            chain(&e)
+        )
     };
     let mut notes: Vec<String> = contenders
         .into_iter()

@@ -7,6 +7,7 @@ mod mount;
 mod pair;
 mod places;
 mod refusal;
+mod seclusion;
 mod site;
 mod stretch;
 mod uses;

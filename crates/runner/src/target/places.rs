@@ -2,8 +2,11 @@
 
 use cryptbench_load::{FileUse, Work, WorkloadSpec};
 use cryptbench_record::PairedTarget;
+use cryptbench_system::provision::PrivateDirectory;
 use cryptbench_system::{ArmSpec, Attachment, Role, find};
+use cryptbench_text::chain;
 
+use super::seclusion::seclude;
 use super::{Consent, MIB, Site, human, pair};
 use crate::plan::{Arms, PAIRED, Resolved, room};
 use crate::{Request, RunError};
@@ -47,6 +50,30 @@ impl Places {
         let places = Self { plain, encrypted };
         places.check_consent(&target.consent)?;
         Ok(places)
+    }
+
+    /// Moves what the run makes to where nobody else can rename it; the directories go when they are dropped.
+    ///
+    /// # Errors
+    /// [`RunError::Target`] if a place cannot be kept apart.
+    pub(crate) fn seclude(
+        &mut self,
+        resolved: &Resolved,
+        run_id: &str,
+    ) -> Result<Vec<PrivateDirectory>, RunError> {
+        let names = match &resolved.arms {
+            Arms::Systems(arms) => {
+                arms.iter().any(makes_a_disk)
+                    || resolved.workloads.iter().any(|w| makes_files(&w.work))
+            }
+            Arms::Volumes(_) => true,
+        };
+        let mut private = Vec::new();
+        private.extend(seclude(&mut self.plain, names, run_id, "private")?);
+        if let Some(encrypted) = &mut self.encrypted {
+            private.extend(seclude(encrypted, names, run_id, "private-paired")?);
+        }
+        Ok(private)
     }
 
     fn each(&self) -> impl Iterator<Item = &Site> {
@@ -146,7 +173,7 @@ impl Places {
         }
         for site in self.each() {
             if let Some(Err(why)) = site.existing.as_ref().map(|e| e.suits(chosen.0)) {
-                let problem = why.to_string();
+                let problem = chain(&why);
                 return Err(RunError::Target { path: site.directory.clone(), problem });
             }
         }

@@ -62,10 +62,10 @@ pub(super) enum Refusal {
     )]
     Kind,
     /// The system refused.
-    #[error("cannot {act}: {source}")]
+    #[error("cannot {act}")]
     Io { act: &'static str, source: std::io::Error },
     /// It could not be looked at.
-    #[error("cannot tell what it holds ({0}), so nothing is overwritten")]
+    #[error("nothing is overwritten, because what it holds cannot be told")]
     Unreadable(#[from] cryptbench_system::SystemError),
 }
 

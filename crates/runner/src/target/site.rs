@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use cryptbench_load::WorkloadSpec;
 use cryptbench_record::Device;
 use cryptbench_system::provision::runtime_directory;
+use cryptbench_text::chain;
 use rustix::fs::statvfs;
 
 use super::block::{Node, Tree, describe};
@@ -27,6 +28,8 @@ const SMALLEST: u64 = 64 * MIB;
 pub(crate) struct Site {
     /// Absolute path of the directory, or of what will be overwritten.
     pub(crate) directory: PathBuf,
+    /// Absolute path of the directory in which a run makes all that it makes: `directory` itself, or a private one in it.
+    pub(crate) inside: PathBuf,
     /// Absolute path of the scratch file to be created.
     pub(crate) scratch: PathBuf,
     /// What will be overwritten, instead of a scratch file.
@@ -61,7 +64,7 @@ impl Site {
             Ok(_) => {
                 let target = fs::canonicalize(target).map_err(|e| refuse(e.to_string()))?;
                 let existing =
-                    Existing::inspect(&target, consent).map_err(|why| refuse(why.to_string()))?;
+                    Existing::inspect(&target, consent).map_err(|why| refuse(chain(&why)))?;
                 Self::of_existing(target, existing)
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
@@ -109,6 +112,7 @@ impl Site {
         let counted = node.as_ref().and_then(|node| tree.counted(node));
         Ok(Self {
             scratch: directory.join(name),
+            inside: directory.clone(),
             directory,
             existing: None,
             filesystem: mount.filesystem,
@@ -130,6 +134,7 @@ impl Site {
             let around = Self::of_directory(parent(&path), OsString::new())?;
             return Ok(Self {
                 directory: path.clone(),
+                inside: path.clone(),
                 scratch: path,
                 existing: Some(existing),
                 free: size,
@@ -143,6 +148,7 @@ impl Site {
         let counted = node.as_ref().and_then(|node| tree.counted(node));
         Ok(Self {
             directory: path.clone(),
+            inside: path.clone(),
             source: path.display().to_string(),
             scratch: path,
             existing: Some(existing),
@@ -155,6 +161,13 @@ impl Site {
             free: size,
             filesystem_size: size,
         })
+    }
+
+    /// Lets the run make what it makes in `private`, which leads to a directory in this one.
+    pub(super) fn move_into(&mut self, private: &Path) {
+        let name = self.scratch.file_name().map(OsString::from).unwrap_or_default();
+        self.inside = private.to_owned();
+        self.scratch = private.join(name);
     }
 
     /// `directory`, or what is overwritten: `file`, `device` or `partition`.
@@ -315,6 +328,7 @@ mod tests {
     fn site(free: u64, device: u64) -> Site {
         Site {
             directory: "/d".into(),
+            inside: "/d".into(),
             scratch: "/d/s".into(),
             existing: None,
             filesystem: "ext4".into(),

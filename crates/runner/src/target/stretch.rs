@@ -3,6 +3,7 @@
 use cryptbench_blockdev::{IoMode, Surface};
 use cryptbench_system::SystemError;
 use cryptbench_system::provision::{Ledger, Scratch};
+use cryptbench_text::chain;
 
 use super::Site;
 use super::existing::Overwritten;
@@ -27,7 +28,7 @@ impl Stretch {
             let claimed = existing.claim(len, buffered);
             return claimed.map(Self::Overwritten).map_err(|why| RunError::Target {
                 path: site.directory.clone(),
-                problem: why.to_string(),
+                problem: chain(&why),
             });
         }
         let mut scratch = Scratch::create(&site.scratch, len, Ledger::create(ledger)?)?;

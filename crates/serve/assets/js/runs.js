@@ -81,7 +81,7 @@ function links(run, formats) {
   const link = (href, words, more) =>
     h("li", null, h("a", { href, ...more, "aria-label": `${words} of ${run.name}` }, words));
   return h("ul", { class: "links" },
-    run.has_page ? link(`${base}/report.html`, "Report", { target: "_blank", rel: "noreferrer" }) : null,
+    link(`${base}/report.html`, "Report", { target: "_blank", rel: "noreferrer" }),
     link(`${base}/record.json`, "JSON", { download: `${run.name}.json` }),
     // Conversions take the processor that is measured.
     running && formats.length > 0

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use cryptbench_cipher::Tier;
+use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
 use crate::command::run;
@@ -209,7 +210,7 @@ fn encrypt(
 ) -> Result<(), SystemError> {
     let identifier = layers
         .file_system_key(root, key.clone())
-        .map_err(|e| if e.to_string().contains("not supported") { no_feature(root) } else { e })?;
+        .map_err(|e| if chain(&e).contains("not supported") { no_feature(root) } else { e })?;
     let (content, names) = modes(choice).expect("arms are made from modes that go together");
     // Flags 3: names are padded to multiples of 32 bytes, as fscrypt(8) does.
     let policy = format!("set_encpolicy -v 2 -c {content} -n {names} -f 3 {identifier}");

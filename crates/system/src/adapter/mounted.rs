@@ -251,4 +251,6 @@ impl SectorCipher for NoCipher {
     fn tier(&self) -> &'static str {
         "none"
     }
+
+    fn visit_keys(&self, _visit: &mut dyn FnMut(*const u8, usize)) {}
 }

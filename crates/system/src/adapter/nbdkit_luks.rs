@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use cryptbench_blockdev::{FileDevice, IoMode};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::{Derivation, Effort};
+use cryptbench_text::chain;
 use cryptbench_volume::format::luks::{self, CreateOptions, Resources, Version};
 use cryptbench_volume::{Credentials, Secret};
 
@@ -147,9 +148,9 @@ fn format(path: &Path, cipher: &str, secret: &str, tier: Tier) -> Result<(), Sys
         passphrase: Secret::new(secret.as_bytes().to_vec()),
         ..Credentials::default()
     };
-    let failed = |e: &dyn std::fmt::Display| SystemError::Target {
+    let failed = |e: &dyn std::error::Error| SystemError::Target {
         path: path.to_owned(),
-        problem: format!("no volume can be made in it: {e}"),
+        problem: format!("no volume can be made in it: {}", chain(e)),
     };
     let (encryption, key_bytes) = their_cipher(cipher);
     let resources = Resources::new(tier, Effort::new(tier, 1));

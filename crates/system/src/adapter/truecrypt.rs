@@ -9,6 +9,7 @@ use std::time::Duration;
 use cryptbench_blockdev::{FileDevice, IoMode};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::Effort;
+use cryptbench_text::chain;
 use cryptbench_volume::format::tcrypt::{CreateOptions, Fill, Product, create};
 use cryptbench_volume::{Credentials, Secret};
 use zeroize::Zeroizing;
@@ -164,7 +165,7 @@ fn format(path: &Path, cipher: &str, secret: &str, tier: Tier) -> Result<(), Sys
     };
     create(&device, &credentials, &options).map_err(|e| SystemError::Target {
         path: path.to_owned(),
-        problem: format!("no volume can be made in it: {e}"),
+        problem: format!("no volume can be made in it: {}", chain(&e)),
     })
 }
 

@@ -58,6 +58,9 @@ pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<
 
 /// Mounts `device` at `directory` with mount(8), which finds out the type.
 ///
+/// Whoever made the file system chose the owners and modes in it, so set-user-ID programs and device nodes there do not
+/// work. `options` come last and win: `suid,dev` allows both.
+///
 /// # Errors
 /// [`SystemError::Program`].
 pub(crate) fn mount(
@@ -66,7 +69,7 @@ pub(crate) fn mount(
     read_only: bool,
     options: Option<&str>,
 ) -> Result<(), SystemError> {
-    let mut list = if read_only { "ro".to_owned() } else { "rw".to_owned() };
+    let mut list = format!("{},nosuid,nodev", if read_only { "ro" } else { "rw" });
     if let Some(more) = options {
         list = format!("{list},{more}");
     }

@@ -204,7 +204,7 @@ impl Layers {
             process::kill_group(&mut started.child);
         }
         self.steps[place] = Step::Daemon(daemon, Some(started), path.to_owned());
-        self.ledger.made(mount, Identity { device: mounted?.device, inode: 0 })?;
+        self.ledger.made(mount, Identity::number(mounted?.device))?;
         Ok(number)
     }
 
@@ -215,7 +215,7 @@ impl Layers {
             .attempt(&Act::LoopDevice { file: file.to_owned() }, || loopdev::attach(file, false))?;
         self.steps.push(Step::Loop(act, device.clone(), file.to_owned()));
         if let Some(device) = loopdev::number(&device) {
-            self.ledger.made(act, Identity { device, inode: 0 })?;
+            self.ledger.made(act, Identity::number(device))?;
         }
         Ok(device)
     }
@@ -229,7 +229,7 @@ impl Layers {
         let device = mount_at(&path).map(|entry| entry.device);
         self.steps.push(Step::FileSystem(act, path.clone(), device));
         if let Some(device) = device {
-            self.ledger.made(act, Identity { device, inode: 0 })?;
+            self.ledger.made(act, Identity::number(device))?;
         }
         Ok(path)
     }
@@ -250,7 +250,7 @@ impl Layers {
             self.ledger.attempt(&act, || run("mount", words.into_iter().chain(places)))?;
         self.steps.push(Step::StackedMount(act, path.clone(), file_system));
         if let Some(entry) = mount_at(&path) {
-            self.ledger.made(act, Identity { device: entry.device, inode: 0 })?;
+            self.ledger.made(act, Identity::number(entry.device))?;
         }
         Ok(path)
     }

@@ -4,15 +4,17 @@
 //! A ledger is a file of JSON lines, locked for as long as its run lives. The kernel drops the lock
 //! when the process ends, however it ends, so a ledger that can be locked belongs to a dead run.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use cryptbench_os::FileIdentity;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::state::{make_private, state_directories, trusted};
+use super::ledgers::{Found, Ledgers};
+use super::state::state_directories;
 use super::stuck;
 use super::undo::{is_away, undo};
 use crate::SystemError;
@@ -96,6 +98,11 @@ pub enum Act {
         /// Absolute path of the container.
         path: PathBuf,
     },
+    /// A directory mounted once more where only root can rename it.
+    BindMount {
+        /// Absolute path of the mount point.
+        path: PathBuf,
+    },
     /// A file system mounted from a device-mapper device.
     MappedFileSystem {
         /// Absolute path of the mount point.
@@ -123,6 +130,7 @@ impl Act {
             | Self::UserKey { description: path }
             | Self::Mapping { path }
             | Self::VeraCryptVolume { path }
+            | Self::BindMount { path }
             | Self::MappedFileSystem { path, .. } => path,
         }
     }
@@ -135,23 +143,50 @@ pub struct Identity {
     pub device: u64,
     /// Inode number; of a process, its start in clock ticks after boot; 0 for mounts and loop devices.
     pub inode: u64,
+    /// When a file was made, in nanoseconds since 1970, where its file system keeps that: inode numbers are given
+    /// again. Ledgers of versions before 0.2 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<i64>,
 }
 
 impl Identity {
+    /// What a number alone tells: of a mount or a device.
+    #[must_use]
+    pub fn number(device: u64) -> Self {
+        Self { device, inode: 0, born: None }
+    }
+
     /// The identity of an open file.
+    ///
+    /// # Errors
+    /// What statx(2) says.
     pub fn of(file: &File) -> io::Result<Self> {
-        file.metadata().map(|m| Self::from(&m))
+        FileIdentity::of(file).map(Self::from)
     }
 
     /// The identity of what lies at `path`, a symbolic link not followed.
+    ///
+    /// # Errors
+    /// What statx(2) says.
     pub fn at(path: &Path) -> io::Result<Self> {
-        fs::symlink_metadata(path).map(|m| Self::from(&m))
+        FileIdentity::at(path).map(Self::from)
+    }
+
+    /// Whether `found` is what was noted; births are compared where both are known.
+    #[must_use]
+    pub fn is(self, found: Self) -> bool {
+        (self.device, self.inode) == (found.device, found.inode) && self.is_born_like(found)
+    }
+
+    /// Whether nothing is known of two births that tells one file from the other.
+    pub(super) fn is_born_like(self, found: Self) -> bool {
+        self.born.zip(found.born).is_none_or(|(noted, now)| noted == now)
     }
 }
 
-impl From<&fs::Metadata> for Identity {
-    fn from(m: &fs::Metadata) -> Self {
-        Self { device: m.dev(), inode: m.ino() }
+impl From<FileIdentity> for Identity {
+    fn from(found: FileIdentity) -> Self {
+        Self { device: found.device, inode: found.inode, born: found.born }
     }
 }
 
@@ -181,7 +216,8 @@ enum Line {
 /// The ledger of this run.
 pub struct Ledger {
     file: File,
-    path: PathBuf,
+    directory: Ledgers,
+    name: OsString,
     next: u32,
     open: u32,
 }
@@ -203,26 +239,23 @@ impl Ledger {
     fn create_in(directories: &[PathBuf], run_id: &str) -> Result<Self, SystemError> {
         let mut tried = Vec::new();
         for state in directories {
-            let dir = state.join("ledgers");
-            // Both levels are checked: whoever may write the parent may replace the child.
-            if !make_private(state) || !make_private(&dir) {
+            let Some(directory) = Ledgers::make(state) else {
                 tried.push(state.display().to_string());
                 continue;
-            }
-            let path = dir.join(format!("{run_id}.jsonl"));
+            };
+            let name = OsString::from(format!("{run_id}.jsonl"));
+            let path = directory.path(&name);
             // Locked before it takes the name that cleanup looks for: a cleanup at this very
             // moment would otherwise take it for a dead run's.
-            let unlocked = path.with_extension("new");
-            let file = OpenOptions::new()
-                .create_new(true)
-                .append(true)
-                .mode(0o600)
-                .open(&unlocked)
-                .map_err(SystemError::io("create the ledger", &unlocked))?;
+            let unlocked = OsString::from(format!("{run_id}.new"));
+            let held = directory.held();
+            let file = held
+                .create_file(&unlocked, 0o600)
+                .map_err(SystemError::io("create the ledger", &path))?;
             flock(&file, FlockOperation::NonBlockingLockExclusive)
-                .map_err(|e| SystemError::io("lock the ledger", &unlocked)(e.into()))?;
-            fs::rename(&unlocked, &path).map_err(SystemError::io("name the ledger", &path))?;
-            return Ok(Self { file, path, next: 0, open: 0 });
+                .map_err(|e| SystemError::io("lock the ledger", &path)(e.into()))?;
+            held.rename(&unlocked, &name).map_err(SystemError::io("name the ledger", &path))?;
+            return Ok(Self { file, directory, name, next: 0, open: 0 });
         }
         Err(SystemError::Target {
             path: PathBuf::from(tried.join(", ")),
@@ -279,7 +312,7 @@ impl Ledger {
         self.file
             .write_all(&text)
             .and_then(|()| self.file.sync_data())
-            .map_err(SystemError::io("write the ledger", &self.path))
+            .map_err(|e| SystemError::io("write the ledger", self.directory.path(&self.name))(e))
     }
 }
 
@@ -287,7 +320,7 @@ impl Drop for Ledger {
     fn drop(&mut self) {
         // With an act still open the ledger is what cleanup needs: it stays.
         if self.open == 0 {
-            let _ = fs::remove_file(&self.path);
+            let _ = self.directory.held().remove_file(&self.name);
         }
     }
 }
@@ -316,20 +349,16 @@ pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
 }
 
 fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
-    let dir = state.join("ledgers");
-    if !trusted(state) || !trusted(&dir) {
-        return Vec::new();
-    }
-    let Ok(entries) = fs::read_dir(&dir) else { return Vec::new() };
+    let Some(ledgers) = Ledgers::open(state) else { return Vec::new() };
     let mut done = Vec::new();
-    let mut paths: Vec<_> = entries.flatten().map(|e| e.path()).collect();
-    // What lay on an emulated device went with it: that device first, or the rest looks broken instead of gone.
-    paths.sort_by_key(|path| !path.to_string_lossy().ends_with("-emulated.jsonl"));
-    for path in paths {
-        let mut found = look(&path);
-        if let Some(Found::Living { text }) = &found {
-            stuck::free(&path, &left_over(text));
-            found = look(&path);
+    let mut names = ledgers.names();
+    names.sort_by_key(|name| undone_when(name));
+    for name in names {
+        let mut found = ledgers.look(&name);
+        if let Some(Found::Living { text, file }) = &found {
+            stuck::free(file, &left_over(text));
+            stuck::await_forked(file);
+            found = ledgers.look(&name);
         }
         let Some(Found::Dead { text, lock }) = found else { continue };
         // One cleanup at a time replays it.
@@ -341,7 +370,7 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
         let results: Vec<_> = left.iter().filter_map(|l| undo(&l.0, l.1)).collect();
         // A thing that could not be removed, or is not there to be, keeps its ledger for the next attempt.
         if !away && !results.iter().any(|r| matches!(r, Cleaned::Failed(..))) {
-            let _ = fs::remove_file(&path);
+            let _ = ledgers.held().remove_file(&name);
         }
         let subject = owner(&text).map(|(_, subject)| subject);
         done.extend(results.into_iter().map(|result| (subject.clone(), result)));
@@ -357,22 +386,21 @@ fn owner(text: &str) -> Option<(u32, PathBuf)> {
     })
 }
 
-enum Found {
-    /// Its process has ended.
-    Dead { text: String, lock: File },
-    /// Its process has it locked.
-    Living { text: String },
-}
-
-fn look(path: &Path) -> Option<Found> {
-    if path.extension().is_none_or(|e| e != "jsonl") {
-        return None;
-    }
-    let file = File::open(path).ok()?;
-    // Shared: others who look at the same time do not make a dead process look alive.
-    let dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
-    let text = fs::read_to_string(path).ok()?;
-    Some(if dead { Found::Dead { text, lock: file } } else { Found::Living { text } })
+/// The order in which the ledgers of a run are undone, by what stands on what. What lay on an emulated device went with
+/// it: that device first, or the rest looks broken instead of gone. Then what shows a container or a store, with the
+/// programs that still write to it, before these themselves. All of it may lie in a private directory: that last.
+fn undone_when(name: &OsStr) -> usize {
+    const ORDER: [&[&str]; 5] = [
+        &["-emulated"],
+        &["-devices", "-mount"],
+        &["-stack"],
+        &[],
+        &["-private", "-private-paired"],
+    ];
+    let name = name.to_string_lossy();
+    let name = name.trim_end_matches(".jsonl");
+    let at = ORDER.iter().position(|endings| endings.iter().any(|ending| name.ends_with(ending)));
+    at.unwrap_or(3)
 }
 
 /// A process that lives and has set something up.
@@ -384,14 +412,16 @@ pub struct Living {
     pub subject: PathBuf,
     /// What it has made and not yet undone, the last first.
     pub acts: Vec<Act>,
-    ledger: PathBuf,
+    state: PathBuf,
+    ledger: OsString,
 }
 
 impl Living {
     /// Whether it has ended since: then its ledger is gone or no longer locked.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        !matches!(look(&self.ledger), Some(Found::Living { .. }))
+        let found = Ledgers::open(&self.state).and_then(|ledgers| ledgers.look(&self.ledger));
+        !matches!(found, Some(Found::Living { .. }))
     }
 }
 
@@ -402,17 +432,13 @@ pub fn living() -> Vec<Living> {
 }
 
 fn living_in(state: &Path) -> Vec<Living> {
-    let dir = state.join("ledgers");
-    if !trusted(state) || !trusted(&dir) {
-        return Vec::new();
-    }
-    let Ok(entries) = fs::read_dir(&dir) else { return Vec::new() };
+    let Some(ledgers) = Ledgers::open(state) else { return Vec::new() };
     let mut found = Vec::new();
-    for ledger in entries.flatten().map(|e| e.path()) {
-        let Some(Found::Living { text }) = look(&ledger) else { continue };
+    for ledger in ledgers.names() {
+        let Some(Found::Living { text, .. }) = ledgers.look(&ledger) else { continue };
         if let Some((process, subject)) = owner(&text) {
             let acts = left_over(&text).into_iter().map(|(act, _)| act).collect();
-            found.push(Living { process, subject, acts, ledger });
+            found.push(Living { process, subject, acts, state: state.to_owned(), ledger });
         }
     }
     found
@@ -437,6 +463,8 @@ fn left_over(text: &str) -> Vec<(Act, Option<Identity>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     struct Place {
@@ -546,6 +574,90 @@ mod tests {
     }
 
     #[test]
+    fn a_users_file_that_got_the_inode_number_of_ours_survives() {
+        let p = Place::new();
+        let mut ledger = p.ledger();
+        let id = ledger.intend(&p.act()).unwrap();
+        fs::write(p.file(), "the user's").unwrap();
+        let theirs = Identity::at(&p.file()).unwrap();
+        let Some(born) = theirs.born else {
+            eprintln!("SKIPPED: this file system keeps no birth times");
+            return;
+        };
+        // What a run noted whose file is gone, and whose inode number was given to the user's.
+        ledger.made(id, Identity { born: Some(born - 1), ..theirs }).unwrap();
+        kill(ledger);
+        assert_eq!(cleaned(&p), [Cleaned::NotOurs(p.file())]);
+        assert_eq!(fs::read(p.file()).unwrap(), b"the user's");
+    }
+
+    #[test]
+    fn a_tree_goes_only_under_a_name_that_a_run_gives() {
+        let p = Place::new();
+        let home = p.dir.path().join("home");
+        fs::create_dir_all(home.join("deep")).unwrap();
+        let mut ledger = p.ledger();
+        let id = ledger.intend(&Act::WorkDirectory { path: home.clone() }).unwrap();
+        ledger.made(id, Identity::at(&home).unwrap()).unwrap();
+        kill(ledger);
+        assert_eq!(cleaned(&p), [Cleaned::NotOurs(home.clone())]);
+        assert!(home.join("deep").exists());
+    }
+
+    #[test]
+    fn a_ledger_that_somebody_else_could_have_written_is_not_read() {
+        use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+        let p = Place::new();
+        let forged = |at: &Path| {
+            fs::write(p.file(), "").unwrap();
+            let intent = Line::Intent { id: 0, act: p.act() };
+            fs::write(at, serde_json::to_vec(&intent).unwrap()).unwrap();
+        };
+        let ledgers = p.state().join("ledgers");
+        drop(p.ledger());
+        // A link to a file that is ours.
+        let elsewhere = p.dir.path().join("elsewhere");
+        forged(&elsewhere);
+        symlink(&elsewhere, ledgers.join("link.jsonl")).unwrap();
+        assert_eq!(cleaned(&p), []);
+        // One that others may write.
+        let open = ledgers.join("open.jsonl");
+        forged(&open);
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(cleaned(&p), []);
+        // Another user's.
+        let theirs = ledgers.join("theirs.jsonl");
+        forged(&theirs);
+        if chown(&theirs, Some(12_345), None).is_err() {
+            eprintln!("SKIPPED: giving a file away takes root");
+        } else {
+            assert_eq!(cleaned(&p), []);
+        }
+        // The directory itself is a link.
+        fs::rename(&ledgers, p.dir.path().join("moved")).unwrap();
+        symlink(p.dir.path().join("moved"), &ledgers).unwrap();
+        forged(&p.dir.path().join("moved/good.jsonl"));
+        assert_eq!(cleaned(&p), []);
+        fs::remove_file(&ledgers).unwrap();
+        fs::rename(p.dir.path().join("moved"), &ledgers).unwrap();
+        // The same line in a ledger of our own is obeyed.
+        assert_eq!(cleaned(&p), [Cleaned::Removed(p.file())]);
+    }
+
+    #[test]
+    fn programs_are_ended_before_what_they_write_to_is_removed() {
+        let mut names: Vec<OsString> =
+            ["a-1", "a-private", "a-stack", "a-emulated", "a-devices", "a-scratch", "a-mount"]
+                .map(|name| format!("{name}.jsonl").into())
+                .into();
+        names.sort_by_key(|name| undone_when(name));
+        let order: Vec<_> = names.iter().map(|n| n.to_str().unwrap()).collect();
+        let expected =
+            ["a-emulated", "a-devices", "a-mount", "a-stack", "a-1", "a-scratch", "a-private"];
+        assert_eq!(order, expected.map(|name| format!("{name}.jsonl")));
+    }
+
+    #[test]
     fn without_an_identity_only_an_empty_file_is_ours() {
         let p = Place::new();
         let mut ledger = p.ledger();
@@ -560,7 +672,7 @@ mod tests {
         let p = Place::new();
         let place = p.dir.path().join("place");
         let path = place.join("cryptbench-20261121-203000-1a2b3c.scratch");
-        let elsewhere = |device| Identity { device, inode: 7 };
+        let elsewhere = |device| Identity { device, inode: 7, born: None };
         let noted = |path: &Path, device| {
             let mut ledger = p.ledger();
             let id = ledger.intend(&Act::ScratchFile { path: path.to_owned() }).unwrap();
@@ -599,7 +711,7 @@ mod tests {
             assert_eq!(left_over(&text), [(Act::ScratchFile { path: "/x".into() }, None)]);
         }
         let whole = format!("{intent}\n{made}\n");
-        assert_eq!(left_over(&whole)[0].1, Some(Identity { device: 1, inode: 2 }));
+        assert_eq!(left_over(&whole)[0].1, Some(Identity { device: 1, inode: 2, born: None }));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) fn identity(process: u32) -> Option<Identity> {
     // proc_pid_stat(5): the name in parentheses may hold anything; the start time is field 22.
     let after_name = stat.rsplit_once(')')?.1;
     let start = after_name.split_whitespace().nth(19)?.parse().ok()?;
-    Some(Identity { device: process.into(), inode: start })
+    Some(Identity { device: process.into(), inode: start, born: None })
 }
 
 /// The process that a dead run started as `program` with the unique `argument`: the very one if its identity was

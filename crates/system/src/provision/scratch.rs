@@ -1,12 +1,13 @@
 //! The scratch file: one stretch of the disk that all arms share.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_os::Directory;
 use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
@@ -19,6 +20,9 @@ const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANC
 /// An allocated file that is removed when it is dropped, and by cleanup when it is not.
 pub struct Scratch {
     file: Arc<File>,
+    /// Held open: it is removed from where it was made, wherever its path leads by then.
+    directory: Directory,
+    name: OsString,
     path: PathBuf,
     len: u64,
     mode: IoMode,
@@ -33,15 +37,17 @@ impl Scratch {
     ///
     /// Direct I/O where the file system has it, the page cache otherwise (see [`mode`](Self::mode)).
     pub fn create(path: &Path, len: u64, mut ledger: Ledger) -> Result<Self, SystemError> {
+        let failed = || SystemError::io("create", path);
+        let (directory, name) = Directory::of(path).map_err(failed())?;
         let (act, file) = ledger.attempt(&Act::ScratchFile { path: path.to_owned() }, || {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create_new(true).mode(0o600);
-            options.open(path).map_err(SystemError::io("create", path))
+            directory.create_file(&name, 0o600).map_err(failed())
         })?;
         let identity = Identity::of(&file).map_err(SystemError::io("inspect", path))?;
         // From here on `Drop` removes the file, whatever fails.
         let mut scratch = Self {
             file: Arc::new(file),
+            directory,
+            name,
             path: path.to_owned(),
             len,
             mode: IoMode::Buffered,
@@ -144,13 +150,14 @@ impl Scratch {
             return Ok(());
         }
         // Only the very file that was created: somebody may have replaced it meanwhile.
-        match Identity::at(&self.path) {
-            Ok(found) if found == self.identity => match fs::remove_file(&self.path) {
-                Err(e) if server_is_gone(&e) => {}
-                other => other.map_err(SystemError::io("remove", &self.path))?,
-            },
+        match self.directory.entry(&self.name) {
+            Ok(Some(found)) if self.identity.is(found.identity.into()) => {
+                match self.directory.remove_file(&self.name) {
+                    Err(e) if server_is_gone(&e) => {}
+                    other => other.map_err(SystemError::io("remove", &self.path))?,
+                }
+            }
             Ok(_) => {}
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) if server_is_gone(&e) => {}
             Err(e) => return Err(SystemError::io("inspect", &self.path)(e)),
         }

@@ -106,7 +106,7 @@ impl Stack {
         make()?;
         for (act, name) in acts {
             if let Some(device) = dm::number_of(name) {
-                self.ledger.made(act, Identity { device, inode: 0 })?;
+                self.ledger.made(act, Identity::number(device))?;
             }
         }
         dm::await_node(names.last().map_or("", String::as_str))
@@ -144,7 +144,7 @@ impl Stack {
         if let Some(Step::Served { child, .. }) = self.steps.last_mut() {
             *child = Some(started);
         }
-        self.ledger.made(mount, Identity { device: mounted?.device, inode: 0 })?;
+        self.ledger.made(mount, Identity::number(mounted?.device))?;
         Ok((path, number))
     }
 
@@ -159,7 +159,7 @@ impl Stack {
             .attempt(&Act::LoopDevice { file: file.to_owned() }, || loopdev::attach(file, false))?;
         self.steps.push(Step::Loop(act, device.clone(), file.to_owned()));
         if let Some(device) = loopdev::number(&device) {
-            self.ledger.made(act, Identity { device, inode: 0 })?;
+            self.ledger.made(act, Identity::number(device))?;
         }
         if in_turn {
             // Without direct I/O a single worker carries the requests, each to its end.
@@ -215,7 +215,7 @@ impl Stack {
         let number = mount_at(&path).map(|entry| entry.device);
         self.steps.push(Step::FileSystem(act, path.clone(), number));
         if let Some(device) = number {
-            self.ledger.made(act, Identity { device, inode: 0 })?;
+            self.ledger.made(act, Identity::number(device))?;
         }
         Ok(path)
     }

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use cryptbench_os::{Writers, renamed_by};
+
 /// Where root's ledgers lie whatever its home is said to be: `sudo` and a login of root have different
 /// ones, and the one has to find what the other mounted.
 const OF_ROOT: &str = "/var/lib/cryptbench";
@@ -13,11 +15,27 @@ const OF_ROOT: &str = "/var/lib/cryptbench";
 ///
 /// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private
 /// directory in the temporary directory for users without a writable home. All of them are looked through
-/// for what is to be cleaned up or unmounted.
+/// for what is to be cleaned up or unmounted. Root takes none in which another user could rename anything, such as the
+/// home that `sudo` may leave in the environment: what a ledger names is removed.
 pub fn state_directories() -> Vec<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let chosen = env::var_os("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute());
-    with_roots(candidates("XDG_STATE_HOME", ".local/state"), root, chosen)
+    let mut found = with_roots(candidates("XDG_STATE_HOME", ".local/state"), root, chosen);
+    if root {
+        found.retain(|directory| is_roots_own(directory));
+    }
+    found
+}
+
+/// Whether only root decides what lies at `directory`, which need not be there yet.
+fn is_roots_own(directory: &Path) -> bool {
+    let mut there = directory.ancestors().filter(|way| fs::symlink_metadata(way).is_ok());
+    there.next().is_some_and(|way| matches!(renamed_by(way, 0, Writers::Owner), Ok(None)))
+}
+
+/// Those that are there and in which nobody but this user can have put anything.
+pub fn trusted_state_directories() -> Vec<PathBuf> {
+    state_directories().into_iter().filter(|dir| trusted(dir)).collect()
 }
 
 /// `found` with root's own directory: first, unless somebody chose another by the variable.
@@ -90,11 +108,28 @@ mod tests {
         let (sudo, login) = (found("/home/u/.local/state"), found("/root/.local/state"));
         assert_eq!(with_roots(sudo.clone(), true, false)[0], Path::new(OF_ROOT));
         assert_eq!(with_roots(login.clone(), true, false)[0], Path::new(OF_ROOT));
-        // The old places are still looked at.
+        // Others come after it.
         assert_eq!(with_roots(sudo.clone(), true, false)[1..], sudo);
         // A directory that was chosen stays the first, and an ordinary user's are as they were.
         let chosen = with_roots(login.clone(), true, true);
         assert_eq!((&chosen[0], chosen[1].as_path()), (&login[0], Path::new(OF_ROOT)));
         assert_eq!(with_roots(login.clone(), false, false), login);
+    }
+
+    #[test]
+    fn root_takes_no_directory_that_another_user_could_rename() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        fs::create_dir(&home).unwrap();
+        if std::os::unix::fs::chown(&home, Some(12_345), None).is_err() {
+            eprintln!("SKIPPED: giving a directory away takes root");
+            return;
+        }
+        let inside = home.join(".local/state/cryptbench");
+        assert!(is_roots_own(dir.path()) && is_roots_own(&dir.path().join("new/deep")));
+        assert!(!is_roots_own(&home) && !is_roots_own(&inside));
+        // Root's own directory in a user's home is still the user's to rename.
+        fs::create_dir_all(&inside).unwrap();
+        assert!(!is_roots_own(&inside));
     }
 }

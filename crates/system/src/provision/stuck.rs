@@ -17,6 +17,9 @@ use crate::command;
 /// Where the kernel shows FUSE connections (Linux, `Documentation/filesystems/fuse/fuse.rst`).
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
+/// How long a forked process may take to become its program.
+const FORKED: Duration = Duration::from_secs(2);
+
 /// Bit of SIGKILL in the masks of proc_pid_status(5).
 const KILL: u64 = 1 << (9 - 1);
 
@@ -25,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Breaks the connections of what a killed process served, as its ledger tells, and waits for its end. A process
 /// that lives on is left alone.
-pub(super) fn free(ledger: &Path, acts: &[(Act, Option<Identity>)]) {
+pub(super) fn free(ledger: &File, acts: &[(Act, Option<Identity>)]) {
     let served = acts.iter().filter_map(|(act, identity)| match act {
         Act::FuseMount { path } => Some((path, *identity)),
         _ => None,
@@ -46,16 +49,30 @@ pub(super) fn free(ledger: &Path, acts: &[(Act, Option<Identity>)]) {
             let _ = fs::write(abort, "1");
         }
     });
-    let Ok(file) = File::open(ledger) else { return };
     let until = Instant::now() + LIMIT;
-    while flock(&file, FlockOperation::NonBlockingLockShared).is_err() && Instant::now() < until {
+    while flock(ledger, FlockOperation::NonBlockingLockShared).is_err() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
+/// Waits for a process that a dead run had forked and that has not become its program yet: until then it holds the lock
+/// of the run's ledger, and the run looks alive.
+pub(super) fn await_forked(ledger: &File) {
+    let is_gone = |process: u32| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // proc_pid_stat(5): the state follows the name in parentheses.
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        matches!(state, None | Some('Z' | 'X'))
+    };
+    let until = Instant::now() + FORKED;
+    while holder(ledger).is_some_and(is_gone) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// The process that holds the lock of a ledger, from proc_locks(5).
-fn holder(ledger: &Path) -> Option<u32> {
-    let identity = Identity::at(ledger).ok()?;
+fn holder(ledger: &File) -> Option<u32> {
+    let identity = Identity::of(ledger).ok()?;
     let (major, minor) = (rustix::fs::major(identity.device), rustix::fs::minor(identity.device));
     let file = format!("{major:02x}:{minor:02x}:{}", identity.inode);
     let locks = fs::read_to_string("/proc/locks").ok()?;
@@ -120,9 +137,9 @@ mod tests {
     #[test]
     fn the_holder_of_a_lock_is_found() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert_eq!(holder(file.path()), None);
+        assert_eq!(holder(file.as_file()), None);
         flock(file.as_file(), FlockOperation::NonBlockingLockExclusive).unwrap();
-        let found = holder(file.path());
+        let found = holder(file.as_file());
         if found.is_none() && fs::read_to_string("/proc/locks").is_err() {
             eprintln!("SKIPPED: /proc/locks cannot be read");
             return;

@@ -1,10 +1,13 @@
 //! Undoing one act of a process that was killed, if what is there is still what it made.
 
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use cryptbench_export::fuse::{FILE_SYSTEM, remove_stale_mount};
+use cryptbench_os::{Directory, Entry};
+use cryptbench_text::chain;
+use rustix::fs::FileType;
 
 use super::dm;
 use super::filesystem::unmount_dead;
@@ -12,6 +15,7 @@ use super::ledger::{Act, Cleaned, Identity};
 use super::loopdev;
 use super::mountinfo::mount_at;
 use super::orphans::{await_detached, await_programs};
+use super::state::runtime_directory;
 use super::{keys, process, program_mount, veracrypt};
 
 /// Whether what an act made may be on a file system that is not mounted now, as an encrypted one is not after a
@@ -20,7 +24,16 @@ pub(super) fn is_away(act: &Act, identity: Option<Identity>) -> bool {
     let (Act::ScratchFile { path } | Act::WorkDirectory { path }) = act else { return false };
     let there = path.parent().and_then(|parent| Identity::at(parent).ok());
     let other = there.is_none_or(|there| identity.is_some_and(|id| id.device != there.device));
-    identity.is_some() && other && is_chosen_name(path) && fs::symlink_metadata(path).is_err()
+    identity.is_some()
+        && other
+        && is_chosen_name(path)
+        && !is_in_runtime_directory(path)
+        && fs::symlink_metadata(path).is_err()
+}
+
+/// Whether it lies among mounts of our own, which do not come back.
+fn is_in_runtime_directory(path: &Path) -> bool {
+    runtime_directory().is_some_and(|ours| path.starts_with(ours))
 }
 
 /// Whether a name is one that a run chose for itself: `cryptbench-20261121-203000-1a2b3c.scratch`.
@@ -37,11 +50,25 @@ fn is_chosen_name(path: &Path) -> bool {
 
 /// Whether it is what was noted. A file system that was mounted anew has another device number, perhaps with other
 /// inodes: there the name tells, which no other run has, and the owner.
-fn is_noted(path: &Path, found: &fs::Metadata, noted: Identity) -> bool {
-    noted == Identity::from(found)
-        || (noted.device != found.dev()
-            && found.uid() == rustix::process::getuid().as_raw()
+fn is_noted(path: &Path, found: &Entry, noted: Identity) -> bool {
+    let now = Identity::from(found.identity);
+    noted.is(now)
+        || (noted.device != now.device
+            && noted.is_born_like(now)
+            && is_ours(found)
             && is_chosen_name(path))
+}
+
+fn is_ours(found: &Entry) -> bool {
+    found.owner == rustix::process::getuid().as_raw()
+}
+
+/// The open directory that `path` lies in, its name there, and what has that name. What is undone is undone in that
+/// directory: whoever swaps a part of the path meanwhile leads nothing elsewhere.
+fn held(path: &Path) -> Option<(Directory, OsString, Entry)> {
+    let (directory, name) = Directory::of(path).ok()?;
+    let found = directory.entry(&name).ok()??;
+    Some((directory, name, found))
 }
 
 /// `None` if nothing is left of it.
@@ -58,7 +85,7 @@ pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
                 await_programs(&path.to_string_lossy());
             }
             let device = loopdev::of_file(path, identity.map(|i| i.device))?;
-            let detached = loopdev::detach(&device).map_err(|e| e.to_string());
+            let detached = loopdev::detach(&device).map_err(|e| chain(&e));
             await_detached(path, &device);
             detached.map(|()| true)
         }
@@ -78,7 +105,7 @@ pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
                 Ok(true) => keys::remove_from_file_system(path, identifier),
                 Err(e) => Err(e),
             }
-            .map_err(|e| e.to_string())
+            .map_err(|e| chain(&e))
             .map(|()| true)
         }
         Act::UserKey { description } => match keys::of_user(description) {
@@ -86,7 +113,7 @@ pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
             Ok(Some(_)) => keys::remove_of_user(description),
             Err(e) => Err(e),
         }
-        .map_err(|e| e.to_string())
+        .map_err(|e| chain(&e))
         .map(|()| true),
         Act::Mapping { .. } => mapping(path, identity)?,
         Act::VeraCryptVolume { .. } => {
@@ -94,8 +121,9 @@ pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
                 await_programs(&path.to_string_lossy());
                 veracrypt::device_of(path)?;
             }
-            veracrypt::dismount(path).map_err(|e| e.to_string()).map(|()| true)
+            veracrypt::dismount(path).map_err(|e| chain(&e)).map(|()| true)
         }
+        Act::BindMount { .. } => bind_mount(path, identity)?,
         Act::MappedFileSystem { device, .. } => mapped_file_system(path, device)?,
     };
     Some(match result {
@@ -109,35 +137,39 @@ pub(super) fn undo(act: &Act, identity: Option<Identity>) -> Option<Cleaned> {
 type Outcome = Option<Result<bool, String>>;
 
 fn scratch_file(path: &Path, identity: Option<Identity>) -> Outcome {
-    let found = fs::symlink_metadata(path).ok()?;
+    let (directory, name, found) = held(path)?;
     let ours = match identity {
         Some(id) => is_noted(path, &found, id),
         // Killed between creation and the note of it: our file has no byte in it yet.
-        None => found.len() == 0 && found.uid() == rustix::process::getuid().as_raw(),
+        None => found.len == 0 && is_ours(&found),
     };
-    if !found.is_file() || !ours {
+    if found.kind != FileType::RegularFile || !ours {
         return Some(Ok(false));
     }
-    Some(fs::remove_file(path).map(|()| true).map_err(|e| e.to_string()))
+    Some(directory.remove_file(&name).map(|()| true).map_err(|e| chain(&e)))
 }
 
 fn directory(path: &Path, identity: Option<Identity>) -> Outcome {
-    let found = fs::symlink_metadata(path).ok()?;
-    if !found.is_dir() || identity.is_some_and(|id| id != Identity::from(&found)) {
+    let (above, name, found) = held(path)?;
+    let ours = identity.is_none_or(|id| id.is(found.identity.into()));
+    if found.kind != FileType::Directory || !ours {
         return Some(Ok(false));
     }
     // Only an empty directory goes, so that nothing of anybody is lost.
-    Some(fs::remove_dir(path).map(|()| true).map_err(|e| e.to_string()))
+    Some(above.remove_directory(&name).map(|()| true).map_err(|e| chain(&e)))
 }
 
 fn work_directory(path: &Path, identity: Option<Identity>) -> Outcome {
     // Without an identity the process died between making it and noting it: nothing is in it yet.
     let Some(identity) = identity else { return directory(path, None) };
-    let found = fs::symlink_metadata(path).ok()?;
-    if !found.is_dir() || !is_noted(path, &found, identity) {
+    let (above, name, found) = held(path)?;
+    // All that is in it goes: its name must be one that a run gives, too.
+    let prefixed = name.to_str().is_some_and(|name| name.starts_with("cryptbench-"));
+    let named = prefixed || is_in_runtime_directory(path);
+    if found.kind != FileType::Directory || !named || !is_noted(path, &found, identity) {
         return Some(Ok(false));
     }
-    Some(fs::remove_dir_all(path).map(|()| true).map_err(|e| e.to_string()))
+    Some(above.remove_tree(&name, found.identity).map(|()| true).map_err(|e| chain(&e)))
 }
 
 fn fuse_mount(path: &Path, identity: Option<Identity>) -> Outcome {
@@ -146,7 +178,7 @@ fn fuse_mount(path: &Path, identity: Option<Identity>) -> Outcome {
     if entry.file_system != FILE_SYSTEM || !ours {
         return Some(Ok(false));
     }
-    Some(remove_stale_mount(path).map_err(|e| e.to_string()))
+    Some(remove_stale_mount(path).map_err(|e| chain(&e)))
 }
 
 fn file_system(path: &Path, file: &Path) -> Outcome {
@@ -155,7 +187,7 @@ fn file_system(path: &Path, file: &Path) -> Outcome {
     if loopdev::of_file(file, Some(entry.device)).is_none() {
         return Some(Ok(false));
     }
-    Some(unmount_dead(path).map(|()| true).map_err(|e| e.to_string()))
+    Some(unmount_dead(path).map(|()| true).map_err(|e| chain(&e)))
 }
 
 fn mapping(path: &Path, identity: Option<Identity>) -> Outcome {
@@ -166,7 +198,7 @@ fn mapping(path: &Path, identity: Option<Identity>) -> Outcome {
     if identity.is_some_and(|id| id.device != number) {
         return Some(Ok(false));
     }
-    Some(dm::remove(name).map(|()| true).map_err(|e| e.to_string()))
+    Some(dm::remove(name).map(|()| true).map_err(|e| chain(&e)))
 }
 
 fn mapped_file_system(path: &Path, device: &Path) -> Outcome {
@@ -176,15 +208,23 @@ fn mapped_file_system(path: &Path, device: &Path) -> Outcome {
     if dm::number_of(name) != Some(entry.device) {
         return Some(Ok(false));
     }
-    Some(unmount_dead(path).map(|()| true).map_err(|e| e.to_string()))
+    Some(unmount_dead(path).map(|()| true).map_err(|e| chain(&e)))
+}
+
+fn bind_mount(path: &Path, identity: Option<Identity>) -> Outcome {
+    let entry = mount_at(path)?;
+    if !is_in_runtime_directory(path) || identity.is_some_and(|id| id.device != entry.device) {
+        return Some(Ok(false));
+    }
+    Some(unmount_dead(path).map(|()| true).map_err(|e| chain(&e)))
 }
 
 fn daemon(program: &str, path: &Path, identity: Option<Identity>) -> Outcome {
     let found = process::of_dead_run(program, path, identity)?;
-    let ended = process::end(found).map_err(|e| e.to_string());
+    let ended = process::end(found).map_err(|e| chain(&e));
     // A daemon that was killed before it had mounted may have come to it after its mount was looked for.
     if ended.is_ok() && mount_at(path).is_some_and(|m| m.file_system.starts_with("fuse.")) {
-        return Some(program_mount::unmount_dead(path).map(|()| true).map_err(|e| e.to_string()));
+        return Some(program_mount::unmount_dead(path).map(|()| true).map_err(|e| chain(&e)));
     }
     Some(ended.map(|()| true))
 }
@@ -200,5 +240,5 @@ fn named_mount(path: &Path, file_system: &str, identity: Option<Identity>) -> Ou
     } else {
         unmount_dead(path)
     };
-    Some(removed.map(|()| true).map_err(|e| e.to_string()))
+    Some(removed.map(|()| true).map_err(|e| chain(&e)))
 }

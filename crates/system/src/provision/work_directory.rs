@@ -1,8 +1,9 @@
 //! A directory for the files that workloads make: it goes with all that is in it.
 
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use cryptbench_os::{Directory, FileIdentity};
 
 use super::ledger::{Act, Identity, Ledger};
 use crate::SystemError;
@@ -11,7 +12,10 @@ use crate::SystemError;
 /// not.
 pub struct WorkDirectory {
     path: PathBuf,
-    identity: Identity,
+    /// Where it was made, and its name there.
+    above: Directory,
+    name: OsString,
+    identity: FileIdentity,
     ledger: Ledger,
     act: u32,
     removed: bool,
@@ -23,12 +27,14 @@ impl WorkDirectory {
     /// # Errors
     /// [`SystemError::Io`].
     pub fn create(path: &Path, mut ledger: Ledger) -> Result<Self, SystemError> {
-        let (act, ()) = ledger.attempt(&Act::WorkDirectory { path: path.to_owned() }, || {
-            fs::DirBuilder::new().mode(0o700).create(path).map_err(SystemError::io("create", path))
+        let failed = || SystemError::io("create", path);
+        let (above, name) = Directory::of(path).map_err(failed())?;
+        let (act, made) = ledger.attempt(&Act::WorkDirectory { path: path.to_owned() }, || {
+            above.create_subdirectory(&name).map_err(failed())
         })?;
-        let identity = Identity::at(path).map_err(SystemError::io("inspect", path))?;
-        ledger.made(act, identity)?;
-        Ok(Self { path: path.to_owned(), identity, ledger, act, removed: false })
+        let identity = made.identity().map_err(SystemError::io("inspect", path))?;
+        ledger.made(act, Identity::from(identity))?;
+        Ok(Self { path: path.to_owned(), above, name, identity, ledger, act, removed: false })
     }
 
     /// Where it lies.
@@ -49,14 +55,13 @@ impl WorkDirectory {
         if std::mem::replace(&mut self.removed, true) {
             return Ok(());
         }
-        // Only the very directory that was made. What is removed follows no symbolic link
-        // (remove_dir_all works from open directories).
-        match Identity::at(&self.path) {
-            Ok(found) if found == self.identity => {
-                fs::remove_dir_all(&self.path).map_err(SystemError::io("remove", &self.path))?;
+        // Only the very directory that was made.
+        match self.above.entry(&self.name) {
+            Ok(Some(found)) if found.identity == self.identity => {
+                let removed = self.above.remove_tree(&self.name, self.identity);
+                removed.map_err(SystemError::io("remove", &self.path))?;
             }
             Ok(_) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => return Err(SystemError::io("inspect", &self.path)(e)),
         }
         self.ledger.undone(self.act)

@@ -64,7 +64,7 @@ const PEERS: &[Need] = &[
 ];
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    packages::ensure(PEERS);
+    packages::ensure_or_tell(PEERS);
     let Some(fio) = version("fio") else { bail!("fio is not installed: apt install fio") };
     let serve = build_release(&["--package", "cryptbench-export", "--example", "serve"])?
         .join("examples/serve");

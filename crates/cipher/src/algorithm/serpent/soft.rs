@@ -5,7 +5,7 @@
 
 use super::rounds::{Group, decrypt, encrypt};
 use super::schedule::Schedule;
-use crate::kernel::{Block, BlockCipher};
+use crate::kernel::{Block, BlockCipher, Visit, tell};
 use lanes::{LANES, Lanes};
 
 /// Serpent keyed for the portable kernel.
@@ -48,6 +48,10 @@ impl BlockCipher for Soft {
     fn decrypt_blocks(&self, blocks: &mut [Block]) {
         let keys = &self.0.0;
         Self::each_group(blocks, |group| decrypt(std::array::from_mut(group), keys));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.0, visit);
     }
 
     fn name(&self) -> &'static str {

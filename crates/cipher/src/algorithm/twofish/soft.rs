@@ -9,7 +9,7 @@ use std::array::from_fn;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::spec;
-use crate::kernel::{Block, BlockCipher};
+use crate::kernel::{Block, BlockCipher, Visit, tell};
 
 /// Blocks in flight together: as many as leave registers for the addresses.
 const TOGETHER: usize = 2;
@@ -127,6 +127,10 @@ impl BlockCipher for Box<Soft> {
         let (groups, rest) = blocks.as_chunks_mut::<TOGETHER>();
         groups.iter_mut().for_each(|group| self.decrypt(group));
         rest.as_chunks_mut::<1>().0.iter_mut().for_each(|block| self.decrypt(block));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&**self, visit);
     }
 
     fn name(&self) -> &'static str {

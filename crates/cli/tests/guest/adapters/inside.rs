@@ -32,7 +32,9 @@ impl Site {
         let ledger = |what: &str| Ledger::create(&format!("run-{}-{what}", std::process::id()));
         let scratch =
             Scratch::create(&place.join("plain"), SIZE, ledger("plain").unwrap()).unwrap();
-        let work = WorkDirectory::create(&place.join("work"), ledger("work").unwrap()).unwrap();
+        let work =
+            WorkDirectory::create(&place.join("cryptbench-inside.work"), ledger("work").unwrap())
+                .unwrap();
         let (engine, _) = Engine::open(EngineChoice::Threads).unwrap();
         Self { place, scratch, work, engine }
     }

@@ -20,13 +20,13 @@ const DENSITY: f32 = 3.0;
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
     /// The chart cannot be read as SVG.
-    #[error("the chart is no sound SVG: {0}")]
+    #[error("the chart is no sound SVG")]
     Svg(#[from] resvg::usvg::Error),
     /// No picture of this size can be made.
     #[error("no picture of {0} x {1} pixels can be made")]
     Size(u32, u32),
     /// The picture cannot be written.
-    #[error("the picture cannot be encoded: {0}")]
+    #[error("the picture cannot be encoded")]
     Encoding(#[from] png::EncodingError),
 }
 

@@ -84,6 +84,7 @@ fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
         seed: 1,
         verify: false,
         started: Instant::now(),
+        before: Duration::ZERO,
         stop: &stop,
         generation: 0,
     };

@@ -280,8 +280,10 @@ impl KdfPlan {
                     prf.kernel(blocks * prf.output_bytes, effort),
                 )
             }
-            // It chooses its instructions itself.
-            Function::Argon2id => ("argon2-crate".to_owned(), "argon2-crate".to_owned()),
+            Function::Argon2id => {
+                let kernel = cryptbench_kdf::argon2_kernel(effort).to_owned();
+                (kernel.clone(), kernel)
+            }
         };
         KdfSpeed {
             function: contender.function,

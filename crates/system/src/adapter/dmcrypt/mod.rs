@@ -16,6 +16,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cryptbench_cipher::Tier;
+use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
 use self::choice::{Choice, NAME, SETTINGS, Target};
@@ -57,7 +58,7 @@ impl System for DmCrypt {
                 );
             }
             let said = run("cryptsetup", ["--version"]);
-            Availability::Available(said.map_or_else(|e| e.to_string(), |said| version(&said)))
+            Availability::Available(said.map_or_else(|e| chain(&e), |said| version(&said)))
         })
     }
 

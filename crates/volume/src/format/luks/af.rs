@@ -3,13 +3,14 @@
 //! LUKS1 specification, section 2.4 ("Anti-forensic stripes"), after C. Fruhwirth, "TKS1", 2004. LUKS2
 //! uses the same under the name `luks1`.
 
+use cryptbench_blockdev::LockedBytes;
 use zeroize::Zeroizing;
 
 use super::hash::{Hash, MOST_DIGEST};
 
 /// The key that `material`, whole stripes of `key_bytes` each, stands for.
-pub(super) fn merge(material: &[u8], key_bytes: usize, hash: &Hash) -> Zeroizing<Vec<u8>> {
-    let mut key = Zeroizing::new(vec![0; key_bytes]);
+pub(super) fn merge(material: &[u8], key_bytes: usize, hash: &Hash) -> LockedBytes {
+    let mut key = LockedBytes::zeroed(key_bytes);
     let mut stripes = material.chunks_exact(key_bytes).peekable();
     while let Some(stripe) = stripes.next() {
         xor(&mut key, stripe);
@@ -23,7 +24,7 @@ pub(super) fn merge(material: &[u8], key_bytes: usize, hash: &Hash) -> Zeroizing
 /// Fills `material` with stripes that [`merge`] to `key`. All but the last are taken as they are found
 /// there: the caller has filled `material` with random bytes.
 pub(super) fn split(key: &[u8], material: &mut [u8], hash: &Hash) {
-    let mut sum = Zeroizing::new(vec![0; key.len()]);
+    let mut sum = LockedBytes::zeroed(key.len());
     let (random, last) = material.split_at_mut(material.len() - key.len());
     for stripe in random.chunks_exact(key.len()) {
         xor(&mut sum, stripe);

@@ -18,7 +18,7 @@ const LEAST_MEMORY: u32 = 32 << 10;
 
 /// The cost at which `function` takes about `target` (cryptsetup's default is 2 s) for a key of
 /// `key_bytes`: iterations of PBKDF2; for Argon2id as much memory as allows for 4 passes, at most 1 GiB
-/// and half of the machine's, then passes. It runs the function a few times, about 2 x `target` in all.
+/// and half of what this process can have, then passes. It runs the function a few times, about 2 x `target` in all.
 ///
 /// # Errors
 /// [`KdfError::Stopped`], [`KdfError::Memory`].

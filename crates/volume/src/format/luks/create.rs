@@ -1,11 +1,10 @@
 //! Creating a volume: a fresh volume key, the header, the first keyslot.
 
-use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
+use cryptbench_blockdev::{BlockDevice, Extent, LockedBytes, write_bytes};
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, KdfError};
-use zeroize::Zeroizing;
 
 use super::hash::Hash;
-use super::limits::{Resources, memory_kib};
+use super::limits::Resources;
 use super::material;
 use super::model::{Keyslot, MOST_KEY, Priority};
 use super::spec::Spec;
@@ -91,9 +90,9 @@ impl<'a> CreateOptions<'a> {
     }
 }
 
-/// The memory that a new Argon2 keyslot takes at most, in KiB: 1 GiB, or half of what there is.
+/// The memory that a new Argon2 keyslot takes at most, in KiB: 1 GiB, or half of what this process can have.
 pub(super) fn most_argon2_memory_kib() -> u32 {
-    memory_kib().map_or(1 << 20, |all| (all / 2).min(1 << 20) as u32)
+    cryptbench_kdf::memory::available_kib().map_or(1 << 20, |all| (all / 2).min(1 << 20) as u32)
 }
 
 /// Creates a volume whose first keyslot opens with `credentials`. What was in the header's place is
@@ -109,7 +108,7 @@ pub fn create(
 ) -> Result<(), VolumeError> {
     let passphrase = new_passphrase(credentials)?;
     let plan = Plan::new(device, options)?;
-    let mut key = Zeroizing::new(vec![0; options.key_bytes]);
+    let mut key = LockedBytes::zeroed(options.key_bytes);
     random(&mut key)?;
     // Refuses a cipher that does not exist or take such a key.
     plan.encryption.with_key(&key, options.sector_size, options.resources.tier)?;

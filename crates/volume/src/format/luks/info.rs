@@ -1,6 +1,7 @@
 //! What a header tells without a key, for people and for records.
 
 use cryptbench_blockdev::BlockDevice;
+use cryptbench_text::chain;
 use serde::Serialize;
 
 use super::Version;
@@ -137,7 +138,7 @@ pub fn info(device: &dyn BlockDevice) -> Result<Info, VolumeError> {
         segments: segments.collect(),
         tokens: metadata.tokens.clone(),
         requirements: metadata.requirements.clone(),
-        obstacle: metadata.segment().err().map(|error| error.to_string()),
+        obstacle: metadata.segment().err().map(|error| chain(&error)),
     })
 }
 

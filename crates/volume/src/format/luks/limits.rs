@@ -17,8 +17,8 @@ pub struct Limits {
     /// Iterations of PBKDF2, keyslots and digests together; a key of several blocks of the PRF's output
     /// takes them for each block.
     pub pbkdf2_iterations: u64,
-    /// Memory of one Argon2, in KiB: by default 4 GiB, the most that cryptsetup writes, or what this
-    /// machine has free, if that is less.
+    /// Memory of one Argon2, in KiB: by default 4 GiB, the most that cryptsetup writes. What this process cannot have
+    /// is refused besides.
     pub argon2_memory_kib: u32,
     /// Memory of Argon2 in KiB times passes, over all keyslots.
     pub argon2_work: u64,
@@ -26,11 +26,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            pbkdf2_iterations: 400_000_000,
-            argon2_memory_kib: most_argon2_kib(free_memory_kib()),
-            argon2_work: 256 << 20,
-        }
+        Self { pbkdf2_iterations: 400_000_000, argon2_memory_kib: 4 << 20, argon2_work: 256 << 20 }
     }
 }
 
@@ -83,8 +79,7 @@ impl Budget {
             let wanted = derivation.memory_kib();
             return refuse(
                 format!("{} with {wanted} KiB of memory (limit {most})", derivation.name()),
-                "the limit is 4 GiB, which only a damaged or hostile header exceeds, or the memory \
-                 that this machine has free",
+                "only a damaged or hostile header asks for that",
             );
         }
         let (left, limit, blocks) = match derivation {
@@ -123,70 +118,5 @@ pub(super) fn describe(derivation: &Derivation) -> String {
             "{kind}, {} KiB, {} passes, {} lanes",
             params.memory_kib, params.passes, params.lanes
         ),
-    }
-}
-
-/// Memory of this machine in KiB, where the system tells.
-pub(super) fn memory_kib() -> Option<u64> {
-    #[cfg(target_os = "linux")]
-    {
-        let info = rustix::system::sysinfo();
-        // `totalram` counts units of `mem_unit` bytes (sysinfo(2)); both are `c_ulong`-like.
-        Some((info.totalram as u64).saturating_mul(u64::from(info.mem_unit)) / 1024)
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        None
-    }
-}
-
-/// The most memory of one Argon2, in KiB, where so much is free.
-fn most_argon2_kib(free: Option<u64>) -> u32 {
-    free.map_or(4 << 20, |free| free.min(4 << 20) as u32)
-}
-
-/// Memory in KiB that this machine could give without killing anything, where the system tells.
-fn free_memory_kib() -> Option<u64> {
-    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| free_in(&text));
-    match (free, memory_kib()) {
-        (Some(free), Some(all)) => Some(free.min(all)),
-        (free, all) => free.or(all),
-    }
-}
-
-/// What can be reclaimed, and swap for the rest, of `/proc/meminfo` (proc_meminfo(5)).
-fn free_in(meminfo: &str) -> Option<u64> {
-    let kib = |name: &str| {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    };
-    Some(kib("MemAvailable")?.saturating_add(kib("SwapFree").unwrap_or(0)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn free_memory_is_what_the_system_says() {
-        let text = "MemTotal:    24683520 kB\nMemFree:      900 kB\nMemAvailable:  1500000 kB\n\
-                    SwapTotal: 9000 kB\nSwapFree:    5000 kB\n";
-        assert_eq!(free_in(text), Some(1_505_000));
-        assert_eq!(free_in("MemAvailable:  1500000 kB"), Some(1_500_000));
-        for strange in ["", "MemFree: 5 kB", "MemAvailable: x kB", "MemAvailable: 5 pages"] {
-            assert_eq!(free_in(strange), None, "{strange}");
-        }
-    }
-
-    #[test]
-    fn no_header_takes_more_memory_than_there_is() {
-        assert_eq!(most_argon2_kib(Some(1_505_000)), 1_505_000);
-        assert_eq!(most_argon2_kib(Some(1 << 40)), 4 << 20);
-        assert_eq!(most_argon2_kib(None), 4 << 20);
-        let limit = u64::from(Limits::default().argon2_memory_kib);
-        assert!(limit > 0 && limit <= 4 << 20);
-        if let Some(all) = memory_kib() {
-            assert!(limit <= all);
-        }
     }
 }

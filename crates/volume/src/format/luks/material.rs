@@ -1,7 +1,6 @@
 //! Key material in a keyslot's area: the volume key, split and encrypted under the passphrase's key.
 
-use cryptbench_blockdev::{BlockDevice, read_bytes, write_bytes};
-use zeroize::Zeroizing;
+use cryptbench_blockdev::{BlockDevice, LockedBytes, read_bytes, write_bytes};
 
 use super::limits::{Budget, Resources};
 use super::model::Keyslot;
@@ -19,7 +18,7 @@ pub(super) fn read(
     passphrase: &[u8],
     resources: &Resources<'_>,
     budget: &Budget,
-) -> Result<Zeroizing<Vec<u8>>, VolumeError> {
+) -> Result<LockedBytes, VolumeError> {
     // The area first: a truncated device needs no minute of key derivation.
     let len = Keyslot::material_bytes(slot.key_bytes, slot.stripes);
     let range = slot.area.offset..slot.area.offset + len;
@@ -28,7 +27,9 @@ pub(super) fn read(
         let key = area_key(slot, passphrase, resources, budget)?;
         slot.encryption.with_key(&key, SECTOR as u32, resources.tier)?
     };
-    let mut material = Zeroizing::new(stored);
+    // More than an ordinary user may lock on older systems; it is there for milliseconds.
+    let mut material = LockedBytes::brief(stored.len());
+    material.copy_from_slice(&stored);
     cipher.decrypt_in_place(0, &mut material);
     let split = slot.key_bytes * slot.stripes as usize;
     Ok(af::merge(&material[..split], slot.key_bytes, slot.hash))
@@ -50,7 +51,7 @@ pub(super) fn write(
         slot.encryption.with_key(&key, SECTOR as u32, resources.tier)?
     };
     let len = Keyslot::material_bytes(slot.key_bytes, slot.stripes);
-    let mut material = Zeroizing::new(vec![0; len as usize]);
+    let mut material = LockedBytes::brief(len as usize);
     random(&mut material)?;
     let split = slot.key_bytes * slot.stripes as usize;
     af::split(volume_key, &mut material[..split], slot.hash);
@@ -86,11 +87,11 @@ fn area_key(
     passphrase: &[u8],
     resources: &Resources<'_>,
     budget: &Budget,
-) -> Result<Zeroizing<Vec<u8>>, VolumeError> {
+) -> Result<LockedBytes, VolumeError> {
     // Before the derivation: a length that no cipher takes would multiply its cost.
     slot.encryption.check(slot.area_key_bytes)?;
     budget.spend(&slot.derivation, slot.area_key_bytes)?;
-    let mut key = Zeroizing::new(vec![0; slot.area_key_bytes]);
+    let mut key = LockedBytes::zeroed(slot.area_key_bytes);
     slot.derivation.derive(passphrase, &slot.salt, &mut key, resources.effort)?;
     Ok(key)
 }

@@ -1,6 +1,7 @@
 //! From credentials to the volume key: keyslots in turn, until a digest agrees.
 
-use cryptbench_blockdev::BlockDevice;
+use cryptbench_blockdev::{BlockDevice, LockedBytes};
+use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
 use super::limits::{Budget, Resources};
@@ -11,7 +12,7 @@ use crate::{Credentials, VolumeError};
 /// A volume key and the keyslot that it came from.
 pub(super) struct Unlocked {
     pub keyslot: u32,
-    pub key: Zeroizing<Vec<u8>>,
+    pub key: LockedBytes,
 }
 
 /// The bytes that LUKS derives keys from: the passphrase, or the contents of the one key file.
@@ -86,7 +87,8 @@ pub(super) fn unlock(
         Some((_, error)) if tried == 0 => Err(error),
         Some((id, error)) => Err(VolumeError::NoKeyFits(format!(
             "{tried} keyslots do not open with this passphrase or key file, and keyslot {id} could not \
-             be tried: {error}"
+             be tried: {}",
+            chain(&error)
         ))),
     }
 }
@@ -99,7 +101,7 @@ fn attempt(
     passphrase: &[u8],
     resources: &Resources<'_>,
     budget: &Budget,
-) -> Result<Option<Zeroizing<Vec<u8>>>, VolumeError> {
+) -> Result<Option<LockedBytes>, VolumeError> {
     let unsupported = |reason: &str| VolumeError::Unsupported {
         what: format!("keyslot {id}: {reason}"),
         hint: None,

@@ -1,6 +1,6 @@
 //! The password that header keys are derived from: passphrase and key files mixed.
 
-use zeroize::Zeroizing;
+use cryptbench_blockdev::LockedBytes;
 
 use super::crc32::Crc32;
 use crate::{Credentials, VolumeError};
@@ -22,7 +22,7 @@ const KEYFILE_BYTES: usize = 1 << 20;
 /// # Errors
 /// [`VolumeError::Invalid`] if there is neither passphrase nor key file, if the passphrase is too long, or
 /// if a key file is empty.
-pub(super) fn password(credentials: &Credentials) -> Result<Zeroizing<Vec<u8>>, VolumeError> {
+pub(super) fn password(credentials: &Credentials) -> Result<LockedBytes, VolumeError> {
     let passphrase = credentials.passphrase.bytes();
     let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
     if passphrase.len() > LONG {
@@ -31,10 +31,10 @@ pub(super) fn password(credentials: &Credentials) -> Result<Zeroizing<Vec<u8>>, 
     if credentials.keyfiles.is_empty() {
         return match passphrase {
             [] => invalid("neither a passphrase nor a key file was given"),
-            _ => Ok(Zeroizing::new(passphrase.to_vec())),
+            _ => Ok(LockedBytes::copy_of(passphrase)),
         };
     }
-    let mut pool = Zeroizing::new(vec![0; if passphrase.len() > SHORT { LONG } else { SHORT }]);
+    let mut pool = LockedBytes::zeroed(if passphrase.len() > SHORT { LONG } else { SHORT });
     pool[..passphrase.len()].copy_from_slice(passphrase);
     for keyfile in &credentials.keyfiles {
         let bytes = &keyfile.bytes()[..keyfile.bytes().len().min(KEYFILE_BYTES)];
@@ -94,8 +94,8 @@ mod tests {
         let mut longer = b.clone();
         longer.push(1);
         let pool = password(&credentials(b"p", &[&a, &b])).unwrap();
-        assert_eq!(*pool, *password(&credentials(b"p", &[&longer, &a])).unwrap());
-        assert_ne!(*pool, *password(&credentials(b"p", &[&b[1..], &a])).unwrap());
+        assert_eq!(pool[..], password(&credentials(b"p", &[&longer, &a])).unwrap()[..]);
+        assert_ne!(pool[..], password(&credentials(b"p", &[&b[1..], &a])).unwrap()[..]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From credentials to a decrypted header: every derivation that the volume may have, every cipher.
 
-use cryptbench_blockdev::{BlockDevice, read_bytes};
+use cryptbench_blockdev::{BlockDevice, LockedBytes, read_bytes};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_kdf::{Derivation, Effort, Function, KdfError, first_fit};
@@ -141,7 +141,8 @@ fn fit(
             .map(|fit| fit.map(|fit| (derivations[index], fit)))
             .transpose()
     };
-    let found = first_fit(password, salt, KEY_BYTES, derivations, request.effort, check)?;
+    let new_key = || LockedBytes::zeroed(KEY_BYTES);
+    let found = first_fit(password, salt, new_key, derivations, request.effort, check)?;
     let Some((derivation, (header, plain, scheme))) = found.transpose()? else {
         return Ok(None);
     };

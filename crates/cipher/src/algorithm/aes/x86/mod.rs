@@ -10,7 +10,7 @@ mod vector;
 mod xts;
 
 use crate::cpu::Tier;
-use crate::kernel::{BLOCK, Block, BlockCipher, BlockKernel, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Block, BlockCipher, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
 use aesni::AesNi;
 use keys::{BlockKeys, XtsKeys};
@@ -53,6 +53,10 @@ impl<I: Isa> BlockCipher for AesBlocks<I> {
         self.chains.chains(&self.keys, chain, buffer);
     }
 
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.keys, visit);
+    }
+
     fn name(&self) -> &'static str {
         I::NAME
     }
@@ -71,6 +75,10 @@ impl<I: Isa> UnitKernel for AesXts<I> {
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.isa.xts::<false>(&self.keys, run, buffer);
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.keys, visit);
     }
 
     fn name(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use zeroize::ZeroizeOnDrop;
 
 use super::super::schedule::Schedule;
-use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::double;
 
 /// Masks that a kernel makes from one; 512 bytes, the usual data unit.
@@ -99,6 +99,10 @@ impl<W: Wide> BlockCipher for WideBlocks<W> {
         bare(self.isa, &self.keys.decryption, blocks);
     }
 
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.keys, visit);
+    }
+
     fn name(&self) -> &'static str {
         W::NAME
     }
@@ -165,6 +169,10 @@ impl<W: Wide> UnitKernel for WideXts<W> {
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.units(&self.keys.decryption, run, buffer);
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.keys, visit);
     }
 
     fn name(&self) -> &'static str {

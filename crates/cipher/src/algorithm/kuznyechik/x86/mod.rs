@@ -13,7 +13,7 @@ mod nibbles;
 mod xts;
 
 use crate::cpu::Tier;
-use crate::kernel::{Buffer, Run, UnitKernel};
+use crate::kernel::{Buffer, Run, UnitKernel, Visit, tell};
 
 use keys::Keys;
 
@@ -46,6 +46,11 @@ impl<I: Isa> UnitKernel for KuznyechikXts<I> {
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.isa.xts::<false>(&self.data, &self.tweak, run, buffer);
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.data, visit);
+        tell(&*self.tweak, visit);
     }
 
     fn name(&self) -> &'static str {

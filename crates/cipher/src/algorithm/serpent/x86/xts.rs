@@ -8,7 +8,7 @@ use super::super::rounds::{ROUND_KEYS, RoundKeys, decrypt, encrypt};
 use super::super::schedule::Schedule;
 use super::super::word::Word;
 use super::vector::{GROUPS, Isa, VECTORS, Vector};
-use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::Xts;
 
 /// Data units whose tweaks are enciphered together: a batch of the widest kernel.
@@ -65,6 +65,10 @@ impl<I: Isa> BlockCipher for Arc<Keyed<I>> {
 
     fn decrypt_blocks(&self, blocks: &mut [Block]) {
         self.blocks::<false>(blocks);
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.keys, visit);
     }
 
     fn name(&self) -> &'static str {
@@ -138,6 +142,11 @@ impl<I: Isa> UnitKernel for SerpentXts<I> {
         } else {
             self.any.decrypt_units(run, buffer);
         }
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        // The mode over any cipher shares the keys.
+        self.any.visit_keys(visit);
     }
 
     fn name(&self) -> &'static str {

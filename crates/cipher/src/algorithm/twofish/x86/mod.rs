@@ -11,7 +11,7 @@ mod xts;
 use std::sync::Arc;
 
 use crate::cpu::Tier;
-use crate::kernel::{BLOCK, Block, BlockCipher, BlockKernel, Buffer, Run, UnitKernel};
+use crate::kernel::{BLOCK, Block, BlockCipher, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::Xts;
 
 use keys::{Keys, XtsKeys};
@@ -69,6 +69,10 @@ impl<I: Isa> BlockCipher for Blocks<I> {
         self.isa.blocks::<false>(&self.keys, blocks);
     }
 
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.keys, visit);
+    }
+
     fn name(&self) -> &'static str {
         I::NAME
     }
@@ -100,6 +104,11 @@ impl<I: Isa> UnitKernel for TwofishXts<I> {
         } else {
             self.any_unit.decrypt_units(run, buffer);
         }
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        // The mode over any unit shares the keys.
+        self.any_unit.visit_keys(visit);
     }
 
     fn name(&self) -> &'static str {

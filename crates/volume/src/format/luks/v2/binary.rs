@@ -1,6 +1,7 @@
 //! The binary part of a LUKS2 header and its checksum (LUKS2 specification, section 2.1).
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
+use cryptbench_text::chain;
 
 use crate::VolumeError;
 use crate::format::luks::hash::{Hash, MOST_DIGEST};
@@ -96,7 +97,7 @@ pub(super) fn read(
     if end > device.size() {
         return Err(Flaw::Absent("beyond the end of the device".to_owned()));
     }
-    let start = read_bytes(device, offset..end).map_err(|error| error.to_string())?;
+    let start = read_bytes(device, offset..end).map_err(|error| chain(&error))?;
     if start[..6] != role.magic() {
         return Err(Flaw::Absent("no LUKS2 magic".to_owned()));
     }
@@ -105,8 +106,7 @@ pub(super) fn read(
         return Err(Flaw::Bad("cut off by the end of the device".to_owned()));
     }
     // At most 4 MiB: the size is one of the table.
-    let mut copy =
-        read_bytes(device, offset..offset + binary.hdr_size).map_err(|e| e.to_string())?;
+    let mut copy = read_bytes(device, offset..offset + binary.hdr_size).map_err(|e| chain(&e))?;
     let stored = copy[CHECKSUM].to_vec();
     copy[CHECKSUM].fill(0);
     let mut computed = vec![0; binary.checksum.bytes];

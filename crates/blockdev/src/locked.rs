@@ -1,0 +1,273 @@
+//! Memory for secrets: never swapped out where the system allows that, left out of core dumps, and wiped.
+//!
+//! An ordinary user may lock little, on older systems 64 KiB. So what is short shares pages, and what is long has pages of
+//! its own.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap_anonymous, munmap};
+use zeroize::Zeroize as _;
+
+/// Bytes of a place in a shared page.
+const PLACE: usize = 512;
+/// Bytes of a shared page. Where pages are larger, the rest of one stays unused.
+const SHARED: usize = 4096;
+/// Places of a shared page.
+const PLACES: u32 = (SHARED / PLACE) as u32;
+
+/// Pages with places for short secrets. They stay for the life of the process.
+static PAGES: Mutex<Vec<Page>> = Mutex::new(Vec::new());
+
+/// Whether anything that was to be locked is not.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the system refused to keep a secret from swap: the limit on locked memory (`ulimit -l`) is too low.
+#[must_use]
+pub fn locking_failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
+}
+
+/// Keeps the pages at `start` from swap for as long as they are mapped, with what else lies on them.
+pub fn lock_in_place(start: *const u8, len: usize) {
+    if len > 0 && !lock(start.cast_mut(), len) {
+        FAILED.store(true, Ordering::Relaxed);
+    }
+}
+
+fn lock(start: *mut u8, len: usize) -> bool {
+    // SAFETY: locking changes no memory, and the kernel refuses what is not mapped.
+    unsafe { mlock(start.cast(), len) }.is_ok()
+}
+
+/// A page that is shared by short secrets.
+struct Page {
+    start: NonNull<u8>,
+    /// A bit for each place that is taken.
+    taken: u32,
+}
+
+// SAFETY: the page is plain memory of this process, and only who holds the list's lock gives its places away.
+unsafe impl Send for Page {}
+
+/// Bytes that are kept from swap and core dumps, and wiped when dropped.
+#[derive(Default)]
+pub struct LockedBytes {
+    len: usize,
+    home: Home,
+}
+
+/// Where they lie.
+#[derive(Clone, Copy, Default)]
+enum Home {
+    /// Nowhere: there are none.
+    #[default]
+    None,
+    /// In a place of a shared page.
+    Place(NonNull<u8>),
+    /// In a mapping of so many bytes.
+    Mapping(NonNull<u8>, usize),
+}
+
+impl LockedBytes {
+    /// So many zeros. Where they cannot be locked they are usable all the same; [`locking_failed`] tells.
+    #[must_use]
+    pub fn zeroed(len: usize) -> Self {
+        Self::with(len, true)
+    }
+
+    /// The same for what is large and there for a moment only: that it could not be locked is not told.
+    #[must_use]
+    pub fn brief(len: usize) -> Self {
+        Self::with(len, false)
+    }
+
+    /// A copy of `bytes`.
+    #[must_use]
+    pub fn copy_of(bytes: &[u8]) -> Self {
+        let mut copy = Self::zeroed(bytes.len());
+        copy.copy_from_slice(bytes);
+        copy
+    }
+
+    /// Makes it so long: cut off, or with zeros at the end.
+    pub fn resize(&mut self, len: usize) {
+        if len <= self.len {
+            self[len..].zeroize();
+            self.len = len;
+            return;
+        }
+        let mut longer = Self::zeroed(len);
+        longer[..self.len].copy_from_slice(self);
+        *self = longer;
+    }
+
+    fn with(len: usize, tell: bool) -> Self {
+        let home = match len {
+            0 => Home::None,
+            1..=PLACE => Home::Place(take_place()),
+            _ => {
+                let whole = len.next_multiple_of(SHARED);
+                Home::Mapping(map(whole, tell), whole)
+            }
+        };
+        Self { len, home }
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        match self.home {
+            Home::None => NonNull::dangling(),
+            Home::Place(start) | Home::Mapping(start, _) => start,
+        }
+    }
+}
+
+/// New zeroed pages, locked if that can be done.
+fn map(len: usize, tell: bool) -> NonNull<u8> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping, at an address of the kernel's choice, touches nothing that exists.
+    let start = unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) };
+    let start = start.ok().and_then(|start| NonNull::new(start.cast::<u8>()));
+    // As of any allocation that fails.
+    let start = start.unwrap_or_else(|| {
+        std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u8; SHARED]>())
+    });
+    if !lock(start.as_ptr(), len) && tell {
+        FAILED.store(true, Ordering::Relaxed);
+    }
+    for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
+        // SAFETY: the range is the new mapping. A child process lacks it: only one that runs another program is made.
+        let _ = unsafe { madvise(start.as_ptr().cast(), len, advice) };
+    }
+    start
+}
+
+fn take_place() -> NonNull<u8> {
+    let mut pages = PAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let free = pages.iter().position(|page| page.taken.count_ones() < PLACES);
+    let index = free.unwrap_or_else(|| {
+        pages.push(Page { start: map(SHARED, true), taken: 0 });
+        pages.len() - 1
+    });
+    let page = &mut pages[index];
+    let place = page.taken.trailing_ones();
+    page.taken |= 1 << place;
+    // SAFETY: the page has that place.
+    unsafe { page.start.add(place as usize * PLACE) }
+}
+
+fn give_back(place: NonNull<u8>) {
+    let mut pages = PAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    for page in pages.iter_mut() {
+        let offset = place.addr().get().wrapping_sub(page.start.addr().get());
+        if offset < SHARED {
+            page.taken &= !(1 << (offset / PLACE));
+        }
+    }
+}
+
+impl Deref for LockedBytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the home has `len` initialised bytes, which are this value's alone.
+        unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for LockedBytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start().as_ptr(), self.len) }
+    }
+}
+
+impl Drop for LockedBytes {
+    fn drop(&mut self) {
+        self.zeroize();
+        match self.home {
+            Home::None => {}
+            Home::Place(place) => give_back(place),
+            Home::Mapping(start, whole) => {
+                // SAFETY: mapped in `with`, so many bytes, and owned by `self` alone.
+                let _ = unsafe { munmap(start.as_ptr().cast(), whole) };
+            }
+        }
+    }
+}
+
+impl Clone for LockedBytes {
+    fn clone(&self) -> Self {
+        Self::copy_of(self)
+    }
+}
+
+impl fmt::Debug for LockedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LockedBytes(..)")
+    }
+}
+
+// SAFETY: uniquely owned plain memory.
+unsafe impl Send for LockedBytes {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for LockedBytes {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_zero_their_own_and_kept() {
+        let lengths = [0, 1, 511, 512, 513, 4096, 4097, 100_000];
+        let mut all: Vec<_> = lengths.repeat(5).into_iter().map(LockedBytes::zeroed).collect();
+        for (number, bytes) in all.iter_mut().enumerate() {
+            assert!(bytes.iter().all(|byte| *byte == 0));
+            bytes.fill(number as u8 + 1);
+        }
+        for (number, bytes) in all.iter().enumerate() {
+            assert_eq!(bytes.len(), lengths[number % lengths.len()]);
+            assert!(bytes.iter().all(|byte| *byte == number as u8 + 1));
+        }
+        drop(all);
+        // What was given back is wiped.
+        let again: Vec<_> = (0..40).map(|_| LockedBytes::zeroed(PLACE)).collect();
+        assert!(again.iter().flat_map(|bytes| bytes.iter()).all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn bytes_grow_and_shrink() {
+        let mut bytes = LockedBytes::copy_of(b"secret");
+        bytes.resize(3);
+        bytes.resize(5);
+        assert_eq!(bytes[..], *b"sec\0\0");
+        bytes.resize(5000);
+        assert_eq!((&bytes[..4], bytes.len()), (&b"sec\0"[..], 5000));
+        assert_eq!(bytes.clone()[..], bytes[..]);
+        assert_eq!(format!("{bytes:?}"), "LockedBytes(..)");
+    }
+
+    /// KiB of this process that are locked.
+    fn locked_kib() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap_or_default();
+        line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+    }
+
+    #[test]
+    fn secrets_are_locked() {
+        let short = LockedBytes::zeroed(32);
+        let long = LockedBytes::zeroed(20_000);
+        let boxed = Box::new([7u8; 10_000]);
+        lock_in_place(boxed.as_ptr(), boxed.len());
+        if locking_failed() {
+            eprintln!("SKIPPED: no memory may be locked here");
+            return;
+        }
+        // Five pages and one, and at least two of the box.
+        assert!(locked_kib() >= 4 * (5 + 1 + 2), "{}", locked_kib());
+        drop((short, long, boxed));
+    }
+}

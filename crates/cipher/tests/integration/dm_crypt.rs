@@ -1,0 +1,354 @@
+//! dm-crypt's specifications against vectors, OpenSSL, and plain modes over RustCrypto's block ciphers.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use aes::cipher::{Block, BlockCipherEncrypt, KeyInit};
+use cryptbench_cipher::{
+    CipherError, Layout, Tier, dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes,
+};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sha2::Digest;
+
+/// Encrypts one block where it lies.
+type Cipher = Box<dyn Fn(&mut [u8])>;
+
+fn keyed<C: KeyInit + BlockCipherEncrypt + 'static>(key: &[u8]) -> Cipher {
+    let cipher = C::new_from_slice(key).unwrap();
+    Box::new(move |block| {
+        let block: &mut Block<C> = block.try_into().unwrap();
+        cipher.encrypt_block(block);
+    })
+}
+
+/// RustCrypto's cipher of that name.
+fn reference(name: &str, key: &[u8]) -> Cipher {
+    match (name, key.len()) {
+        ("aes", 16) => keyed::<aes::Aes128>(key),
+        ("aes", 24) => keyed::<aes::Aes192>(key),
+        ("aes", 32) => keyed::<aes::Aes256>(key),
+        ("camellia", 16) => keyed::<camellia::Camellia128>(key),
+        ("camellia", 24) => keyed::<camellia::Camellia192>(key),
+        ("camellia", 32) => keyed::<camellia::Camellia256>(key),
+        ("serpent", _) => keyed::<serpent::Serpent>(key),
+        ("twofish", _) => keyed::<twofish::Twofish>(key),
+        ("blowfish", _) => keyed::<blowfish::Blowfish>(key),
+        ("cast5", _) => keyed::<cast5::Cast5>(key),
+        ("des3_ede", _) => keyed::<des::TdesEde3>(key),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn block_bytes(name: &str) -> usize {
+    if matches!(name, "blowfish" | "cast5" | "des3_ede") { 8 } else { 16 }
+}
+
+/// The IV as Linux's drivers/md/dm-crypt.c documents its generators.
+fn iv_of(name: &str, generator: &str, key: &[u8], sector: u64) -> Vec<u8> {
+    let mut iv = vec![0; block_bytes(name)];
+    match generator {
+        "plain" => iv[..4].copy_from_slice(&(sector as u32).to_le_bytes()),
+        "plain64" => iv[..8].copy_from_slice(&sector.to_le_bytes()),
+        "plain64be" => {
+            let start = iv.len() - 8;
+            iv[start..].copy_from_slice(&sector.to_be_bytes());
+        }
+        essiv => {
+            let salt = match essiv.strip_prefix("essiv:").unwrap() {
+                "sha1" => sha1::Sha1::digest(key).to_vec(),
+                "sha256" => sha2::Sha256::digest(key).to_vec(),
+                "wp256" => whirlpool::Whirlpool::digest(key)[..32].to_vec(),
+                "rmd160" | "ripemd160" => ripemd::Ripemd160::digest(key).to_vec(),
+                other => panic!("{other}"),
+            };
+            iv[..8].copy_from_slice(&sector.to_le_bytes());
+            reference(name, &salt)(&mut iv);
+        }
+    }
+    iv
+}
+
+fn add(block: &mut [u8], other: &[u8]) {
+    block.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
+}
+
+/// Times x in GF(2^128), the first byte being the least significant.
+fn double(block: &mut [u8]) {
+    let value = u128::from_le_bytes((*block).try_into().unwrap());
+    let doubled = (value << 1) ^ ((value >> 127) * 0x87);
+    block.copy_from_slice(&doubled.to_le_bytes());
+}
+
+/// `a * b` in GF(2^128), the first byte being the most significant; slow and plain.
+fn product(a: u128, b: u128) -> u128 {
+    (0..128).rev().fold(0, |sum: u128, bit| {
+        let doubled = (sum << 1) ^ ((sum >> 127) * 0x87);
+        doubled ^ (a * ((b >> bit) & 1))
+    })
+}
+
+/// Encrypts a data unit in the most obvious way.
+fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]) {
+    let size = block_bytes(name);
+    let (chain, iv) = mode.split_once('-').unwrap_or((mode, ""));
+    match chain {
+        "ecb" => {
+            let cipher = reference(name, key);
+            unit.chunks_mut(size).for_each(cipher);
+        }
+        "cbc" => {
+            let cipher = reference(name, key);
+            let mut before = iv_of(name, iv, key, sector);
+            for block in unit.chunks_mut(size) {
+                add(block, &before);
+                cipher(block);
+                before.copy_from_slice(block);
+            }
+        }
+        "xts" => {
+            let (data_key, tweak_key) = key.split_at(key.len() / 2);
+            let cipher = reference(name, data_key);
+            let mut mask = iv_of(name, iv, key, sector);
+            reference(name, tweak_key)(&mut mask);
+            for block in unit.chunks_mut(size) {
+                add(block, &mask);
+                cipher(block);
+                add(block, &mask);
+                double(&mut mask);
+            }
+        }
+        "lrw" => {
+            let (data_key, tweak_key) = key.split_at(key.len() - 16);
+            let cipher = reference(name, data_key);
+            let tweak = u128::from_be_bytes(tweak_key.try_into().unwrap());
+            for (index, block) in (u128::from(sector) * 32 + 1..).zip(unit.chunks_mut(size)) {
+                let mask = product(tweak, index).to_be_bytes();
+                add(block, &mask);
+                cipher(block);
+                add(block, &mask);
+            }
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn random(rng: &mut ChaCha8Rng, bytes: usize) -> Vec<u8> {
+    let mut data = vec![0; bytes];
+    rng.fill_bytes(&mut data);
+    data
+}
+
+const MODES: [&str; 13] = [
+    "ecb",
+    "cbc-plain",
+    "cbc-plain64",
+    "cbc-plain64be",
+    "cbc-essiv:sha256",
+    "cbc-essiv:wp256",
+    "cbc-essiv:sha1",
+    "cbc-essiv:ripemd160",
+    "lrw-benbi",
+    "xts-plain",
+    "xts-plain64",
+    "xts-plain64be",
+    "xts-essiv:sha256",
+];
+
+/// Modes whose code is that of others up to the hash; one cipher and key length is enough.
+const MORE: [(&str, &str); 3] =
+    [("aes", "xts-essiv:wp256"), ("serpent", "cbc-essiv:rmd160"), ("blowfish", "cbc-essiv:sha1")];
+
+#[test]
+fn every_specification_agrees_with_plain_modes_over_rustcrypto() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let every = dm_crypt_ciphers().flat_map(|name| MODES.map(|mode| (name, mode)));
+    let mut seen = 0;
+    for (name, mode) in every.chain(MORE) {
+        let Ok(lengths) = dm_crypt_key_bytes(name, mode) else {
+            continue;
+        };
+        seen += 1;
+        for length in lengths {
+            // The second number crosses 2^32 inside the run.
+            for (layout, units, first) in [
+                (Layout::SECTOR_512, 35, 0),
+                (Layout::SECTOR_512, 7, (1 << 32) - 3),
+                (Layout::LUKS2_4096, 9, (1 << 32) - 32),
+            ] {
+                let key = random(&mut rng, length);
+                let plain = random(&mut rng, units * layout.data_unit);
+                let mut expected = plain.clone();
+                for (k, unit) in expected.chunks_mut(layout.data_unit).enumerate() {
+                    let sector = first + k as u64 * layout.tweak_step;
+                    encrypt_unit(name, mode, &key, sector, unit);
+                }
+                for tier in Tier::available() {
+                    let cipher = dm_crypt(name, mode, &key, layout, tier).unwrap();
+                    let what = || format!("{name} {mode} {length} {layout:?} {}", cipher.tier());
+                    let mut data = plain.clone();
+                    cipher.encrypt_in_place(first, &mut data);
+                    assert!(data == expected, "encrypt {}", what());
+                    // Misaligned, and apart.
+                    let mut back = vec![0x5a; plain.len() + 2];
+                    cipher.decrypt(first, &data, &mut back[1..=plain.len()]);
+                    assert!(back[1..=plain.len()] == plain, "decrypt {}", what());
+                    assert!(back[0] == 0x5a && back[plain.len() + 1] == 0x5a, "{}", what());
+                    cipher.decrypt_in_place(first, &mut data);
+                    assert!(data == plain, "decrypt in place {}", what());
+                    back[1..=plain.len()].fill(0);
+                    cipher.encrypt(first, &plain, &mut back[1..=plain.len()]);
+                    assert!(back[1..=plain.len()] == expected, "encrypt apart {}", what());
+                }
+            }
+        }
+    }
+    // Serpent has all modes, the other 128-bit ciphers not the two hashes of 20 bytes; CAST5 has ECB
+    // and the three plain CBCs, Blowfish the hashes too, triple DES none.
+    assert_eq!(seen, 13 + 3 * 11 + 4 + 8 + 4 + MORE.len());
+}
+
+#[test]
+fn a_run_is_its_units_one_by_one() {
+    let mut rng = ChaCha8Rng::seed_from_u64(12);
+    for name in dm_crypt_ciphers() {
+        for mode in ["cbc-plain64", "lrw-benbi", "xts-plain", "xts-plain64be"] {
+            let Ok(lengths) = dm_crypt_key_bytes(name, mode) else {
+                continue;
+            };
+            let key = random(&mut rng, lengths[0]);
+            // More units than are enciphered together, up to 64.
+            for (layout, units) in [(Layout::SECTOR_512, 131), (Layout::LUKS2_4096, 66)] {
+                let plain = random(&mut rng, units * layout.data_unit);
+                for tier in Tier::available() {
+                    let cipher = dm_crypt(name, mode, &key, layout, tier).unwrap();
+                    let mut whole = plain.clone();
+                    cipher.encrypt_in_place(99, &mut whole);
+                    let mut single = plain.clone();
+                    for (k, unit) in single.chunks_mut(layout.data_unit).enumerate() {
+                        cipher.encrypt_in_place(99 + k as u64 * layout.tweak_step, unit);
+                    }
+                    assert!(whole == single, "{name} {mode} on {}", cipher.tier());
+                    cipher.decrypt_in_place(99, &mut whole);
+                    assert!(whole == plain, "{name} {mode} on {}", cipher.tier());
+                }
+            }
+        }
+    }
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().as_chunks::<2>().0;
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.iter().map(byte).collect()
+}
+
+#[test]
+fn essiv_vectors_of_linux() {
+    let text = include_str!("../vectors/essiv-aes-cbc.txt");
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(lines.len(), 4);
+    for line in lines {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let (key, plain, expected) = (hex(fields[0]), hex(fields[2]), hex(fields[3]));
+        let sector = u64::from_str_radix(fields[1], 16).unwrap();
+        let layout = Layout { data_unit: plain.len(), tweak_step: 1 };
+        for tier in Tier::available() {
+            let cipher = dm_crypt("aes", "cbc-essiv:sha256", &key, layout, tier).unwrap();
+            let mut data = plain.clone();
+            cipher.encrypt_in_place(sector, &mut data);
+            assert_eq!(data, expected, "{}", cipher.tier());
+            cipher.decrypt_in_place(sector, &mut data);
+            assert_eq!(data, plain, "{}", cipher.tier());
+        }
+    }
+}
+
+/// What `openssl enc` makes of `data`, if it can.
+fn openssl(cipher: &str, key: &[u8], iv: &[u8], data: &[u8]) -> Option<Vec<u8>> {
+    let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut child = Command::new("openssl")
+        .args(["enc", "-provider", "default", "-provider", "legacy", "-nopad"])
+        .args([&format!("-{cipher}"), "-K", &digits(key), "-iv", &digits(iv)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    child.stdin.take()?.write_all(data).ok()?;
+    let output = child.wait_with_output().ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+#[test]
+fn cbc_agrees_with_openssl() {
+    let mut rng = ChaCha8Rng::seed_from_u64(13);
+    for (name, key_bytes, theirs) in [
+        ("aes", 16, "aes-128-cbc"),
+        ("aes", 24, "aes-192-cbc"),
+        ("aes", 32, "aes-256-cbc"),
+        ("camellia", 16, "camellia-128-cbc"),
+        ("camellia", 32, "camellia-256-cbc"),
+        ("des3_ede", 24, "des-ede3-cbc"),
+        ("blowfish", 16, "bf-cbc"),
+        ("cast5", 16, "cast5-cbc"),
+    ] {
+        let key = random(&mut rng, key_bytes);
+        let plain = random(&mut rng, 3 * 512);
+        let first = 0x1_2345_6789;
+        let mut expected = Vec::new();
+        for (sector, unit) in (first..).zip(plain.chunks(512)) {
+            let iv = iv_of(name, "plain64", &key, sector);
+            expected.extend(openssl(theirs, &key, &iv, unit).unwrap_or_default());
+        }
+        if expected.is_empty() {
+            eprintln!("SKIPPED: no openssl with {theirs}");
+            continue;
+        }
+        for tier in Tier::available() {
+            let cipher = dm_crypt(name, "cbc-plain64", &key, Layout::SECTOR_512, tier).unwrap();
+            let mut data = plain.clone();
+            cipher.encrypt_in_place(first, &mut data);
+            assert!(data == expected, "{theirs}, {}", cipher.tier());
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_errors_that_say_what_is_right() {
+    let error = |cipher: &str, mode: &str| dm_crypt_key_bytes(cipher, mode).unwrap_err();
+    assert_eq!(
+        error("rot13", "xts-plain64").to_string(),
+        "unknown dm-crypt cipher `rot13` \
+         (known: aes, serpent, twofish, camellia, cast5, blowfish, des3_ede)"
+    );
+    for mode in ["", "xts", "cbc", "ctr-plain64", "xts-plain65", "xts-essiv", "cbc-null", "xts-"] {
+        let error = error("aes", mode);
+        assert!(matches!(error, CipherError::DmCryptMode { .. }), "{mode}: {error}");
+        assert!(error.to_string().contains("known: xts-plain64, xts-plain,"), "{error}");
+    }
+    for mode in ["xts-plain64", "lrw-benbi"] {
+        assert!(matches!(error("cast5", mode), CipherError::DmCryptMode { .. }));
+    }
+    assert_eq!(
+        error("aes", "cbc-essiv:md5").to_string(),
+        "unknown ESSIV hash `md5` (known: sha1, sha256, sha512, wp256, wp512, rmd160, ripemd160)"
+    );
+    // As in Linux, where setting the key fails.
+    assert_eq!(
+        error("aes", "cbc-essiv:sha512").to_string(),
+        "ESSIV with sha512 makes keys of 64 bytes, which aes does not take"
+    );
+    assert_eq!(dm_crypt_key_bytes("aes", "xts-plain64").unwrap(), [32, 48, 64]);
+    assert_eq!(dm_crypt_key_bytes("aes", "lrw-benbi").unwrap(), [32, 40, 48]);
+    assert_eq!(dm_crypt_key_bytes("aes", "plain").unwrap(), [16, 24, 32]);
+    let keyed = |key: &[u8], layout| {
+        dm_crypt("aes", "xts-plain64", key, layout, Tier::Soft).map(|_| ()).unwrap_err()
+    };
+    assert_eq!(
+        keyed(&[0; 16], Layout::SECTOR_512).to_string(),
+        "aes-xts-plain64 takes keys of 32, 48, 64 bytes, got 16"
+    );
+    let layout = Layout { data_unit: 520, tweak_step: 1 };
+    assert_eq!(keyed(&[0; 64], layout), CipherError::DataUnit { bytes: 520 });
+}

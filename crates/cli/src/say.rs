@@ -1,0 +1,153 @@
+//! Everything that the program says goes out here, so that what others wrote cannot steer the terminal.
+//!
+//! File names, records, headers of volumes and messages of other programs may hold escape sequences. Text for people
+//! leaves without control characters but line breaks and tabs, whoever put it together; where it is coloured, the
+//! sequences of our own styles alone pass. Formats for programs leave as they are: what reads a record, a foreign result
+//! or the history has made their strings printable before. A closed pipe is the reader's choice, not an error.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::process::ExitCode;
+
+use cryptbench_report::terminal::Style;
+use cryptbench_text::{escaped_json, printable, printable_lines};
+
+/// What `report::format::terminal::paint`, `kdf::table` and clap's usual styles write.
+const OWN: [&str; 7] =
+    ["\x1b[0m", "\x1b[1m", "\x1b[4m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
+
+/// Prints text and ends the line.
+pub fn print(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{}", printable_lines(text));
+}
+
+/// Prints text that has the colours of `style`, if it has any.
+pub fn print_styled(text: &str, style: Style) {
+    let _ = io::stdout().lock().write_all(shown(text, style.colour).as_bytes());
+}
+
+/// Prints an object as JSON.
+pub fn print_json(object: &impl serde::Serialize) -> anyhow::Result<()> {
+    print_json_text(&serde_json::to_string_pretty(object)?);
+    Ok(())
+}
+
+/// Prints what is JSON already.
+pub fn print_json_text(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{}", escaped_json(text));
+}
+
+/// Prints a format for programs that is text, and ends its last line.
+pub fn print_text(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{}", text.trim_end());
+}
+
+/// Writes a format for programs.
+pub fn print_bytes(bytes: &[u8]) {
+    let _ = io::stdout().lock().write_all(bytes);
+}
+
+/// Says something on standard error, behind the program's name.
+pub fn message(text: &str) {
+    // The terminal may be gone, and what goes on is to go on all the same.
+    let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(text));
+}
+
+/// Says something on standard error as it is.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", printable_lines(text));
+}
+
+/// Writes an object as one line of JSON on standard error.
+pub fn json_line(object: &serde_json::Value) -> io::Result<()> {
+    let line = object.to_string();
+    io::stderr().lock().write_all(format!("{}\n", escaped_json(&line)).as_bytes())
+}
+
+/// What clap has to say: help and version on standard output, what is wrong with the command line on standard error.
+pub fn command_line(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    let shown = |terminal: bool| {
+        let colour = coloured(terminal);
+        shown(&if colour { text.ansi().to_string() } else { text.to_string() }, colour)
+    };
+    let _ = match error.use_stderr() {
+        true => io::stderr().lock().write_all(shown(stderr_is_terminal()).as_bytes()),
+        false => io::stdout().lock().write_all(shown(stdout_is_terminal()).as_bytes()),
+    };
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+pub fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+pub fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Width and colour of standard output.
+pub fn terminal_style(is_terminal: bool) -> Style {
+    // Who sets COLUMNS means it (POSIX, 8.3); else the terminal tells.
+    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let told = || rustix::termios::tcgetwinsize(io::stdout()).ok();
+    let width = asked.or_else(|| told().map(|w| usize::from(w.ws_col))).filter(|w| *w > 0);
+    Style { width: width.unwrap_or(80).clamp(60, 200), colour: coloured(is_terminal) }
+}
+
+/// Colour on a terminal only, and never with NO_COLOR (no-color.org) or a dumb terminal.
+fn coloured(is_terminal: bool) -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+    is_terminal && !set("NO_COLOR") && !dumb
+}
+
+fn shown(text: &str, colour: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b').filter(|_| colour) {
+        out.push_str(&printable_lines(&rest[..at]));
+        let own = OWN.iter().find(|own| rest[at..].starts_with(**own));
+        out.push_str(&own.map_or_else(|| printable("\x1b"), |own| (*own).into()));
+        rest = &rest[at + own.map_or(1, |own| own.len())..];
+    }
+    out.push_str(&printable_lines(rest));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_colours_pass_and_only_where_there_are_colours() {
+        let text =
+            "\x1b[1mtitle\x1b[0m\n\x1b[31m▼\x1b[0m \x1b[2J\x1b]0;x\x07\x1b[8mhidden\u{9b}31m";
+        let coloured = shown(text, true);
+        assert!(
+            coloured.starts_with("\x1b[1mtitle\x1b[0m\n\x1b[31m▼\x1b[0m \\u{1b}[2J"),
+            "{coloured:?}"
+        );
+        assert_eq!(coloured.matches('\x1b').count(), 4, "{coloured:?}");
+        assert!(!coloured.contains(['\x07', '\u{9b}']), "{coloured:?}");
+        let plain = shown(text, false);
+        assert!(!plain.contains(|c: char| c.is_control() && c != '\n'), "{plain:?}");
+    }
+
+    #[test]
+    fn the_colours_of_every_report_and_of_clap_are_our_own() {
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/readme.json");
+        let mut record = cryptbench_record::read(fixture.as_ref()).unwrap();
+        record.results = Some(cryptbench_report::analyse(&record));
+        let results = record.results.as_ref().unwrap();
+        let style = Style { width: 120, colour: true };
+        let report = cryptbench_report::terminal::render(&record, results, style);
+        let usage = <crate::args::Args as clap::Parser>::try_parse_from(["cryptbench", "--nosuch"]);
+        let error = usage.unwrap_err().render().ansi().to_string();
+        let help = <crate::args::Args as clap::Parser>::try_parse_from(["cryptbench", "--help"]);
+        let help = help.unwrap_err().render().ansi().to_string();
+        for text in [report, error, help] {
+            assert!(text.contains('\x1b'), "{text}");
+            assert_eq!(shown(&text, true), text);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `cryptbench compare` through the binary: foreign results, records, both, and what is refused.
+
+use std::path::Path;
+
+use crate::sandbox::{Sandbox, text};
+use serde_json::Value;
+
+fn fixture(name: &str) -> String {
+    let at = Path::new(env!("CARGO_MANIFEST_DIR")).join("../foreign/tests/fixtures").join(name);
+    at.canonicalize().unwrap().display().to_string()
+}
+
+fn compare(s: &Sandbox, args: &[&str]) -> String {
+    let done = s.run(&[&["compare"], args].concat());
+    assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+    let out = text(&done.stdout);
+    let table = !args.contains(&"--json") && !args.contains(&"--csv");
+    for line in out.lines().filter(|_| table) {
+        let path = line.contains("fixtures") || line.contains("/tmp");
+        assert!(path || line.chars().count() <= 80, "wider than 80 columns: {line}");
+    }
+    // Wrapped as the width has it.
+    if table { out.split_whitespace().collect::<Vec<_>>().join(" ") } else { out }
+}
+
+fn refused(s: &Sandbox, args: &[&str], code: i32, part: &str) {
+    let done = s.run(&[&["compare"], args].concat());
+    let error = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(code), "{args:?}: {error}");
+    assert!(error.contains(part), "{part} is not in {error}");
+}
+
+#[test]
+fn series_of_every_foreign_format() {
+    let s = Sandbox::new();
+    for (name, cell) in [
+        ("fio/", "seq. read 128 KiB QD4"),
+        ("iozone/", "128 KiB/"),
+        ("dd/", "seq. copy 8 MiB/64 KiB"),
+    ] {
+        let of = |which: &str| match name {
+            "dd/" => fixture(&format!("{name}{which}.log")),
+            _ => fixture(&format!("{name}{which}")),
+        };
+        let out = compare(&s, &[&of("plain"), &of("layered")]);
+        assert!(out.starts_with("UNPAIRED comparison of B with A"), "{out}");
+        for part in [cell, "Unpaired, B against A", "did not take turns", "95 % interval, Welch"] {
+            assert!(out.contains(part), "{part} is not in {out}");
+        }
+        let iozone = out.contains("in percent of the larger of the two");
+        assert_eq!(iozone, name == "iozone/", "{out}");
+        assert_eq!(out.contains("194 more with --all"), name == "iozone/", "{out}");
+    }
+    let one = compare(&s, &[&fixture("diskmark/cdm7.txt"), &fixture("diskmark/kdm1.txt")]);
+    for part in ["a ratio without an interval", "Only in A (4)", "1 run each"] {
+        assert!(one.contains(part), "{part} is not in {one}");
+    }
+}
+
+#[test]
+fn json_and_csv_have_every_cell() {
+    let s = Sandbox::new();
+    let [a, b] = ["iozone/plain", "iozone/layered"].map(fixture);
+    let json: Value = serde_json::from_str(&compare(&s, &[&a, &b, "--json"])).unwrap();
+    assert_eq!(
+        (json["unpaired"].as_bool(), json["cells"].as_array().unwrap().len()),
+        (Some(true), 234)
+    );
+    let csv = compare(&s, &[&a, &b, "--csv", "--estimator", "mean"]);
+    let columns = csv.lines().next().unwrap().split(',').count();
+    assert_eq!(csv.lines().count(), 235);
+    assert!(csv.lines().all(|l| l.split(',').count() == columns));
+    let row = csv.lines().nth(1).unwrap().split(',').collect::<Vec<_>>();
+    let cell = &json["cells"][0];
+    assert_eq!(row[1], cell["name"].as_str().unwrap());
+    assert_eq!(row[16], cell["ratio"].to_string());
+    // The mean of the three runs, as study C has it.
+    let values = cell["a"]["values"].as_array().unwrap();
+    let mean = values.iter().map(|v| v.as_f64().unwrap()).sum::<f64>() / 3.0;
+    assert!((row[12].parse::<f64>().unwrap() / mean - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn two_records_and_a_record_beside_foreign_results() {
+    let s = Sandbox::new();
+    for out in ["one", "two"] {
+        let at = s.out().join(out).display().to_string();
+        let done =
+            s.run(&s.tiny(&["--output", &at, "--profile", "quick", "--cipher", "aes-256-xts"]));
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    }
+    let [one, two] = ["one", "two"].map(|n| s.out().join(n).display().to_string());
+    let out = compare(&s, &[&one, &two]);
+    for part in ["cryptbench record", "A keeps", "paired within the records", "(plain)"] {
+        assert!(out.contains(part), "{part} is not in {out}");
+    }
+    // The same machine in the same state: nothing but what the runs chose by themselves differs.
+    assert!(!out.contains("processor "), "{out}");
+    let json: Value = serde_json::from_str(&compare(&s, &[&one, &one, "--json"])).unwrap();
+    for cell in json["cells"].as_array().unwrap() {
+        assert_eq!(cell["ratio"].as_f64(), Some(1.0), "{cell}");
+    }
+    assert_eq!(json["differences"].as_array().map(Vec::len), Some(0));
+    // Arms of one's choice, by identifier.
+    let json: Value = serde_json::from_str(&compare(
+        &s,
+        &[&one, &two, "--arm", "plain", "--arm", "builtin/aes-256-xts/512", "--json"],
+    ))
+    .unwrap();
+    assert_eq!(json["cells"].as_array().unwrap().len(), 8);
+    assert!(json["costs"].as_array().unwrap().is_empty());
+    let cdm = fixture("diskmark/cdm7.txt");
+    let beside = compare(&s, &[&one, &cdm]);
+    for part in ["seq. read 1 MiB QD8", "CrystalDiskMark", "rand. write 4 KiB"] {
+        assert!(beside.contains(part), "{part} is not in {beside}");
+    }
+    refused(&s, &[&one, &two, "--arm", "nothing"], 2, "it has plain");
+    refused(&s, &[&one, &two, "--also-a", &cdm], 2, "a record; nothing else");
+    refused(&s, &[&one, &fixture("dd/plain.log")], 5, "no cell in common");
+}
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    let s = Sandbox::new();
+    let dd = fixture("dd/plain.log");
+    refused(&s, &[&dd, &fixture("dd/error.log")], 5, "line 1: dd failed");
+    refused(&s, &[&dd, &fixture("README.md")], 5, "none of fio's JSON");
+    refused(&s, &[&dd, "/nonexistent"], 5, "No such file");
+    refused(&s, &[&dd, &dd, "--measure", "latency"], 5, "no cell has the measure");
+    refused(&s, &[&dd, &dd, "--arm", "plain"], 2, "neither A nor B");
+    refused(&s, &[&dd], 2, "Usage");
+    // Sets of several paths, and figures of other ways.
+    let more = compare(
+        &s,
+        &[&dd, &dd, "--also-b", &fixture("dd/layered.log"), "--estimator", "trimmed-mean"],
+    );
+    assert!(more.contains("20 runs each") && more.contains("without the smallest"), "{more}");
+}

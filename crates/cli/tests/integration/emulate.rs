@@ -1,0 +1,179 @@
+//! Runs on emulated devices, end to end: labelled, taken down, cleaned up after a kill; and predictions.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+/// Arguments of a run on an emulated device that is as short as one can be.
+const TINY: &[&str] = &[
+    "run",
+    "--emulate",
+    "sata-ssd",
+    "--system",
+    "builtin",
+    "--cipher",
+    "aes-256-xts",
+    "--data-unit",
+    "4096",
+    "--size",
+    "16MiB",
+    "--trials",
+    "3",
+    "--trial",
+    "20ms",
+    "--seed",
+    "1",
+];
+
+/// Whether a device can be served here.
+fn can_serve() -> bool {
+    let there = std::fs::File::options().read(true).write(true).open("/dev/fuse").is_ok();
+    if !there {
+        skipped("no /dev/fuse");
+    }
+    let loops = std::path::Path::new("/dev/loop-control").exists();
+    if there && rustix::process::geteuid().is_root() && !loops {
+        skipped("root without loop devices");
+        return false;
+    }
+    there
+}
+
+#[test]
+fn a_run_on_an_emulated_device_says_so_everywhere_and_leaves_nothing() {
+    if !can_serve() {
+        return;
+    }
+    let s = Sandbox::new();
+    let out = s.out().display().to_string();
+    let done = s.run(&[TINY, &["--output", &out]].concat());
+    let (said, table) = (text(&done.stderr), text(&done.stdout));
+    assert!(done.status.success(), "{said}");
+    assert!(table.contains("EMULATED sata-ssd, quick profile"), "{table}");
+    assert!(table.contains("EMULATED: the disk is the model sata-ssd"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    let record = cryptbench_record::read(&s.out()).unwrap();
+    let emulated = record.target.emulated.as_ref().expect("the record says so");
+    assert_eq!((emulated.model.as_str(), emulated.parameters.len()), ("sata-ssd", 16));
+    assert!(emulated.transport_us > 0.0 && emulated.late_share.is_some());
+    assert!(!record.trials.is_empty() && !record.partial);
+    let page = std::fs::read_to_string(s.out().join("report.html")).unwrap();
+    assert!(page.contains("EMULATED sata-ssd"));
+    let again = s.run(&["report", &out]);
+    assert!(text(&again.stdout).contains("EMULATED sata-ssd"));
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+    // And the run is material for predictions.
+    let validated = s.run(&["predict", "--validate", &out, "--cipher-rate", "3000"]);
+    let table = text(&validated.stdout);
+    assert!(
+        table.contains("EMULATED sata-ssd") && table.contains("from the model alone"),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_dry_run_serves_nothing() {
+    let s = Sandbox::new();
+    let done = s.run(&["run", "--emulate", "usb-flash", "--size", "64MiB", "--dry-run"]);
+    let said = text(&done.stdout);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(said.contains("EMULATED usb-flash") && said.contains("Nothing was written"), "{said}");
+    assert!(s.left_behind().is_empty());
+}
+
+#[test]
+fn what_cannot_be_emulated_is_refused() {
+    let s = Sandbox::new();
+    let refused = |more: &[&str], word: &str| {
+        let done = s.run(&[&["run", "--emulate"], more].concat());
+        assert_eq!(done.status.code(), Some(2), "{more:?}");
+        assert!(text(&done.stderr).contains(word), "{more:?}: {}", text(&done.stderr));
+    };
+    refused(&["floppy"], "hdd-7200");
+    refused(&["./no-such.toml"], "cannot read");
+    refused(&["sata-ssd", "--size", "100TiB"], "needs");
+    refused(&["sata-ssd", "/tmp"], "cannot be used with");
+}
+
+#[test]
+fn a_killed_run_is_cleaned_up_at_once() {
+    if !can_serve() {
+        return;
+    }
+    for (wait_ms, engine) in [
+        (50, "auto"),
+        (400, "auto"),
+        (1500, "auto"),
+        (4000, "auto"),
+        (1500, "threads"),
+        (4000, "threads"),
+    ] {
+        let s = Sandbox::new();
+        let arguments = [TINY, &["--engine", engine]].concat();
+        let mut child =
+            s.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        // A thread that waits for the device that the run served keeps it from ending until cleanup frees it.
+        child.kill().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        // A loop device lets go of its file a moment after its last user.
+        let mut cleaned = s.run(&["cleanup"]);
+        while !s.left_behind().is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(200));
+            cleaned = s.run(&["cleanup"]);
+        }
+        assert!(cleaned.status.success(), "{wait_ms}: {}", text(&cleaned.stderr));
+        assert!(s.left_behind().is_empty(), "{wait_ms}: {:?}", s.left_behind());
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_prediction_follows_from_rates_that_are_given() {
+    let s = Sandbox::new();
+    let args = ["--device", "sata-ssd", "--cipher-rate", "1000", "--per-request", "10"];
+    let done = s.run(&[&["predict", "--json"], &args[..]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(json["emulated"], true);
+    for cell in json["cells"].as_array().unwrap() {
+        let bytes = cell["block_size"].as_f64().unwrap();
+        let extra = cell["extra_us"].as_f64().unwrap();
+        assert!((extra - 10.0 - bytes / 1000.0).abs() < 1e-6 * extra, "{cell}");
+        let plain_us = bytes / 1_048_576.0 / cell["plain_mib_s"].as_f64().unwrap() * 1e6;
+        // One at a time the times add up, but for what the device does meanwhile; random places vary.
+        let least = 100.0 * plain_us / (plain_us + extra);
+        let keeps = cell["keeps_percent"].as_f64().unwrap();
+        assert!(keeps > least * 0.97 && keeps < 103.0, "{least}: {cell}");
+    }
+    let table = text(&s.run(&[&["predict"], &args[..]].concat()).stdout);
+    assert!(table.contains("EMULATED, PREDICTED"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+}
+
+#[test]
+fn predictions_of_published_sweeps_hold_for_the_ssd_and_fail_where_they_are_said_to() {
+    let s = Sandbox::new();
+    let done = s.run(&["predict", "--validate", "--json"]);
+    let groups: Vec<serde_json::Value> = serde_json::from_slice(&done.stdout).unwrap();
+    let errors = |name: &str, operation: &str| -> Vec<f64> {
+        let group = groups.iter().find(|g| g["name"] == name).unwrap();
+        let cells = group["cells"].as_array().unwrap().iter();
+        let mut found: Vec<f64> = cells
+            .filter(|c| c["label"] == operation)
+            .map(|c| (c["predicted"].as_f64().unwrap() / c["found"].as_f64().unwrap() - 1.0).abs())
+            .collect();
+        found.sort_unstable_by(f64::total_cmp);
+        found
+    };
+    let median = |errors: &[f64]| errors[errors.len() / 2];
+    for operation in ["read", "write"] {
+        let ssd = errors("study A, ssd", operation);
+        assert_eq!(ssd.len(), 21);
+        let within = ssd.iter().filter(|e| **e <= 0.11).count();
+        assert!(within >= 18 && median(&ssd) < 0.05, "{operation}: {ssd:?}");
+        assert!(median(&errors("study A, hdd", operation)) > 0.2);
+    }
+    assert!(errors("study A, flash", "read").last().unwrap() > &0.5);
+}

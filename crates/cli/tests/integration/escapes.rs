@@ -1,0 +1,300 @@
+//! What others wrote reaches neither terminal nor page with characters that steer a terminal.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::sandbox::{Sandbox, skipped, text};
+use serde_json::Value;
+
+/// Clears the screen, sets a title, colours, breaks the line, in seven bits and in eight, and turns the direction.
+const EVIL: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}[31m\r\n\u{9b}31m\u{202e}";
+
+/// The same as the name of a file, which may hold all of it.
+const EVIL_NAME: &str = "evil\u{1b}[2J\u{9b}31m\u{202e}\n.json";
+
+fn steers(c: char) -> bool {
+    (c.is_control() && !"\n\t".contains(c)) || ('\u{202a}'..='\u{202e}').contains(&c)
+}
+
+#[track_caller]
+fn is_printable(what: &str, bytes: &[u8]) {
+    let said = text(bytes);
+    let at = said.char_indices().find(|(_, c)| steers(*c));
+    let around = at.map(|(at, _)| said[at..].chars().take(60).collect::<String>());
+    assert!(around.is_none(), "{what}: {around:?}");
+}
+
+#[track_caller]
+fn harmless(s: &Sandbox, args: &[&str]) -> Output {
+    let done = s.run(args);
+    is_printable(&format!("{args:?}, standard output"), &done.stdout);
+    is_printable(&format!("{args:?}, standard error"), &done.stderr);
+    done
+}
+
+#[track_caller]
+fn works(s: &Sandbox, args: &[&str]) -> Output {
+    let done = harmless(s, args);
+    assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+    done
+}
+
+fn fixture(name: &str) -> String {
+    let at = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+    let foreign =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../foreign/tests/fixtures").join(name);
+    fs::read_to_string(if name.is_empty() { at } else { foreign }).unwrap()
+}
+
+/// Puts `EVIL` behind every string that does not decide what a record means.
+fn spoil(value: &mut Value, key: &str) {
+    const MEANING: [&str; 15] = [
+        "schema",
+        "id",
+        "role",
+        "workload",
+        "arm",
+        "null_layer",
+        "operation",
+        "pattern",
+        "headline",
+        "reason",
+        "started",
+        "rest",
+        "randomness",
+        "names",
+        "sizes",
+    ];
+    match value {
+        Value::String(text) if !MEANING.contains(&key) => text.push_str(EVIL),
+        Value::Array(values) => values.iter_mut().for_each(|value| spoil(value, key)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| spoil(value, name)),
+        _ => {}
+    }
+}
+
+/// A record in which everything that could is hostile, under a hostile name.
+fn record(s: &Sandbox) -> PathBuf {
+    let mut record: Value = serde_json::from_str(&fixture("")).unwrap();
+    spoil(&mut record, "");
+    record["notes"] = Value::from(vec![EVIL]);
+    record[EVIL] = Value::from(EVIL);
+    let path = s.out().join(EVIL_NAME);
+    // A record says first what it is.
+    let schema = record.as_object_mut().unwrap().remove("schema").unwrap();
+    let rest = record.to_string();
+    fs::write(&path, format!("{{\"schema\":{schema},{}", &rest[1..])).unwrap();
+    path
+}
+
+#[test]
+fn a_record_and_its_name() {
+    let s = Sandbox::new();
+    let path = record(&s);
+    let record = path.to_str().unwrap();
+    let [page, charts] = ["page.html", "charts"].map(|name| s.out().join(name));
+    let (page, charts_in) = (page.to_str().unwrap(), charts.to_str().unwrap());
+    works(&s, &["report", record, "--output", page]);
+    works(&s, &["report", record, "--output", page, "--charts", charts_in]);
+    is_printable("the page", &fs::read(page).unwrap());
+    for chart in fs::read_dir(&charts).unwrap() {
+        let chart = chart.unwrap().path();
+        if chart.extension().is_some_and(|e| e == "svg") {
+            is_printable("a chart", &fs::read(chart).unwrap());
+        }
+    }
+    for format in ["json", "csv", "markdown"] {
+        for table in ["trials", "cells"] {
+            let args = ["report", record, "--format", format, "--table", table];
+            works(&s, &args);
+        }
+    }
+    // A page that is asked for on standard output goes there as it is.
+    works(&s, &["report", record, "--output", "/dev/stdout"]);
+    harmless(&s, &["report", record, "--explain", "seq-read-1m-q1"]);
+    harmless(&s, &["report", record, "--explain", EVIL]);
+    works(&s, &["compare", record, record]);
+    for more in ["--json", "--csv", "--all"] {
+        works(&s, &["compare", record, record, more]);
+    }
+    harmless(&s, &["compare", record, record, "--arm", EVIL]);
+    harmless(&s, &["studies", "A", "--beside", record]);
+    harmless(&s, &["predict", "--validate", record]);
+    harmless(&s, &["predict", "--device", record, "--cipher-rate", "1000"]);
+    for args in [
+        vec!["add", record],
+        vec!["list"],
+        vec!["list", "--json"],
+        vec!["show", "1"],
+        vec!["show", "1", "--json"],
+        vec!["check"],
+        vec!["check", "--json"],
+        vec!["check", record],
+        vec!["regressions"],
+        vec!["remove", "1"],
+    ] {
+        works(&s, &[&["history"], &args[..]].concat());
+    }
+}
+
+#[test]
+fn names_of_files_that_are_no_such_thing_and_arguments() {
+    let s = Sandbox::new();
+    let path = s.out().join(EVIL_NAME);
+    let at = path.to_str().unwrap();
+    for args in [
+        vec!["report", at],
+        vec!["report", at, at],
+        vec!["compare", at, at],
+        vec!["history", "add", at],
+        vec!["history", "--database", at, "list"],
+        vec!["run", "--destroy", at, at],
+        vec!["run", "--profile", at],
+        vec!["run", "--emulate", at],
+        vec!["run", "--cipher", at],
+        vec!["predict", "--device", at],
+        vec!["predict", "--ciphers-from", at],
+        vec!["volume", "info", at],
+        vec!["profiles", at],
+        vec![at],
+    ] {
+        for there in [false, true] {
+            let _ = fs::remove_file(&path);
+            if there {
+                fs::write(&path, format!("{{\"{EVIL}\": [\"{EVIL}\"")).unwrap();
+            }
+            let done = harmless(&s, &args);
+            assert!(there || !done.status.success(), "{args:?}: {}", text(&done.stdout));
+        }
+    }
+    // What a message is about can still be told.
+    let said = text(&harmless(&s, &["report", at]).stderr);
+    assert!(said.contains("evil\\u{1b}[2J\\u{9b}31m\\u{202e}"), "{said}");
+}
+
+#[test]
+fn a_foreign_result_and_its_name() {
+    let s = Sandbox::new();
+    let mut paths = Vec::new();
+    for (which, name) in [("plain", "a"), ("layered", "b")] {
+        let mut result: Value =
+            serde_json::from_str(&fixture(&format!("fio/{which}/run-1.json"))).unwrap();
+        // Two jobs of the same work are told apart by their names.
+        let jobs = result["jobs"].as_array_mut().unwrap();
+        let mut again = jobs[0].clone();
+        again["jobname"] = Value::from(format!("again{EVIL}"));
+        again["groupid"] = Value::from(1);
+        jobs[0]["jobname"] = Value::from(format!("job{EVIL}"));
+        jobs.push(again);
+        let path = s.out().join(format!("{name}{EVIL_NAME}"));
+        fs::write(&path, serde_json::to_string_pretty(&result).unwrap()).unwrap();
+        paths.push(path);
+    }
+    let [a, b] = [0, 1].map(|i| paths[i].to_str().unwrap());
+    let done = harmless(&s, &["compare", a, b]);
+    assert!(
+        text(&done.stdout).contains("(job\\u{1b}[2J"),
+        "{}{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
+    for more in ["--json", "--csv", "--all"] {
+        works(&s, &["compare", a, b, more]);
+    }
+    // One that is broken is told with the line.
+    let broken = s.out().join("broken");
+    for content in [
+        format!("{{\n\"fio version\": \"x\",\n{EVIL}\n"),
+        format!("1+0 records in\n1+0 records out\n{EVIL} bytes copied\n"),
+        format!("Iozone: Performance Test of File I/O\n KB reclen write\n 4 4 {EVIL}\n"),
+    ] {
+        fs::write(&broken, content).unwrap();
+        harmless(&s, &["compare", broken.to_str().unwrap(), b]);
+    }
+}
+
+#[test]
+fn a_profile_of_somebody_elses() {
+    let s = Sandbox::new();
+    let job = s.out().join("job.fio");
+    let content =
+        format!("[job{}]\ndescription=x{}\nrw=read\nbs=4k\nsize=16m\n", "\u{1b}[2J", "\u{9b}31m");
+    fs::write(&job, content).unwrap();
+    harmless(&s, &["run", "--profile", job.to_str().unwrap(), "--dry-run"]);
+    harmless(&s, &["run", "--profile", job.to_str().unwrap(), "--dry-run", "--json"]);
+}
+
+#[test]
+fn the_directory_that_is_measured() {
+    let s = Sandbox::new();
+    let target = s.target().join("t\u{1b}[2J\u{9b}31m");
+    fs::create_dir(&target).unwrap();
+    let [at, out] = [&target, &s.out()].map(|path| path.display().to_string());
+    let args = s.tiny(&[&at, "--output", &out, "--cipher", "aes-256-xts", "--data-unit", "4096"]);
+    let done = harmless(&s, &args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    is_printable("the page", &fs::read(s.out().join("report.html")).unwrap());
+    is_printable("the record", &fs::read(s.out().join("record.json")).unwrap());
+}
+
+#[test]
+fn a_volume() {
+    let s = Sandbox::new();
+    let volume = s.target().join("v");
+    fs::File::create(&volume).unwrap().set_len(20 << 20).unwrap();
+    let cryptsetup = |args: &[&str], input: &str| {
+        let mut child = Command::new("cryptsetup")
+            .args(args)
+            .arg(&volume)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        child.stdin.take()?.write_all(input.as_bytes()).ok()?;
+        child.wait().ok().filter(std::process::ExitStatus::success)
+    };
+    let cheap = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", "--batch-mode"];
+    let format = [&["luksFormat", "--type", "luks2", "--label", "x\u{202e}y"], &cheap[..]].concat();
+    let token = r#"{"type":"evil\u001b[2J\u009b31m","keyslots":[]}"#;
+    if cryptsetup(&format, "secret").is_none()
+        || cryptsetup(&["token", "import", "--json-file", "-"], token).is_none()
+    {
+        return skipped("no cryptsetup that makes LUKS2 (apt install cryptsetup-bin)");
+    }
+    let done = harmless(&s, &["volume", "info", "v"]);
+    let said = text(&done.stdout);
+    assert!(said.contains("x\\u{202e}y") && said.contains("evil\\u{1b}[2J"), "{said}");
+    works(&s, &["volume", "info", "v", "--json"]);
+}
+
+/// On a terminal there are colours; nothing else comes with them.
+#[test]
+fn a_terminal_gets_our_own_colours_alone() {
+    let s = Sandbox::new();
+    let path = record(&s);
+    let plain = s.target().join("record.json");
+    fs::rename(path, &plain).unwrap();
+    let command =
+        format!("'{}' report record.json --output page.html", env!("CARGO_BIN_EXE_cryptbench"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).current_dir(s.target()).stdin(Stdio::null());
+    script.env("TERM", "xterm").env_remove("NO_COLOR");
+    let Ok(done) = script.output() else {
+        return skipped("no script of util-linux");
+    };
+    let said = text(&done.stdout).replace("\r\n", "\n");
+    assert!(done.status.success() && said.contains("\u{1b}[31m▼"), "no colours: {said}");
+    let mut rest = said.as_str();
+    while let Some(at) = rest.find(steers) {
+        let ours = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[31m", "\u{1b}[36m"];
+        let own = ours.iter().find(|own| rest[at..].starts_with(**own));
+        // Red is among what the record has, and belongs to a mark only.
+        let red = own.is_some_and(|own| own.ends_with("31m"));
+        let fits = own.is_some() && (!red || rest[at..].starts_with("\u{1b}[31m▼"));
+        assert!(fits, "{:?}", rest[at..].chars().take(60).collect::<String>());
+        rest = &rest[at + own.map_or(1, |own| own.len())..];
+    }
+}

@@ -1,0 +1,164 @@
+//! A run of root in a directory that belongs to somebody else, who swaps whatever appears there for a link to a file that
+//! only root may write: the file stays as it was.
+
+use std::fs::{self, File, Permissions};
+use std::io::Read as _;
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+/// Tells this test that it is the attacker, and where.
+const ATTACK: &str = "CRYPTBENCH_TEST_ATTACK";
+const VICTIM: &str = "CRYPTBENCH_TEST_VICTIM";
+
+/// Seconds that each system is attacked; by hand, a minute or more.
+const SECONDS: &str = "CRYPTBENCH_TEST_ATTACK_SECONDS";
+
+/// A user that is nobody's.
+const SOMEBODY: u32 = 12_345;
+
+/// Puts links to `victim` in the place of all that is in `directory` until it is killed, and in directories in it that
+/// it may enter. What was there lives on under another name, so that the run finds no gap.
+fn swap_for_ever(directory: &Path, victim: &Path) -> ! {
+    let mut number = 0_u64;
+    loop {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_symlink() || path.to_string_lossy().ends_with(".moved") {
+                continue;
+            }
+            number += 1;
+            let moved = directory.join(format!("{number}.moved"));
+            if fs::rename(&path, &moved).is_ok() {
+                let _ = symlink(victim, &path);
+            }
+        }
+    }
+}
+
+struct Attacker(Child);
+
+impl Attacker {
+    fn start(test: &str, directory: &Path, victim: &Path) -> Self {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("hostile_directory::{test}"), "--nocapture"])
+            .env(ATTACK, directory)
+            .env(VICTIM, victim)
+            .uid(SOMEBODY)
+            .gid(SOMEBODY)
+            .current_dir("/")
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Attacker {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// A file and a directory of root's that must stay as they are.
+struct Victim {
+    file: PathBuf,
+    content: Vec<u8>,
+}
+
+impl Victim {
+    fn make(directory: &Path) -> Self {
+        let file = directory.join("victim");
+        let content = vec![0xa5; 300 << 20];
+        fs::write(&file, &content).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        Self { file, content }
+    }
+
+    fn is_untouched(&self) -> bool {
+        let mut now = Vec::new();
+        File::open(&self.file).unwrap().read_to_end(&mut now).unwrap();
+        now == self.content
+    }
+}
+
+/// Runs `arguments` under attack again and again.
+fn attacked(test: &str, arguments: &[&str]) {
+    if let (Ok(directory), Ok(victim)) = (std::env::var(ATTACK), std::env::var(VICTIM)) {
+        swap_for_ever(Path::new(&directory), Path::new(&victim));
+    }
+    if !rustix::process::geteuid().is_root() {
+        return skipped("an attack on root takes root");
+    }
+    let s = Sandbox::new();
+    let above = s.target().parent().unwrap().to_owned();
+    fs::set_permissions(&above, Permissions::from_mode(0o755)).unwrap();
+    chown(s.target(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    let victim = Victim::make(&above.join("home"));
+    let seconds = std::env::var(SECONDS).ok().and_then(|n| n.parse().ok()).unwrap_or(3);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
+    let attacker = Attacker::start(test, &s.target(), &victim.file);
+    let mut arguments = s.tiny(arguments);
+    arguments.push("--quiet");
+    let mut done = Vec::new();
+    while done.is_empty() || std::time::Instant::now() < until {
+        let output = s.run(&arguments);
+        done.push(format!("{}: {}", output.status, text(&output.stderr)));
+        assert!(victim.is_untouched(), "{done:?}");
+    }
+    drop(attacker);
+    // 10: all was set up, and a busy machine had no time left to compare.
+    let through = ["exit status: 0:", "exit status: 10:"];
+    let any = done.iter().any(|d| through.iter().any(|status| d.starts_with(status)));
+    assert!(any, "no run came through: {done:?}");
+    let cleaned = s.run(&["cleanup"]);
+    assert!(victim.is_untouched(), "{done:?} {}", text(&cleaned.stdout));
+    // What the attacker moved about is empty by now, or gone.
+    for left in s.left_behind() {
+        assert!(left.is_symlink() || left.metadata().unwrap().len() == 0, "{}", left.display());
+    }
+}
+
+#[test]
+fn the_scratch_file_is_swapped() {
+    attacked("the_scratch_file_is_swapped", &["--systems", "builtin"]);
+}
+
+#[test]
+fn a_container_is_swapped() {
+    if !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
+        return skipped("mounting a container takes FUSE and loop devices");
+    }
+    attacked("a_container_is_swapped", &["--systems", "builtin-mounted"]);
+}
+
+#[test]
+fn a_container_of_qemu_is_swapped() {
+    if !Path::new("/usr/bin/qemu-storage-daemon").exists() {
+        return skipped("there is no qemu-storage-daemon");
+    }
+    attacked("a_container_of_qemu_is_swapped", &["--systems", "qemu-luks"]);
+}
+
+#[test]
+fn a_store_is_swapped() {
+    if !Path::new("/usr/bin/gocryptfs").exists() {
+        return skipped("there is no gocryptfs");
+    }
+    attacked("a_store_is_swapped", &["--systems", "gocryptfs"]);
+}
+
+#[test]
+fn a_directory_with_a_private_one_works_without_an_attack() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("root works in another user's directory as root only");
+    }
+    let s = Sandbox::new();
+    chown(s.target(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    let record = s.measured(&["--systems", "builtin,builtin-mounted"]);
+    assert_eq!(record.target.directory, s.target().canonicalize().unwrap().to_str().unwrap());
+    assert!(record.trials.iter().any(|t| t.arm.starts_with("builtin-mounted/")));
+}

@@ -1,0 +1,203 @@
+//! `cryptbench kdf` through the binary: every form of its answer, its arithmetic, and what it refuses.
+
+use crate::sandbox::{Sandbox, text};
+use serde_json::Value;
+
+/// Two fast functions and the one that needs memory, as briefly as can be.
+const BRIEF: [&str; 5] = ["kdf", "--seconds", "1", "--prf", "sha512,blake2s,argon2id"];
+
+fn brief<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    BRIEF.iter().chain(more).copied().collect()
+}
+
+fn answer(s: &Sandbox, args: &[&str]) -> String {
+    let done = s.run(args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    text(&done.stdout)
+}
+
+fn object(s: &Sandbox, more: &[&str]) -> Value {
+    serde_json::from_str(&answer(s, &[&brief(&["--json"])[..], more].concat())).unwrap()
+}
+
+fn function<'a>(object: &'a Value, name: &str) -> &'a Value {
+    let list = object["functions"].as_array().unwrap();
+    list.iter().find(|f| f["function"] == name).unwrap_or_else(|| panic!("{name} in {object:#}"))
+}
+
+/// `a` is `b` but for the five figures that are printed.
+fn assert_near(a: &Value, b: f64) {
+    let a = a.as_f64().unwrap();
+    assert!((a / b - 1.0).abs() < 1e-3, "{a} is not {b}");
+}
+
+#[test]
+fn times_are_work_times_rate() {
+    let s = Sandbox::new();
+    let all =
+        object(&s, &["--pim", "485,9999", "--entropy", "1,30.5", "--multiplier", "10,argon2=2"]);
+    for name in ["sha-512", "blake2s-256"] {
+        let f = function(&all, name);
+        let us = f["us_per_iteration"].as_f64().unwrap();
+        assert!(us > 0.0);
+        assert_eq!(f["default"]["cost"]["iterations"], 500_000);
+        assert_eq!(f["pims"][1]["cost"]["iterations"], 10_014_000);
+        assert_eq!(f["pims"][1]["measured"], false);
+        assert_near(&f["pims"][1]["s"], us * 1e-6 * 10_014_000.0);
+        // The largest PIM within 1 s just fits.
+        let pim = f["largest_pim_within_limit"].as_f64().unwrap();
+        let second = 1e6 / us;
+        let iterations = |pim: f64| 15_000.0 + 1000.0 * pim;
+        assert!(iterations(pim) <= second * 1.0001 && iterations(pim + 1.0) >= second * 0.9999);
+        // One bit: one guess; and each bit doubles.
+        let guess = 1.0 / f["guesses_per_s"]["attacker"].as_f64().unwrap();
+        assert_near(&f["attacks"][0]["pim_known_s"], guess);
+        assert_near(&f["attacks"][1]["pim_known_s"], guess * 2f64.powf(29.5));
+        let tenth = f["guesses_per_s"]["all_threads"].as_f64().unwrap();
+        assert_near(&f["guesses_per_s"]["attacker"], tenth * 10.0);
+        // Any of 1 to 1000, from the cheapest on: 2^bits / 1000 * sum of work(p) * (1000 - p + 1/2).
+        let sum: f64 = (1..=1000).map(|p| iterations(f64::from(p)) * (1000.5 - f64::from(p))).sum();
+        let known = f["attacks"][0]["pim_known_s"].as_f64().unwrap();
+        assert_near(&f["attacks"][0]["pim_unknown_s"], known / 500_000.0 * 2.0 * sum / 1000.0);
+    }
+    let argon2 = function(&all, "argon2id");
+    assert_eq!(argon2["default"]["cost"]["passes"], 6);
+    assert_eq!(argon2["default"]["cost"]["memory_kib"], 416 << 10);
+    assert_eq!(argon2["us_per_iteration"], Value::Null);
+    let own = argon2["guesses_per_s"]["all_threads"].as_f64().unwrap();
+    assert_near(&argon2["guesses_per_s"]["attacker"], own * 2.0);
+    // Three functions of seven: not all that a volume could have.
+    assert_eq!(all["every_function_s"], Value::Null);
+}
+
+#[test]
+fn the_kind_of_volume_decides_the_cost() {
+    let s = Sandbox::new();
+    let of = |kind: &str| -> Value {
+        let args = ["kdf", "--json", "--seconds", "1", "--volume-kind", kind];
+        serde_json::from_str(&answer(&s, &args)).unwrap()
+    };
+    let system = of("veracrypt-system");
+    let iterations =
+        |all: &Value, name| function(all, name)["default"]["cost"]["iterations"].clone();
+    assert_eq!(iterations(&system, "sha-512"), 500_000);
+    assert_eq!(iterations(&system, "sha-256"), 200_000);
+    assert_eq!(iterations(&system, "ripemd-160"), 327_661);
+    assert_eq!(function(&system, "ripemd-160")["old_volumes_only"], true);
+    let names = |all: &Value| all["functions"].as_array().unwrap().len();
+    assert_eq!(names(&system), 6, "Argon2id is not for system volumes");
+    assert!(system["every_function_s"].as_f64().unwrap() > 0.0);
+    let truecrypt = of("truecrypt");
+    assert_eq!(iterations(&truecrypt, "whirlpool"), 1000);
+    assert_eq!(names(&truecrypt), 4);
+    for f in truecrypt["functions"].as_array().unwrap() {
+        assert_eq!(f["largest_pim_within_limit"], Value::Null);
+        assert_eq!(f["attacks"][0]["pim_unknown_s"], Value::Null);
+        assert!(f["pims"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn csv_has_a_line_for_each_function_and_pim() {
+    let s = Sandbox::new();
+    let csv = answer(&s, &brief(&["--csv", "--pim", "1,20"]));
+    let lines: Vec<Vec<&str>> = csv.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(lines.len(), 1 + 3 * 3, "{csv}");
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{csv}");
+    assert_eq!(lines[0][..3], ["function", "pim", "iterations"]);
+    let cell = |name, pim, column: &str| {
+        let column = lines[0].iter().position(|c| *c == column).unwrap();
+        lines.iter().find(|l| (l[0], l[1]) == (name, pim)).unwrap()[column]
+    };
+    assert_eq!(cell("sha-512", "", "iterations"), "500000");
+    assert_eq!(cell("sha-512", "20", "iterations"), "35000");
+    assert_eq!((cell("argon2id", "1", "iterations"), cell("argon2id", "1", "passes")), ("", "3"));
+}
+
+#[test]
+fn the_tables_fit_and_say_what_they_mean_and_rest_on() {
+    let s = Sandbox::new();
+    let all = answer(&s, &["kdf", "--seconds", "1", "--multiplier", "1000"]);
+    for line in all.lines() {
+        assert!(line.chars().count() <= 80, "wider than 80 columns: {line}\n{all}");
+    }
+    for expected in [
+        "At the default cost",
+        "655,331",
+        "6x416 MiB",
+        "9999",
+        "Largest PIM that opens within 1 s",
+        "Guesses in a second",
+        "x 1000",
+        "40 bits",
+        "What it means",
+        "Per iteration:",
+        "If the function is not named",
+        "What it rests on",
+        "--multiplier",
+        "Longer than proportional",
+        "RIPEMD-160 (old)",
+    ] {
+        assert!(all.contains(expected), "no {expected:?} in:\n{all}");
+    }
+    assert!(!all.contains('\x1b'), "control codes in a pipe");
+    assert!(s.left_behind().is_empty());
+    // A kind of volume without PIMs has none of their tables.
+    let truecrypt = answer(&s, &["kdf", "--seconds", "1", "--volume-kind", "truecrypt"]);
+    assert!(!truecrypt.contains("PIM") && truecrypt.contains("SHA-1 (old)"), "{truecrypt}");
+}
+
+#[test]
+fn the_page_is_complete_and_loads_nothing() {
+    let s = Sandbox::new();
+    let page = answer(&s, &brief(&["--html"]));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    for expected in ["Argon2id", "class=\"bars\"", "What it rests on", "Largest PIM"] {
+        assert!(page.contains(expected), "no {expected:?}");
+    }
+    for outside in ["http:", "https:", "<script", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn the_kernel_tier_can_be_limited_and_is_named() {
+    let s = Sandbox::new();
+    let done = s
+        .command(&["kdf", "--json", "--seconds", "1", "--prf", "sha-512"])
+        .env("CRYPTBENCH_CPU", "soft")
+        .output();
+    let all: Value = serde_json::from_slice(&done.unwrap().stdout).unwrap();
+    assert_eq!(all["tier"], "soft");
+    assert!(function(&all, "sha-512")["kernel"].as_str().unwrap().starts_with("soft"));
+}
+
+#[test]
+fn bad_requests_are_usage_errors() {
+    let s = Sandbox::new();
+    for (args, words) in [
+        (&["--prf", "md5"][..], &["md5", "sha-512", "argon2id"][..]),
+        (&["--prf", "sha-1"], &["sha-1", "VeraCrypt"]),
+        (&["--pim", "2147469"], &["2147469", "2147468"]),
+        (&["--pim", "65536", "--volume-kind", "veracrypt-system"], &["65536", "65535"]),
+        (&["--pim", "1", "--volume-kind", "truecrypt"], &["TrueCrypt"]),
+        (&["--prf", "argon2id", "--volume-kind", "veracrypt-system"], &["argon2id", "system"]),
+        (&["--volume-kind", "zip"], &["zip", "truecrypt"]),
+        (&["--unknown-pim", "0"], &["--unknown-pim"]),
+        (&["--unknown-pim", "5", "--volume-kind", "truecrypt"], &["TrueCrypt"]),
+        (&["--entropy", "lots"], &["--entropy", "512"]),
+        (&["--multiplier", "0"], &["--multiplier", "argon2id=20"]),
+        (&["--rounds", "4"], &["4 rounds", "5"]),
+        (&["--threads", "0"], &["--threads", "1024"]),
+        (&["--mount-limit", "soon"], &["--mount-limit", "90s"]),
+        (&["--json", "--csv"], &["--json", "--csv"]),
+    ] {
+        let done = s.run(&[&["kdf", "--seconds", "1"][..], args].concat());
+        let stderr = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {stderr}");
+        for word in words {
+            assert!(stderr.contains(word), "{args:?}: no {word:?} in: {stderr}");
+        }
+        assert!(!stderr.contains("panicked") && done.stdout.is_empty(), "{stderr}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Manual pages and completions, held against the programs that read them, and the package that carries them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+fn pages(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let directory = sandbox.out().join("man");
+    let done = sandbox.run(&["manual", directory.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let mut pages: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    pages.sort();
+    assert!(pages.len() > 20, "{pages:?}");
+    pages
+}
+
+/// Whether a program can be started.
+fn is_here(program: &str) -> bool {
+    let quiet = || Stdio::null();
+    Command::new(program)
+        .arg("--version")
+        .stdin(quiet())
+        .stdout(quiet())
+        .stderr(quiet())
+        .status()
+        .is_ok()
+}
+
+/// The name of each page and what a formatter makes of it; nothing where that program is not here.
+fn formatted(program: &str, args: &[&str]) -> Vec<(String, Output)> {
+    if !is_here(program) {
+        skipped(&format!("there is no program {program}"));
+        return Vec::new();
+    }
+    let sandbox = Sandbox::new();
+    let format = |page: PathBuf| {
+        let done = Command::new(program).args(args).arg(&page).output().unwrap();
+        (page.file_name().unwrap().to_string_lossy().into_owned(), done)
+    };
+    pages(&sandbox).into_iter().map(format).collect()
+}
+
+#[test]
+fn mandoc_finds_no_error_in_any_page() {
+    // Style and portability of generated roff are its generator's matter.
+    for (name, done) in formatted("mandoc", &["-T", "lint", "-W", "error"]) {
+        let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+        assert!(done.status.success(), "{name}: {said}");
+    }
+}
+
+#[test]
+fn groff_warns_of_no_page_and_shows_every_option() {
+    let args = ["-man", "-Tutf8", "-P-cbou", "-ww", "-rLL=78n", "-K", "utf8"];
+    for (name, done) in formatted("groff", &args) {
+        assert!(done.status.success() && done.stderr.is_empty(), "{name}: {}", text(&done.stderr));
+        let shown = text(&done.stdout);
+        assert!(shown.contains("NAME") && shown.contains("SYNOPSIS"), "{name}: {shown}");
+        if name == "cryptbench-run.1" {
+            for option in ["--budget", "--precision", "--system", "--destroy", "--emulate"] {
+                assert!(shown.contains(option), "{option} in {shown}");
+            }
+        }
+    }
+}
+
+fn completions(sandbox: &Sandbox, shell: &str) -> PathBuf {
+    let done = sandbox.run(&["completions", shell]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let file = sandbox.out().join(shell);
+    fs::write(&file, &done.stdout).unwrap();
+    let script = text(&done.stdout);
+    for word in ["cryptbench", "doctor", "budget", "volume"] {
+        assert!(script.contains(word), "{word} for {shell}");
+    }
+    let hidden = |line: &str| line.contains("manual)") || line.contains("\"manual\"");
+    assert!(!script.lines().any(hidden), "what is hidden is not completed in {shell}");
+    file
+}
+
+#[test]
+fn each_shell_reads_its_completions() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let file = completions(&sandbox, shell);
+        if !is_here(shell) {
+            skipped(&format!("there is no {shell}"));
+            continue;
+        }
+        let done = Command::new(shell).arg("-n").arg(&file).output().unwrap();
+        assert!(done.status.success() && done.stderr.is_empty(), "{shell}: {}", text(&done.stderr));
+    }
+}
+
+#[test]
+fn bash_completes_a_command_and_an_option() {
+    if !is_here("bash") {
+        skipped("there is no bash");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let file = completions(&sandbox, "bash");
+    let complete = |words: &str| {
+        let count = words.split(' ').count() - 1;
+        let script = format!(
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={count}; _cryptbench cryptbench \
+             \"${{COMP_WORDS[{count}]}}\" \"${{COMP_WORDS[{}]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            file.display(),
+            count - 1
+        );
+        let done = Command::new("bash").args(["--norc", "-c", &script]).output().unwrap();
+        text(&done.stdout)
+    };
+    let of = |words: &str| complete(words).lines().map(ToOwned::to_owned).collect::<Vec<_>>();
+    assert_eq!(of("cryptbench doc"), ["doctor"]);
+    assert_eq!(of("cryptbench run --bud"), ["--budget"]);
+    assert_eq!(of("cryptbench run --engine pol"), ["polled"]);
+}
+
+#[test]
+fn the_package_has_what_it_should_have() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if !is_here("dpkg-deb") {
+        skipped("there is no dpkg-deb");
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    let done = Command::new(cargo)
+        .args(["run", "--quiet", "--package", "xtask", "--", "dist", "--binary"])
+        .arg(env!("CARGO_BIN_EXE_cryptbench"))
+        .arg("--out")
+        .arg(out.path())
+        .env("CRYPTBENCH_OFFLINE", "1")
+        // Which has cargo build everything anew.
+        .env_remove("RUSTC_BOOTSTRAP")
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+    if said.contains("there is no cargo-deb") {
+        skipped(said.trim());
+        return;
+    }
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("files, as they should be"), "{said}");
+}

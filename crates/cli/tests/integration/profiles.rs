@@ -1,0 +1,158 @@
+//! Every built-in profile through the binary, on a small scale: it runs to its end, every workload has its
+//! trials on every arm that it can have, it prints its familiar picture, and nothing is left behind.
+
+use std::path::PathBuf;
+
+use crate::sandbox::{Sandbox, skipped, text};
+use cryptbench_record::{ArmRole, Record};
+
+/// Runs `profile` with one trial per workload and arm, as small as the arguments make it.
+fn run(profile: &str, more: &[&str]) -> Option<(String, Record, usize)> {
+    let s = Sandbox::new();
+    let out = s.out().display().to_string();
+    let mut args = vec!["run", "--profile", profile, "--trials", "1", "--trial", "10ms"];
+    args.extend(["--seed", "1", "--pause", "0", "--output", &out]);
+    args.extend(more);
+    let done = s.run(&args);
+    let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
+    if !done.status.success() && stderr.contains("is not available here") {
+        skipped(stderr.lines().last().unwrap_or_default());
+        return None;
+    }
+    assert!(done.status.success(), "{profile}: {stderr}");
+    assert_eq!(s.left_behind(), Vec::<PathBuf>::new(), "{profile}");
+    for line in stdout.lines().filter(|l| !l.contains(&out)) {
+        assert!(line.chars().count() <= 80, "{profile}: wider than 80 columns: {line}");
+    }
+    let page = std::fs::metadata(s.out().join("report.html")).unwrap().len() as usize;
+    let record = cryptbench_record::read(&s.out()).unwrap();
+    assert!(!record.partial, "{profile}");
+    for workload in &record.plan.workloads {
+        for arm in &record.plan.arms {
+            let trials = record.trials_of(&workload.id, &arm.id);
+            let expected = usize::from(record.plan.includes(workload, arm));
+            assert_eq!(trials.len(), expected, "{profile}: {} on {}", workload.id, arm.id);
+            for (_, trial) in trials {
+                assert!(trial.elapsed_s > 0.0, "{profile}: {} on {}", workload.id, arm.id);
+            }
+        }
+    }
+    Some((stdout, record, page))
+}
+
+#[test]
+fn atto_has_its_21_sizes_in_both_directions_and_draws_bars() {
+    let (stdout, record, _) = run("atto", &["--data-unit", "512"]).unwrap();
+    assert_eq!(record.plan.workloads.len(), 42);
+    assert_eq!(record.target.scratch.size_bytes, 256 << 20);
+    assert!(stdout.contains('█'), "{stdout}");
+    assert!(record.plan.workloads.iter().all(|w| w.queue_depth == 4));
+}
+
+#[test]
+fn requests_smaller_than_a_data_unit_leave_that_arm_out() {
+    let (_, record, _) = run("atto", &["--size", "256MiB"]).unwrap();
+    let small = record.plan.workloads.iter().find(|w| w.block_size == 512).unwrap();
+    let of = |arm: &str| record.trials_of(&small.id, arm).len();
+    assert_eq!((of("builtin/aes-256-xts/512"), of("builtin/aes-256-xts/4096")), (1, 0));
+}
+
+#[test]
+fn anvil_and_crystaldiskmark_run_their_grids() {
+    for (profile, workloads) in [("crystaldiskmark", 8), ("crystaldiskmark-nvme", 8)] {
+        let size = ["--size", "256MiB", "--data-unit", "4096"];
+        let (_, record, _) = run(profile, &size).unwrap();
+        assert_eq!(record.plan.workloads.len(), workloads, "{profile}");
+    }
+    let (_, record, _) = run("anvil", &["--size", "256MiB", "--data-unit", "4096"]).unwrap();
+    assert!(record.plan.workloads.iter().any(|w| w.block_size == 4 << 20));
+}
+
+#[test]
+fn hdtune_records_its_curve_and_its_access_times() {
+    let (_, record, _) = run("hdtune", &["--size", "256MiB", "--data-unit", "512"]).unwrap();
+    let curve = record.plan.workloads.iter().find(|w| w.pattern == "sampled").unwrap();
+    let (_, trial) = record.trials_of(&curve.id, "plain")[0];
+    let samples = trial.samples.as_ref().unwrap();
+    assert_eq!(samples.offset.len(), samples.latency_us.len());
+    let end = samples.offset.iter().max().unwrap();
+    assert!(*end > (256 << 20) * 9 / 10, "the curve ends at {end}");
+    assert!(record.plan.workloads.iter().filter(|w| w.headline == "latency").count() >= 4);
+}
+
+#[test]
+fn dd_writes_new_files_with_and_without_a_flush() {
+    for profile in ["dd-removable", "dd-copy"] {
+        let (_, record, _) = run(profile, &["--size", "64MiB", "--data-unit", "512"]).unwrap();
+        assert!(record.plan.workloads.iter().all(|w| w.fresh_file), "{profile}");
+        assert!(!record.target.engine.direct, "{profile}");
+    }
+}
+
+#[test]
+fn iozone_runs_thirteen_operations_over_small_files() {
+    let (stdout, record, page) =
+        run("iozone", &["--max-file", "256KiB", "--size", "64MiB", "--data-unit", "512"]).unwrap();
+    // Files of 64, 128 and 256 KiB with records from 4 KiB up to the file: 5 + 6 + 7 pairs.
+    assert_eq!(record.plan.workloads.len(), 13 * 18);
+    assert!(page < 1 << 20, "{page} bytes");
+    assert!(stdout.lines().count() < 400, "{} lines", stdout.lines().count());
+}
+
+#[test]
+fn small_files_compare_a_mounted_system_with_the_plain_file_system() {
+    let more = ["--size", "64MiB", "--data-unit", "512"];
+    let Some((_, record, _)) = run("small-files", &more) else { return };
+    let mounted = record.plan.arms.iter().filter(|a| a.attachment.as_deref() == Some("mounted"));
+    assert!(mounted.count() >= 2);
+    assert!(record.plan.workloads.iter().any(|w| w.operation == "create"));
+}
+
+#[test]
+fn mount_times_the_opening_of_volumes_and_splits_it() {
+    let (_, record, _) =
+        run("mount", &["--volume-format", "veracrypt,luks2", "--prf", "sha-512,sha-256"]).unwrap();
+    assert!(record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted).count() >= 3);
+    let opened = record.trials.iter().find(|t| t.parts.contains_key("derivation")).unwrap();
+    assert!(opened.parts["derivation"] <= opened.elapsed_s);
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+    for profile in ["quick", "iozone", "small-files", "mount"] {
+        let s = Sandbox::new();
+        let done = s.run(&["run", "--profile", profile, "--dry-run"]);
+        let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
+        assert!(done.status.success(), "{profile}: {stderr}");
+        for expected in ["would write", "would take"] {
+            assert!(stdout.contains(expected), "{profile}: no {expected:?} in:\n{stdout}");
+        }
+        assert_eq!(s.left_behind(), Vec::<PathBuf>::new(), "{profile}");
+        let home = s.target().parent().unwrap().join("home/.local/share/cryptbench/runs");
+        assert!(std::fs::read_dir(home).map_or(0, Iterator::count) == 0, "{profile}");
+    }
+}
+
+#[test]
+fn a_fio_job_file_is_a_profile_and_an_unknown_option_is_not_ignored() {
+    let s = Sandbox::new();
+    let job = s.target().join("job.fio");
+    std::fs::write(
+        &job,
+        "[global]\nbs=4k\nioengine=io_uring\niodepth=4\n[one]\nrw=randread\nsize=16m\n",
+    )
+    .unwrap();
+    let args = s.tiny(&["--json", "--quiet", "--profile", "./job.fio", "--data-unit", "512"]);
+    let done = s.run(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let record: Record = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(
+        (record.plan.workloads[0].block_size, record.plan.workloads[0].queue_depth),
+        (4096, 4)
+    );
+
+    std::fs::write(&job, "[one]\nrw=randread\nbs=4k\nsize=16m\nzonemode=zbd\n").unwrap();
+    let done = s.run(&args);
+    assert_eq!(done.status.code(), Some(5));
+    assert!(text(&done.stderr).contains("zonemode"), "{}", text(&done.stderr));
+}

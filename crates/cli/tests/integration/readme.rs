@@ -1,0 +1,164 @@
+//! What README.md and docs/ show is what the program prints, and where their links lead there is something.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::{Sandbox, text};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The record that the README's transcript shows; `cargo xtask readme RECORD` writes both.
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json")
+}
+
+/// The lines of the README's transcript between the command and the paths of record and page.
+fn transcript(readme: &str) -> Vec<&str> {
+    let block = readme.split("```console\n").nth(1).expect("a console block").split("\n```");
+    let mut lines = block.into_iter().next().unwrap_or_default().lines();
+    let command = lines.next().unwrap_or_default();
+    assert_eq!(command, "$ cargo run --release -- run", "the command of the transcript");
+    let lines: Vec<&str> = lines.collect();
+    let paths = lines.iter().rposition(|l| l.starts_with("record  ")).expect("the record's path");
+    assert!(lines[paths + 1].starts_with("report  "), "the page's path comes last");
+    lines[..paths].to_vec()
+}
+
+#[test]
+fn the_transcript_is_what_the_program_prints_for_that_record() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let sandbox = Sandbox::new();
+    let page = sandbox.out().join("report.html");
+    let (record, page) = (fixture(), page.to_str().unwrap().to_owned());
+    let done = sandbox
+        .command(&["report", record.to_str().unwrap(), "--output", &page])
+        .env("COLUMNS", "80")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let printed = text(&done.stdout);
+    let mut printed: Vec<&str> = printed.lines().collect();
+    assert!(printed.pop().is_some_and(|last| last.starts_with("report  ")), "the page's path");
+    let shown = transcript(&readme);
+    for (i, (shown, printed)) in shown.iter().zip(&printed).enumerate() {
+        assert_eq!(
+            shown, printed,
+            "line {i} of the transcript; `cargo xtask readme` writes it anew"
+        );
+    }
+    assert_eq!(shown.len(), printed.len(), "lines of the transcript");
+}
+
+#[test]
+fn the_record_of_the_transcript_is_this_schema_and_has_its_trials() {
+    let record = cryptbench_record::read(&fixture()).unwrap();
+    assert!(!record.trials.is_empty());
+    assert!(record.results.is_none(), "derived anew, so that a stale result cannot be shown");
+    assert!(record.trials.iter().all(|t| t.samples.is_none()));
+    let bytes = fs::metadata(fixture()).unwrap().len();
+    assert!(bytes < 1 << 20, "{bytes} bytes are too many for a fixture");
+}
+
+/// README.md, the other documents of the root, and all of docs/.
+fn documents() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root()).unwrap().flatten().map(|e| e.path()) {
+        if entry.extension().is_some_and(|e| e == "md") {
+            found.push(entry);
+        }
+    }
+    below(&root().join("docs"), &mut found);
+    assert!(found.len() > 5, "{found:?}");
+    found
+}
+
+fn below(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap().flatten().map(|e| e.path()) {
+        if entry.is_dir() {
+            below(&entry, found);
+        } else if entry.extension().is_some_and(|e| e == "md") {
+            found.push(entry);
+        }
+    }
+}
+
+/// Targets of `[words](target)` outside of code.
+fn links(markdown: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    let mut fenced = false;
+    // A link may be broken between its words, never within its target.
+    let mut prose = String::new();
+    for line in markdown.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            for (i, part) in line.split('`').enumerate() {
+                prose.push_str(if i % 2 == 0 { part } else { "code" });
+            }
+            prose.push('\n');
+        }
+    }
+    let mut rest = prose.as_str();
+    while let Some((_, after)) = rest.split_once("](") {
+        let Some((target, then)) = after.split_once(')') else { break };
+        links.push(target.to_owned());
+        rest = then;
+    }
+    links
+}
+
+/// How a heading is called in a link: lower case, words joined by hyphens, all else left out.
+fn anchor(heading: &str) -> String {
+    heading
+        .trim_start_matches('#')
+        .trim()
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+fn anchors(markdown: &str) -> BTreeSet<String> {
+    markdown.lines().filter(|l| l.starts_with('#')).map(anchor).collect()
+}
+
+#[test]
+fn every_relative_link_leads_somewhere() {
+    let mut faults = Vec::new();
+    let mut seen = 0;
+    for document in documents() {
+        let markdown = fs::read_to_string(&document).unwrap();
+        for link in links(&markdown) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            seen += 1;
+            let (path, fragment) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => document.clone(),
+                path => document.parent().unwrap().join(path),
+            };
+            let name = document.strip_prefix(root()).unwrap_or(&document).display().to_string();
+            if !target.exists() {
+                faults.push(format!("{name}: {link}"));
+            } else if !fragment.is_empty()
+                && !anchors(&fs::read_to_string(&target).unwrap()).contains(fragment)
+            {
+                faults.push(format!("{name}: {link}: no such heading"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(seen > 20, "only {seen} links were found");
+}
+
+#[test]
+fn links_are_found_outside_of_code_alone() {
+    let markdown = "a [b\nc](d.md#e) `[f](g)`\n```\n[h](i)\n```\n![j](k.png)\n";
+    assert_eq!(links(markdown), ["d.md#e", "k.png"]);
+    assert_eq!(anchor("## What `x` is: a (b)"), "what-x-is-a-b");
+}

@@ -1,0 +1,150 @@
+//! A run that is killed is not lost: its record is what its log holds, and it goes on where it was cut short.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use crate::sandbox::{Sandbox, skipped, text};
+use cryptbench_record::Record;
+
+const LOG: &str = "trials.jsonl";
+
+fn arguments<'a>(s: &Sandbox, out: &'a str) -> Vec<&'a str> {
+    let _ = s;
+    let mut all = vec!["run", "--size", "16MiB", "--trial", "20ms", "--budget", "120s"];
+    all.extend(["--trials", "4", "--seed", "7", "--quiet", "--output", out]);
+    all
+}
+
+/// Starts a run, and kills it once its log holds so many trials of blocks.
+fn killed(s: &Sandbox, out: &str, trials: usize) {
+    let mut run: Child = s.command(&arguments(s, out)).spawn().unwrap();
+    let log = Path::new(out).join(LOG);
+    let until = Instant::now() + Duration::from_secs(60);
+    let counted = || fs::read_to_string(&log).unwrap_or_default().matches("{\"trial\":").count();
+    while counted() < trials {
+        assert!(Instant::now() < until, "{} trials", counted());
+        assert!(run.try_wait().unwrap().is_none(), "it ended before it was killed");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(s.run(&["cleanup"]).status.success());
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+/// The blocks of each workload that every arm has a trial of, by what a log says of itself.
+fn complete(log: &str) -> BTreeMap<String, u32> {
+    let mut blocks = BTreeMap::new();
+    for line in log.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok()) {
+        let end = &line["block-end"];
+        if let (Some(workload), Some(_)) = (end["workload"].as_str(), end["block"].as_u64()) {
+            *blocks.entry(workload.to_owned()).or_default() += 1;
+        }
+    }
+    blocks
+}
+
+fn reported(s: &Sandbox, what: &str) -> Record {
+    let done = s.run(&["report", what, "--json"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+#[test]
+fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
+    let s = Sandbox::new();
+    let out = s.out().display().to_string();
+    // In the middle of the second round: 8 workloads, 5 arms, and as many discarded trials before them.
+    killed(&s, &out, 8 * 5 + 8 * 5 + 12);
+    let log = fs::read_to_string(s.out().join(LOG)).unwrap();
+    let record = reported(&s, &out);
+    assert!(record.partial && !s.out().join("record.json").exists());
+    let blocks = complete(&log);
+    assert_eq!(blocks.len(), 8);
+    for workload in &record.plan.workloads {
+        for arm in &record.plan.arms {
+            let there = record.trials_of(&workload.id, &arm.id).len() as u32;
+            assert!(there >= blocks[&workload.id], "{} on {}", workload.id, arm.id);
+        }
+        let stop = record.stops.iter().find(|stop| stop.workload == workload.id).unwrap();
+        assert_eq!(stop.pairs, blocks[&workload.id]);
+    }
+    // The report of it is one that people can read.
+    let shown = s.run(&["report", &out]);
+    let shown = text(&shown.stdout);
+    assert!(shown.contains("ended from outside"), "{shown}");
+
+    let done = s.run(&["run", "--resume", &out, "--json", "--quiet"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let whole: Record = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((whole.partial, &whole.run_id), (false, &record.run_id));
+    assert!(whole.elapsed_s > record.elapsed_s);
+    assert!(whole.notes.iter().any(|note| note.contains("resumed later")), "{:?}", whole.notes);
+    // What was measured before is in it as it was, and every block once.
+    let of = |t: &cryptbench_record::Trial| Some((t.workload.clone(), t.block?, t.arm.clone()));
+    let mut seen = std::collections::BTreeSet::new();
+    for trial in &whole.trials {
+        if let Some(key) = of(trial) {
+            assert!(seen.insert(key.clone()), "twice: {key:?}");
+        }
+    }
+    assert_eq!(seen.len(), 8 * 5 * 4);
+    for trial in record.trials.iter().filter(|t| t.block.is_some_and(|b| b < blocks[&t.workload])) {
+        let same = whole.trials.iter().find(|t| of(t) == of(trial)).unwrap();
+        assert_eq!((same.ios, same.at_s), (trial.ios, trial.at_s));
+    }
+    assert!(!s.out().join(LOG).exists(), "a whole record needs no log");
+    assert!(s.out().join("report.html").is_file());
+    assert_eq!(reported(&s, &out).trials.len(), whole.trials.len());
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+#[test]
+fn what_would_not_be_comparable_is_not_gone_on_with() {
+    let s = Sandbox::new();
+    let out = s.out().display().to_string();
+    killed(&s, &out, 45);
+    let refused = |args: &[&str], code: i32, what: &str| {
+        let done = s.run(args);
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(what), "{args:?}: {said}");
+        assert!(s.out().join(LOG).is_file(), "the log is kept");
+    };
+    refused(&["run", "--resume", &out, "--budget", "5s"], 2, "leave out --budget");
+    refused(&["run", "--resume", &out, s.target().to_str().unwrap()], 2, "leave out");
+    refused(&["run", "--resume", s.target().to_str().unwrap()], 5, "holds no log");
+    // Another disk than the one that the log tells of.
+    let log = s.out().join(LOG);
+    let whole = fs::read_to_string(&log).unwrap();
+    let other = whole.replace("\"filesystem\":\"", "\"filesystem\":\"other-");
+    fs::write(&log, other).unwrap();
+    refused(&["run", "--resume", &out], 2, "the target changed");
+    fs::write(&log, &whole).unwrap();
+    // What a user gives away is not what this run overwrites.
+    refused(&["run", "--resume", &out, "--quiet", "--destroy", "/nowhere"], 3, "/nowhere");
+    // What another user wrote is not run.
+    match chown(&log, Some(12_345), None) {
+        Ok(()) => refused(&["run", "--resume", &out], 5, "not this user's alone"),
+        Err(_) => skipped("giving a file away takes root"),
+    }
+}
+
+#[test]
+fn the_newest_run_is_the_last() {
+    let s = Sandbox::new();
+    let none = s.run(&["report", "last"]);
+    assert_eq!(none.status.code(), Some(5), "{}", text(&none.stderr));
+    for _ in 0..2 {
+        let done = s.run(&s.tiny(&["--quiet", "--systems", "plain"]));
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let runs = s.target().parent().unwrap().join("home/.local/share/cryptbench/runs");
+    let newest = fs::read_dir(runs).unwrap().map(|e| e.unwrap().file_name()).max().unwrap();
+    assert_eq!(reported(&s, "last").run_id, newest.to_str().unwrap());
+}

@@ -1,0 +1,98 @@
+//! A place of its own for each test: a target directory, and a home that nobody else uses.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+pub mod disk;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use cryptbench_record::Record;
+
+pub struct Sandbox {
+    dir: tempfile::TempDir,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for sub in ["target", "home", "out"] {
+            fs::create_dir(dir.path().join(sub)).unwrap();
+        }
+        Self { dir }
+    }
+
+    /// The directory that is measured.
+    pub fn target(&self) -> PathBuf {
+        self.dir.path().join("target")
+    }
+
+    pub fn out(&self) -> PathBuf {
+        self.dir.path().join("out")
+    }
+
+    /// `cryptbench` with these arguments, its ledgers and records within the sandbox.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let home = self.dir.path().join("home");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cryptbench"));
+        command
+            .args(args)
+            .env("HOME", &home)
+            .env("TMPDIR", &home)
+            // Not left to the default, which for root is no place in a home.
+            .env("XDG_STATE_HOME", home.join(".local/state"))
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("CRYPTBENCH_CPU")
+            .current_dir(self.target())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// A run as short as one can be: one workload, tiny trials.
+    pub fn tiny<'a>(&self, more: &[&'a str]) -> Vec<&'a str> {
+        let mut args = vec!["run", "--size", "16MiB", "--trial", "10ms", "--budget", "20s"];
+        args.extend(["--max-pairs", "6", "--seed", "1"]);
+        args.extend(more);
+        args
+    }
+
+    /// The record of a [`tiny`](Self::tiny) run that goes well and leaves nothing.
+    pub fn measured(&self, args: &[&str]) -> Record {
+        let mut args = self.tiny(args);
+        args.push("--json");
+        let done = self.run(&args);
+        assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+        assert!(self.left_behind().is_empty(), "{:?}", self.left_behind());
+        serde_json::from_slice(&done.stdout).unwrap()
+    }
+
+    /// Everything in the target directory and every ledger: what a run must not leave behind.
+    pub fn left_behind(&self) -> Vec<PathBuf> {
+        let mut found = files(self.target());
+        let home = self.dir.path().join("home");
+        found.extend(files(home.join(".local/state/cryptbench/ledgers")));
+        found
+    }
+}
+
+fn files(dir: PathBuf) -> Vec<PathBuf> {
+    fs::read_dir(dir).map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_default()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether there is time for all that can be tested (CONTRIBUTING.md, "Tiers").
+pub fn nightly() -> bool {
+    std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly")
+}
+
+/// Says why a test did nothing; `cargo xtask test` lists these lines.
+pub fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}

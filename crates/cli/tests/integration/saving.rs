@@ -1,0 +1,71 @@
+//! A record that cannot go where it was to be is not lost, and nothing of anybody else's is overwritten.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::sandbox::{Sandbox, text};
+use cryptbench_record::Record;
+
+/// Starts a run that goes on until it is ended, and waits until it has checked where its record goes.
+fn started(command: &mut Command, s: &Sandbox) -> Child {
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The scratch file is made after the output directory was checked.
+    for _ in 0..600 {
+        if fs::read_dir(s.target()).unwrap().next().is_some() {
+            return run;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = run.kill();
+    let said = text(&run.wait_with_output().unwrap().stderr);
+    panic!("no scratch file within 30 s: {said}");
+}
+
+/// The arguments of a run into `out`.
+fn into<'a>(s: &Sandbox, out: &'a str) -> Vec<&'a str> {
+    s.tiny(&["--output", out, "--cipher", "aes-256-xts", "--data-unit", "4096"])
+}
+
+#[test]
+fn a_record_that_came_in_between_is_kept_and_ours_goes_to_the_data_directory() {
+    let s = Sandbox::new();
+    let out = s.out().display().to_string();
+    let run = started(&mut s.command(&into(&s, &out)), &s);
+    fs::write(s.out().join("record.json"), "theirs").unwrap();
+    let done = run.wait_with_output().unwrap();
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("holds a record.json already"), "{said}");
+    assert_eq!(fs::read(s.out().join("record.json")).unwrap(), b"theirs");
+    assert!(!s.out().join("report.html").exists());
+    let said = text(&done.stdout);
+    let line = said.lines().find(|l| l.starts_with("record  ")).unwrap_or_else(|| panic!("{said}"));
+    let file = line.trim_start_matches("record").trim();
+    assert!(file.contains("cryptbench/runs/"), "{file}");
+    let record = cryptbench_record::read(file.as_ref()).unwrap();
+    assert!(!record.trials.is_empty());
+}
+
+#[test]
+fn a_record_that_can_be_written_nowhere_is_printed() {
+    let s = Sandbox::new();
+    let out = s.out().display().to_string();
+    let mut command = s.command(&into(&s, &out));
+    // Directories in which not even root can make one.
+    command.env("HOME", "/proc/none").env("TMPDIR", "/proc/none").env_remove("XDG_DATA_HOME");
+    let run = started(&mut command, &s);
+    // The log of trials may come to lie in it at this very moment.
+    while s.out().exists() {
+        let _ = fs::remove_dir_all(s.out());
+    }
+    fs::write(s.out(), "a file now").unwrap();
+    let done = run.wait_with_output().unwrap();
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains("could be written nowhere"), "{said}");
+    let printed = text(&done.stdout);
+    let json = &printed[printed.find("\n{\n").unwrap_or_else(|| panic!("{printed}"))..];
+    let record: Record = serde_json::from_str(json).unwrap();
+    assert!(!record.trials.is_empty());
+}

@@ -1,0 +1,92 @@
+//! `cryptbench serve` with real runs, without a browser: what becomes of a run when its server goes.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::page::Serving;
+use crate::sandbox::Sandbox;
+use cryptbench_record::Record;
+
+/// Longest time that anything is waited for; nothing is asserted about how long it takes.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+fn start(s: &Sandbox, serving: &Serving, seconds: u32) {
+    let order = serde_json::json!({
+        "target": s.target(), "profile": "quick", "size_mib": 16, "budget_s": seconds,
+    });
+    let answer = serving.post("/api/run", &order);
+    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+}
+
+/// Waits until `found` gives something.
+fn wait<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(it) = found() {
+            return it;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{what} does not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The run measures: its scratch file is there.
+fn measures(s: &Sandbox) {
+    wait("the scratch file", || {
+        std::fs::read_dir(s.target())
+            .unwrap()
+            .flatten()
+            .find(|e| e.metadata().is_ok_and(|m| m.len() > 0))
+    });
+}
+
+fn record(s: &Sandbox) -> Option<Record> {
+    let runs: PathBuf = s.out().with_file_name("home").join(".local/share/cryptbench/runs");
+    let run = std::fs::read_dir(runs).ok()?.flatten().next()?;
+    // The page is the last that a run writes.
+    let page = run.path().join("report.html");
+    page.metadata().ok().filter(|m| m.len() > 0)?;
+    cryptbench_record::read(&run.path()).ok()
+}
+
+#[test]
+fn ctrl_c_of_the_server_ends_the_run_in_good_order() {
+    let s = Sandbox::new();
+    let mut serving = Serving::new(&s);
+    start(&s, &serving, 600);
+    measures(&s);
+    assert_eq!(serving.interrupt(), Some(0));
+    // The server has waited: everything is there and everything is gone.
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+    if let Some(record) = record(&s) {
+        assert!(record.partial);
+    }
+}
+
+#[test]
+fn a_run_goes_on_when_its_server_is_killed() {
+    let s = Sandbox::new();
+    let mut serving = Serving::new(&s);
+    start(&s, &serving, 26);
+    measures(&s);
+    serving.kill();
+    // Nobody reads any more what it tells; it ends as if somebody did.
+    let record = wait("the record", || record(&s));
+    assert!(!record.partial, "{:?}", record.notes);
+    assert!(!record.trials.is_empty());
+    wait("the end", || s.left_behind().is_empty().then_some(()));
+}
+
+#[test]
+fn a_port_that_is_taken_is_refused_or_another_is_chosen() {
+    let s = Sandbox::new();
+    let mut serving = Serving::new(&s);
+    let port = serving.address.split(['/', ':']).nth(4).unwrap().to_owned();
+    let second = s.run(&["serve", "--port", &port]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(crate::sandbox::text(&second.stderr).contains("--port"));
+    // Without --port another one is taken.
+    let other = Serving::new(&s);
+    assert_ne!(other.address, serving.address);
+    assert_eq!(serving.interrupt(), Some(0));
+}

@@ -1,0 +1,138 @@
+//! What a stranger put into a directory leads no new file of ours anywhere else.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::disk::{Loop, images};
+use crate::sandbox::{Sandbox, text};
+
+/// A record that somebody sent.
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json")
+}
+
+/// A directory as somebody sent it, with a record in it, and a file of the user's beside it.
+fn received() -> (Sandbox, PathBuf) {
+    let s = Sandbox::new();
+    fs::copy(fixture(), s.out().join("record.json")).unwrap();
+    let victim = s.target().join("victim");
+    fs::write(&victim, "the user's").unwrap();
+    (s, victim)
+}
+
+fn kept(victim: &Path) {
+    assert_eq!(fs::read(victim).unwrap(), b"the user's", "{}", victim.display());
+}
+
+#[test]
+fn a_report_goes_through_no_link_to_a_file() {
+    let (s, victim) = received();
+    let out = s.out().display().to_string();
+    symlink(&victim, s.out().join("report.html.part")).unwrap();
+    let done = s.run(&["report", &out]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    kept(&victim);
+    assert!(fs::read_to_string(s.out().join("report.html")).unwrap().contains("<!DOCTYPE html>"));
+    // The page's own name.
+    fs::remove_file(s.out().join("report.html")).unwrap();
+    symlink(&victim, s.out().join("report.html")).unwrap();
+    let done = s.run(&["report", &out]);
+    kept(&victim);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("report.html: it is a symbolic link"), "{said}");
+    // Charts: the directory's owner knows their names.
+    let charts = s.out().join("charts");
+    let [from, to] = [&s.target().join("made"), &charts].map(|p| p.display().to_string());
+    assert!(s.run(&["report", "--output", "/dev/null", "--charts", &from, &out]).status.success());
+    fs::create_dir(&charts).unwrap();
+    for chart in fs::read_dir(&from).unwrap() {
+        let chart = chart.unwrap();
+        symlink(chart.path(), charts.join(chart.file_name())).unwrap();
+    }
+    let done = s.run(&["report", "--output", "/dev/null", "--charts", &to, &out]);
+    let said = text(&done.stderr);
+    assert!(done.status.code() == Some(3) && said.contains("is no chart of cryptbench"), "{said}");
+}
+
+#[test]
+fn a_report_is_written_to_no_device() {
+    let (s, _) = received();
+    let images = images();
+    let Some(device) = Loop::new(images.path(), "disk", 4) else { return };
+    let before = device.hash();
+    symlink(device.path(), s.out().join("report.html")).unwrap();
+    let out = s.out().display().to_string();
+    let done = s.run(&["report", &out]);
+    assert_eq!(device.hash(), before, "the device was written to");
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    // Nor to one that is named, or over which a page lies.
+    let named = s.run(&["report", &out, "--output", &device.device]);
+    assert_eq!(device.hash(), before, "the device was written to");
+    assert_eq!(named.status.code(), Some(3), "{}", text(&named.stderr));
+}
+
+#[test]
+fn standard_output_and_pipes_can_be_named() {
+    let (s, _) = received();
+    let out = s.out().display().to_string();
+    let args = ["report", &out, "--format", "csv", "--output", "/dev/stdout"];
+    let piped = s.run(&args);
+    assert!(text(&piped.stdout).starts_with("run_id,"), "{}", text(&piped.stderr));
+    // The page is all that is there then: whoever reads it wants no table behind it.
+    let page = text(&s.run(&["report", &out, "--output", "/dev/stdout"]).stdout);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
+    // A file behind standard output keeps what the shell wrote before. Not `/dev/stdout`: a program that renames a new
+    // file over it would take it from the whole machine.
+    let file = s.target().join("redirected");
+    fs::write(&file, "before\n").unwrap();
+    let open = fs::File::options().append(true).open(&file).unwrap();
+    let args = ["report", &out, "--format", "csv", "--output", "/proc/self/fd/1"];
+    let done = s.command(&args).stdout(open).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(fs::read(&file).unwrap() == [b"before\n", piped.stdout.as_slice()].concat());
+    let pipe = s.target().join("pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read(pipe).unwrap()
+    });
+    let to = pipe.display().to_string();
+    let done = s.run(&["report", &out, "--format", "csv", "--output", &to]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(reader.join().unwrap() == piped.stdout);
+}
+
+#[test]
+fn the_record_of_a_run_goes_through_no_link() {
+    let s = Sandbox::new();
+    let victim = s.out().with_file_name("victim");
+    fs::write(&victim, "the user's").unwrap();
+    let out = s.out().display().to_string();
+    let args =
+        s.tiny(&["--output", &out, "--quiet", "--cipher", "aes-256-xts", "--data-unit", "4096"]);
+    // One that leads to no file yet is as much a name that is taken.
+    let planted = s.out().join("record.json");
+    symlink(s.out().with_file_name("new"), &planted).unwrap();
+    let done = s.run(&args);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("holds a record.json already"), "{said}");
+    assert!(!s.out().with_file_name("new").exists());
+    fs::remove_file(planted).unwrap();
+    for part in ["record.json.part", "report.html.part"] {
+        symlink(&victim, s.out().join(part)).unwrap();
+    }
+    let done = s.run(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    kept(&victim);
+    assert!(!cryptbench_record::read(&s.out()).unwrap().trials.is_empty());
+}

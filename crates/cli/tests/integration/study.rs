@@ -1,0 +1,171 @@
+//! `cryptbench run --study` through the binary, with tiny sizes: what it would do, its table, its records.
+
+use crate::sandbox::{Sandbox, text};
+use serde_json::Value;
+
+#[test]
+fn every_study_says_what_it_would_do() {
+    let s = Sandbox::new();
+    for (study, parts) in [
+        (
+            "a",
+            [
+                "Study A on this machine: atto, then hdtune",
+                "First ciphers and key derivation in RAM",
+            ],
+        ),
+        (
+            "B",
+            [
+                "Study B on this machine: dd-removable",
+                "the Mac's encrypted volume cannot be set up here",
+            ],
+        ),
+        ("C", ["Study C on this machine: iozone, then dd-copy", "profile dd-copy, 2 workloads"]),
+        ("D", ["Study D on this machine: anvil", "BestCrypt cannot be set up here"]),
+    ] {
+        let done = s.run(&["run", "--study", study, "--dry-run"]);
+        assert!(done.status.success(), "{study}: {}", text(&done.stderr));
+        let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in parts.iter().chain(&["would write", "would take"]) {
+            assert!(flat.contains(part), "{study}: {part} is not in {flat}");
+        }
+    }
+    assert!(s.left_behind().is_empty());
+    assert_eq!(s.run(&["run", "--study", "E"]).status.code(), Some(2));
+    assert_eq!(s.run(&["run", "--study", "A", "--profile", "quick"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_study_of_two_profiles_has_two_records() {
+    let s = Sandbox::new();
+    let out = s.out().join("a").display().to_string();
+    // In memory where that is possible: 42 workloads flush many times.
+    let memory = crate::sandbox::disk::images();
+    let done = s.run(&[
+        "run",
+        memory.path().to_str().unwrap(),
+        "--study",
+        "A",
+        "--systems",
+        "builtin",
+        "--cipher",
+        "aes-256-xts",
+        "--data-unit",
+        "512",
+        "--size",
+        "128MiB",
+        "--trials",
+        "1",
+        "--trial",
+        "10ms",
+        "--pause",
+        "0",
+        "--output",
+        &out,
+        "--json",
+    ]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let json: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(json["records"].as_array().unwrap().len(), 2);
+    for profile in ["atto", "hdtune"] {
+        assert!(s.out().join("a").join(profile).join("record.json").is_file(), "{profile}");
+    }
+    // 21 block sizes with both operations, each change that of the two speeds beside it.
+    let atto = json["tables"][0]["rows"].as_array().unwrap();
+    assert_eq!((atto.len(), json["tables"].as_array().unwrap().len()), (21, 2));
+    for row in atto {
+        let number = |i: usize| -> f64 {
+            row[i].as_str().unwrap().trim_end_matches(" %").parse().expect("a number")
+        };
+        // How much a speed may be off by being printed with so many places, as a share of it.
+        let rounded = |i: usize| {
+            let places = row[i].as_str().unwrap().split_once('.').map_or(0, |(_, p)| p.len());
+            0.5 * 10_f64.powi(-(places as i32)) / number(i)
+        };
+        for at in [1, 4] {
+            let ratio = number(at + 1) / number(at);
+            let off = 0.6 + 100.0 * ratio * (rounded(at) + rounded(at + 1));
+            assert!((number(at + 2) - 100.0 * (ratio - 1.0)).abs() < off, "{row}");
+        }
+    }
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+#[test]
+fn study_cs_table_has_losses_and_the_noise_of_series() {
+    let s = Sandbox::new();
+    let done = s.run(&[
+        "run",
+        "--study",
+        "C",
+        "--systems",
+        "builtin",
+        "--cipher",
+        "aes-256-xts",
+        "--data-unit",
+        "512",
+        "--max-file",
+        "64KiB",
+        "--size",
+        "16MiB",
+        "--trials",
+        "2",
+        "--pause",
+        "0",
+        "--json",
+    ]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let json: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let remarks = json["remarks"].to_string();
+    assert!(remarks.contains("dd-copy is left out: no workload"), "{remarks}");
+    let rows = json["tables"][0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    // Plain loses nothing against itself; its series differ by something; dd was not run.
+    let field = |row: usize, column: usize| rows[row][column].as_str().unwrap().to_owned();
+    assert_eq!([field(0, 1), field(1, 3)], ["", ""]);
+    for (row, column) in [(0, 2), (1, 1), (1, 2)] {
+        assert!(field(row, column).parse::<f64>().is_ok(), "{row}, {column}: {rows:?}");
+    }
+}
+
+#[test]
+fn study_ds_table_on_the_terminal() {
+    let s = Sandbox::new();
+    let done = s.run(&[
+        "run",
+        "--study",
+        "D",
+        "--systems",
+        "builtin",
+        "--cipher",
+        "aes-256-xts,serpent-256-xts",
+        "--data-unit",
+        "512",
+        "--size",
+        "16MiB",
+        "--trials",
+        "2",
+        "--trial",
+        "10ms",
+        "--pause",
+        "0",
+        "--quiet",
+    ]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let out = text(&done.stdout);
+    for line in out.lines() {
+        assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
+    }
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "the systems are those that you named",
+        "Anvil's Storage Utilities, MB/s",
+        "Seq 4MB read",
+        "Serpent-256-XTS",
+        "0.0 %",
+        "means without intervals",
+    ] {
+        assert!(flat.contains(part), "{part} is not in {flat}");
+    }
+}

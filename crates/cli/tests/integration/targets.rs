@@ -1,0 +1,364 @@
+//! Files and devices as targets: refused for each reason there is, with everything on them left as it was, and
+//! overwritten only as far as was said.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::sandbox::disk::{Loop, Mount, did, hash, images};
+use crate::sandbox::{Sandbox, skipped, text};
+use cryptbench_record::Record;
+
+/// The run is refused with these words and this exit code, and the device is what it was.
+fn refused(s: &Sandbox, disk: &Loop, more: &[&str], code: i32, words: &[&str]) {
+    let before = disk.hash();
+    let mut args = s.tiny(&[&disk.device]);
+    args.extend(more);
+    let done = s.run(&args);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(code), "{more:?}: {said}");
+    for word in words {
+        assert!(said.contains(word), "{more:?}: no {word:?} in: {said}");
+    }
+    assert_eq!(disk.hash(), before, "{more:?} has changed the device: {said}");
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+#[test]
+fn a_device_must_be_named_twice() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let Some(other) = Loop::new(dir.path(), "other", 16) else { return };
+    refused(&s, &disk, &[], 3, &["nothing that exists is overwritten", "--destroy", "64 MiB"]);
+    refused(&s, &disk, &["--destroy", &other.device], 3, &["named again", "--destroy"]);
+    refused(&s, &disk, &["--destroy", "/dev/null"], 3, &["--destroy"]);
+    let both = ["--destroy", &disk.device, "--destroy", &other.device];
+    refused(&s, &disk, &both, 3, &["is not what this run would overwrite"]);
+    // A directory is not overwritten: the word was meant for something else.
+    let done = s.run(&s.tiny(&[".", "--destroy", &disk.device]));
+    assert_eq!(done.status.code(), Some(3));
+    assert!(text(&done.stderr).contains("not what this run"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn what_a_device_holds_must_be_named() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    if !disk.has_ext4() {
+        return;
+    }
+    let destroy = ["--destroy", &disk.device];
+    refused(&s, &disk, &[], 3, &["ext4", "--yes-erase ext4"]);
+    refused(&s, &disk, &destroy, 3, &["holds ext4", "--yes-erase ext4"]);
+    let with = |name| [&destroy[..], &["--yes-erase", name]].concat();
+    refused(&s, &disk, &with("xfs"), 3, &["holds ext4"]);
+    refused(&s, &disk, &with("ext4,xfs"), 3, &["no signature \"xfs\""]);
+    // Nothing is done in a dry run, which refuses as the run does.
+    refused(&s, &disk, &[&destroy[..], &["--dry-run"]].concat(), 3, &["holds ext4"]);
+    let before = disk.hash();
+    let done = s.run(&s.tiny(&[&[disk.device.as_str(), "--dry-run"], &with("ext4")[..]].concat()));
+    let said = text(&done.stdout);
+    assert!(done.status.success() && said.contains("overwritten"), "{said}");
+    assert_eq!(disk.hash(), before);
+}
+
+#[test]
+fn a_device_in_use_is_refused_by_its_use() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let all = ["--destroy", &disk.device, "--yes-erase", "ext4"];
+    if disk.has_ext4() {
+        let point = dir.path().join("mounted here");
+        // Read-only, so that mounting changes nothing.
+        let Some(mount) = Mount::new(&["-o", "ro", &disk.device], &point) else { return };
+        let at = format!("mounted at {}", point.display());
+        refused(&s, &disk, &all, 3, &["in use", &at, "umount"]);
+        drop(mount);
+    }
+    {
+        let Some(upper) = Loop::over(&disk.device, &[]) else { return };
+        let words = ["the loop device", &upper.device, "losetup --detach"];
+        refused(&s, &disk, &all, 3, &words);
+    }
+    let swap = ["--destroy", &disk.device, "--yes-erase", "swap"];
+    if did("mkswap", &[&disk.device]) && did("swapon", &[&disk.device]) {
+        refused(&s, &disk, &swap, 3, &["swaps to", "swapoff"]);
+        assert!(did("swapoff", &[&disk.device]));
+    } else {
+        skipped("no swap can be switched on here");
+    }
+}
+
+#[test]
+fn a_mounted_partition_keeps_its_disk_and_not_its_neighbour() {
+    let (s, dir) = (Sandbox::new(), images());
+    let image = dir.path().join("disk");
+    // Two partitions of 24 MiB in a table as MS-DOS has it.
+    let mut table = vec![0; 64 << 20];
+    for (i, start) in [2048_u32, 2048 + 49152].into_iter().enumerate() {
+        let entry = &mut table[446 + 16 * i..][..16];
+        entry[4] = 0x83;
+        entry[8..12].copy_from_slice(&start.to_le_bytes());
+        entry[12..].copy_from_slice(&49152_u32.to_le_bytes());
+    }
+    table[510..512].copy_from_slice(&[0x55, 0xaa]);
+    fs::write(&image, table).unwrap();
+    let Some(disk) = Loop::over(&image.display().to_string(), &["--partscan"]) else { return };
+    let part = |number: u32| format!("{}p{number}", disk.device);
+    for (number, start) in [(1, "2048"), (2, "51200")] {
+        let name = part(number).replace("/dev/", "");
+        if !Path::new("/sys/class/block").join(&name).exists() {
+            // A kernel that reads no tables takes partitions by name.
+            did("addpart", &[&disk.device, &number.to_string(), start, "49152"]);
+        }
+        let Ok(dev) = fs::read_to_string(format!("/sys/class/block/{name}/dev")) else {
+            return skipped("loop devices take no partitions here");
+        };
+        if !Path::new(&part(number)).exists() {
+            let (major, minor) = dev.trim().split_once(':').unwrap();
+            did("mknod", &[&part(number), "b", major, minor]);
+        }
+    }
+    if !did("mkfs.ext4", &["-q", "-F", &part(1)]) {
+        return skipped("no mkfs.ext4 (apt install e2fsprogs)");
+    }
+    let Some(mount) = Mount::new(&["-o", "ro", &part(1)], &dir.path().join("part")) else { return };
+    let whole = ["--destroy", &disk.device, "--yes-erase", "dos"];
+    refused(&s, &disk, &whole, 3, &[&format!("{} is mounted at", part(1))]);
+    let first = hash(&fs::read(part(1)).unwrap());
+    let record = s.measured(&[&part(2), "--destroy", &part(2), "--data-unit", "512"]);
+    assert_eq!(record.target.kind.as_deref(), Some("partition"));
+    assert_eq!(hash(&fs::read(part(1)).unwrap()), first, "the neighbour has changed");
+    drop(mount);
+    // The table is a signature too, and what its partitions hold goes with it.
+    refused(&s, &disk, &["--destroy", &disk.device], 3, &["holds dos", "--yes-erase dos"]);
+    let first = format!("{}: ext4", part(1));
+    refused(&s, &disk, &whole, 3, &[&first, "--yes-erase ext4"]);
+    refused(&s, &disk, &[], 3, &[&first, "--yes-erase dos --yes-erase ext4"]);
+}
+
+/// The dry run refuses with these words as the run does, and nothing is changed.
+fn refused_in_both(s: &Sandbox, disk: &Loop, more: &[&str], words: &[&str]) {
+    refused(s, disk, more, 3, words);
+    refused(s, disk, &[more, &["--dry-run"]].concat(), 3, words);
+}
+
+#[test]
+fn what_a_loop_device_stands_on_is_guarded_too() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(first) = Loop::new(dir.path(), "disk", 64) else { return };
+    if !first.has_ext4() {
+        return;
+    }
+    let image = dir.path().join("disk").display().to_string();
+    let Some(beside) = Loop::over(&image, &[]) else { return };
+    let Some(upper) = Loop::over(&first.device, &["--offset", "1048576"]) else { return };
+    let destroy = |disk: &Loop| ["--destroy".to_owned(), disk.device.clone()];
+    let erase = ["--yes-erase", "ext4"];
+    let all = |disk: &Loop, words: &[&str]| {
+        let destroy = destroy(disk);
+        let more = [&destroy.each_ref().map(String::as_str)[..], &erase].concat();
+        refused_in_both(&s, disk, &more, words);
+    };
+    all(&beside, &["the loop device", &first.device]);
+    all(&upper, &["the loop device", &beside.device]);
+    drop(beside);
+    let point = dir.path().join("mounted");
+    let Some(mount) = Mount::new(&["-o", "ro", &first.device], &point) else { return };
+    all(&upper, &[&format!("{} is mounted at", first.device)]);
+    drop(mount);
+    // The root file system's disk.
+    let found = Command::new("findmnt").args(["-no", "SOURCE", "/"]).output();
+    let source = found.map(|found| text(&found.stdout).trim().to_owned()).unwrap_or_default();
+    let words = ["--read-only", "--offset", "1048576", "--sizelimit", "67108864"];
+    let is_device = fs::metadata(&source)
+        .is_ok_and(|m| std::os::unix::fs::FileTypeExt::is_block_device(&m.file_type()));
+    if !is_device {
+        return skipped("the root file system lies on no device that this user can see");
+    }
+    let Some(window) = Loop::over(&source, &words) else { return };
+    let args = ["run", &window.device, "--destroy", &window.device, "--dry-run"];
+    let said = text(&s.run(&args).stderr);
+    assert!(said.contains("the root file system of this machine lies on"), "{said}");
+}
+
+#[test]
+fn a_signature_at_the_end_is_not_left_to_survive() {
+    let (s, dir) = (Sandbox::new(), images());
+    let image = dir.path().join("disk");
+    let mut bytes = vec![0; 64 << 20];
+    // md(4), version 0.90: 64 KiB before the end.
+    bytes[(64 << 20) - (64 << 10)..][..12]
+        .copy_from_slice(&[0xfc, 0x4e, 0x2b, 0xa9, 0, 0, 0, 0, 90, 0, 0, 0]);
+    fs::write(&image, &bytes).unwrap();
+    let Some(disk) = Loop::over(&image.display().to_string(), &[]) else { return };
+    let all = ["--destroy", &disk.device, "--yes-erase", "linux_raid_member"];
+    refused_in_both(&s, &disk, &all, &["would survive", "wipefs --all --types linux_raid_member"]);
+}
+
+#[test]
+fn a_device_that_a_program_has_locked_or_claimed_is_refused() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let destroy = ["--destroy", &disk.device];
+    // As `cryptbench volume mount --read-only` holds it.
+    let file = fs::File::open(disk.path()).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockShared).unwrap();
+    refused_in_both(&s, &disk, &destroy, &["locked by another program"]);
+    drop(file);
+    let exclusive = rustix::fs::OFlags::EXCL.bits().cast_signed();
+    let mut options = fs::File::options();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options.read(true), exclusive);
+    let claimed = options.open(disk.path()).unwrap();
+    refused_in_both(&s, &disk, &destroy, &["claimed by the kernel"]);
+    drop(claimed);
+}
+
+#[test]
+fn a_signal_before_the_first_byte_leaves_all_as_it_was() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let before = disk.hash();
+    let mut command = s.command(&s.tiny(&[&disk.device, "--destroy", &disk.device]));
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Once the signal is watched for, which is before anything is looked at.
+    let status = format!("/proc/{}/status", run.id());
+    let watched = || {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+    };
+    while !watched() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let pid = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let done = run.wait_with_output().unwrap();
+    assert_eq!(disk.hash(), before, "{}", text(&done.stderr));
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+#[test]
+fn a_file_whose_holes_do_not_fit_is_refused() {
+    let (s, dir) = (Sandbox::new(), images());
+    let point = dir.path().join("small");
+    if !rustix::process::geteuid().is_root() {
+        return skipped("mounting needs root");
+    }
+    let Some(_mount) = Mount::new(&["-t", "tmpfs", "-o", "size=8m", "none"], &point) else {
+        return;
+    };
+    let file = point.join("holes");
+    fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
+    let at = file.display().to_string();
+    for more in [&[][..], &["--dry-run"]] {
+        let done = s.run(&s.tiny(&[&[at.as_str(), "--destroy", &at], more].concat()));
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(3), "{said}");
+        assert!(said.contains("holes"), "{said}");
+    }
+    let found = fs::metadata(&file).unwrap();
+    assert_eq!(std::os::unix::fs::MetadataExt::blocks(&found), 0, "it was written to");
+}
+
+#[test]
+fn the_root_file_system_is_never_a_target() {
+    let s = Sandbox::new();
+    // Whatever is wrong, a dry run writes nothing.
+    let found = Command::new("findmnt").args(["-no", "SOURCE", "/"]).output();
+    let Ok(found) = found else { return skipped("no findmnt") };
+    let source = text(&found.stdout).trim().to_owned();
+    let is_device = fs::metadata(&source)
+        .is_ok_and(|m| std::os::unix::fs::FileTypeExt::is_block_device(&m.file_type()));
+    if !is_device || !rustix::process::geteuid().is_root() {
+        return skipped("the root file system lies on no device that this user can see");
+    }
+    let done = s.run(&["run", &source, "--destroy", &source, "--dry-run"]);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("the root file system of this machine lies on"), "{said}");
+}
+
+#[test]
+fn what_needs_a_file_system_is_refused_on_a_device() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let with = |more: &[&str]| {
+        let all = [&["--destroy", disk.device.as_str()], more].concat();
+        refused(&s, &disk, &all, 2, &["is a device, and"]);
+    };
+    with(&["--profile", "small-files"]);
+    with(&["--profile", "mount"]);
+    with(&["--system", "builtin-mounted"]);
+    let all = ["--destroy", disk.device.as_str(), "--size", "65MiB"];
+    let mut args = vec!["run", &disk.device];
+    args.extend(all);
+    let done = s.run(&args);
+    assert_eq!(done.status.code(), Some(3));
+    assert!(text(&done.stderr).contains("64 MiB and not 65 MiB"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn a_device_that_was_given_is_measured_and_overwritten_no_further_than_said() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    if !disk.has_ext4() {
+        return;
+    }
+    let tail = |disk: &Loop| hash(&fs::read(disk.path()).unwrap()[16 << 20..]);
+    let (before, rest) = (disk.hash(), tail(&disk));
+    let out = s.out().join("record").display().to_string();
+    let record = s.measured(&[
+        &disk.device,
+        "--destroy",
+        &disk.device,
+        "--yes-erase",
+        "ext4",
+        "--output",
+        &out,
+    ]);
+    let target = &record.target;
+    assert_eq!(
+        (target.kind.as_deref(), target.directory.as_str()),
+        (Some("device"), &*disk.device)
+    );
+    assert_eq!(target.erased, ["ext4"]);
+    let image = dir.path().join("disk").display().to_string();
+    assert_eq!(target.backing_file.as_deref(), Some(&*image));
+    assert_eq!(target.scratch.size_bytes, 16 << 20);
+    assert!(target.engine.direct);
+    assert!(record.notes.iter().any(|n| n.contains("overwritten") && n.contains(&image)));
+    let ciphers = record.plan.arms.iter().filter(|a| a.cipher.is_some()).count();
+    assert!(ciphers >= 2 && record.trials.len() > 8 * 5 * 6, "{}", record.trials.len());
+    assert_ne!(disk.hash(), before);
+    assert_eq!(tail(&disk), rest, "bytes behind the extent have changed");
+    let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
+    assert!(page.contains("the first 16 MiB of the device"), "the page says what was measured");
+    // It is random now, which is no signature; all of it, where that is less than the usual size.
+    let args = ["run", &disk.device, "--destroy", &disk.device, "--dry-run"];
+    let done = s.run(&args);
+    assert!(text(&done.stdout).contains("64 MiB (all of it"), "{}", text(&done.stdout));
+}
+
+#[test]
+fn a_file_that_exists_is_overwritten_only_when_named_again() {
+    let s = Sandbox::new();
+    let file = s.target().join("precious");
+    let content: Vec<u8> = (0..24_u32 << 20).map(|i| (i / 7) as u8).collect();
+    fs::write(&file, &content).unwrap();
+    let done = s.run(&s.tiny(&["precious"]));
+    assert_eq!(done.status.code(), Some(3));
+    assert!(text(&done.stderr).contains("--destroy"), "{}", text(&done.stderr));
+    assert_eq!(fs::read(&file).unwrap(), content);
+    let mut args = s.tiny(&["precious", "--destroy", "../target/precious", "--json"]);
+    args.extend(["--cipher", "aes-256-xts"]);
+    let done = s.run(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let record: Record = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(record.target.kind.as_deref(), Some("file"));
+    let after = fs::read(&file).unwrap();
+    assert_eq!(after.len(), content.len(), "it is neither removed nor cut");
+    assert_ne!(after[..16 << 20], content[..16 << 20]);
+    assert_eq!(after[16 << 20..], content[16 << 20..]);
+    assert_eq!(s.left_behind(), [file]);
+}

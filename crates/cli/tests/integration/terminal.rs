@@ -1,0 +1,80 @@
+//! Width and colour of what is printed: from COLUMNS, and none where nobody sees it.
+
+use std::path::Path;
+
+use crate::sandbox::{Sandbox, text};
+
+fn printed(args: &[&str], variables: &[(&str, &str)]) -> String {
+    let sandbox = Sandbox::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+    let page = sandbox.out().join("report.html");
+    let mut all = vec!["report", fixture.to_str().unwrap()];
+    all.extend(args);
+    if args.is_empty() {
+        all.extend(["--output", page.to_str().unwrap()]);
+    }
+    let mut command = sandbox.command(&all);
+    for name in ["COLUMNS", "NO_COLOR", "TERM"] {
+        command.env_remove(name);
+    }
+    let done = command.envs(variables.iter().copied()).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    text(&done.stdout)
+}
+
+/// Columns of the widest line but the path of the page.
+fn widest(printed: &str) -> usize {
+    let lines = printed.lines().filter(|l| !l.starts_with("report  "));
+    lines.map(textwrap::core::display_width).max().unwrap()
+}
+
+#[test]
+fn the_width_is_what_columns_says_and_80_without() {
+    assert!(widest(&printed(&[], &[])) <= 80);
+    assert!(widest(&printed(&[], &[("COLUMNS", "60")])) <= 60);
+    let wide = widest(&printed(&[], &[("COLUMNS", "200")]));
+    assert!((121..=200).contains(&wide), "{wide} columns: the table uses the width");
+    for nonsense in ["0", "-5", "wide", ""] {
+        assert!(widest(&printed(&[], &[("COLUMNS", nonsense)])) <= 80, "{nonsense:?}");
+    }
+}
+
+#[test]
+fn nothing_that_is_piped_is_coloured() {
+    for variables in [&[][..], &[("NO_COLOR", "1")], &[("TERM", "dumb")]] {
+        assert!(!printed(&[], variables).contains('\u{1b}'));
+        assert!(!printed(&["--explain", "seq read 1 MiB qd1"], variables).contains('\u{1b}'));
+    }
+}
+
+/// In a terminal of its own, which `script` gives.
+fn in_a_terminal(variables: &[(&str, &str)]) -> Option<String> {
+    let sandbox = Sandbox::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+    let line = format!(
+        "{} report {} --output {}",
+        env!("CARGO_BIN_EXE_cryptbench"),
+        fixture.display(),
+        sandbox.out().join("report.html").display()
+    );
+    let mut command = std::process::Command::new("script");
+    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    for name in ["COLUMNS", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command.env("TERM", "xterm").envs(variables.iter().copied());
+    let done = command.stdin(std::process::Stdio::null()).output().ok()?;
+    done.status.success().then(|| text(&done.stdout))
+}
+
+#[test]
+fn a_terminal_is_coloured_unless_it_is_dumb_or_asks_for_none() {
+    let Some(coloured) = in_a_terminal(&[]) else {
+        crate::sandbox::skipped("script(1) cannot be run here, so there is no terminal");
+        return;
+    };
+    assert!(coloured.contains("\u{1b}["), "{coloured}");
+    for variables in [&[("NO_COLOR", "1")][..], &[("TERM", "dumb")]] {
+        assert!(!in_a_terminal(variables).unwrap().contains('\u{1b}'), "{variables:?}");
+    }
+}

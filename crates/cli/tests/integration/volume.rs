@@ -1,0 +1,432 @@
+//! `cryptbench volume`, through the program: every format created, opened, changed, mounted, and refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+/// A sandbox with passphrases in files, and the names of what the tests make in it.
+struct Bench {
+    sandbox: Sandbox,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { sandbox: Sandbox::new() };
+        // Some bytes that a shell or a terminal would have mangled.
+        fs::write(bench.path("old"), b"old \xc3\xa4 secret\n").unwrap();
+        fs::write(bench.path("new"), b"new secret").unwrap();
+        fs::write(bench.path("key"), [7; 100]).unwrap();
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.sandbox.target().join(name)
+    }
+
+    fn volume(&self, args: &[&str]) -> Output {
+        let mut all = vec!["volume"];
+        all.extend(args);
+        self.sandbox.run(&all)
+    }
+
+    /// Runs and expects success.
+    fn ok(&self, args: &[&str]) -> Output {
+        let output = self.volume(args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        output
+    }
+
+    /// Runs and expects this exit code and these words.
+    fn refused(&self, args: &[&str], code: i32, words: &[&str]) {
+        let output = self.volume(args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        for word in words {
+            assert!(said.contains(word), "{args:?}: no {word:?} in {said}");
+        }
+        assert!(!said.contains("panicked"), "{said}");
+    }
+
+    fn create(&self, format: &str) {
+        self.ok(&create(format));
+    }
+
+    fn plaintext(&self, more: &[&str]) -> Vec<u8> {
+        let mut args = vec!["dump", "v", "-", "--passphrase-file", "old"];
+        args.extend(more);
+        self.ok(&args).stdout
+    }
+}
+
+/// A test that failed leaves no mount.
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if self.path("mnt").exists() {
+            let _ = self.volume(&["umount", "mnt"]);
+        }
+    }
+}
+
+/// The cheapest volume of a format, under the old passphrase.
+fn create(format: &str) -> Vec<&str> {
+    let mut args = vec!["create", "v", "--format", format, "--passphrase-file", "old"];
+    args.extend(match format {
+        "veracrypt" => ["--size", "2MiB", "--pim", "1"],
+        "truecrypt" => ["--size", "2MiB", "--prf", "ripemd-160"],
+        "luks1" => ["--size", "4MiB", "--unlock-time", "1ms"],
+        _ => ["--size", "20MiB", "--unlock-time", "1ms"],
+    });
+    args
+}
+
+/// What opens it quickly.
+fn hint(format: &str) -> &'static [&'static str] {
+    match format {
+        "veracrypt" => &["--pim", "1", "--prf", "sha-512"],
+        "truecrypt" => &["--prf", "ripemd-160"],
+        _ => &[],
+    }
+}
+
+const FORMATS: [&str; 4] = ["veracrypt", "truecrypt", "luks1", "luks2"];
+
+#[test]
+fn every_format_is_created_dumped_and_described() {
+    for format in FORMATS {
+        let bench = Bench::new();
+        bench.create(format);
+        let plain = bench.plaintext(hint(format));
+        assert!(!plain.is_empty() && plain.len().is_multiple_of(512), "{format}");
+        let mut args = vec!["info", "v", "--open", "--passphrase-file", "old"];
+        args.extend(hint(format));
+        let said = text(&bench.ok(&args).stdout);
+        assert!(
+            said.contains(format) && said.contains("aes-256-xts")
+                || said.contains("AES")
+                || said.contains("aes-xts"),
+            "{said}"
+        );
+        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+        args.push("--json");
+        let json: serde_json::Value = serde_json::from_slice(&bench.ok(&args).stdout).unwrap();
+        assert_eq!(json["opened"]["format"], *format);
+    }
+}
+
+#[test]
+fn without_a_key_a_veracrypt_volume_is_random_bytes_and_luks_is_not() {
+    let bench = Bench::new();
+    bench.create("veracrypt");
+    let said = text(&bench.ok(&["info", "v"]).stdout);
+    assert!(said.contains("VeraCrypt") && said.contains("cannot be told"), "{said}");
+    fs::remove_file(bench.path("v")).unwrap();
+    bench.create("luks2");
+    let said = text(&bench.ok(&["info", "v"]).stdout);
+    assert!(said.contains("LUKS2") && said.contains("argon2id"), "{said}");
+}
+
+#[test]
+fn a_wrong_passphrase_is_told_from_a_damaged_header() {
+    for format in FORMATS {
+        let bench = Bench::new();
+        bench.create(format);
+        let mut args = vec!["dump", "v", "out", "--passphrase-file", "new"];
+        args.extend(hint(format));
+        bench.refused(&args, 7, &["v: ", "no key fits"]);
+        assert!(!bench.path("out").exists());
+    }
+    let bench = Bench::new();
+    bench.create("luks2");
+    let mut bytes = fs::read(bench.path("v")).unwrap();
+    bytes[4096..4104].fill(0xff);
+    bytes[16384 + 4096..16384 + 4104].fill(0xff);
+    fs::write(bench.path("v"), bytes).unwrap();
+    bench.refused(&["dump", "v", "out", "--passphrase-file", "old"], 5, &["v: ", "header"]);
+}
+
+#[test]
+fn nothing_that_exists_is_overwritten() {
+    let bench = Bench::new();
+    fs::write(bench.path("v"), "precious").unwrap();
+    bench.refused(&create("luks1"), 3, &["exists", "--destroy"]);
+    let mut args = create("veracrypt");
+    args.extend(["--destroy", "old"]);
+    bench.refused(&args, 3, &["something else"]);
+    assert_eq!(fs::read(bench.path("v")).unwrap(), b"precious");
+    fs::remove_file(bench.path("v")).unwrap();
+    bench.create("luks1");
+    bench.refused(&["dump", "v", "new", "--passphrase-file", "old"], 3, &["exists"]);
+    bench.refused(&["header-backup", "v", "new"], 3, &["exists"]);
+    assert_eq!(fs::read(bench.path("new")).unwrap(), b"new secret");
+}
+
+#[test]
+fn a_volume_that_cannot_be_made_leaves_no_file() {
+    let bench = Bench::new();
+    let mut args = create("veracrypt");
+    args.extend(["--cipher", "rot13"]);
+    bench.refused(&args, 2, &["rot13"]);
+    bench.refused(&["create", "v", "--passphrase-file", "old"], 3, &["--size"]);
+    let small = ["create", "v", "--size", "1MiB", "--format", "luks2", "--unlock-time", "1ms"];
+    bench.refused(&[&small[..], &["--passphrase-file", "old"]].concat(), 2, &["v: "]);
+    bench.refused(&[&create("luks1")[..], &["--hidden"]].concat(), 2, &["hidden"]);
+    assert!(!bench.path("v").exists());
+    // Without a terminal, and no passphrase given.
+    bench.refused(&["create", "v", "--size", "2MiB", "--pim", "1"], 1, &["--passphrase-file"]);
+    assert!(!bench.path("v").exists());
+}
+
+#[test]
+fn keys_are_changed_added_and_removed() {
+    for format in FORMATS {
+        let bench = Bench::new();
+        bench.create(format);
+        let before = bench.plaintext(hint(format));
+        let mut args = vec!["key", "change", "v", "--passphrase-file", "old"];
+        args.extend(hint(format));
+        args.extend(["--new-passphrase-file", "new", "--unlock-time", "1ms"]);
+        if format == "veracrypt" {
+            args.extend(["--new-pim", "1"]);
+        }
+        bench.ok(&args);
+        let mut dump = vec!["dump", "v", "-", "--passphrase-file", "new"];
+        dump.extend(hint(format));
+        assert!(bench.ok(&dump).stdout == before, "{format}");
+        dump[4] = "old";
+        bench.refused(&dump, 7, &["no key fits"]);
+    }
+    let bench = Bench::new();
+    bench.create("luks2");
+    let add = ["key", "add", "v", "--passphrase-file", "old", "--new-keyfile", "key"];
+    bench.ok(&[&add[..], &["--unlock-time", "1ms", "--new-prf", "sha-256"]].concat());
+    bench.ok(&["dump", "v", "-", "--keyfile", "key"]);
+    bench.ok(&["key", "remove", "v", "--passphrase-file", "old"]);
+    bench.refused(&["dump", "v", "-", "--passphrase-file", "old"], 7, &["no key fits"]);
+    bench.refused(&["key", "remove", "v", "--keyfile", "key"], 2, &["last"]);
+    bench.ok(&["dump", "v", "-", "--keyfile", "key"]);
+}
+
+#[test]
+fn a_header_is_saved_and_restored() {
+    for format in FORMATS {
+        let bench = Bench::new();
+        bench.create(format);
+        let before = bench.plaintext(hint(format));
+        let mut args = vec!["header-backup", "v", "saved", "--passphrase-file", "old"];
+        args.extend(hint(format));
+        bench.ok(&args);
+        let mut bytes = fs::read(bench.path("v")).unwrap();
+        // Both LUKS2 headers, and a tcrypt header.
+        bytes[..32 << 10].fill(0x55);
+        fs::write(bench.path("v"), &bytes).unwrap();
+        let mut args = vec!["header-restore", "v", "saved", "--passphrase-file", "old"];
+        args.extend(hint(format));
+        bench.ok(&args);
+        assert!(bench.plaintext(hint(format)) == before, "{format}");
+    }
+}
+
+#[test]
+fn a_hidden_volume_is_made_and_opened() {
+    let bench = Bench::new();
+    bench.create("veracrypt");
+    let hidden =
+        ["create", "v", "--hidden", "--size", "512KiB", "--pim", "1", "--passphrase-file", "new"];
+    let outer = ["--outer-passphrase-file", "old", "--outer-pim", "1"];
+    bench.refused(&[&hidden[..], &outer].concat(), 2, &["--destroy"]);
+    let outer = [&outer[..], &["--destroy", "v"]].concat();
+    bench.ok(&[&hidden[..], &outer].concat());
+    let dump =
+        ["dump", "v", "-", "--pim", "1", "--prf", "sha-512", "--hidden", "--passphrase-file"];
+    assert_eq!(bench.ok(&[&dump[..], &["new"]].concat()).stdout.len(), (512 << 10) - 4096);
+    bench.refused(&[&dump[..], &["old"]].concat(), 7, &["no key fits"]);
+}
+
+fn can_mount() -> bool {
+    if !Path::new("/dev/fuse").exists() || !rustix::process::geteuid().is_root() {
+        skipped("mounting needs root and /dev/fuse");
+        return false;
+    }
+    true
+}
+
+/// Mounts, loop devices and directories that mention the sandbox.
+fn left(bench: &Bench) -> Vec<String> {
+    let place = bench.sandbox.target().display().to_string();
+    let mut found: Vec<_> = fs::read_to_string("/proc/self/mountinfo")
+        .unwrap()
+        .lines()
+        .filter(|line| line.contains(&place))
+        .map(ToOwned::to_owned)
+        .collect();
+    let ledgers = bench.sandbox.left_behind();
+    let ledgers = ledgers.iter().filter(|path| path.extension().is_some_and(|e| e == "jsonl"));
+    found.extend(ledgers.map(|path| path.display().to_string()));
+    found
+}
+
+#[test]
+fn a_person_creates_mounts_uses_unmounts_and_opens_again() {
+    if !can_mount() {
+        return;
+    }
+    for format in ["veracrypt", "luks2"] {
+        let bench = Bench::new();
+        fs::create_dir(bench.path("mnt")).unwrap();
+        let mut args = create(format);
+        args.extend(["--mkfs", "ext4"]);
+        bench.ok(&args);
+        let mut mount = vec!["mount", "v", "mnt", "--passphrase-file", "old"];
+        mount.extend(hint(format));
+        fs::write(bench.path("mnt/other"), "somebody's").unwrap();
+        bench.refused(&mount, 3, &["not empty"]);
+        fs::remove_file(bench.path("mnt/other")).unwrap();
+        bench.ok(&mount);
+        fs::write(bench.path("mnt/file"), "written through the mount").unwrap();
+        bench.refused(&mount, 3, &["in use"]);
+        // While somebody works in it, nothing is torn down.
+        let open = fs::File::open(bench.path("mnt/file")).unwrap();
+        bench.refused(&["umount", "mnt"], 6, &["in use"]);
+        assert!(bench.path("mnt/file").exists());
+        drop(open);
+        bench.ok(&["umount", "mnt"]);
+        assert!(!bench.path("mnt/file").exists());
+        assert_eq!(left(&bench), [""; 0]);
+        let stored = fs::read(bench.path("v")).unwrap();
+        let plain = bench.plaintext(hint(format));
+        let needle = b"written through the mount";
+        assert!(plain.windows(needle.len()).any(|w| w == needle));
+        assert!(!stored.windows(needle.len()).any(|w| w == needle));
+        mount.push("--read-only");
+        bench.ok(&mount);
+        assert_eq!(fs::read(bench.path("mnt/file")).unwrap(), needle);
+        assert!(fs::write(bench.path("mnt/file"), "no").is_err());
+        bench.ok(&["umount", "v"]);
+        assert_eq!(left(&bench), [""; 0]);
+    }
+}
+
+#[test]
+fn a_killed_server_leaves_nothing_that_cleanup_does_not_remove_and_no_secret_shows() {
+    if !can_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    fs::create_dir(bench.path("mnt")).unwrap();
+    bench.ok(&[&create("luks1")[..], &["--mkfs", "ext4"]].concat());
+    bench.ok(&["mount", "v", "mnt", "--passphrase-file", "old"]);
+    let server = server_of(&bench.path("v"));
+    for what in ["cmdline", "environ"] {
+        let shown = fs::read(format!("/proc/{server}/{what}")).unwrap();
+        assert!(!shown.windows(7).any(|w| w == b" secret"), "{what}");
+    }
+    let number = |process: &str, name: &str, radix: u32| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+        u64::from_str_radix(line.trim_end_matches(" kB"), radix).unwrap()
+    };
+    // CAP_IPC_LOCK (14): who has it keeps its keys from swap.
+    if number("self", "CapEff:", 16) >> 14 & 1 == 1 {
+        assert!(number(&server.to_string(), "VmLck:", 10) > 0);
+    }
+    kill(server);
+    let said = text(&bench.sandbox.run(&["cleanup"]).stdout);
+    assert!(said.contains("mnt"), "{said}");
+    assert_eq!(left(&bench), [""; 0]);
+    // And it mounts again; a killed server is also swept away by the next mount, or by umount.
+    bench.ok(&["mount", "v", "mnt", "--passphrase-file", "old"]);
+    kill(server_of(&bench.path("v")));
+    bench.ok(&["mount", "v", "mnt", "--raw", "--passphrase-file", "old"]);
+    kill(server_of(&bench.path("v")));
+    bench.ok(&["umount", "v"]);
+    assert_eq!(left(&bench), [""; 0]);
+}
+
+#[test]
+fn a_file_that_was_not_finished_goes_with_cleanup() {
+    let bench = Bench::new();
+    let begun = || {
+        let entries = fs::read_dir(bench.sandbox.target()).unwrap().flatten();
+        let part = |path: &PathBuf| path.extension().is_some_and(|e| e == "part");
+        entries.map(|entry| entry.path()).find(part)
+    };
+    // A key derivation of half a minute, which nobody waits for.
+    let args =
+        ["volume", "create", "v", "--size", "2MiB", "--pim", "60000", "--passphrase-file", "old"];
+    let mut child = bench.sandbox.command(&args).spawn().unwrap();
+    while begun().is_none_or(|path| fs::metadata(path).map_or(0, |m| m.len()) == 0) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        std::thread::yield_now();
+    }
+    // A process that lives keeps its file.
+    bench.sandbox.run(&["cleanup"]);
+    assert!(begun().is_some());
+    kill(child.id() as i32);
+    child.wait().unwrap();
+    bench.sandbox.run(&["cleanup"]);
+    assert_eq!((begun(), left(&bench)), (None, vec![]));
+}
+
+/// Ends a process without a farewell, and waits until it has let go of its files.
+fn kill(process: i32) {
+    let pid = rustix::process::Pid::from_raw(process).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    // Its last thread lets go of the files, and with them of the locks, before it leaves this list.
+    let threads = || fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+    let state = || fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let is_zombie =
+        |stat: String| stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'));
+    while threads() > 1 || !is_zombie(state()) {
+        std::thread::yield_now();
+    }
+}
+
+/// The process that has this volume open in the background.
+fn server_of(volume: &Path) -> i32 {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .find(|pid: &i32| {
+            let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+            files.flatten_links().any(|link| link == volume)
+        })
+        .expect("a server")
+}
+
+trait Links {
+    fn flatten_links(self) -> impl Iterator<Item = PathBuf>;
+}
+
+impl<I: Iterator<Item = fs::DirEntry>> Links for I {
+    fn flatten_links(self) -> impl Iterator<Item = PathBuf> {
+        self.filter_map(|entry| fs::read_link(entry.path()).ok())
+    }
+}
+
+#[test]
+fn raw_gives_the_plaintext_as_a_file() {
+    if !can_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    fs::create_dir(bench.path("mnt")).unwrap();
+    bench.create("luks1");
+    bench.ok(&["mount", "v", "mnt", "--raw", "--passphrase-file", "old"]);
+    let plain = fs::read(bench.path("mnt/volume")).unwrap();
+    fs::write(bench.path("piece"), [9; 5000]).unwrap();
+    let mut file = fs::File::options().write(true).open(bench.path("mnt/volume")).unwrap();
+    std::io::Write::write_all(&mut file, &[9; 5000]).unwrap();
+    file.sync_all().unwrap();
+    // While it is open, it stays, and goes on taking writes.
+    bench.refused(&["umount", "mnt"], 6, &["in use"]);
+    std::io::Write::write_all(&mut file, &[8; 100]).unwrap();
+    drop(file);
+    bench.ok(&["umount", "mnt"]);
+    let after = bench.plaintext(&[]);
+    assert_eq!(after.len(), plain.len());
+    assert!(after[..5000] == [9; 5000] && after[5000..5100] == [8; 100]);
+    assert!(after[5100..] == plain[5100..]);
+    assert_eq!(left(&bench), [""; 0]);
+}

@@ -1,0 +1,314 @@
+//! Each format as its program writes it: the fixtures come from real runs (see fixtures/README.md).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cryptbench_foreign::{Cell, Format, Run, Set, is_record, read};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn set(name: &str) -> Set {
+    read(&[fixture(name)]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn cell<'a>(set: &'a Set, name: &str) -> &'a Cell {
+    set.cells.iter().find(|c| c.key.to_string() == name).unwrap_or_else(|| {
+        let names: Vec<String> = set.cells.iter().map(|c| c.key.to_string()).collect();
+        panic!("no {name} in {names:#?}")
+    })
+}
+
+fn only<'a>(set: &'a Set, name: &str) -> &'a Run {
+    let [run] = cell(set, name).runs.as_slice() else { panic!("not one run of {name}") };
+    run
+}
+
+fn near(found: Option<f64>, expected: f64) {
+    let found = found.expect("a value");
+    assert!((found / expected - 1.0).abs() < 1e-4, "{found}, not {expected}");
+}
+
+fn refused(text: &str, name: &str, parts: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    fs::write(&path, text).unwrap();
+    let error = read(&[path]).expect_err(text).to_string();
+    for part in parts {
+        assert!(error.contains(part), "{part} is not in {error}");
+    }
+}
+
+#[test]
+fn fio_runs_of_a_directory_are_runs_of_one_cell() {
+    let set = set("fio/plain");
+    assert_eq!((set.formats.as_slice(), set.files.len()), ([Format::Fio].as_slice(), 3));
+    let cell = cell(&set, "seq. read 128 KiB QD4");
+    assert_eq!((set.cells.len(), cell.runs.len()), (1, 3));
+    // The same through another reader of JSON.
+    for run in &cell.runs {
+        let json: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(&run.source).unwrap()).unwrap();
+        let read = &json["jobs"][0]["read"];
+        near(run.bandwidth, read["bw_bytes"].as_f64().unwrap());
+        near(run.iops, read["iops"].as_f64().unwrap());
+        near(run.latency_us, read["lat_ns"]["mean"].as_f64().unwrap() / 1000.0);
+    }
+}
+
+#[test]
+fn fio_jobs_processes_and_mixes() {
+    let set = set("fio/several-jobs.json");
+    let names: Vec<String> = set.cells.iter().map(|c| c.key.to_string()).collect();
+    assert_eq!(
+        names,
+        [
+            "seq. read 128 KiB",
+            "rand. read 4 KiB QD8 T2",
+            "rand. mixed read 70 % reads 4 KiB",
+            "rand. mixed write 70 % reads 8 KiB",
+        ]
+    );
+    // The two processes of the second job together.
+    let json: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(fixture("fio/several-jobs.json")).unwrap())
+            .unwrap();
+    let speeds = (0..).map(|i| &json["jobs"][i]).take_while(|j| j.is_object());
+    let both: f64 = speeds
+        .filter(|j| j["jobname"] == "randread")
+        .map(|j| j["read"]["bw_bytes"].as_f64().unwrap())
+        .sum();
+    near(only(&set, "rand. read 4 KiB QD8 T2").bandwidth, both);
+}
+
+#[test]
+fn fio_with_what_it_prints_around_its_json() {
+    // `note: both iodepth >= 1 and synchronous I/O engine are selected`: one in flight, whatever was asked.
+    assert!(only(&set("fio/noise.json"), "seq. write 64 KiB").bandwidth.is_some());
+    assert!(only(&set("fio/normal-json.txt"), "seq. write 64 KiB").bandwidth.is_some());
+    assert!(only(&set("fio/jsonplus.json"), "seq. write 64 KiB").latency_us.is_some());
+    // Options of [global], and a queue depth that the engine does not heed.
+    let jobs = set("fio/jobfile.json");
+    assert!(only(&jobs, "seq. read 8 KiB").iops.is_some());
+    assert!(only(&jobs, "rand. write 8 KiB").iops.is_some());
+    // Many sizes in one job have no block size.
+    assert!(only(&set("fio/bsrange.json"), "rand. write").bandwidth.is_some());
+    let status = set("fio/status.json");
+    assert!(only(&status, "seq. write 4 KiB").bandwidth.is_some());
+    assert!(status.remarks[0].contains("3 interim reports"), "{:?}", status.remarks);
+}
+
+#[test]
+fn fio_that_failed_or_is_broken_is_refused() {
+    let error = read(&[fixture("fio/failed.json")]).unwrap_err().to_string();
+    assert!(error.contains("failed.json") && error.contains("ended with error"), "{error}");
+    let good = fs::read_to_string(fixture("fio/jobfile.json")).unwrap();
+    let cut: String = good.lines().take(40).collect::<Vec<_>>().join("\n");
+    refused(&cut, "cut.json", &["cut.json, line 40", "broken"]);
+    refused("{\n \"fio version\": \"fio-3\",\n \"client_stats\": []}", "c.json", &["no `jobs`"]);
+}
+
+#[test]
+fn iozone_series_of_a_directory() {
+    let set = set("iozone/plain");
+    // 64 to 256 KB: 5 + 6 + 7 pairs of sizes, 13 operations, three series.
+    assert_eq!(set.cells.len(), 18 * 13);
+    assert!(set.cells.iter().all(|c| c.runs.len() == 3));
+    assert_eq!(set.remarks, Vec::<String>::new());
+    let report = fs::read_to_string(fixture("iozone/plain/series-1.txt")).unwrap();
+    let row = report.lines().find(|l| l.trim_start().starts_with("128      16")).unwrap();
+    let numbers: Vec<f64> = row.split_whitespace().map(|w| w.parse().unwrap()).collect();
+    for (i, name) in [
+        "seq. write",
+        "seq. rewrite",
+        "seq. read",
+        "seq. reread",
+        "random read",
+        "random write",
+        "backward read",
+        "record rewrite",
+        "stride read",
+        "seq. fwrite",
+        "seq. frewrite",
+        "seq. fread",
+        "seq. freread",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let first = &cell(&set, &format!("{name} 128 KiB/16 KiB")).runs[0];
+        near(first.bandwidth, numbers[i + 2] * 1024.0);
+    }
+}
+
+#[test]
+fn iozone_in_its_other_forms() {
+    // The tables for a spreadsheet repeat the rows and are checked against them.
+    assert_eq!(set("iozone/with-R.txt").cells.len(), 11 * 13);
+    // Blank columns: what stands where tells.
+    let few = set("iozone/few-tests.txt");
+    assert_eq!(few.cells.len(), 6);
+    near(only(&few, "random write 1 MiB/4 KiB").bandwidth, 4_904_018.0 * 1024.0);
+    let direct = set("iozone/direct.txt");
+    assert_eq!(direct.cells.len(), 4);
+    near(only(&direct, "random read 1 MiB/4 KiB").bandwidth, 135_522.0 * 1024.0);
+    near(only(&set("iozone/ops.txt"), "seq. write 1 MiB/4 KiB").iops, 439_912.0);
+    let usecs = set("iozone/usecs.txt");
+    near(only(&usecs, "seq. write 1 MiB/4 KiB").latency_us, 2.0);
+    assert!(usecs.remarks[0].contains("3 cells of 0 left out"), "{:?}", usecs.remarks);
+    assert_eq!(set("iozone/noretest.txt").cells.len(), 2);
+    let threads = set("iozone/threads.txt");
+    assert_eq!(threads.cells.len(), 4);
+    near(only(&threads, "seq. rewrite 1 MiB/4 KiB T2").bandwidth, 4_848_500.75 * 1024.0);
+}
+
+#[test]
+fn iozone_spreadsheet_alone_and_one_that_differs() {
+    let whole = fs::read_to_string(fixture("iozone/with-R.txt")).unwrap();
+    let (_, sheet) = whole.split_once("Excel output is below:").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sheet.txt");
+    fs::write(&path, format!("\tIozone: Performance Test of File I/O\n{sheet}")).unwrap();
+    let alone = read(&[path]).unwrap();
+    let table = set("iozone/with-R.txt");
+    assert_eq!(alone.cells.len(), table.cells.len());
+    for c in &alone.cells {
+        near(c.runs[0].bandwidth, cell(&table, &c.key.to_string()).runs[0].bandwidth.unwrap());
+    }
+    let other = whole.replacen("\"64\"   1562436", "\"64\"   1562437", 1);
+    assert_ne!(other, whole);
+    refused(&other, "x.txt", &["line 4", "differ", "seq. write 64 KiB/4 KiB"]);
+}
+
+#[test]
+fn iozone_that_is_not_understood_is_refused_with_its_line() {
+    let good = fs::read_to_string(fixture("iozone/few-tests.txt")).unwrap();
+    refused(&good.replace("  2028027", "  fast   "), "x", &["line 28", "expected a number"]);
+    refused(&good.replace("kBytes/sec", "furlongs"), "x", &["expected kBytes/sec", "furlongs"]);
+    refused(&good.replace("reclen    write", "reclen   pwrite"), "x", &["expected the columns"]);
+    refused(
+        &good.replace("  4694950  6974549", "     4694950   6974549"),
+        "x",
+        &["line 28", "no one column"],
+    );
+    let cut: String = good.lines().take(27).map(|l| format!("{l}\n")).collect();
+    refused(&cut, "x", &["without a row of results"]);
+}
+
+#[test]
+fn dd_logs() {
+    let plain = set("dd/plain.log");
+    let [copy] = plain.cells.as_slice() else { panic!("one cell") };
+    assert_eq!((copy.key.to_string().as_str(), copy.runs.len()), ("seq. copy 8 MiB/64 KiB", 10));
+    near(copy.runs[0].bandwidth, 8_388_608.0 / 0.006_311_6);
+    near(copy.runs[1].bandwidth, 8_388_608.0 / 0.006_148_07);
+    assert_eq!(copy.runs[1].line, Some(6));
+    for (name, seconds) in [
+        ("de_DE", 0.008_932_39),
+        ("fr_FR", 0.010_665_9),
+        ("zh_CN", 0.013_674),
+        ("es_ES", 0.013_111_1),
+    ] {
+        let found = set(&format!("dd/{name}.log"));
+        near(only(&found, "seq. copy 5 MiB/1 MiB").bandwidth, 5_242_880.0 / seconds);
+    }
+    near(
+        only(&set("dd/progress.log"), "seq. copy 600 MiB/1 MiB").bandwidth,
+        629_145_600.0 / 2.27693,
+    );
+    near(only(&set("dd/tty.log"), "seq. copy 50 MiB/1 MiB").bandwidth, 52_428_800.0 / 0.018_385_7);
+    near(
+        only(&set("dd/with-time.log"), "seq. copy 50 MiB/1 MiB").bandwidth,
+        52_428_800.0 / 0.028_829,
+    );
+    near(only(&set("dd/onebyte.log"), "seq. copy 1 B/1 B").bandwidth, 1.0 / 0.000_128_686);
+    for (name, part) in [("nothing", "copied nothing"), ("error", "dd failed")] {
+        let error = read(&[fixture(&format!("dd/{name}.log"))]).unwrap_err().to_string();
+        assert!(error.contains(part) && error.contains(", line "), "{error}");
+    }
+}
+
+#[test]
+fn diskmark_in_its_three_forms() {
+    let old = set("diskmark/cdm3.txt");
+    assert_eq!((old.cells.len(), old.formats[0]), (8, Format::DiskMark));
+    near(only(&old, "seq. read 1 MiB").bandwidth, 507.375e6);
+    near(only(&old, "rand. write 4 KiB QD32").bandwidth, 98.125e6);
+    near(only(&old, "rand. read 512 KiB").iops, 61.875e6 / 524_288.0);
+    let six = set("diskmark/cdm6.txt");
+    assert!(only(&six, "seq. read 128 KiB QD32").bandwidth.is_some());
+    assert!(only(&six, "rand. read 4 KiB QD8 T8").bandwidth.is_some());
+    for name in ["cdm7", "kdm1", "kdm3"] {
+        let set = set(&format!("diskmark/{name}.txt"));
+        assert!(only(&set, "seq. read 1 MiB QD8").latency_us.is_some(), "{name}");
+    }
+    let eight = set("diskmark/cdm8.txt");
+    assert_eq!(eight.cells.len(), 11);
+    assert!(only(&eight, "seq. mixed 70 % reads 128 KiB QD32").bandwidth.is_some());
+    assert!(only(&eight, "rand. write 4 KiB QD32 T16").latency_us.is_some());
+    // A test that was not run.
+    assert!(set("diskmark/kdm3.txt").remarks[0].contains("line 14: 0 MB/s"));
+}
+
+#[test]
+fn diskmark_as_utf16_and_what_is_not_understood() {
+    let text = fs::read_to_string(fixture("diskmark/cdm8.txt")).unwrap().replace('\n', "\r\n");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("CrystalDiskMark.txt");
+    let mut bytes = vec![0xff, 0xfe];
+    bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(read(&[path]).unwrap().cells.len(), 11);
+    refused(&text.replace("[Read]", "[Erase]"), "x", &["line 8", "expected [Read]"]);
+    refused(&text.replace("[Read]", ""), "x", &["line 9", "no section"]);
+    refused(&text.replace("RND    4KiB (Q=  1", "RND  4QiB (Q=  1"), "x", &["expected Sequential"]);
+    refused(&text.replace("Profile: Default", "Gossip"), "x", &["Gossip", "expected a result"]);
+}
+
+#[test]
+fn nothing_else_is_taken_and_nothing_is_passed_over_in_silence() {
+    refused("", "empty", &["is empty"]);
+    refused("Dear diary\n", "diary", &["none of fio's JSON", "iozone", "dd", "CrystalDiskMark"]);
+    refused("{\"schema\": \"cryptbench.record/1\"}", "record.json", &["a cryptbench record"]);
+    refused("a\0b", "x", &["binary"]);
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["a.log", ".b.log"] {
+        fs::copy(fixture("dd/plain.log"), dir.path().join(name)).unwrap();
+    }
+    let set = read(&[dir.path().to_owned()]).unwrap();
+    assert_eq!(set.cells[0].runs.len(), 10);
+    assert!(set.remarks[0].contains(".b.log: a hidden file"), "{:?}", set.remarks);
+    fs::write(dir.path().join("notes.txt"), "by hand").unwrap();
+    assert!(read(&[dir.path().to_owned()]).unwrap_err().to_string().contains("notes.txt"));
+    let missing = cryptbench_text::chain(&read(&[dir.path().join("missing")]).unwrap_err());
+    assert!(missing.contains("No such file"), "{missing}");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(read(&[empty.path().to_owned()]).unwrap_err().to_string().contains("no results"));
+    assert!(!is_record(&fixture("fio/jobfile.json")) && !is_record(dir.path()));
+}
+
+/// Any cut of any good file ends in a set or an error, never in a panic.
+#[test]
+fn no_damage_makes_a_reader_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x");
+    for name in [
+        "fio/jobfile.json",
+        "iozone/with-R.txt",
+        "iozone/threads.txt",
+        "dd/tty.log",
+        "dd/zh_CN.log",
+        "diskmark/cdm8.txt",
+    ] {
+        let good = fs::read(fixture(name)).unwrap();
+        for i in (0..good.len()).step_by(good.len() / 60 + 1) {
+            fs::write(&path, &good[..i]).unwrap();
+            let _ = read(std::slice::from_ref(&path));
+            let mut bad = good.clone();
+            bad[i] = [b'"', b'9', b' ', b':', 0xff, b'-'][i % 6];
+            fs::write(&path, bad).unwrap();
+            let _ = read(std::slice::from_ref(&path));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What `foreign` promises its users, one module for each subject.
+
+mod compare;
+mod formats;

@@ -1,0 +1,69 @@
+//! The hashes around the memory: the first one, of all inputs, and the one with output of any length.
+
+use blake2::digest::block_api::{UpdateCore as _, VariableOutputCore as _};
+use blake2::digest::block_buffer::LazyBuffer;
+use blake2::{Blake2b512, Blake2bVarCore, Digest as _};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::{Argon2Kind, Argon2Params};
+
+/// Bytes of BLAKE2b's longest output.
+const DIGEST: usize = 64;
+/// Version 1.3.
+const VERSION: u32 = 0x13;
+
+/// H0 (RFC 9106, section 3.2): of all inputs. Header keys have neither secret nor associated data.
+pub(super) fn first(
+    kind: Argon2Kind,
+    password: &[u8],
+    salt: &[u8],
+    params: Argon2Params,
+    length: u32,
+) -> [u8; DIGEST] {
+    let mut hash = Blake2b512::new();
+    let numbers = [params.lanes, length, params.memory_kib, params.passes, VERSION, kind.number()];
+    for number in numbers {
+        hash.update(number.to_le_bytes());
+    }
+    for input in [password, salt, &[], &[]] {
+        hash.update((input.len() as u32).to_le_bytes());
+        hash.update(input);
+    }
+    hash.finalize().into()
+}
+
+/// H' (RFC 9106, section 3.3): a hash of `parts`, one after the other, that fills `out`.
+pub(super) fn long(parts: &[&[u8]], out: &mut [u8]) {
+    let length = (out.len() as u32).to_le_bytes();
+    if out.len() <= DIGEST {
+        let all: Vec<&[u8]> = [&[&length[..]], parts].concat();
+        return short(&all, out);
+    }
+    let mut hash = Blake2b512::new().chain_update(length);
+    parts.iter().for_each(|part| hash.update(part));
+    let mut link: Zeroizing<[u8; DIGEST]> = Zeroizing::new(hash.finalize().into());
+    // Half of each link is output, and all of the last one.
+    let mut rest = out;
+    loop {
+        let (half, after) = rest.split_at_mut(DIGEST / 2);
+        half.copy_from_slice(&link[..DIGEST / 2]);
+        rest = after;
+        if rest.len() <= DIGEST {
+            return short(&[&*link], rest);
+        }
+        *link = Blake2b512::digest(*link).into();
+    }
+}
+
+/// BLAKE2b with an output of at most [`DIGEST`] bytes, and not none.
+fn short(parts: &[&[u8]], out: &mut [u8]) {
+    let mut hash = Blake2bVarCore::new(out.len()).expect("1 to 64 bytes");
+    let mut buffer = LazyBuffer::new(&[]);
+    for part in parts {
+        buffer.digest_blocks(part, |blocks| hash.update_blocks(blocks));
+    }
+    let mut whole = Default::default();
+    hash.finalize_variable_core(&mut buffer, &mut whole);
+    out.copy_from_slice(&whole[..out.len()]);
+    whole.as_mut_slice().zeroize();
+}

@@ -1,0 +1,129 @@
+//! Argon2i and Argon2id (RFC 9106), as LUKS2 and VeraCrypt derive keys with them.
+//!
+//! Our own code, since a header from a stranger may ask for minutes of it: the fill of the memory looks at the stop flags
+//! as it goes, and gives the memory back.
+
+mod block;
+mod fill;
+mod hash;
+
+use std::fmt;
+
+use zeroize::{Zeroize as _, Zeroizing};
+
+use self::block::{Block, Compress};
+use self::fill::{Job, Matrix};
+use crate::effort::Effort;
+use crate::error::KdfError;
+
+/// Which addresses depend on the password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Argon2Kind {
+    /// None: Argon2i.
+    I,
+    /// Those after half of the first pass: Argon2id.
+    Id,
+}
+
+impl Argon2Kind {
+    /// Name in records and in LUKS2 metadata: `argon2i` or `argon2id`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::I => "argon2i",
+            Self::Id => "argon2id",
+        }
+    }
+
+    /// The type `y` (RFC 9106, section 3.2).
+    fn number(self) -> u32 {
+        match self {
+            Self::I => 1,
+            Self::Id => 2,
+        }
+    }
+}
+
+impl fmt::Display for Argon2Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The cost of Argon2 (RFC 9106, section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Argon2Params {
+    /// Memory in KiB, at least 8 for each lane.
+    pub memory_kib: u32,
+    /// Passes over the memory, at least 1.
+    pub passes: u32,
+    /// Independent lanes, 1 to 2^24 - 1: another number is another key.
+    pub lanes: u32,
+}
+
+impl Argon2Params {
+    /// # Errors
+    /// What RFC 9106, section 3.1, does not allow.
+    fn check(self, password: &[u8], salt: &[u8], out: &[u8]) -> Result<(), &'static str> {
+        let too_long = |bytes: &[u8]| u32::try_from(bytes.len()).is_err();
+        match self {
+            Self { passes: 0, .. } => Err("it needs at least 1 pass"),
+            Self { lanes: 0 | 0x100_0000.., .. } => Err("the lanes must be 1 to 2^24 - 1"),
+            Self { memory_kib, lanes, .. } if memory_kib < 8 * lanes => {
+                Err("it needs at least 8 KiB of memory for each lane")
+            }
+            _ if salt.len() < 8 => Err("the salt must have at least 8 bytes"),
+            _ if out.len() < 4 => Err("the key must have at least 4 bytes"),
+            _ if too_long(password) || too_long(salt) || too_long(out) => {
+                Err("password, salt and key must be shorter than 4 GiB")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The kernel that [`argon2`] runs with `effort`, such as `avx2`.
+#[must_use]
+pub fn argon2_kernel(effort: Effort<'_>) -> &'static str {
+    Compress::best(effort.tier()).name()
+}
+
+/// Derives a key of 4 bytes or more with Argon2 version 1.3, lanes on as many threads as `effort` allows.
+///
+/// The memory is given back unwiped, but for the blocks that the key comes from: wiping a GiB takes a
+/// tenth of a second, and the system zeroes it before anyone else gets it. A stop ends it within milliseconds, and the
+/// memory is given back then, too.
+///
+/// # Errors
+/// [`KdfError::Parameters`] for a cost, a salt below 8 bytes or a key length that Argon2 does not allow;
+/// [`KdfError::Memory`] if this process cannot have the memory; [`KdfError::Stopped`].
+pub fn argon2(
+    kind: Argon2Kind,
+    password: &[u8],
+    salt: &[u8],
+    params: Argon2Params,
+    out: &mut [u8],
+    effort: Effort<'_>,
+) -> Result<(), KdfError> {
+    let function = kind.as_str();
+    params
+        .check(password, salt, out)
+        .map_err(|reason| KdfError::Parameters { function, reason: reason.to_owned() })?;
+    effort.check()?;
+    crate::memory::ask(function, params.memory_kib.into())?;
+    let _timed = effort.start();
+    let memory = || KdfError::Memory { function, kib: params.memory_kib.into(), free: None };
+    let mut matrix = Matrix::new(params).ok_or_else(memory)?;
+    let mut first = hash::first(kind, password, salt, params, out.len() as u32);
+    matrix.begin(&first);
+    first.zeroize();
+    let job = Job { kind, params, compress: Compress::best(effort.tier()), effort };
+    job.fill(&mut matrix)?;
+    let mut sum = Zeroizing::new(Block::ZERO);
+    for last in matrix.last_blocks() {
+        sum.xor(last);
+        last.zeroize();
+    }
+    hash::long(&[&*Zeroizing::new(sum.bytes())], out);
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! What `kdf` promises its users, one module for each subject.
+
+mod argon2;
+mod tiers;
+mod vectors;

@@ -1,0 +1,304 @@
+//! New files: made under a random name in an open directory, and named once they are whole.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Component, Path};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+
+use crate::{Directory, random_name};
+
+/// A file that is not whole yet. Dropped, it is gone; what had its name before is untouched until then.
+#[derive(Debug)]
+pub struct NewFile {
+    directory: Directory,
+    temporary: OsString,
+    name: OsString,
+    file: File,
+    named: bool,
+}
+
+impl NewFile {
+    /// Begins the file that is to have the name `path`, with these permission bits less the umask.
+    ///
+    /// # Errors
+    /// `InvalidInput` if something other than a regular file has that name, a symbolic link included; else what the
+    /// system says.
+    pub fn begin(path: &Path, mode: u32) -> io::Result<Self> {
+        let (directory, name) = Directory::of(path)?;
+        Self::begin_in(directory, name, mode)
+    }
+
+    /// The same in a directory that is open already.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_in(directory: Directory, name: OsString, mode: u32) -> io::Result<Self> {
+        Self::begin_noted(directory, name, mode, |_| Ok(()))
+    }
+
+    /// The same; `note` is told the name that the file has until it is whole, before there is a file of that name.
+    ///
+    /// # Errors
+    /// As [`Self::begin`], and what `note` says.
+    pub fn begin_noted(
+        directory: Directory,
+        name: OsString,
+        mode: u32,
+        note: impl FnOnce(&OsStr) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        replaceable(&directory, &name)?;
+        let temporary = OsString::from(random_name(".cryptbench-")?);
+        note(&temporary)?;
+        let file = directory.create_file(&temporary, mode)?;
+        Ok(Self { directory, temporary, name, file, named: false })
+    }
+
+    /// The open file.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Gives it its name, in place of a regular file that has it.
+    ///
+    /// # Errors
+    /// As [`Self::begin`]; then the file is gone.
+    pub fn replace(self) -> io::Result<()> {
+        self.finish(|new| {
+            replaceable(&new.directory, &new.name)?;
+            new.directory.rename(&new.temporary, &new.name)
+        })
+    }
+
+    /// Gives it its name, which must be free.
+    ///
+    /// # Errors
+    /// `AlreadyExists`; else what the system says; then the file is gone.
+    pub fn appear(self) -> io::Result<()> {
+        self.finish(|new| new.directory.rename_to_new(&new.temporary, &new.name))
+    }
+
+    /// Removes it, as dropping it does, and tells whether that went well.
+    ///
+    /// # Errors
+    /// What the system says; the file is still there.
+    pub fn abandon(mut self) -> io::Result<()> {
+        self.named = true;
+        self.directory.remove_file(&self.temporary)
+    }
+
+    fn finish(mut self, name: impl FnOnce(&Self) -> io::Result<()>) -> io::Result<()> {
+        self.file.sync_all()?;
+        name(&self)?;
+        self.named = true;
+        self.directory.sync()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.named {
+            let _ = self.directory.remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Refuses a name that something other than a regular file has.
+fn replaceable(directory: &Directory, name: &OsStr) -> io::Result<()> {
+    let what = match directory.entry(name)?.map(|found| found.kind) {
+        None | Some(FileType::RegularFile) => return Ok(()),
+        Some(FileType::Symlink) => "a symbolic link",
+        Some(FileType::Directory) => "a directory",
+        Some(FileType::BlockDevice | FileType::CharacterDevice) => "a device",
+        Some(_) => "no regular file",
+    };
+    let problem = format!("it is {what}; remove it, or name another file");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+}
+
+/// Writes a file that is either absent, the old one, or complete.
+///
+/// # Errors
+/// As [`NewFile::begin`] and [`NewFile::replace`].
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut new = NewFile::begin(path, 0o666)?;
+    new.file().write_all(bytes)?;
+    new.replace()
+}
+
+/// Writes to what a user named for output: a file as [`write_whole`] does; a pipe, and a character device that is
+/// named below `/dev`, as they are; a descriptor of this process, such as `/dev/stdout`, where it stands.
+///
+/// # Errors
+/// As [`write_whole`]; a block device is refused.
+pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match stream(path)? {
+        Some(mut stream) => stream.write_all(bytes),
+        None => write_whole(path, bytes),
+    }
+}
+
+/// What takes bytes one after the other, if `path` is that.
+fn stream(path: &Path) -> io::Result<Option<File>> {
+    let own = own_descriptor(path);
+    // What a link in a directory of somebody else's leads to is not followed; those in `/dev` are root's.
+    let of_root = path.starts_with("/dev")
+        && !path.starts_with("/dev/shm")
+        && !path.components().any(|part| part == Component::ParentDir);
+    let follows = own || of_root;
+    let kind = match follows {
+        true => std::fs::metadata(path),
+        false => std::fs::symlink_metadata(path),
+    };
+    let fits = |kind: FileType| match kind {
+        FileType::Fifo => true,
+        FileType::CharacterDevice => follows,
+        FileType::RegularFile => own,
+        _ => false,
+    };
+    let Ok(found) = kind else { return Ok(None) };
+    if !fits(kind_of(&found)) {
+        return Ok(None);
+    }
+    let mut flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+    flags.set(OFlags::NOFOLLOW, !follows);
+    // Standard output that leads to a file: behind what is there already.
+    flags.set(OFlags::APPEND, own);
+    let opened = openat(CWD, path, flags, Mode::empty())?;
+    match fits(FileType::from_raw_mode(fstat(&opened)?.st_mode)) {
+        true => Ok(Some(opened.into())),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it was swapped just now")),
+    }
+}
+
+/// Whether `path` is a name for an open descriptor of this process.
+fn own_descriptor(path: &Path) -> bool {
+    if ["/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name)) {
+        return true;
+    }
+    let number = |below: &str| path.strip_prefix(below).ok().and_then(Path::to_str);
+    let found = number("/dev/fd").or_else(|| number("/proc/self/fd"));
+    found.is_some_and(|name| name.parse::<u32>().is_ok())
+}
+
+fn kind_of(found: &std::fs::Metadata) -> FileType {
+    use std::os::unix::fs::MetadataExt as _;
+    FileType::from_raw_mode(found.mode())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn left(directory: &Path) -> Vec<String> {
+        let names = fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|n| n.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_planted_link_is_refused_and_its_target_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "kept").unwrap();
+        let page = dir.path().join("report.html");
+        symlink(&victim, &page).unwrap();
+        let error = write_whole(&page, b"page").unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        // The names that earlier versions wrote to first.
+        symlink(&victim, dir.path().join("page.html.part")).unwrap();
+        write_whole(&dir.path().join("page.html"), b"page").unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"kept");
+        assert_eq!(left(dir.path()), ["page.html", "page.html.part", "report.html", "victim"]);
+    }
+
+    #[test]
+    fn a_link_that_is_planted_while_the_file_is_written_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (victim, page) = (dir.path().join("victim"), dir.path().join("page"));
+        fs::write(&victim, "kept").unwrap();
+        let new = NewFile::begin(&page, 0o666).unwrap();
+        symlink(&victim, &page).unwrap();
+        assert!(new.replace().is_err());
+        assert_eq!(fs::read(&victim).unwrap(), b"kept");
+        assert_eq!(left(dir.path()), ["page", "victim"]);
+    }
+
+    #[test]
+    fn an_old_file_is_replaced_whole_and_a_file_that_is_dropped_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let page = dir.path().join("page");
+        fs::write(&page, "old").unwrap();
+        drop(NewFile::begin(&page, 0o666).unwrap());
+        assert_eq!(fs::read(&page).unwrap(), b"old");
+        write_whole(&page, b"new").unwrap();
+        assert_eq!(fs::read(&page).unwrap(), b"new");
+        assert!(NewFile::begin(&page, 0o666).unwrap().appear().is_err());
+        NewFile::begin(&page, 0o666).unwrap().abandon().unwrap();
+        assert_eq!(left(dir.path()), ["page"]);
+    }
+
+    #[test]
+    fn the_first_name_is_told_before_there_is_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut told = None;
+        let begun = |told: &mut Option<OsString>, ok: bool| {
+            let (directory, name) = Directory::of(&dir.path().join("page")).unwrap();
+            NewFile::begin_noted(directory, name, 0o600, |name| {
+                assert!(!dir.path().join(name).exists());
+                *told = Some(name.to_owned());
+                ok.then_some(()).ok_or(io::ErrorKind::Other.into())
+            })
+        };
+        assert!(begun(&mut told, false).is_err());
+        assert!(left(dir.path()).is_empty());
+        let new = begun(&mut told, true).unwrap();
+        assert!(dir.path().join(told.unwrap()).exists());
+        new.appear().unwrap();
+        assert_eq!(left(dir.path()), ["page"]);
+    }
+
+    #[test]
+    fn what_was_named_for_output_may_be_a_stream_but_no_link_to_one() {
+        let dir = tempfile::tempdir().unwrap();
+        write_named(Path::new("/dev/null"), b"gone").unwrap();
+        let link = dir.path().join("link");
+        symlink("/dev/null", &link).unwrap();
+        assert!(write_named(&link, b"page").is_err());
+        assert!(write_named(dir.path(), b"page").is_err());
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        write_named(&pipe, b"page").unwrap();
+        assert_eq!(reader.join().unwrap(), b"page");
+    }
+
+    #[test]
+    fn a_descriptor_of_our_own_that_leads_to_a_file_is_written_where_it_stands() {
+        use std::os::fd::AsRawFd as _;
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        fs::write(&path, "before, ").unwrap();
+        let open = File::options().append(true).open(&path).unwrap();
+        for below in ["/dev/fd", "/proc/self/fd"] {
+            let named = Path::new(below).join(open.as_raw_fd().to_string());
+            write_named(&named, b"page ").unwrap();
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"before, page page ");
+        assert_eq!(left(dir.path()), ["out"]);
+        assert!(own_descriptor(Path::new("/dev/stdout")));
+        // Not every path that begins like one of ours is one.
+        for other in ["/dev/fd/../../etc/hostname", "/proc/self/fd/x", "/dev/shm/link"] {
+            assert!(!own_descriptor(Path::new(other)), "{other}");
+        }
+    }
+}

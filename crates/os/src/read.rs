@@ -1,0 +1,94 @@
+//! Files that somebody else may have made, read without waiting for ever or filling the memory.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+/// The content of the regular file at `path`, at most `limit` bytes of it.
+///
+/// # Errors
+/// `InvalidInput` for a pipe, a device or a directory, `FileTooLarge` for a file that is longer; else what the system
+/// says.
+pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let len = regular(&file)?;
+    let too_long = || {
+        let problem = format!("it is longer than {limit} bytes, the most that is read");
+        io::Error::new(io::ErrorKind::FileTooLarge, problem)
+    };
+    if len > limit {
+        return Err(too_long());
+    }
+    let mut bytes = Vec::with_capacity(len as usize + 1);
+    // A file of /proc says that it is empty, and another may grow.
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_long()) } else { Ok(bytes) }
+}
+
+/// The same as text.
+///
+/// # Errors
+/// As [`read_file`]; `InvalidData` for what is not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8");
+    String::from_utf8(read_file(path, limit)?).map_err(not_text)
+}
+
+/// The first bytes of the regular file at `path`: all of them where it has fewer than `bytes`.
+///
+/// # Errors
+/// `InvalidInput` for a pipe, a device or a directory; else what the system says.
+pub fn read_beginning(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    regular(&file)?;
+    let mut beginning = Vec::new();
+    file.take(bytes).read_to_end(&mut beginning)?;
+    Ok(beginning)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    // Not blocking: opening a pipe would wait for its other end.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    Ok(openat(CWD, path, flags, Mode::empty())?.into())
+}
+
+/// The length of a file that must be a regular one.
+pub(crate) fn regular(file: &File) -> io::Result<u64> {
+    let found = file.metadata()?;
+    match found.is_file() {
+        true => Ok(found.len()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
+        for path in [pipe.as_path(), Path::new("/dev/zero"), dir.path()] {
+            let error = read_file(path, 1 << 20).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{}", path.display());
+            assert!(read_beginning(path, 1).is_err() && read_text(path, 1).is_err());
+        }
+    }
+
+    #[test]
+    fn the_limit_is_the_last_length_that_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, [7; 100]).unwrap();
+        assert_eq!(read_file(&path, 100).unwrap(), [7; 100]);
+        assert_eq!(read_file(&path, 99).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read_beginning(&path, 2).unwrap(), [7; 2]);
+        assert_eq!(read_beginning(&path, 200).unwrap(), [7; 100]);
+        std::fs::write(&path, [0xff]).unwrap();
+        assert_eq!(read_text(&path, 99).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

@@ -1,0 +1,279 @@
+//! The log of a run: a line of JSON for each thing that happened, appended as it happens, so that a run that is killed
+//! is not lost. The record of such a run is what its lines add up to ([`fold`]).
+
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use cryptbench_os::{Directory, read_file};
+use serde::{Deserialize, Serialize};
+
+use crate::io::{LARGEST, RecordError};
+use crate::printable::printable_document;
+use crate::{Plan, Record, StopReason, Target, Trial, WorkloadStop};
+
+/// Name of the log in the directory of a run.
+pub const LOG: &str = "trials.jsonl";
+
+/// What a killed run's record says of itself.
+const KILLED: &str =
+    "The run was ended from outside before it could write its record: this is what its log holds.";
+
+/// One thing that happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Line {
+    /// The run begins: the record with all that is known before anything is measured, and no trial.
+    Start(Box<Record>),
+    /// How the run was asked for, so that it can be resumed.
+    Command {
+        /// Words of the command line after the program's name.
+        arguments: Vec<String>,
+        /// Directory that relative paths among them begin at.
+        directory: String,
+    },
+    /// All arms are set up: what was found out on the way.
+    Prepared {
+        /// The plan, with what only the machine could tell.
+        plan: Box<Plan>,
+        /// The target likewise.
+        target: Box<Target>,
+        /// Remarks so far.
+        notes: Vec<String>,
+    },
+    /// A trial came to its end.
+    Trial(Box<Trial>),
+    /// Every arm of a block has had its trial.
+    BlockEnd {
+        /// Workload identifier.
+        workload: String,
+        /// Block number from 0; none for the discarded trials.
+        block: Option<u32>,
+    },
+    /// A run that was cut short goes on.
+    Resumed {
+        /// Seconds since the start of the run at which it goes on, the time in between left out.
+        at_s: f64,
+    },
+}
+
+/// A log that is being written.
+#[derive(Debug)]
+pub struct TrialLog {
+    file: File,
+}
+
+impl TrialLog {
+    /// Makes the log in `directory`.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if there is one; else what the system says.
+    pub fn create(directory: &Directory) -> io::Result<Self> {
+        directory.create_file(LOG.as_ref(), 0o644).map(|file| Self { file })
+    }
+
+    /// Opens the log in `directory` to append to it. A last line that was cut short is dropped.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn resume(directory: &Directory) -> io::Result<Self> {
+        let mut file = directory.open_file_to_write(LOG.as_ref())?;
+        let text = read_file(&directory.reached().join(LOG), LARGEST)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        file.set_len(whole as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(Self { file })
+    }
+
+    /// Appends a line. At the end of a block all lines so far are on the disk afterwards.
+    ///
+    /// # Errors
+    /// What the system says; the log then ends where it ended before, or in a part of a line.
+    pub fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.file.write_all(&text)?;
+        match line {
+            Line::Trial(_) => Ok(()),
+            _ => self.file.sync_data(),
+        }
+    }
+}
+
+/// The lines of the log in a run's directory. A last line that was cut short is left out.
+///
+/// # Errors
+/// [`RecordError::Io`]; [`RecordError::Malformed`] for any other line that is none.
+pub fn read_log(directory: &Path) -> Result<Vec<Line>, RecordError> {
+    let path = directory.join(LOG);
+    let failed = |source| RecordError::Io { act: "read", path: path.clone(), source };
+    let mut bytes = read_file(&path, LARGEST).map_err(failed)?;
+    bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0));
+    let text = String::from_utf8(bytes).map_err(|_| {
+        failed(io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
+    })?;
+    let malformed = |source| RecordError::Malformed { path: path.clone(), source };
+    text.lines()
+        .map(|line| serde_json::from_str(&printable_document(line)).map_err(malformed))
+        .collect()
+}
+
+/// The record that the lines of a log add up to: partial, with every trial that came to its end.
+///
+/// `None` if they do not begin with the start of a run.
+#[must_use]
+pub fn fold(lines: &[Line]) -> Option<Record> {
+    let mut lines = lines.iter();
+    let Some(Line::Start(start)) = lines.next() else { return None };
+    let mut record = (**start).clone();
+    let mut pairs: Vec<u32> = vec![0; record.plan.workloads.len()];
+    for line in lines {
+        match line {
+            Line::Prepared { plan, target, notes } => {
+                record.plan = (**plan).clone();
+                record.target = (**target).clone();
+                record.notes.clone_from(notes);
+            }
+            Line::Trial(trial) => record.trials.push((**trial).clone()),
+            Line::BlockEnd { workload, block: Some(block) } => {
+                let at = record.plan.workloads.iter().position(|w| w.id == *workload);
+                if let Some(pairs) = at.and_then(|at| pairs.get_mut(at)) {
+                    *pairs = (*pairs).max(block + 1);
+                }
+            }
+            Line::Resumed { .. } => keep_whole_blocks(&mut record, &pairs),
+            Line::Start(_) | Line::Command { .. } | Line::BlockEnd { block: None, .. } => {}
+        }
+    }
+    record.stops = record
+        .plan
+        .workloads
+        .iter()
+        .zip(&pairs)
+        .map(|(w, pairs)| WorkloadStop {
+            workload: w.id.clone(),
+            reason: StopReason::Interrupted,
+            pairs: *pairs,
+        })
+        .collect();
+    record.partial = true;
+    record.elapsed_s = record.trials.last().map_or(0.0, |t| t.at_s + t.elapsed_s);
+    record.notes.push(KILLED.to_owned());
+    Some(record)
+}
+
+/// Drops the trials of blocks that were not completed: a run that goes on begins those anew, and no pair spans two
+/// parts of it.
+fn keep_whole_blocks(record: &mut Record, pairs: &[u32]) {
+    let plan = &record.plan;
+    let whole = |trial: &Trial| {
+        let at = plan.workloads.iter().position(|w| w.id == trial.workload);
+        trial.block.is_none_or(|block| at.is_some_and(|at| block < pairs[at]))
+    };
+    record.trials.retain(whole);
+}
+
+/// The record of a run that goes on: the trials of its complete blocks and nothing that was said at its end.
+#[must_use]
+pub fn fold_to_resume(lines: &[Line]) -> Option<Record> {
+    let mut lines = lines.to_vec();
+    lines.push(Line::Resumed { at_s: 0.0 });
+    let mut record = fold(&lines)?;
+    record.notes.retain(|note| note != KILLED);
+    Some(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Workload;
+
+    fn start() -> Line {
+        let workload = |id: &str| Workload { id: id.to_owned(), ..Workload::default() };
+        let plan = Plan { workloads: vec![workload("a"), workload("b")], ..Plan::default() };
+        let document = serde_json::json!({
+            "schema": crate::SCHEMA, "program_version": "0", "run_id": "r", "started": "", "elapsed_s": 0.0,
+            "partial": false, "plan": plan, "machine": crate::Machine::default(),
+            "target": Target::default(), "trials": [], "stops": [], "notes": ["at the start"],
+        });
+        Line::Start(Box::new(serde_json::from_value(document).unwrap()))
+    }
+
+    fn trial(workload: &str, block: Option<u32>, at_s: f64) -> Line {
+        let workload = workload.to_owned();
+        Line::Trial(Box::new(Trial { workload, block, at_s, elapsed_s: 0.5, ..Trial::default() }))
+    }
+
+    fn end(workload: &str, block: u32) -> Line {
+        Line::BlockEnd { workload: workload.to_owned(), block: Some(block) }
+    }
+
+    fn lines() -> Vec<Line> {
+        vec![
+            start(),
+            trial("a", None, 0.0),
+            trial("a", Some(0), 1.0),
+            trial("a", Some(0), 2.0),
+            end("a", 0),
+            trial("b", Some(0), 3.0),
+        ]
+    }
+
+    #[test]
+    fn a_log_adds_up_to_a_partial_record_with_every_trial() {
+        let record = fold(&lines()).unwrap();
+        assert!(record.partial);
+        assert_eq!((record.trials.len(), record.elapsed_s), (4, 3.5));
+        assert_eq!([record.stops[0].pairs, record.stops[1].pairs], [1, 0]);
+        assert_eq!(record.notes, ["at the start", KILLED]);
+        assert!(fold(&lines()[1..]).is_none());
+    }
+
+    #[test]
+    fn what_goes_on_begins_incomplete_blocks_anew() {
+        let record = fold_to_resume(&lines()).unwrap();
+        assert_eq!(record.trials.len(), 3, "the discarded trial and block 0 of a");
+        assert_eq!(record.notes, ["at the start"]);
+        let mut more = lines();
+        more.push(Line::Resumed { at_s: 4.0 });
+        more.extend([trial("b", Some(0), 4.0), trial("b", Some(0), 5.0), end("b", 0)]);
+        let record = fold(&more).unwrap();
+        assert_eq!((record.trials.len(), record.stops[1].pairs), (5, 1));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_short_is_dropped_and_a_damaged_one_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = Directory::open(dir.path()).unwrap();
+        let mut log = TrialLog::create(&directory).unwrap();
+        lines().iter().for_each(|line| log.append(line).unwrap());
+        assert!(TrialLog::create(&directory).is_err(), "nothing is overwritten");
+        let path = dir.path().join(LOG);
+        let whole = std::fs::read(&path).unwrap();
+        let last = whole[..whole.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1;
+        for cut in last..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            assert_eq!(read_log(dir.path()).unwrap().len(), 5, "{cut}");
+        }
+        let mut log = TrialLog::resume(&directory).unwrap();
+        log.append(&end("b", 0)).unwrap();
+        assert_eq!(read_log(dir.path()).unwrap().len(), 6);
+        std::fs::write(&path, [b"{\"nonsense\": 1}\n", &whole[..]].concat()).unwrap();
+        assert!(matches!(read_log(dir.path()), Err(RecordError::Malformed { .. })));
+    }
+
+    #[test]
+    fn of_a_partial_record_and_a_log_that_knows_more_the_log_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = Directory::open(dir.path()).unwrap();
+        let mut log = TrialLog::create(&directory).unwrap();
+        lines().iter().for_each(|line| log.append(line).unwrap());
+        let trials = || crate::read(dir.path()).unwrap().trials.len();
+        assert_eq!(trials(), 4);
+        crate::write(&fold(&lines()[..3]).unwrap(), &dir.path().join("record.json")).unwrap();
+        assert_eq!(trials(), 4, "the log has gone on");
+        let more = [&lines()[..], &[trial("b", Some(0), 9.0)]].concat();
+        crate::write(&fold(&more).unwrap(), &dir.path().join("record.json")).unwrap();
+        assert_eq!(trials(), 5, "the record was written last");
+    }
+}

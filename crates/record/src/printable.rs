@@ -1,0 +1,82 @@
+//! Strings of a record made fit for a terminal and a page: whoever made the record chose them.
+
+use std::borrow::Cow;
+
+use cryptbench_text::printable;
+
+use crate::Record;
+
+/// A JSON text with every string and every key printable; all else stays as it is, faults included.
+#[must_use]
+pub fn printable_document(json: &str) -> Cow<'_, str> {
+    let mut changed: Option<String> = None;
+    let (mut copied, mut at) = (0, 0);
+    while let Some(open) = json[at..].find('"').map(|found| at + found) {
+        let Some(end) = end_of_string(json.as_bytes(), open + 1) else { break };
+        if let Some(shown) = printable_string(&json[open..end]) {
+            let out = changed.get_or_insert_default();
+            out.push_str(&json[copied..open]);
+            out.push_str(&shown);
+            copied = end;
+        }
+        at = end;
+    }
+    match changed {
+        Some(out) => Cow::Owned(out + &json[copied..]),
+        None => Cow::Borrowed(json),
+    }
+}
+
+/// A record of this run as it will be read: names of directories and of work may be others' words, too.
+#[must_use]
+pub fn printable_record(record: Record) -> Record {
+    let text = serde_json::to_string(&record).expect("a record is plain data");
+    match printable_document(&text) {
+        Cow::Owned(text) => serde_json::from_str(&text).unwrap_or(record),
+        Cow::Borrowed(_) => record,
+    }
+}
+
+/// The index behind the quote that ends a string whose content begins at `at`.
+fn end_of_string(json: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match json.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// A string with its quotes, if it is not printable as it is.
+fn printable_string(quoted: &str) -> Option<String> {
+    if !quoted.contains('\\') && matches!(printable(quoted), Cow::Borrowed(_)) {
+        return None;
+    }
+    // JSON forbids control characters that are not escaped; whoever reads on is told.
+    let text: String = serde_json::from_str(quoted).ok()?;
+    match printable(&text) {
+        Cow::Owned(shown) => serde_json::to_string(&shown).ok(),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_and_keys_are_printable_and_all_else_is_the_same() {
+        let json = r#"{ "a\u001b[2J":["\u009b31m\r\n",{"b":"\u202e"}], "n":0.12345678901234567890,
+  "quotes": "\"\\", "end": "x\\"}"#;
+        let expected = r#"{ "a\\u{1b}[2J":["\\u{9b}31m\\u{d}\\u{a}",{"b":"\\u{202e}"}], "n":0.12345678901234567890,
+  "quotes": "\"\\", "end": "x\\"}"#;
+        assert_eq!(printable_document(json), expected);
+        assert_eq!(printable_document("{\"a\":\"\u{9b}\"}"), r#"{"a":"\\u{9b}"}"#);
+        let clean = r#"{ "a": "Größe \"4\" KiB" }"#;
+        assert!(matches!(printable_document(clean), Cow::Borrowed(_)));
+        for broken in ["{\"a", "{\"a\\", "\"", "{\"\u{1b}\"}", r#"{"\x"}"#] {
+            assert_eq!(printable_document(broken), broken);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What `report` promises its users, one module for each subject.
+
+mod advice;
+mod evidence;
+mod explanation;
+mod fixture;
+mod formats;
+mod html;
+mod parquet;
+mod pictures;
+mod terminal;
+mod verdicts;

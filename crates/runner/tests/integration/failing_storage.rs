@@ -1,0 +1,117 @@
+//! A whole run on storage that begins to fail: what the kernel said of it reaches the record and the error.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use cryptbench_blockdev::{BlockDevice, MemoryDevice};
+use cryptbench_export::fuse::{FuseOptions, mount};
+use cryptbench_load::Profile;
+use cryptbench_runner::unlock::UnlockSelection;
+use cryptbench_runner::{Consent, EngineChoice, Event, Request, TargetRequest, run};
+use cryptbench_system::Selection;
+use cryptbench_text::chain;
+
+/// Memory whose reads fail once it is told so.
+struct Failing {
+    memory: MemoryDevice,
+    fails: Arc<AtomicBool>,
+}
+
+impl BlockDevice for Failing {
+    fn size(&self) -> u64 {
+        self.memory.size()
+    }
+
+    fn sector(&self) -> usize {
+        512
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        match self.fails.load(Ordering::Relaxed) {
+            true => Err(io::Error::from_raw_os_error(5)),
+            false => self.memory.read_at(offset, buf),
+        }
+    }
+
+    fn write_at(&self, offset: u64, buf: &[u8]) -> io::Result<()> {
+        self.memory.write_at(offset, buf)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.memory.flush()
+    }
+}
+
+const PROFILE: &str = r#"
+name = "reads"
+description = "Reads."
+
+[[workload]]
+id = "read"
+label = "read"
+operation = "read"
+pattern = "random"
+block_size = "64KiB"
+queue_depth = 1
+headline = "iops"
+"#;
+
+#[test]
+fn what_the_kernel_said_is_in_the_notes_and_in_the_error() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let memory = MemoryDevice::new(vec![0; 32 << 20]);
+    let device = Failing { memory, fails: Arc::clone(&fails) };
+    let directory = tempfile::tempdir().unwrap();
+    let server = match mount(Arc::new(device), directory.path(), &FuseOptions::default()) {
+        Ok(server) => server,
+        Err(error) => {
+            eprintln!("SKIPPED: {}", chain(&error));
+            return;
+        }
+    };
+    let path = server.file();
+    let request = Request {
+        target: TargetRequest {
+            path: path.clone(),
+            consent: Consent { destroy: vec![path], erase: Vec::new() },
+            pair: None,
+            emulate: None,
+            size: None,
+            buffered: None,
+        },
+        profile: Profile::from_toml(PROFILE, "reads").unwrap(),
+        selection: Selection { systems: vec!["plain".to_owned()], ..Selection::default() },
+        unlock: UnlockSelection::default(),
+        budget: Some(Duration::from_secs(20)),
+        trials: Some(2),
+        trial: Some(Duration::from_millis(100)),
+        seed: Some(1),
+        precision: 0.03,
+        max_pairs: 2,
+        engine: EngineChoice::Auto,
+        verify: false,
+        precondition: 0,
+        resume: None,
+    };
+    let mut trials = 0;
+    let mut observer = |event: Event<'_>| {
+        trials += u32::from(matches!(event, Event::Trial { .. }));
+        // One was measured, so that there is something to keep.
+        fails.store(trials > 3, Ordering::Relaxed);
+    };
+    let stop = AtomicBool::new(false);
+    let (record, error) = run(&request, "0.0.0", &stop, &mut observer).unwrap();
+    drop(server);
+    let error = chain(&error.unwrap());
+    assert_eq!(error.matches("os error 5").count(), 1, "{error}");
+    let ended = record.notes.iter().find(|note| note.starts_with("The run ended early"));
+    let ended = ended.unwrap_or_else(|| panic!("{:?}", record.notes));
+    assert_eq!(ended.matches("os error 5").count(), 1, "{ended}");
+    assert!(ended.contains(&error), "{ended}");
+}

@@ -1,0 +1,5 @@
+//! What `runner` promises its users, one module for each subject.
+
+mod failing_storage;
+mod simulated_disk;
+mod simulated_verdicts;

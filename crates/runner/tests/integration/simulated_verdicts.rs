@@ -1,0 +1,241 @@
+//! Whole runs over simulated storage, from the schedule to the verdict: what the printed words are worth.
+//!
+//! Nothing of the method is repeated here: the runner drives the blocks and decides when to stop, the report
+//! judges. `cargo test -p cryptbench-runner --test integration simulated_verdicts -- --nocapture` prints the tables of
+//! docs/methodology.md; the seeds are fixed, so it prints the same again.
+
+#![expect(clippy::print_stdout, reason = "the tables are for docs/methodology.md")]
+
+#[path = "simulated_verdicts/run.rs"]
+mod run;
+#[path = "../../../stats/tests/integration/simulation/storage.rs"]
+mod storage;
+
+use std::fmt::Write as _;
+
+use cryptbench_record::Verdict;
+use run::{Scenario, run};
+use storage::{DISTURBANCES, Disturbance};
+
+/// Every model of noise.
+fn all() -> impl Iterator<Item = Disturbance> {
+    DISTURBANCES.into_iter().chain([Disturbance::Bursts, Disturbance::Everything])
+}
+
+/// Disturbances under which an interval may be wider than it need be. A drift inside the block as steep as
+/// the noise cancels from the mean but not from the spread.
+fn may_be_wide(disturbance: Disturbance) -> bool {
+    disturbance == Disturbance::LinearDrift(1.0)
+}
+
+/// What many runs of one scenario come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    runs: f64,
+    cells: f64,
+    /// Cells whose interval holds the truth.
+    held: f64,
+    /// Pairs over all cells.
+    pairs: f64,
+    /// Runs with at least one cell that costs, and with one that costs or gains.
+    any_costs: f64,
+    any_claimed: f64,
+    /// Runs whose first workload costs.
+    first_costs: f64,
+    /// Cells but the first that are equivalent.
+    equivalent: f64,
+}
+
+impl Tally {
+    /// Runs `scenario` with seeds of its own.
+    fn of(scenario: &Scenario, runs: u32) -> Self {
+        let mut tally = Self::default();
+        // FNV-1a, 64 bits: what is luck in one scenario is not the same luck in the next.
+        let name = format!("{scenario:?}");
+        let base = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        for seed in 0..u64::from(runs) {
+            let found = run(scenario, base.wrapping_add(seed));
+            let costs = |v: &Verdict| matches!(v, Verdict::Costs { .. });
+            let gains = |v: &Verdict| matches!(v, Verdict::Gains { .. });
+            let count = |test: &dyn Fn(&run::Found) -> bool| {
+                found.iter().filter(|f| test(f)).count() as f64
+            };
+            tally.runs += 1.0;
+            tally.cells += found.len() as f64;
+            tally.held += count(&|f| f.held);
+            tally.pairs += found.iter().map(|f| f64::from(f.pairs)).sum::<f64>();
+            let (costly, gaining) = (count(&|f| costs(&f.verdict)), count(&|f| gains(&f.verdict)));
+            tally.any_costs += f64::from(costly > 0.0);
+            tally.any_claimed += f64::from(costly + gaining > 0.0);
+            tally.first_costs += f64::from(costs(&found[0].verdict));
+            tally.equivalent += found[1..]
+                .iter()
+                .filter(|f| matches!(f.verdict, Verdict::Equivalent { .. }))
+                .count() as f64;
+        }
+        tally
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            runs: self.runs + other.runs,
+            cells: self.cells + other.cells,
+            held: self.held + other.held,
+            pairs: self.pairs + other.pairs,
+            any_costs: self.any_costs + other.any_costs,
+            any_claimed: self.any_claimed + other.any_claimed,
+            first_costs: self.first_costs + other.first_costs,
+            equivalent: self.equivalent + other.equivalent,
+        }
+    }
+
+    fn coverage(&self) -> f64 {
+        self.held / self.cells
+    }
+
+    /// Two standard errors of a simulated coverage of 97 %.
+    fn doubt(&self) -> f64 {
+        2.0 * (0.97 * 0.03 / self.cells).sqrt()
+    }
+}
+
+/// Rows of a table in Markdown, printed at once, since tests run beside each other.
+struct Table(String);
+
+impl Table {
+    fn new(title: &str, columns: &[String]) -> Self {
+        let rule = "---|".repeat(columns.len());
+        Self(format!("\n### {title}\n\n| {} |\n|{rule}\n", columns.join(" | ")))
+    }
+
+    fn row(&mut self, label: &str, cells: &[String]) {
+        writeln!(self.0, "| {label} | {} |", cells.join(" | ")).expect("a string");
+    }
+
+    fn print(&self) {
+        println!("{}", self.0);
+    }
+}
+
+fn columns(first: &str, sds: &[f64], more: &[&str]) -> Vec<String> {
+    let sds = sds.iter().map(|sd| format!("{:.0} %", sd * 100.0));
+    let more = more.iter().map(|c| (*c).to_owned());
+    std::iter::once(first.to_owned()).chain(sds).chain(more).collect()
+}
+
+/// Plain storage as the encrypted arm: intervals hold 0, nothing is called a cost.
+#[test]
+fn intervals_cover_and_plain_storage_does_not_look_encrypted() {
+    let sds = [0.01, 0.03, 0.10];
+    let runs = 100;
+    for (title, max_pairs, budget_s) in [
+        ("at most 25 pairs", 25, 1e9),
+        // 24 trials of a quarter of a second a round, after as many discarded ones: 9 rounds.
+        ("until the budget is used up", 200, 60.0),
+    ] {
+        let mut table = Table::new(
+            &format!("A/A, 8 workloads, {title}: coverage / mean pairs; {runs} runs per cell"),
+            &columns("noise of a trial", &sds, &["all", "runs with a false cost", "or a gain"]),
+        );
+        let mut total = Tally::default();
+        for disturbance in all() {
+            let mut sum = Tally::default();
+            let mut cells = Vec::new();
+            for sd in sds {
+                let scenario =
+                    Scenario { disturbance, sd, max_pairs, budget_s, ..Scenario::default() };
+                let tally = Tally::of(&scenario, runs);
+                cells.push(format!(
+                    "{:.1} / {:.1}",
+                    100.0 * tally.coverage(),
+                    tally.pairs / tally.cells
+                ));
+                sum = sum.plus(tally);
+            }
+            cells.push(format!("{:.1}", 100.0 * sum.coverage()));
+            cells.push(format!("{:.1} %", 100.0 * sum.any_costs / sum.runs));
+            cells.push(format!("{:.1} %", 100.0 * sum.any_claimed / sum.runs));
+            table.row(&format!("{disturbance:?}"), &cells);
+            assert!(sum.coverage() >= 0.93, "{disturbance:?}: {sum:?}");
+            let most = 0.97 + sum.doubt();
+            assert!(sum.coverage() <= most || may_be_wide(disturbance), "{disturbance:?}: {sum:?}");
+            assert!(sum.any_claimed <= 0.05 * sum.runs, "{disturbance:?}: {sum:?}");
+            total = total.plus(sum);
+        }
+        table.print();
+        assert!(total.any_claimed <= 0.02 * total.runs, "{total:?}");
+    }
+}
+
+/// A tenth is lost, and the encrypted arm is noisier than plain: the interval is about the loss, not about 0.
+#[test]
+fn intervals_cover_a_loss_under_noise_of_its_own() {
+    let sds = [0.01, 0.03, 0.10];
+    let runs = 40;
+    let mut table = Table::new(
+        "A loss of 10 % in all workloads, encrypted trials twice as noisy, at most 25 pairs: coverage",
+        &columns("noise of a trial", &sds, &["all"]),
+    );
+    for disturbance in all() {
+        let mut sum = Tally::default();
+        let mut cells = Vec::new();
+        for sd in sds {
+            let scenario = Scenario {
+                disturbance,
+                sd,
+                encrypted_noise: 2.0,
+                loss: 0.10,
+                max_pairs: 25,
+                ..Scenario::default()
+            };
+            let tally = Tally::of(&scenario, runs);
+            cells.push(format!("{:.1}", 100.0 * tally.coverage()));
+            sum = sum.plus(tally);
+        }
+        cells.push(format!("{:.1}", 100.0 * sum.coverage()));
+        table.row(&format!("{disturbance:?}"), &cells);
+        assert!(sum.coverage() >= 0.93, "{disturbance:?}: {sum:?}");
+        let most = 0.97 + sum.doubt();
+        assert!(sum.coverage() <= most || may_be_wide(disturbance), "{disturbance:?}: {sum:?}");
+    }
+    table.print();
+}
+
+/// One workload of eight loses 3 %, over noise of 2 %.
+#[test]
+fn the_loss_that_was_asked_for_is_found() {
+    let sds = [0.01, 0.02, 0.03];
+    let runs = 50;
+    let mut table = Table::new(
+        &format!(
+            "One workload of 8 loses 3 %, cap of 200 pairs: found / mean pairs / others called \
+             equivalent; {runs} runs per cell"
+        ),
+        &columns("`--precision`", &sds, &[]),
+    );
+    for precision in [0.06, 0.04, 0.03] {
+        let mut cells = Vec::new();
+        for sd in sds {
+            let scenario = Scenario { sd, loss: 0.03, losing: 1, precision, ..Scenario::default() };
+            let tally = Tally::of(&scenario, runs);
+            let found = tally.first_costs / tally.runs;
+            cells.push(format!(
+                "{:.0} % / {:.1} / {:.0} %",
+                100.0 * found,
+                tally.pairs / tally.cells,
+                100.0 * tally.equivalent / (tally.cells - tally.runs),
+            ));
+            if precision == 0.03 {
+                assert!(found >= 0.9, "{scenario:?}: {tally:?}");
+                assert!(
+                    tally.equivalent >= 0.9 * (tally.cells - tally.runs),
+                    "{scenario:?}: {tally:?}"
+                );
+            }
+        }
+        table.row(&format!("{:.1} %", precision * 100.0), &cells);
+    }
+    table.print();
+}

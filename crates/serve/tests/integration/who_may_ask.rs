@@ -1,0 +1,143 @@
+//! Wrong tokens, other hosts and origins, paths that lead elsewhere: refused, and what is answered is locked up.
+
+use crate::site::Place;
+
+#[test]
+fn only_who_knows_the_address_is_answered() {
+    let place = Place::new();
+    assert_eq!(place.get("/").0, 200);
+    assert_eq!(place.get("/api/catalogue").0, 200);
+    let wrong = "0".repeat(place.token.len());
+    for path in
+        ["/".to_owned(), "/api/run".to_owned(), format!("/{wrong}/"), format!("/{wrong}/api/runs")]
+    {
+        let head =
+            format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", place.host());
+        let answer = place.raw(head.as_bytes());
+        assert_eq!(crate::site::status(&answer), 403, "{path}: {answer}");
+        assert!(!answer.contains(&place.token));
+    }
+}
+
+#[test]
+fn other_hosts_and_origins_are_refused() {
+    let place = Place::new();
+    let host = |h: &str| place.ask("GET", "/api/runs", &[&format!("Host: {h}")], "").0;
+    assert_eq!(host(&format!("localhost:{}", place.port)), 200);
+    for other in
+        ["evil.example", &format!("evil.example:{}", place.port), "127.0.0.1", "localhost:1"]
+    {
+        assert_eq!(host(other), 403, "{other}");
+    }
+    let order = place.order(&place.target());
+    let from = |origin: &str| {
+        let headers = ["Content-Type: application/json", &format!("Origin: {origin}")];
+        place.ask("POST", "/api/run", &headers, &order).0
+    };
+    for origin in ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"] {
+        assert_eq!(from(origin), 403, "{origin}");
+    }
+    // What a form of another page can send.
+    assert_eq!(place.ask("POST", "/api/run", &["Content-Type: text/plain"], &order).0, 415);
+    let cross = ["Content-Type: application/json", "Sec-Fetch-Site: cross-site"];
+    assert_eq!(place.ask("POST", "/api/run", &cross, &order).0, 403);
+    assert!(!place.dir.path().join("arguments").exists(), "nothing was started");
+    assert_eq!(from(&format!("http://{}", place.host())), 202);
+}
+
+#[test]
+fn no_path_leads_out_of_the_directory_of_runs() {
+    let place = Place::new();
+    assert_eq!(place.get("/runs/one/record.json").0, 200);
+    for path in [
+        "/runs/../secret.json",
+        "/runs/%2e%2e/record.json",
+        "/runs/..%2f..%2fsecret.json/record.json",
+        "/runs/%2Fetc%2Fpasswd/record.json",
+        "/runs/one/../../secret.json",
+        "/runs/one%00/record.json",
+        "/runs/one/export/../../../secret.json",
+        "/runs/one/export/sh",
+        "/runs//record.json",
+        "/api/compare?a=one&b=..%2F..",
+        "/js/../../../src/lib.rs",
+        "/js/%2e%2e/index.html",
+    ] {
+        let (status, answer) = place.get(path);
+        assert_eq!(status, 404, "{path}: {answer}");
+    }
+}
+
+#[test]
+fn answers_may_load_nothing_from_elsewhere() {
+    let place = Place::new();
+    let (_, page) = place.get("/");
+    let (path, opened) = place.report();
+    let (_, report) = place.get_outside(&path);
+    for answer in [&page, &opened, &report] {
+        assert!(answer.contains("default-src 'none'"), "{answer}");
+        for header in [
+            "cache-control: no-store",
+            "referrer-policy: no-referrer",
+            "x-content-type-options: nosniff",
+        ] {
+            assert!(answer.contains(header), "{header}");
+        }
+        assert!(!answer.contains("access-control-allow"), "{answer}");
+    }
+    assert!(!page.split("\r\n\r\n").next().unwrap().contains("unsafe-inline"));
+    // A record may come from somebody else: its report has an origin of its own.
+    assert!(report.contains("sandbox allow-scripts"), "{report}");
+}
+
+#[test]
+fn a_report_is_rendered_and_its_address_opens_nothing_else() {
+    let place = Place::new();
+    let (path, opened) = place.report();
+    assert!(!path.contains(&place.token), "{path}");
+    assert!(opened.contains("referrer-policy: no-referrer"), "{opened}");
+    let (status, report) = place.get_outside(&path);
+    assert_eq!(status, 200, "{report}");
+    // Not what somebody left beside the record.
+    assert!(report.ends_with("<h1>rendered</h1>"), "{report}");
+    assert!(report.contains("referrer-policy: no-referrer"), "{report}");
+    assert!(report.contains("default-src 'none'"), "{report}");
+    for other in [format!("{path}runs"), format!("{path}api/runs"), format!("{path}../api/runs")] {
+        assert_eq!(place.get_outside(&other).0, 404, "{other}");
+    }
+    let key = path.trim_matches('/').rsplit('/').next().unwrap();
+    assert_eq!(key.len(), 32, "{path}");
+    for unknown in ["0".repeat(32), key[1..].to_owned(), format!("{key}0")] {
+        let (status, answer) = place.get_outside(&format!("/report/{unknown}/"));
+        assert_eq!(status, 404, "{unknown}");
+        assert!(!answer.contains(&place.token) && !answer.contains(key), "{answer}");
+    }
+    for nothing in ["/report", "/report/", "/report//", &format!("/{key}/api/runs")] {
+        assert!(matches!(place.get_outside(nothing).0, 403 | 404), "{nothing}");
+    }
+    // The key is no token, and the host is looked at here, too.
+    let foreign = format!("GET {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    assert_eq!(crate::site::status(&place.raw(foreign.as_bytes())), 403);
+}
+
+#[test]
+fn who_opens_an_old_address_reads_what_to_do() {
+    let place = Place::new();
+    let refused = |accept: &str| {
+        let old = "0".repeat(place.token.len());
+        let head = format!(
+            "GET /{old}/ HTTP/1.1\r\nHost: {}\r\nAccept: {accept}\r\nConnection: close\r\n\r\n",
+            place.host()
+        );
+        place.raw(head.as_bytes())
+    };
+    let page = refused("text/html,application/xhtml+xml,*/*;q=0.8");
+    assert_eq!(crate::site::status(&page), 403, "{page}");
+    assert!(page.contains("text/html") && page.contains("Open the whole address"), "{page}");
+    assert!(page.contains("default-src 'none'") && !page.contains(&place.token), "{page}");
+    assert!(refused("*/*").contains("application/json"));
+    // What is not there is said in the same way.
+    let (status, page) = place.ask("GET", "/runs/gone/report.html", &["Accept: text/html"], "");
+    assert_eq!(status, 404);
+    assert!(page.contains("<h1>"), "{page}");
+}

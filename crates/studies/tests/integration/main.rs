@@ -1,0 +1,4 @@
+//! What `studies` promises its users, one module for each subject.
+
+mod beside;
+mod replay;

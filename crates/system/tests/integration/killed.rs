@@ -1,0 +1,205 @@
+//! A run that is killed at any point while it sets a contender up, or uses it: cleanup removes all of it, and nothing
+//! of the user's.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _, stdout};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use cryptbench_system::provision::mountinfo::mounts;
+use cryptbench_system::provision::{Cleaned, Ledger, Scratch, WorkDirectory, cleanup};
+use cryptbench_system::{Availability, Ground, Selection, find};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+/// Names the number of points at which each system is killed while it is set up.
+const KILLS: &str = "CRYPTBENCH_TEST_KILLS";
+
+/// As many where nobody asks for another number, and of points at which each is killed while it is taken down to its data
+/// at rest and brought up again.
+fn usual_kills() -> (u32, u32) {
+    let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
+    if nightly { (3, 4) } else { (1, 1) }
+}
+
+/// What a child of this test is to do, and where.
+const PART: &str = "CRYPTBENCH_TEST_PART";
+const PLACE: &str = "CRYPTBENCH_TEST_PLACE";
+
+fn part() -> Option<(String, String)> {
+    Some((std::env::var(PART).ok()?, std::env::var(PLACE).ok()?))
+}
+
+/// Sets `system` up and waits for its end.
+fn set_up(system: &str, place: &Path) {
+    let system = find(system).unwrap();
+    let ledger = |what: &str| Ledger::create(&format!("killed-{what}")).unwrap();
+    let scratch = Scratch::create(&place.join("plain"), 1 << 20, ledger("plain")).unwrap();
+    let work =
+        WorkDirectory::create(&place.join("cryptbench-killed.work"), ledger("work")).unwrap();
+    let arms = system.arms(&Selection::default()).unwrap();
+    let mut fill = |_: &cryptbench_blockdev::Surface| Ok(());
+    let mut ground = Ground {
+        scratch: &scratch.surface(),
+        directory: place,
+        work: work.path(),
+        room: 0,
+        run_id: "killed",
+        tier: cryptbench_cipher::tier().unwrap(),
+        fill: &mut fill,
+        stop: &std::sync::atomic::AtomicBool::new(false),
+    };
+    say("begins");
+    let mut contender = system.provision(arms.last().unwrap(), &mut ground).unwrap();
+    fs::write(contender.directory.join("file"), "content").unwrap();
+    say("stands");
+    // Until it is told to go on, and then until it is killed.
+    let _ = std::io::stdin().read(&mut [0]);
+    loop {
+        contender.rest().unwrap();
+        contender.wake().unwrap();
+        assert_eq!(fs::read(contender.directory.join("file")).unwrap(), b"content");
+    }
+}
+
+/// Tells the parent how far it has come.
+fn say(word: &str) {
+    writeln!(stdout(), "{word}").and_then(|()| stdout().flush()).unwrap();
+}
+
+/// This very test as a process of its own.
+fn child(test: &str, part: &str, place: &Path, state: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", &format!("killed::{test}"), "--nocapture", "--test-threads=1"])
+        .env(PART, part)
+        .env(PLACE, place)
+        .env("XDG_STATE_HOME", state)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
+}
+
+fn killed_anywhere(test: &str, system: &str) {
+    match part() {
+        Some((part, place)) if part == "run" => return set_up(system, Path::new(&place)),
+        Some(_) => {
+            let failed: Vec<_> =
+                cleanup().into_iter().filter(|c| !matches!(c, Cleaned::Removed(_))).collect();
+            assert!(failed.is_empty(), "{failed:?}");
+            return;
+        }
+        None => {}
+    }
+    if let Availability::Unavailable { reason, .. } = find(system).unwrap().availability() {
+        eprintln!("SKIPPED: {system}: {reason}");
+        return;
+    }
+    let (usual, resting) = usual_kills();
+    let kills = std::env::var(KILLS).ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    // The first is killed once all is there; the others at any time before, and the last while they come and go.
+    let mut took = Duration::ZERO;
+    for kill in 0..=kills + resting {
+        let point =
+            (kill > 0 && kill <= kills).then(|| took.mul_f64(random.random_range(0.0..1.0)));
+        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let own = place.path().join("the user's own");
+        fs::write(&own, "kept").unwrap();
+        let mut run = child(test, "run", place.path(), state.path()).spawn().unwrap();
+        let mut said = BufReader::new(run.stdout.take().unwrap()).lines();
+        said.find(|l| l.as_ref().unwrap().ends_with("begins")).unwrap().unwrap();
+        match point {
+            // A point in time, not a limit: wherever it falls, all must go.
+            Some(point) => sleep(point),
+            None => {
+                let began = Instant::now();
+                said.find(|l| l.as_ref().unwrap().ends_with("stands")).unwrap().unwrap();
+                if kill == 0 {
+                    took = began.elapsed();
+                } else {
+                    run.stdin.as_mut().unwrap().write_all(b"!").unwrap();
+                    sleep(took.mul_f64(random.random_range(0.0..0.5)));
+                }
+            }
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let ledgers = || fs::read_dir(state.path().join("cryptbench/ledgers")).unwrap().count();
+        let cleaned = child(test, "cleanup", place.path(), state.path()).output().unwrap();
+        assert!(cleaned.status.success(), "{point:?}: {cleaned:?}");
+        let left: Vec<_> =
+            fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert_eq!(left, ["the user's own"], "{point:?}");
+        assert_eq!(fs::read(&own).unwrap(), b"kept");
+        let path = place.path().to_str().unwrap();
+        assert!(!mounts().unwrap().iter().any(|m| m.source.contains(path)), "{point:?}");
+        assert!(!somebody_works_with(path), "{point:?}");
+        assert_eq!(loop_devices_over(path), 0, "{point:?}");
+        assert_eq!(ledgers(), 0, "{point:?}");
+    }
+}
+
+fn somebody_works_with(path: &str) -> bool {
+    fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        let mut line = Vec::new();
+        File::open(entry.path().join("cmdline")).and_then(|mut f| f.read_to_end(&mut line)).is_ok()
+            && String::from_utf8_lossy(&line).contains(path)
+    })
+}
+
+fn loop_devices_over(path: &str) -> usize {
+    let files = fs::read_dir("/sys/block").unwrap().flatten();
+    files
+        .filter_map(|e| fs::read_to_string(e.path().join("loop/backing_file")).ok())
+        .filter(|file| file.contains(path))
+        .count()
+}
+
+#[test]
+fn gocryptfs_killed() {
+    killed_anywhere("gocryptfs_killed", "gocryptfs");
+}
+
+#[test]
+fn encfs_killed() {
+    killed_anywhere("encfs_killed", "encfs");
+}
+
+#[test]
+fn securefs_killed() {
+    killed_anywhere("securefs_killed", "securefs");
+}
+
+#[test]
+fn fscrypt_killed() {
+    killed_anywhere("fscrypt_killed", "fscrypt");
+}
+
+#[test]
+fn cryfs_killed() {
+    killed_anywhere("cryfs_killed", "cryfs");
+}
+
+#[test]
+fn bindfs_killed() {
+    killed_anywhere("bindfs_killed", "bindfs");
+}
+
+#[test]
+fn builtin_mounted_killed() {
+    killed_anywhere("builtin_mounted_killed", "builtin-mounted");
+}
+
+#[test]
+fn qemu_luks_killed() {
+    killed_anywhere("qemu_luks_killed", "qemu-luks");
+}
+
+#[test]
+fn nbdkit_luks_killed() {
+    killed_anywhere("nbdkit_luks_killed", "nbdkit-luks");
+}

@@ -1,0 +1,66 @@
+//! An error in one sentence: what failed, and all that caused it.
+
+use std::error::Error;
+
+/// What `error` says, then what each of its causes says, with colons between them.
+///
+/// Our own errors never repeat their cause. Those of other crates sometimes do (`rusqlite`, `png`), so a cause that
+/// the sentence ends with already is not said again.
+#[must_use]
+pub fn chain(error: &dyn Error) -> String {
+    let mut sentence = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let why = error.to_string();
+        if !sentence.ends_with(&why) {
+            if !sentence.is_empty() {
+                sentence.push_str(": ");
+            }
+            sentence.push_str(&why);
+        }
+        cause = error.source();
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+    use std::io;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Because(&'static str, Option<Box<dyn Error>>);
+
+    impl fmt::Display for Because {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Because {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref()
+        }
+    }
+
+    #[test]
+    fn every_cause_is_said_once() {
+        let storage = io::Error::from_raw_os_error(5);
+        let read = Because("cannot read the first sector", Some(Box::new(storage)));
+        let run = Because("the check failed", Some(Box::new(read)));
+        assert_eq!(
+            chain(&run),
+            "the check failed: cannot read the first sector: Input/output error (os error 5)"
+        );
+        assert_eq!(chain(&Because("alone", None)), "alone");
+    }
+
+    #[test]
+    fn a_cause_that_was_said_already_is_not_repeated() {
+        let cause = Because("no room", None);
+        let repeats = Because("cannot write: no room", Some(Box::new(cause)));
+        assert_eq!(chain(&repeats), "cannot write: no room");
+    }
+}

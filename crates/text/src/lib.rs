@@ -1,0 +1,101 @@
+//! Strings that this program did not write, made fit for a terminal and a page.
+//!
+//! A volume's header, a record, another program's result or the name of a file may hold escape sequences that retitle
+//! a terminal, clear it, or print a line that looks like the program's own. Such characters are shown by their number
+//! instead, as Rust writes them: `\u{1b}`.
+#![forbid(unsafe_code)]
+
+mod chain;
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+pub use chain::chain;
+
+/// `text` as one line without characters that steer a terminal or reorder what is read.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    shown(text, |_| false)
+}
+
+/// The same for text of several lines: line breaks and tabs stay.
+#[must_use]
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    shown(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// A JSON text whose strings hold no such character as it is: they are escaped as JSON does it (RFC 8259, section 7), so
+/// that it means the same.
+#[must_use]
+pub fn escaped_json(json: &str) -> Cow<'_, str> {
+    // Outside of strings these are white space; in strings JSON itself forbids them.
+    let stays = |c| matches!(c, '\n' | '\t' | '\r');
+    replaced(json, stays, |out, c| {
+        let _ = write!(out, "\\u{:04x}", u32::from(c));
+    })
+}
+
+fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    replaced(text, stays, |out, c| {
+        let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+    })
+}
+
+fn replaced(
+    text: &str,
+    stays: impl Fn(char) -> bool,
+    write: impl Fn(&mut String, char),
+) -> Cow<'_, str> {
+    if !text.chars().any(|c| steers(c) && !stays(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if steers(c) && !stays(c) {
+            write(&mut out, c);
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Control characters (C0, DEL, C1; ECMA-48), line and paragraph separators, and the characters that change the
+/// direction of text (Unicode Standard Annex 9).
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_by_its_number() {
+        let hostile = "a\x1b[2J\x1b]0;title\x07b\r\u{9b}31m\u{202e}c\u{2028}\x7f";
+        let shown = printable(hostile);
+        assert!(!shown.chars().any(steers), "{shown}");
+        assert!(shown.starts_with("a\\u{1b}[2J\\u{1b}]0;title\\u{7}b\\u{d}"), "{shown}");
+    }
+
+    #[test]
+    fn ordinary_text_is_borrowed_and_unchanged() {
+        let text = "Größe 4 KiB, µs, 日本語, 50 % ±3";
+        assert!(matches!(printable(text), Cow::Borrowed(t) if t == text));
+    }
+
+    #[test]
+    fn only_lines_of_text_may_break_and_hold_tabs() {
+        assert_eq!(printable("a\nb\t"), "a\\u{a}b\\u{9}");
+        assert_eq!(printable_lines("a\nb\t\x1b"), "a\nb\t\\u{1b}");
+    }
+
+    #[test]
+    fn json_means_the_same_after_it_was_escaped() {
+        let json = "{\n  \"a\": \"x\u{9b}y\u{202e}\u{7f}\"\n}";
+        let escaped = escaped_json(json);
+        assert_eq!(escaped, "{\n  \"a\": \"x\\u009by\\u202e\\u007f\"\n}");
+    }
+}

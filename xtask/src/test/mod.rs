@@ -1,0 +1,147 @@
+//! `cargo xtask test`: the packages, the tests, the tidiness, and what was skipped.
+
+mod binaries;
+mod counts;
+mod schedule;
+mod skips;
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+
+use self::binaries::{Binary, build};
+use self::counts::Counts;
+use self::schedule::{Ended, How, run_all};
+use self::skips::Skips;
+use crate::{packages, tidy, tools};
+
+/// Tells tests how much to do.
+const TIER: &str = "CRYPTBENCH_TEST_TIER";
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Install nothing
+    #[arg(long)]
+    offline: bool,
+    /// How much to test
+    #[arg(long, value_enum, default_value_t)]
+    tier: Tier,
+    /// Print the slowest tests, this many
+    #[arg(long, default_value_t = 10)]
+    slowest: usize,
+    /// Only tests whose name contains this
+    filter: Option<String>,
+}
+
+/// How much is tested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Tier {
+    /// What every change must pass
+    #[default]
+    Quick,
+    /// All of that, and what takes too long for every change (CONTRIBUTING.md)
+    Nightly,
+}
+
+impl Tier {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Nightly => "nightly",
+        }
+    }
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let mut skips = Skips::default();
+    if !options.offline {
+        for missing in packages::ensure(packages::FOR_TESTS) {
+            skips.not_installed(missing);
+        }
+        if let Err(why) = tools::CARGO_DEB.path() {
+            skips.not_installed(format!("cargo-deb (the Debian package): {why:#}"));
+        }
+    }
+    tidy::run()?;
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    fs::create_dir_all(&target)?;
+    let prepared = began.elapsed();
+    let binaries = build()?;
+    let built = began.elapsed();
+    let log_path = Path::new(&target).join("test.log");
+    let mut log = Log::create(&log_path)?;
+    let mut all = Counts::default();
+    let how = How {
+        tier: options.tier.as_str(),
+        filter: options.filter.as_deref(),
+        state: tempfile::tempdir()?,
+    };
+    run_all(&binaries, &how, |ended| {
+        log.take(&ended)?;
+        let counts = Counts::of(&ended.output, &ended.binary.name);
+        skips.take(&ended.output);
+        tell(&ended, &counts);
+        all.add(counts);
+        Ok(())
+    })?;
+    let ran = began.elapsed();
+    println!();
+    all.print_slowest(options.slowest);
+    skips.print();
+    println!(
+        "{:.0} s: {:.0} to prepare, {:.0} to build, {:.0} to test; everything the tests said: {}",
+        ran.as_secs_f64(),
+        prepared.as_secs_f64(),
+        (built - prepared).as_secs_f64(),
+        (ran - built).as_secs_f64(),
+        log_path.display()
+    );
+    println!(
+        "{} passed, {} failed, {} skipped",
+        all.passed,
+        all.failed,
+        all.ignored + skips.tests()
+    );
+    if all.failed > 0 || all.broken > 0 {
+        bail!("tests failed: see {}", log_path.display());
+    }
+    if all.passed == 0 {
+        bail!("no test ran");
+    }
+    Ok(())
+}
+
+/// A line for each binary, and its failures.
+fn tell(ended: &Ended<'_>, counts: &Counts) {
+    let Binary { name, .. } = ended.binary;
+    let seconds = ended.took.as_secs_f64();
+    println!(
+        "{seconds:7.1} s  {name}: {} passed, {} failed, {} ignored",
+        counts.passed, counts.failed, counts.ignored
+    );
+    for line in &counts.failures {
+        println!("           {line}");
+    }
+    if counts.broken > 0 {
+        println!("           it ended without a result: {}", ended.status);
+    }
+}
+
+/// Everything that the tests said.
+struct Log(File);
+
+impl Log {
+    fn create(path: &Path) -> anyhow::Result<Self> {
+        File::create(path).map(Self).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn take(&mut self, ended: &Ended<'_>) -> anyhow::Result<()> {
+        writeln!(self.0, "==== {} ({})\n{}", ended.binary.name, ended.status, ended.output)?;
+        Ok(())
+    }
+}

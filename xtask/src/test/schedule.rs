@@ -1,0 +1,134 @@
+//! Test binaries side by side: the longest first, and those that take times by themselves.
+
+use std::collections::VecDeque;
+use std::io::{Read as _, Seek as _};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+use super::TIER;
+use super::binaries::Binary;
+
+/// Binaries that run longest, the longest first: begun last, one of them would keep a core idle at the end.
+const LONGEST: &[&str] =
+    &["cli integration", "cli guest", "system integration", "system unit", "stats integration"];
+
+/// Binaries in which a test takes a time that must not hang on what runs beside it.
+const ALONE: &[&str] = &["load integration", "load unit", "devices integration", "runner unit"];
+
+/// Binaries whose tests mostly wait, for disks and for other programs: more of them run at a time than there are cores.
+const WAITING: &[&str] = &["cli integration"];
+
+/// What all binaries are given.
+pub struct How<'a> {
+    pub tier: &'a str,
+    pub filter: Option<&'a str>,
+    /// A directory for what programs note of themselves.
+    pub state: tempfile::TempDir,
+}
+
+/// A binary that has ended.
+pub struct Ended<'a> {
+    pub binary: &'a Binary,
+    pub status: ExitStatus,
+    /// Both of its output streams.
+    pub output: String,
+    pub took: Duration,
+}
+
+/// Runs all `binaries`, and hands each to `take` when it has ended.
+pub fn run_all(
+    binaries: &[Binary],
+    how: &How<'_>,
+    mut take: impl FnMut(Ended<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (alone, beside) = order(binaries);
+    for binary in alone {
+        take(run(binary, how)?)?;
+    }
+    let queue = Mutex::new(VecDeque::from(beside));
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let (report, ended) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let (report, next) = (report.clone(), &next);
+            scope.spawn(move || {
+                while let Some(binary) = next() {
+                    if report.send(run(binary, how)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(report);
+        ended.iter().try_for_each(|ended| take(ended?))
+    })
+}
+
+/// Those that run by themselves, and the others, the longest first.
+fn order(binaries: &[Binary]) -> (Vec<&Binary>, Vec<&Binary>) {
+    let is_alone = |binary: &&Binary| ALONE.contains(&binary.name.as_str());
+    let (alone, mut beside): (Vec<_>, Vec<_>) = binaries.iter().partition(is_alone);
+    let rank = |binary: &&Binary| {
+        LONGEST.iter().position(|name| *name == binary.name).unwrap_or(LONGEST.len())
+    };
+    beside.sort_by_key(rank);
+    (alone, beside)
+}
+
+fn run<'a>(binary: &'a Binary, how: &How<'_>) -> anyhow::Result<Ended<'a>> {
+    let began = Instant::now();
+    // One file for both streams, so that what belongs together stays together.
+    let mut output = tempfile::tempfile()?;
+    let root = std::env::current_dir()?;
+    let status = Command::new(&binary.program)
+        .args(&binary.arguments)
+        .args(how.filter)
+        // Passing tests tell what they skipped, too.
+        .arg("--show-output")
+        .args(WAITING.contains(&binary.name.as_str()).then_some("--test-threads=3"))
+        .args(binary.times.then_some(["-Zunstable-options", "--report-time"]).into_iter().flatten())
+        .current_dir(&binary.directory)
+        .env("CARGO", env!("CARGO"))
+        .env("CARGO_MANIFEST_DIR", root.join(&binary.directory))
+        .env("INSTA_WORKSPACE_ROOT", &root)
+        // The test runner of a stable compiler tells times when it is asked like this.
+        .envs(binary.times.then_some(("RUSTC_BOOTSTRAP", "1")))
+        // What one binary leaves behind on purpose, another's cleanup does not find.
+        .env("XDG_STATE_HOME", how.state.path().join(binary.name.replace(' ', "-")))
+        .env(TIER, how.tier)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
+        .status()
+        .with_context(|| format!("cannot start {}", binary.program.display()))?;
+    let took = began.elapsed();
+    output.rewind()?;
+    let mut bytes = Vec::new();
+    output.read_to_end(&mut bytes)?;
+    Ok(Ended { binary, status, output: String::from_utf8_lossy(&bytes).into_owned(), took })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_begin_first_and_timed_ones_run_alone() {
+        let binary = |name: &str| Binary {
+            name: name.to_owned(),
+            program: "x".into(),
+            arguments: Vec::new(),
+            directory: ".".into(),
+            times: true,
+        };
+        let all = ["text unit", "load unit", "cli guest", "cli integration"].map(binary);
+        let (alone, beside) = order(&all);
+        let names = |some: Vec<&Binary>| some.iter().map(|b| b.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(alone), ["load unit"]);
+        assert_eq!(names(beside), ["cli integration", "cli guest", "text unit"]);
+    }
+}

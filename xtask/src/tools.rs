@@ -1,0 +1,86 @@
+//! Programs that these commands need and install for themselves, through cargo below the target directory.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+/// Where they are installed.
+const TOOLS: &str = "target/tools";
+
+/// A program that cargo installs. How fast it runs does not matter, so it is built as fast as it can be.
+pub struct Tool {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    settings: &'static [(&'static str, &'static str)],
+}
+
+pub const CARGO_DEB: Tool = Tool { name: "cargo-deb", arguments: &["--debug"], settings: &[] };
+
+pub const CARGO_DENY: Tool = Tool {
+    name: "cargo-deny",
+    arguments: &[],
+    settings: &[
+        ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+        ("CARGO_PROFILE_RELEASE_LTO", "off"),
+        ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "256"),
+        ("CARGO_PROFILE_RELEASE_DEBUG", "false"),
+    ],
+};
+
+impl Tool {
+    /// Where the program is. Installs it if it is neither on the path nor among cargo's programs.
+    ///
+    /// # Errors
+    /// Why it cannot be installed. With `CRYPTBENCH_OFFLINE` in the environment, nothing is.
+    pub fn path(&self) -> anyhow::Result<PathBuf> {
+        let Self { name, arguments, settings } = self;
+        let tools = std::path::absolute(TOOLS)?;
+        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = home.map(|h| h.join("bin")).into_iter().chain([tools.join("bin")]);
+        let places: Vec<PathBuf> = std::env::split_paths(&path).chain(own).collect();
+        let find = || places.iter().map(|d| d.join(name)).find(|p| p.is_file());
+        if let Some(found) = find() {
+            return Ok(found);
+        }
+        if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
+            // A test of the package looks for these words, to say that it is skipped.
+            bail!("there is no {name} (cargo install {name} --locked)");
+        }
+        println!("cargo install {name} --locked --root {}", tools.display());
+        let done = Command::new(env!("CARGO"))
+            .args(["install", name, "--locked", "--quiet", "--root"])
+            .arg(&tools)
+            .args(*arguments)
+            .envs(settings.iter().copied())
+            .env_remove("CARGO_TARGET_DIR")
+            .output()
+            .context("cannot start cargo")?;
+        if !done.status.success() {
+            bail!("{name} cannot be installed: {}", reason(&String::from_utf8_lossy(&done.stderr)));
+        }
+        find().with_context(|| format!("{name} was installed, but is not in {}", tools.display()))
+    }
+}
+
+/// The line that says what went wrong, of all that cargo said.
+fn reason(said: &str) -> &str {
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.clone().next().unwrap_or("cargo does not say why");
+    lines.find(|line| line.starts_with("error")).unwrap_or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_the_line_that_says_what_went_wrong() {
+        let said = "warning: spurious network error (3 tries remaining)\nerror: failed to download\n\nCaused by:\n  no host\n";
+        assert_eq!(reason(said), "error: failed to download");
+        assert_eq!(reason("\n  killed\n"), "killed");
+        assert_eq!(reason(""), "cargo does not say why");
+    }
+}
