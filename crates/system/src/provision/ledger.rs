@@ -464,6 +464,7 @@ fn left_over(text: &str) -> Vec<(Act, Option<Identity>)> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::fd::AsRawFd;
 
     use super::*;
 
@@ -497,9 +498,14 @@ mod tests {
     }
 
     /// Lets go of the lock as a killed process does: without any farewell.
+    ///
+    /// A child that another test starts at this moment holds the lock until it executes its program, so the
+    /// lock is waited for.
     fn kill(mut ledger: Ledger) {
         ledger.open = 1;
+        let again = File::open(format!("/proc/self/fd/{}", ledger.file.as_raw_fd())).unwrap();
         drop(ledger);
+        again.lock().unwrap();
     }
 
     #[test]
