@@ -2,6 +2,7 @@
 
 mod bare_calls;
 mod errors;
+mod pipeline;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,7 +60,9 @@ pub fn run() -> anyhow::Result<()> {
         vague(file, &mut faults);
         unsafety(file, &mut faults)?;
         if !file.starts_with("xtask") {
-            errors::check(file, &fs::read_to_string(file)?, &mut faults);
+            let text = fs::read_to_string(file)?;
+            errors::check(file, &text, &mut faults);
+            pipeline::check(file, &text, &mut faults);
         }
     }
     bare_calls::check(&files, &mut faults)?;

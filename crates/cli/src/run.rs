@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
 use cryptbench_record::{ArmRole, Record, printable_record};
-use cryptbench_runner::unlock::UnlockSelection;
-use cryptbench_runner::{Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest};
+
+use cryptbench_runner::{
+    Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest, UnlockSelection,
+};
 use cryptbench_system::Selection;
 use cryptbench_system::provision::{Cleaned, cleanup};
 use cryptbench_text::{chain, printable};
@@ -129,7 +131,7 @@ fn nothing_compared(record: &Record) -> bool {
 pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
     if args.pair.len() > 2 {
         let problem = "--pair is given more than once: a run compares two places".to_owned();
-        return Err(RunError::Request(problem).into());
+        return Err(RunError::Usage(problem).into());
     }
     let mut profile = profile(&args.profile)?;
     if let Some(pause) = args.pause {
@@ -172,7 +174,7 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
 
 fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
     let Some(name) = &args.emulate else { return Ok(None) };
-    let model = Model::named_or_file(name).map_err(|e| RunError::Request(chain(&e)))?;
+    let model = Model::named_or_file(name).map_err(|e| RunError::Usage(chain(&e)))?;
     Ok(Some(EmulateRequest { model, backing: args.emulate_backing.clone() }))
 }
 

@@ -15,7 +15,7 @@ mod trial;
 
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
 pub use io::{LARGEST, RecordError, parse, read, read_document, to_json, write};
-pub use log::{LOG, Line, TrialLog, fold, fold_to_resume, read_log};
+pub use log::{Fold, LOG, Line, TrialLog, fold, fold_to_resume, read_log};
 pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::{LARGEST, RecordError};
 use crate::printable::printable_document;
-use crate::{Plan, Record, StopReason, Target, Trial, WorkloadStop};
+use crate::{EmulatedDevice, Evidence, Plan, Record, StopReason, Target, Trial, WorkloadStop};
 
 /// Name of the log in the directory of a run.
 pub const LOG: &str = "trials.jsonl";
@@ -49,6 +49,21 @@ pub enum Line {
         workload: String,
         /// Block number from 0; none for the discarded trials.
         block: Option<u32>,
+    },
+    /// Why each workload ended.
+    Stops(Vec<WorkloadStop>),
+    /// What was found of the arms' data at rest.
+    Evidence(Vec<Evidence>),
+    /// Something a reader must know, in a sentence.
+    Note(String),
+    /// The run came to its end, by itself or because it was asked to.
+    End {
+        /// Seconds that it took.
+        elapsed_s: f64,
+        /// Whether anything is missing that was planned.
+        partial: bool,
+        /// How an emulated device kept its times.
+        emulated: Option<EmulatedDevice>,
     },
     /// A run that was cut short goes on.
     Resumed {
@@ -118,68 +133,132 @@ pub fn read_log(directory: &Path) -> Result<Vec<Line>, RecordError> {
         .collect()
 }
 
-/// The record that the lines of a log add up to: partial, with every trial that came to its end.
-///
-/// `None` if they do not begin with the start of a run.
-#[must_use]
-pub fn fold(lines: &[Line]) -> Option<Record> {
-    let mut lines = lines.iter();
-    let Some(Line::Start(start)) = lines.next() else { return None };
-    let mut record = (**start).clone();
-    let mut pairs: Vec<u32> = vec![0; record.plan.workloads.len()];
-    for line in lines {
+/// The record of a run, as its lines add up to it one by one.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    record: Record,
+    /// Complete blocks of each workload.
+    pairs: Vec<u32>,
+    /// How many of the notes say what was known before the first trial.
+    known: usize,
+    ended: bool,
+}
+
+impl Fold {
+    /// Begins with what is known before anything is measured, or with the record of a run that goes on.
+    #[must_use]
+    pub fn begin(record: Record) -> Self {
+        let pairs_of = |id: &str| {
+            let blocks = record.trials.iter().filter(|t| t.workload == id).filter_map(|t| t.block);
+            blocks.max().map_or(0, |last| last + 1)
+        };
+        let pairs = record.plan.workloads.iter().map(|w| pairs_of(&w.id)).collect();
+        Self { pairs, known: record.notes.len(), ended: false, record }
+    }
+
+    /// Adds what happened next.
+    pub fn add(&mut self, line: &Line) {
+        let record = &mut self.record;
         match line {
             Line::Prepared { plan, target, notes } => {
                 record.plan = (**plan).clone();
                 record.target = (**target).clone();
                 record.notes.clone_from(notes);
+                self.known = notes.len();
             }
             Line::Trial(trial) => record.trials.push((**trial).clone()),
             Line::BlockEnd { workload, block: Some(block) } => {
                 let at = record.plan.workloads.iter().position(|w| w.id == *workload);
-                if let Some(pairs) = at.and_then(|at| pairs.get_mut(at)) {
+                if let Some(pairs) = at.and_then(|at| self.pairs.get_mut(at)) {
                     *pairs = (*pairs).max(block + 1);
                 }
             }
-            Line::Resumed { .. } => keep_whole_blocks(&mut record, &pairs),
+            Line::Stops(stops) => record.stops.clone_from(stops),
+            Line::Evidence(evidence) => record.evidence.clone_from(evidence),
+            Line::Note(note) => record.notes.push(note.clone()),
+            Line::End { elapsed_s, partial, emulated } => {
+                (record.elapsed_s, record.partial) = (*elapsed_s, *partial);
+                if emulated.is_some() {
+                    record.target.emulated.clone_from(emulated);
+                }
+                self.ended = true;
+            }
+            Line::Resumed { .. } => self.resume(),
             Line::Start(_) | Line::Command { .. } | Line::BlockEnd { block: None, .. } => {}
         }
     }
-    record.stops = record
-        .plan
-        .workloads
-        .iter()
-        .zip(&pairs)
-        .map(|(w, pairs)| WorkloadStop {
+
+    /// Drops the trials of blocks that were not completed, since a run that goes on begins those anew and no pair spans
+    /// two parts of it, and what was said at the end.
+    fn resume(&mut self) {
+        let Self { record, pairs, known, ended } = self;
+        let plan = &record.plan;
+        record.trials.retain(|trial| {
+            let at = plan.workloads.iter().position(|w| w.id == trial.workload);
+            trial.block.is_none_or(|block| at.is_some_and(|at| block < pairs[at]))
+        });
+        record.notes.truncate(*known);
+        record.evidence.clear();
+        record.stops.clear();
+        *ended = false;
+    }
+
+    /// The record so far.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The record. That of a run that did not come to its end is partial, with every trial that did.
+    #[must_use]
+    pub fn finish(self) -> Record {
+        let Self { mut record, pairs, ended, .. } = self;
+        let interrupted = |(w, pairs): (&crate::Workload, &u32)| WorkloadStop {
             workload: w.id.clone(),
             reason: StopReason::Interrupted,
             pairs: *pairs,
-        })
-        .collect();
-    record.partial = true;
-    record.elapsed_s = record.trials.last().map_or(0.0, |t| t.at_s + t.elapsed_s);
-    record.notes.push(KILLED.to_owned());
-    Some(record)
+        };
+        if record.stops.is_empty() || !ended {
+            record.stops = record.plan.workloads.iter().zip(&pairs).map(interrupted).collect();
+        }
+        if !ended {
+            record.partial = true;
+            record.elapsed_s = until(&record.trials);
+            record.notes.push(KILLED.to_owned());
+        }
+        record
+    }
 }
 
-/// Drops the trials of blocks that were not completed: a run that goes on begins those anew, and no pair spans two
-/// parts of it.
-fn keep_whole_blocks(record: &mut Record, pairs: &[u32]) {
-    let plan = &record.plan;
-    let whole = |trial: &Trial| {
-        let at = plan.workloads.iter().position(|w| w.id == trial.workload);
-        trial.block.is_none_or(|block| at.is_some_and(|at| block < pairs[at]))
-    };
-    record.trials.retain(whole);
+/// Seconds from the start of a run to the end of its last trial.
+fn until(trials: &[Trial]) -> f64 {
+    trials.last().map_or(0.0, |t| t.at_s + t.elapsed_s)
+}
+
+fn fold_lines(lines: &[Line]) -> Option<Fold> {
+    let mut lines = lines.iter();
+    let Some(Line::Start(start)) = lines.next() else { return None };
+    let mut fold = Fold::begin((**start).clone());
+    lines.for_each(|line| fold.add(line));
+    Some(fold)
+}
+
+/// The record that the lines of a log add up to. That of a run that was killed is partial, with every trial that came to
+/// its end.
+///
+/// `None` if they do not begin with the start of a run.
+#[must_use]
+pub fn fold(lines: &[Line]) -> Option<Record> {
+    fold_lines(lines).map(Fold::finish)
 }
 
 /// The record of a run that goes on: the trials of its complete blocks and nothing that was said at its end.
 #[must_use]
 pub fn fold_to_resume(lines: &[Line]) -> Option<Record> {
-    let mut lines = lines.to_vec();
-    lines.push(Line::Resumed { at_s: 0.0 });
-    let mut record = fold(&lines)?;
-    record.notes.retain(|note| note != KILLED);
+    let mut fold = fold_lines(lines)?;
+    fold.add(&Line::Resumed { at_s: 0.0 });
+    let mut record = fold.finish();
+    record.notes.pop();
     Some(record)
 }
 
@@ -239,6 +318,19 @@ mod tests {
         more.extend([trial("b", Some(0), 4.0), trial("b", Some(0), 5.0), end("b", 0)]);
         let record = fold(&more).unwrap();
         assert_eq!((record.trials.len(), record.stops[1].pairs), (5, 1));
+    }
+
+    #[test]
+    fn a_run_that_ended_is_what_it_said_at_its_end_until_it_goes_on() {
+        let mut lines = lines();
+        lines.push(Line::Note("at the end".to_owned()));
+        lines.push(Line::End { elapsed_s: 9.0, partial: true, emulated: None });
+        let record = fold(&lines).unwrap();
+        assert_eq!(record.elapsed_s, 9.0);
+        assert_eq!(record.notes, ["at the start", "at the end"]);
+        let record = fold_to_resume(&lines).unwrap();
+        assert_eq!((record.trials.len(), record.elapsed_s), (3, 2.5));
+        assert_eq!(record.notes, ["at the start"]);
     }
 
     #[test]

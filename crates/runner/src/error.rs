@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum RunError {
     /// The request contradicts itself or asks for the impossible.
     #[error("{0}")]
-    Request(String),
+    Usage(String),
     /// The target is not fit for a run.
     #[error("{path}: {problem}")]
     Target {

@@ -1,26 +1,29 @@
-//! From a plan to a record: the schedule of trials, their execution and their accounting.
+//! From a request to a record: plan, prepare, measure, verify, finish.
 #![forbid(unsafe_code)]
 
 mod accounting;
-mod bench;
-mod dry_run;
 mod environment;
 mod error;
-mod events;
-mod evidence;
+mod event;
+mod finish;
+mod halt;
+mod measure;
 mod plan;
+mod prepare;
+mod recorder;
 mod run;
-mod schedule;
 pub mod speed;
-mod target;
-pub mod unlock;
+mod verify;
 
 pub use cryptbench_load::EngineChoice;
-pub use dry_run::{DryRun, dry_run};
 pub use environment::machine;
 pub use error::RunError;
-pub use events::{Event, Observer};
-pub use plan::{DEFAULT_BUDGET, PairRequest, Request, TargetRequest, half_width};
+pub use event::{Event, Observer};
+pub use halt::Halt;
+pub use measure::schedule::{Bench, Course, Observation, drive, drive_on};
+pub use plan::forecast::{DryRun, dry_run};
+pub use plan::limits::{DEFAULT_BUDGET, half_width};
+pub use plan::storage::{Consent, human};
+pub use plan::volumes::UnlockSelection;
+pub use plan::{EmulateRequest, PairRequest, Request, TargetRequest};
 pub use run::run;
-pub use schedule::{Bench, Course, Outcome, drive, drive_on};
-pub use target::{Consent, EmulateRequest, human};

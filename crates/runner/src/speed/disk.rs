@@ -6,7 +6,7 @@ use std::path::Path;
 use cryptbench_record::{ArmRole, Record};
 use cryptbench_stats::median;
 
-use crate::target::{Consent, Site};
+use crate::plan::storage::{Consent, Target};
 
 /// Newest records that are looked at before giving up: reading all of them could take long.
 const LOOK_BACK: usize = 20;
@@ -27,7 +27,7 @@ pub struct DiskRates {
 /// The rates in the newest record below `runs` that was made of the device under `directory` without
 /// the page cache; `None` where there is none, or where it cannot be read.
 pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
-    let device = Site::inspect(directory, "none", &Consent::default()).ok()?.device?;
+    let device = Target::inspect(directory, "none", &Consent::default()).ok()?.device?;
     let mut names: Vec<_> = fs::read_dir(runs).ok()?.flatten().map(|e| e.file_name()).collect();
     // The name of a run starts with its date.
     names.sort_unstable_by(|a, b| b.cmp(a));

@@ -11,7 +11,7 @@ use super::visit::{Visit, Worker, visit};
 use super::{Speed, Speeds};
 use crate::RunError;
 use crate::environment::machine;
-use crate::target::human;
+use crate::plan::storage::human;
 
 /// Bytes per thread unless asked otherwise: a usual large request, and within the caches of most
 /// CPUs.
@@ -72,7 +72,7 @@ pub struct SpeedPlan {
 /// # Errors
 /// An unknown cipher or an impossible data unit ([`SystemError::Cipher`]), an unknown CPU tier
 /// ([`RunError::Cpu`]), a buffer that no data unit divides or that memory cannot hold
-/// ([`RunError::Request`]).
+/// ([`RunError::Usage`]).
 pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, RunError> {
     let tier = cryptbench_cipher::tier()?;
     let infos: Vec<&CipherInfo> = match request.ciphers.is_empty() {
@@ -122,7 +122,7 @@ impl SpeedPlan {
     /// Measures. `visited` is called after each visit, outside measured time.
     ///
     /// # Errors
-    /// [`RunError::Request`] if the system does not start so many threads.
+    /// [`RunError::Usage`] if the system does not start so many threads.
     pub fn run(&self, mut visited: impl FnMut()) -> Result<Speeds, RunError> {
         let most = self.contenders.iter().map(|c| c.threads).max().unwrap_or(0);
         let mut buffers: Vec<Vec<u8>> = (0..most).map(|_| vec![0; self.buffer]).collect();
@@ -212,7 +212,7 @@ fn threads(asked: &[usize], all: usize) -> Vec<usize> {
 /// Bytes per thread, if every data unit divides them and all threads' buffers fit in half of memory.
 fn buffer(asked: u64, units: &[u32], threads: &[usize], memory: u64) -> Result<usize, RunError> {
     if let Some(unit) = units.iter().find(|&&unit| !asked.is_multiple_of(u64::from(unit))) {
-        return Err(RunError::Request(format!(
+        return Err(RunError::Usage(format!(
             "a buffer of {asked} bytes is no whole number of {unit}-byte data units: ask for a \
              multiple, such as 1MiB or 50MiB"
         )));
@@ -223,7 +223,7 @@ fn buffer(asked: u64, units: &[u32], threads: &[usize], memory: u64) -> Result<u
     let room = if memory == 0 { u64::MAX } else { memory / 2 };
     match usize::try_from(asked) {
         Ok(buffer) if total <= room => Ok(buffer),
-        _ => Err(RunError::Request(format!(
+        _ => Err(RunError::Usage(format!(
             "{most} buffers of {} do not fit in half of the memory ({}): ask for less",
             human(asked),
             human(memory)
@@ -325,6 +325,6 @@ mod tests {
                 RunError::System(SystemError::Cipher(CipherError::DataUnit { .. }))
             ));
         }
-        assert!(matches!(refused(|r| r.buffer = 1000), RunError::Request(_)));
+        assert!(matches!(refused(|r| r.buffer = 1000), RunError::Usage(_)));
     }
 }

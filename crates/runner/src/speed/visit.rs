@@ -43,7 +43,7 @@ struct Span {
 /// Lets the workers encrypt for `slice`, then decrypt for `slice`; at least one buffer each.
 ///
 /// # Errors
-/// [`RunError::Request`] if the system does not start so many threads.
+/// [`RunError::Usage`] if the system does not start so many threads.
 pub(super) fn visit(workers: &mut [Worker<'_>], slice: Duration) -> Result<Visit, RunError> {
     Ok(Visit {
         encrypt_mb_s: mb_s(&together(workers, Direction::Encrypt, slice)?),
@@ -82,7 +82,7 @@ fn together(
                 Some(worker.work(direction, slice))
             });
             let handle = spawned.map_err(|e| {
-                RunError::Request(format!("cannot start {asked} threads ({e}): ask for fewer"))
+                RunError::Usage(format!("cannot start {asked} threads ({e}): ask for fewer"))
             })?;
             started.push((go, handle));
         }

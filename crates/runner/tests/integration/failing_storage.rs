@@ -8,8 +8,9 @@ use std::time::Duration;
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_export::fuse::{FuseOptions, mount};
 use cryptbench_load::Profile;
-use cryptbench_runner::unlock::UnlockSelection;
-use cryptbench_runner::{Consent, EngineChoice, Event, Request, TargetRequest, run};
+use cryptbench_runner::{
+    Consent, EngineChoice, Event, Request, TargetRequest, UnlockSelection, run,
+};
 use cryptbench_system::Selection;
 use cryptbench_text::chain;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cryptbench_record::{
     Arm, ArmRole, Percentiles, Plan, StopReason, Trial, Workload, log_ratios, trials_of,
 };
-use cryptbench_runner::{Bench, Course, Event, Outcome, RunError, drive, drive_on};
+use cryptbench_runner::{Bench, Course, Event, Halt, Observation, RunError, drive, drive_on};
 use cryptbench_stats::{estimate, noise_floor};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -47,37 +47,32 @@ impl SimulatedDisk {
 }
 
 impl Bench for SimulatedDisk {
-    fn trial(
-        &mut self,
-        workload: usize,
-        arm: usize,
-        place: u64,
-    ) -> Result<Option<Outcome>, RunError> {
+    fn trial(&mut self, workload: usize, arm: usize, place: u64) -> Result<Observation, Halt> {
         self.places.push((workload, arm, place));
         self.now += self.trial;
         if self.fail_at.is_some_and(|t| self.now >= t) {
             let source = std::io::Error::from_raw_os_error(5);
-            return Err(RunError::Storage { act: "read", source });
+            return Err(RunError::Storage { act: "read", source }.into());
         }
         if self.interrupted() {
-            return Ok(None);
+            return Err(Halt::Interrupted);
         }
         let wander = (-self.drift * self.now.as_secs_f64()).exp();
         let speed = 1e5 * wander * self.kept[arm] * (self.noise * self.normal()).exp();
         let elapsed_s = self.trial.as_secs_f64();
         let ios = (speed * elapsed_s) as u64;
-        Ok(Some(Outcome {
+        Ok(Observation {
             elapsed_s,
             ios,
             bytes: ios * 4096,
             latency: Percentiles::default(),
             cpu_process_s: 0.01,
             cpu_machine_s: 0.02,
-            ..Outcome::default()
-        }))
+            ..Observation::default()
+        })
     }
 
-    fn rest(&mut self, pause: Duration) {
+    fn pause(&mut self, pause: Duration) {
         self.now += pause;
     }
 
@@ -231,7 +226,7 @@ fn an_interruption_keeps_what_was_measured() {
     let mut disk = SimulatedDisk::new(1, &[1.0; 3]);
     disk.interrupt_at = Some(Duration::from_secs(5));
     let course = run(&plan(2, &ROLES), &mut disk);
-    assert!(course.error.is_none());
+    assert!(matches!(course.halt, Some(Halt::Interrupted)));
     assert!(course.stops.iter().all(|s| s.reason == StopReason::Interrupted));
     assert_eq!(course.trials.len(), 19, "all trials that ended before the interruption");
 }
@@ -242,7 +237,8 @@ fn a_failing_disk_keeps_what_was_measured_and_says_what_failed() {
     disk.fail_at = Some(Duration::from_secs(4));
     let course = run(&plan(1, &ROLES), &mut disk);
     assert_eq!(course.trials.len(), 15);
-    assert!(course.error.unwrap().to_string().contains("cannot read"));
+    let Some(Halt::Failed(error)) = course.halt else { panic!("it went on") };
+    assert!(error.to_string().contains("cannot read"));
     assert!(course.stops.iter().all(|s| s.reason == StopReason::Interrupted));
 }
 

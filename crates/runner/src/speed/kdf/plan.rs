@@ -11,7 +11,7 @@ use super::visit::{TOGETHER, guesses, header_key};
 use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
 use crate::RunError;
 use crate::environment::machine;
-use crate::target::human;
+use crate::plan::storage::human;
 
 /// Fewest rounds: below five, quartiles say nothing.
 const MIN_ROUNDS: u32 = 5;
@@ -63,7 +63,7 @@ pub struct KdfPlan {
 /// # Errors
 /// An unknown function, or one that such a volume never had, a PIM that it does not take
 /// ([`RunError::Kdf`]); an unknown CPU tier ([`RunError::Cpu`]); too few or too many rounds
-/// ([`RunError::Request`]).
+/// ([`RunError::Usage`]).
 pub fn plan(request: &KdfRequest) -> Result<KdfPlan, RunError> {
     let tier = cryptbench_kdf::tier()?;
     let all: Vec<Function> =
@@ -86,7 +86,7 @@ pub fn plan(request: &KdfRequest) -> Result<KdfPlan, RunError> {
         }
     }
     if !(MIN_ROUNDS..=MAX_ROUNDS).contains(&request.rounds) {
-        return Err(RunError::Request(format!(
+        return Err(RunError::Usage(format!(
             "{} rounds: ask for {MIN_ROUNDS} to {MAX_ROUNDS}",
             request.rounds
         )));
@@ -145,7 +145,7 @@ impl KdfPlan {
     /// Measures. `visited` is called after each visit, outside measured time.
     ///
     /// # Errors
-    /// [`RunError::Kdf`] if the memory that Argon2 needs is not to be had; [`RunError::Request`] if the
+    /// [`RunError::Kdf`] if the memory that Argon2 needs is not to be had; [`RunError::Usage`] if the
     /// system does not start so many threads.
     pub fn run(&self, mut visited: impl FnMut()) -> Result<KdfSpeeds, RunError> {
         let start = Instant::now();
@@ -208,12 +208,12 @@ impl KdfPlan {
                 let Derivation::Argon2 { kind, params } =
                     derivation(self.volume, function, Some(1))?
                 else {
-                    return Err(RunError::Request("Argon2id costs no memory".to_owned()));
+                    return Err(RunError::Usage("Argon2id costs no memory".to_owned()));
                 };
                 let least = Derivation::Argon2 { kind, params };
                 let need = |d: &Derivation| u64::from(d.memory_kib());
                 if need(&least) > room {
-                    return Err(RunError::Request(format!(
+                    return Err(RunError::Usage(format!(
                         "Argon2id needs {} at least, which is more than half of the memory ({}): leave \
                          it out with --prf",
                         human(need(&least) * 1024),
@@ -398,7 +398,7 @@ mod tests {
         assert!(matches!(pim, RunError::Kdf(KdfError::Pim { .. })), "{pim}");
         for rounds in [4, 100] {
             let error = plan(&KdfRequest { rounds, ..request() }).unwrap_err();
-            assert!(matches!(error, RunError::Request(_)), "{error}");
+            assert!(matches!(error, RunError::Usage(_)), "{error}");
         }
     }
 

@@ -40,7 +40,7 @@ struct Span {
 /// same.
 ///
 /// # Errors
-/// As [`header_key`]; [`RunError::Request`] if the system does not start so many threads.
+/// As [`header_key`]; [`RunError::Usage`] if the system does not start so many threads.
 pub(super) fn guesses(
     derivation: &Derivation,
     threads: usize,
@@ -94,7 +94,7 @@ fn together<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Result<Vec<
                 Some(work())
             });
             let handle = spawned.map_err(|e| {
-                RunError::Request(format!("cannot start {threads} threads ({e}): ask for fewer"))
+                RunError::Usage(format!("cannot start {threads} threads ({e}): ask for fewer"))
             })?;
             started.push((go, handle));
         }

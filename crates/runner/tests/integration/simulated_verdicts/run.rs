@@ -7,7 +7,7 @@ use cryptbench_record::{
     Workload,
 };
 use cryptbench_report::{analyse, arm_cells};
-use cryptbench_runner::{Bench, Event, Outcome, RunError, drive, half_width};
+use cryptbench_runner::{Bench, Event, Halt, Observation, drive, half_width};
 
 use super::storage::{Disturbance, Storage};
 
@@ -110,7 +110,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
     let storage = Storage::new(scenario.disturbance, scenario.sd, seed);
     let mut disk = Disk { storage, scenario, now: Duration::ZERO, place: None };
     let course = drive(&plan, &mut disk, &mut |_: Event<'_>| {});
-    assert!(course.error.is_none());
+    assert!(course.halt.is_none());
     let results = analyse(&Record {
         schema: SCHEMA.to_owned(),
         program_version: String::new(),
@@ -155,12 +155,7 @@ struct Disk<'a> {
 }
 
 impl Bench for Disk<'_> {
-    fn trial(
-        &mut self,
-        workload: usize,
-        arm: usize,
-        place: u64,
-    ) -> Result<Option<Outcome>, RunError> {
+    fn trial(&mut self, workload: usize, arm: usize, place: u64) -> Result<Observation, Halt> {
         if self.place.replace((workload, place)) != Some((workload, place)) {
             self.storage.block();
         }
@@ -171,10 +166,10 @@ impl Bench for Disk<'_> {
         self.now += TRIAL;
         // A fixed number of requests: their time carries the rate without any rounding.
         let elapsed_s = (-effect - self.storage.trial(noise)).exp();
-        Ok(Some(Outcome { elapsed_s, ios: 1000, bytes: 4_096_000, ..Outcome::default() }))
+        Ok(Observation { elapsed_s, ios: 1000, bytes: 4_096_000, ..Observation::default() })
     }
 
-    fn rest(&mut self, pause: Duration) {
+    fn pause(&mut self, pause: Duration) {
         self.now += pause;
     }
 

@@ -1,0 +1,62 @@
+//! Taking down what a run holds, and the end of its record.
+
+pub(crate) mod notes;
+
+use std::sync::atomic::Ordering;
+
+use cryptbench_record::Line;
+use cryptbench_system::Contender;
+use cryptbench_text::chain;
+
+use self::notes::{cut_short, few_requests, steady_note};
+use crate::prepare::{PreparedTarget, Session};
+use crate::recorder::Recorder;
+use crate::{Halt, Observer as _};
+
+impl Session<'_> {
+    /// Takes everything down, in the reverse of the order in which it was set up, and ends the record. Whether something
+    /// is left over.
+    pub(crate) fn finish(self, halt: Option<&Halt>, recorder: &mut Recorder<'_>) -> bool {
+        if let Some(Halt::Failed(error)) = halt {
+            recorder.note(format!("The run ended early: {}.", chain(error)));
+        }
+        let Self { plan, stop, clock, files, unlocker, arms, encrypted, plain, emulation, .. } =
+            self;
+        // Files lie in what the arms are taken down with.
+        drop((files, unlocker));
+        let mut left: Vec<String> = take_down(arms);
+        left.extend(encrypted.map(PreparedTarget::take_down).unwrap_or_default());
+        left.extend(plain.take_down());
+        let emulated = emulation.map(|mut emulation| {
+            let described = emulation.describe();
+            left.extend(emulation.take_down().err().map(|error| {
+                format!("The emulated device could not be taken down: {}.", chain(&error))
+            }));
+            described
+        });
+        let left_over = !left.is_empty();
+        left.into_iter().for_each(|note| recorder.tell(note));
+        let so_far = recorder.so_far();
+        let mut notes = Vec::new();
+        if plan.precondition > 0 {
+            notes.extend(steady_note(&so_far.plan, &so_far.trials));
+        }
+        notes.extend(few_requests(&so_far.plan, &so_far.trials));
+        let partial = halt.is_some()
+            || stop.load(Ordering::Relaxed)
+            || cut_short(&so_far.plan, &so_far.stops);
+        notes.into_iter().for_each(|note| recorder.note(note));
+        recorder.log(&Line::End { elapsed_s: clock.elapsed().as_secs_f64(), partial, emulated });
+        left_over
+    }
+}
+
+/// Takes the arms down, the last first, and says what could not be.
+fn take_down(arms: Vec<Contender>) -> Vec<String> {
+    let down = |arm: Contender| arm.take_down().err();
+    let remains = |error| {
+        let error = chain(&error);
+        format!("A system could not be taken down ({error}); cryptbench cleanup will try again.")
+    };
+    arms.into_iter().rev().filter_map(down).map(remains).collect()
+}

@@ -1,0 +1,39 @@
+//! What ends a stage of a run before it is done.
+
+use cryptbench_load::LoadError;
+use cryptbench_system::SystemError;
+use cryptbench_volume::VolumeError;
+
+use crate::RunError;
+
+/// Why a stage did not come to its end.
+#[derive(Debug)]
+pub enum Halt {
+    /// The run was asked to end.
+    Interrupted,
+    /// Something failed.
+    Failed(RunError),
+}
+
+impl From<RunError> for Halt {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Load(LoadError::Interrupted)
+            | RunError::System(SystemError::Stopped)
+            | RunError::Volume(VolumeError::Stopped) => Self::Interrupted,
+            other => Self::Failed(other),
+        }
+    }
+}
+
+impl From<LoadError> for Halt {
+    fn from(error: LoadError) -> Self {
+        RunError::from(error).into()
+    }
+}
+
+impl From<SystemError> for Halt {
+    fn from(error: SystemError) -> Self {
+        RunError::from(error).into()
+    }
+}

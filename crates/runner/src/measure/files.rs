@@ -1,0 +1,56 @@
+//! Workloads on many small files.
+
+use std::collections::BTreeMap;
+
+use cryptbench_load::{FileAction, FileSet, FileWork};
+
+use super::lower_cache::{drop_below, settle_below};
+use super::numbers::percentiles;
+use crate::accounting;
+use crate::prepare::Session;
+use crate::{Halt, Observation};
+
+impl Session<'_> {
+    /// Runs one action on a set of files.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub(super) fn small_files(
+        &mut self,
+        work: &FileWork,
+        arm: usize,
+        offsets: u64,
+    ) -> Result<Observation, Halt> {
+        let directory = self.arms[arm].directory.clone();
+        let seed = self.recorded.seed;
+        let set = self.files.entry(arm).or_insert_with(|| FileSet::new(seed));
+        set.prepare(&directory, work, self.stop)?;
+        // What was written before is not billed to this trial, and can be dropped.
+        settle_below(&self.arms[arm]);
+        if work.action != FileAction::Create {
+            drop_below(&self.arms[arm]);
+        }
+        let before = self.begin_account(arm);
+        let set = self.files.get_mut(&arm).expect("just made");
+        let measured = set.run(&directory, work, offsets, self.stop)?;
+        settle_below(&self.arms[arm]);
+        let passed = self.accountant.passed(&before);
+        if measured.interrupted {
+            return Err(Halt::Interrupted);
+        }
+        let elapsed_s = measured.elapsed.as_secs_f64();
+        Ok(Observation {
+            elapsed_s,
+            ios: measured.files,
+            bytes: measured.bytes,
+            latency: percentiles(&measured.latency),
+            cpu_process_s: measured.cpu.as_secs_f64(),
+            // All of it: the flush that follows, and the look at what was read, cannot be told apart.
+            cpu_machine_s: passed.busy_s,
+            device: passed.device,
+            accounting: Some(accounting::scaled(&passed.accounting, 1.0)),
+            samples: None,
+            parts: BTreeMap::new(),
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! A new file for one trial.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_system::Contender;
+use rustix::fs::OFlags;
+
+use crate::RunError;
+
+/// An empty file that grows to a size, removed when it is dropped. It lies in a directory that goes as a
+/// whole, should the process be killed.
+pub(super) struct FreshFile {
+    pub(super) surface: Surface,
+    path: PathBuf,
+}
+
+impl FreshFile {
+    /// A file for `len` bytes where the prepared's new files go, through its inline layer.
+    pub(super) fn create(arm: &Contender, len: u64, number: u64) -> Result<Self, RunError> {
+        let path = arm.directory.join(format!("fresh-{number}"));
+        let mode = arm.surface.mode;
+        let flags = if mode == IoMode::Direct { OFlags::DIRECT.bits() } else { 0 };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(flags.cast_signed())
+            .open(&path)
+            .map_err(|source| RunError::Storage { act: "create a new file", source })?;
+        let surface = Surface {
+            file: Arc::new(file),
+            extent: Extent { offset: 0, len },
+            mode,
+            transform: arm.surface.transform.clone(),
+        };
+        Ok(Self { surface, path })
+    }
+}
+
+impl Drop for FreshFile {
+    fn drop(&mut self) {
+        // What stays goes with its directory.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,136 @@
+//! What a stacked system keeps in the page cache below its mount.
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use cryptbench_system::Contender;
+
+/// Drops from the page cache what a stacked system keeps of its files below its mount, where neither direct
+/// I/O nor advice on the mount reaches.
+pub(super) fn drop_below(arm: &Contender) {
+    if let Some(stored) = &arm.stored {
+        forget(stored);
+    }
+}
+
+/// Writes back what a stacked system left in the page cache: FUSE does not pass every flush on.
+pub(super) fn settle_below(arm: &Contender) {
+    if let Some(stored) = &arm.stored {
+        // What is not written back shows in the device's counters.
+        let _ = write_back(stored);
+    }
+}
+
+/// Drops the clean pages of all files at or below `path` from the page cache.
+pub(crate) fn forget(path: &Path) {
+    let _ = each_file(path, &mut |file| {
+        // Advice: where it is not followed, the device counters show it.
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+        ControlFlow::Continue(())
+    });
+}
+
+/// Files up to which each is flushed by itself.
+const FEW: usize = 64;
+
+/// Writes all files at or below `path` back to the device.
+///
+/// Only them while they are few: to flush the whole file system waits for what others wrote there. Of many no more are
+/// opened than tell so.
+pub(crate) fn write_back(path: &Path) -> io::Result<()> {
+    match few_files(path) {
+        Some(files) => files.iter().try_for_each(rustix::fs::fdatasync)?,
+        None => rustix::fs::syncfs(&File::open(path)?)?,
+    }
+    Ok(())
+}
+
+/// The files at or below `path`, unless they are many.
+fn few_files(path: &Path) -> Option<Vec<File>> {
+    let mut files = Vec::new();
+    let all = each_file(path, &mut |file| {
+        files.push(file);
+        if files.len() > FEW { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    all.is_continue().then_some(files)
+}
+
+/// Opens every regular file at or below `path` until `act` has enough; symbolic links are not followed.
+fn each_file(path: &Path, act: &mut dyn FnMut(File) -> ControlFlow<()>) -> ControlFlow<()> {
+    let Ok(found) = fs::symlink_metadata(path) else { return ControlFlow::Continue(()) };
+    if found.is_dir() {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            each_file(&entry.path(), act)?;
+        }
+    } else if found.is_file()
+        && let Ok(file) = File::open(path)
+    {
+        act(file)?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// How long it took until what a trial left in a cache was on the device, and what `read` said then.
+///
+/// `settle` waits for that and says how long it took. It is asked twice: the second time finds nothing, and takes what
+/// looking for it takes, which is none of the trial's. `read` comes between both, for the same reason.
+pub(super) fn late<T, E>(
+    mut settle: impl FnMut() -> Result<Duration, E>,
+    read: impl FnOnce() -> T,
+) -> Result<(Duration, T), E> {
+    let all = settle()?;
+    let read = read();
+    Ok((all.saturating_sub(settle()?), read))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn what_looking_takes_is_no_part_of_what_was_late() {
+        let events = RefCell::new(Vec::new());
+        let mut takes = [900, 700].into_iter();
+        let settle = || {
+            events.borrow_mut().push("settle");
+            Ok::<_, ()>(Duration::from_millis(takes.next().unwrap()))
+        };
+        let read = || {
+            events.borrow_mut().push("read");
+            7
+        };
+        assert_eq!(late(settle, read), Ok((Duration::from_millis(200), 7)));
+        assert_eq!(events.into_inner(), ["settle", "read", "settle"]);
+        // Nothing is late where the second look took longer.
+        let mut takes = [3, 4].into_iter();
+        let settle = || Ok::<_, ()>(Duration::from_millis(takes.next().unwrap()));
+        assert_eq!(late(settle, || ()), Ok((Duration::ZERO, ())));
+    }
+
+    #[test]
+    fn of_many_files_no_more_are_opened_than_tell_so() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("deep")).unwrap();
+        for i in 0..FEW {
+            fs::write(dir.path().join(format!("deep/{i}")), "x").unwrap();
+        }
+        assert_eq!(few_files(dir.path()).unwrap().len(), FEW);
+        for i in 0..FEW {
+            fs::write(dir.path().join(format!("more-{i}")), "x").unwrap();
+        }
+        assert!(few_files(dir.path()).is_none());
+        let mut opened = 0;
+        let enough = each_file(dir.path(), &mut |_| {
+            opened += 1;
+            if opened > FEW { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!((enough, opened), (ControlFlow::Break(()), FEW + 1));
+        write_back(dir.path()).unwrap();
+        write_back(&dir.path().join("deep/0")).unwrap();
+    }
+}

@@ -1,0 +1,90 @@
+//! Measuring: the schedule drives each kind of work on the arms that were brought up.
+
+mod files;
+mod fresh;
+pub(crate) mod lower_cache;
+mod numbers;
+mod opening;
+mod requests;
+pub(crate) mod schedule;
+mod unlock;
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use cryptbench_load::Work;
+use cryptbench_record::Line;
+
+use self::schedule::drive_on;
+use crate::accounting::Snapshot;
+use crate::plan::Plan;
+use crate::plan::arms::Arms;
+use crate::prepare::Session;
+use crate::recorder::Recorder;
+use crate::{Bench, Halt, Observation, Observer as _};
+
+/// How often a pause looks at the stop flag.
+const STOP_POLL: Duration = Duration::from_millis(50);
+
+impl Session<'_> {
+    /// Measures block by block until the plan's limits, and notes why each workload ended.
+    ///
+    /// # Errors
+    /// [`Halt`]; the trials before it are sound.
+    pub(crate) fn measure(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
+        let plan = self.recorded.clone();
+        let earlier = recorder.so_far().trials.clone();
+        let course = drive_on(&plan, earlier, self, recorder);
+        recorder.log(&Line::Stops(course.stops));
+        course.halt.map_or(Ok(()), Err)
+    }
+
+    /// Counters before a trial on `arm`, whose daemons are from here on told apart.
+    fn begin_account(&mut self, arm: usize) -> Snapshot {
+        let device = counted_by(self.plan, arm, self.encrypted.as_ref().map(|t| t.counted_by));
+        self.accountant.forget_watched();
+        self.accountant.look_at(device.unwrap_or(self.plain.counted_by));
+        if let Some(prepared) = self.arms.get(arm) {
+            for &pid in &prepared.daemons {
+                self.accountant.watch(pid);
+            }
+        }
+        self.accountant.snapshot()
+    }
+}
+
+/// What counts for `arm`, if it is on the second target of a pair.
+fn counted_by(plan: &Plan, arm: usize, second: Option<usize>) -> Option<usize> {
+    match &plan.arms {
+        Arms::Systems(arms) if arms[arm].paired => second,
+        _ => None,
+    }
+}
+
+impl Bench for Session<'_> {
+    fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt> {
+        self.generation += 1;
+        match &self.plan.workloads[workload].work {
+            Work::Block(work) => self.requests(work, arm, offsets),
+            Work::Files(work) => self.small_files(work, arm, offsets),
+            Work::Unlock(work) => self.open_volume(work, arm),
+        }
+    }
+
+    fn pause(&mut self, length: Duration) {
+        let until = Instant::now() + length;
+        while let Some(left) = until.checked_duration_since(Instant::now())
+            && !self.interrupted()
+        {
+            std::thread::sleep(left.min(STOP_POLL));
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

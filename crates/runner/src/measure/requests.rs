@@ -1,0 +1,200 @@
+//! Block workloads: the load engine on a prepared's surface.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::{Extent, IoMode, Surface, cached_share};
+use cryptbench_load::{
+    Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Job, LoadError, WorkAmount,
+};
+use cryptbench_record::{Accounting, FLUSH};
+
+use super::fresh::FreshFile;
+use super::lower_cache::{drop_below, late, settle_below};
+use super::numbers::{percentiles, samples, scaled, share};
+use crate::accounting;
+use crate::prepare::Session;
+use crate::{Halt, Observation, RunError};
+
+impl Session<'_> {
+    /// Runs a block workload.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub(super) fn requests(
+        &mut self,
+        work: &BlockWork,
+        arm: usize,
+        offsets: u64,
+    ) -> Result<Observation, Halt> {
+        let prepared = &self.arms[arm];
+        let (surface, fresh) = match work.file {
+            FileUse::Scratch(bytes) => {
+                let mut surface = prepared.surface.clone();
+                surface.extent.len =
+                    bytes.map_or(surface.extent.len, |b| b.min(surface.extent.len));
+                (surface, None)
+            }
+            FileUse::Fresh(bytes) => {
+                let fresh = FreshFile::create(prepared, bytes, self.generation)?;
+                (fresh.surface.clone(), Some(fresh))
+            }
+        };
+        if prepared.cached_below || prepared.stored.is_some() {
+            // What others wrote, or the trial before left, is not billed to this one, and can be dropped.
+            settle(&surface)?;
+            settle_below(prepared);
+        }
+        if work.cache == Cache::Cold {
+            // A mounted system may take requests through a page cache although they ask to bypass it.
+            if fresh.is_none() {
+                drop_cache(&surface);
+            }
+            drop_below(prepared);
+        }
+        let job = job(work, self.lengths(), offsets, self.generation);
+        let cached_before = cached(&surface);
+        let before = self.begin_account(arm);
+        let traced = self.plan.verify && stamps(work);
+        let mut acknowledged = None;
+        let measured = if work.stdio {
+            self.engine.run_stdio(&surface, &job, self.stop)?
+        } else if traced {
+            let map = Arc::new(Acknowledged::nothing(surface.extent.len, work.block_size)?);
+            let map = acknowledged.insert(map);
+            self.engine.run_traced(&surface, &job, map, self.stop)?
+        } else {
+            self.engine.run(&surface, &job, self.stop)?
+        };
+        // CPU time is that of the measured time and its ramp, not of what follows.
+        let passed = self.accountant.passed(&before);
+        if measured.interrupted {
+            return Err(Halt::Interrupted);
+        }
+        let (mut passed, mut later, mut parts) = (passed, Duration::ZERO, BTreeMap::new());
+        if work.direction.writes() {
+            // The device's own write cache is emptied between trials, outside the measured time, so that one
+            // arm's writes are not paid for by the next.
+            let prepared = &self.arms[arm];
+            let settled = || {
+                let began = Instant::now();
+                settle(&surface)?;
+                settle_below(prepared);
+                Ok::<_, RunError>(began.elapsed())
+            };
+            if surface.mode == IoMode::Buffered {
+                settled()?;
+                // What the page cache took belongs to this trial.
+                passed.device = self.accountant.passed(&before).device;
+            } else if prepared.cached_below && !work.stdio {
+                // Beside direct writes, those that a cache below took count once they are on the device too.
+                let (rest, then) = late(settled, || self.accountant.passed(&before))?;
+                passed = then;
+                later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
+                parts.insert(FLUSH.to_owned(), later.as_secs_f64());
+            } else {
+                settled()?;
+            }
+        }
+        if let Some(map) = acknowledged {
+            self.read_back(&map, &surface)?;
+        }
+        drop(fresh);
+        let elapsed_s = (measured.elapsed + later).as_secs_f64();
+        let share = share(elapsed_s, &passed);
+        Ok(Observation {
+            elapsed_s,
+            ios: measured.ios,
+            bytes: measured.bytes,
+            latency: percentiles(&measured.latency),
+            cpu_process_s: measured.cpu.as_secs_f64(),
+            cpu_machine_s: passed.busy_s * share,
+            device: passed.device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
+            accounting: Some(Accounting {
+                cached_before,
+                ..accounting::scaled(&passed.accounting, share)
+            }),
+            samples: samples(&measured.samples),
+            parts,
+        })
+    }
+}
+
+impl Session<'_> {
+    /// Lead-in and measured time of a trial.
+    fn lengths(&self) -> (Duration, Duration) {
+        let plan = &self.recorded;
+        (Duration::from_secs_f64(plan.ramp_s), Duration::from_secs_f64(plan.trial_s))
+    }
+
+    /// Reads what a trial wrote, and ends the run if the storage does not hold it.
+    fn read_back(&self, map: &Acknowledged, surface: &Surface) -> Result<(), RunError> {
+        let found = match map.verify(surface, self.stop, &mut |_| ()) {
+            // The schedule sees the same flag.
+            Err(LoadError::Interrupted) => return Ok(()),
+            other => other?,
+        };
+        match found.findings.first() {
+            None => Ok(()),
+            Some(first) => Err(RunError::Verification {
+                faults: found.faults(),
+                fault: first.fault.as_str(),
+                offset: first.offset,
+            }),
+        }
+    }
+}
+
+/// Share of all bytes that were moved in the measured time.
+fn of_all(measured: u64, all: u64) -> f64 {
+    if all == 0 { 0.0 } else { measured as f64 / all as f64 }
+}
+
+/// Whether what is written says where and when it was written.
+fn stamps(work: &BlockWork) -> bool {
+    work.direction.writes() && work.content != Content::Zeros && !work.stdio
+}
+
+fn job(work: &BlockWork, (ramp, trial): (Duration, Duration), seed: u64, generation: u64) -> Job {
+    Job {
+        direction: work.direction,
+        pattern: work.pattern,
+        start: work.start,
+        block_size: work.block_size,
+        queue_depth: work.queue_depth,
+        threads: work.threads,
+        amount: match work.amount {
+            WorkAmount::Time => Amount::Time { ramp, duration: trial },
+            WorkAmount::Bytes(bytes) => Amount::Bytes(bytes),
+        },
+        flush: work.flush,
+        content: work.content,
+        rate: work.rate,
+        samples: work.samples,
+        seed,
+        generation,
+    }
+}
+
+/// Share of the surface that lies in the page cache; direct I/O has none.
+fn cached(surface: &Surface) -> Option<f64> {
+    (surface.mode == IoMode::Buffered).then_some(())?;
+    let Extent { offset, len } = surface.extent;
+    cached_share(&surface.file, offset..offset + len)
+}
+
+/// Waits until what was written is on the device.
+fn settle(surface: &Surface) -> Result<(), RunError> {
+    rustix::fs::fdatasync(&*surface.file)
+        .map_err(|e| RunError::Storage { act: "flush the scratch file", source: e.into() })
+}
+
+/// Drops the scratch file's clean pages from the page cache; needs no privilege.
+fn drop_cache(surface: &Surface) {
+    // Advice: where it is not followed, the device counters show it.
+    let _ = rustix::fs::fadvise(&*surface.file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What is billed to a trial of an arm with a cache below it, on the disk of this machine.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_load::{EngineChoice, Profile, Work};
+use cryptbench_system::Selection;
+
+use super::*;
+use crate::plan::plan;
+use crate::recorder::Recorder;
+use crate::{Consent, Event, Request, TargetRequest, UnlockSelection};
+
+/// Bytes that others have left in the page cache, many times what a trial writes.
+const OTHERS: usize = 96 << 20;
+
+const PROFILE: &str = r#"
+name = "tiny"
+description = "One kind of request."
+[[workload]]
+id = "w"
+label = "write 64 KiB"
+operation = "write"
+pattern = "sequential"
+block_size = "64KiB"
+queue_depth = 1
+amount = "1MiB"
+headline = "bandwidth"
+"#;
+
+/// The counters of the device that `path` lies on.
+fn counters(path: &Path) -> Option<PathBuf> {
+    let device = fs::metadata(path).unwrap().dev();
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let stat = PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"));
+    stat.exists().then_some(stat)
+}
+
+/// Four MiB on plain storage in `place`.
+fn request(place: &Path) -> Request {
+    Request {
+        target: TargetRequest {
+            path: place.to_owned(),
+            consent: Consent::default(),
+            pair: None,
+            emulate: None,
+            size: Some(4 << 20),
+            buffered: None,
+        },
+        profile: Profile::from_toml(PROFILE, "a test").unwrap(),
+        selection: Selection { systems: vec!["plain".to_owned()], ..Selection::default() },
+        unlock: UnlockSelection::default(),
+        budget: None,
+        trials: Some(1),
+        trial: None,
+        seed: Some(1),
+        precision: 0.03,
+        max_pairs: 1,
+        engine: EngineChoice::Threads,
+        verify: false,
+        precondition: 0,
+        resume: None,
+    }
+}
+
+/// The least that the device wrote in a trial of 1 MiB, over a few tries: others use it as well.
+fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
+    let place = tempfile::tempdir().unwrap();
+    counters(place.path())?;
+    let (plan, stop) = (plan(&request(place.path())).unwrap(), AtomicBool::new(false));
+    let mut session = Session::open(&plan, &stop).unwrap();
+    let mut nobody = |_: Event<'_>| {};
+    let mut recorder = Recorder::begin(&plan, &session, "0", &mut nobody).unwrap();
+    session.prepare(&mut recorder).unwrap();
+    if session.arms[0].surface.mode != IoMode::Direct {
+        return None;
+    }
+    let stored = place.path().join("stored");
+    fs::create_dir(&stored).unwrap();
+    session.arms[0].stored = Some(stored.clone());
+    session.arms[0].cached_below = cached_below;
+    let Work::Block(work) = plan.workloads[0].work.clone() else { unreachable!() };
+    let (mut least, mut late) = (u64::MAX, false);
+    for _ in 0..5 {
+        let mut others = File::create(stored.join("others")).unwrap();
+        others.write_all(&vec![7; OTHERS]).unwrap();
+        let observed = session.requests(&work, 0, 0).unwrap();
+        least = least.min(observed.device.unwrap().written_bytes);
+        late = observed.parts.contains_key(FLUSH);
+    }
+    session.finish(None, &mut recorder);
+    Some((least, late))
+}
+
+#[test]
+fn what_was_dirty_before_a_trial_is_not_billed_to_it() {
+    for cached_below in [true, false] {
+        let Some((written, late)) = written_beside_others(cached_below) else {
+            eprintln!(
+                "SKIPPED: no device with counters, or no direct I/O, at the place for temporary files"
+            );
+            return;
+        };
+        assert!(written < OTHERS as u64 / 2, "{written}");
+        assert_eq!(late, cached_below, "the flag decides, not where it stores");
+    }
+}

@@ -1,0 +1,297 @@
+//! The schedule: randomised complete blocks, driven until every workload has its precision.
+
+use std::time::Duration;
+
+use cryptbench_record::{
+    Line, Percentiles, Plan, StopReason, Trial, Workload, WorkloadStop, log_ratios,
+};
+use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
+
+use crate::plan::limits::stopping_rule;
+use crate::{Event, Halt, Observer};
+
+/// What one trial observed.
+#[derive(Clone, Debug, Default)]
+pub struct Observation {
+    /// Measured seconds.
+    pub elapsed_s: f64,
+    /// Requests completed.
+    pub ios: u64,
+    /// Bytes completed.
+    pub bytes: u64,
+    /// Latency of the requests.
+    pub latency: Percentiles,
+    /// CPU seconds of this process.
+    pub cpu_process_s: f64,
+    /// CPU seconds of the whole machine less its idle baseline.
+    pub cpu_machine_s: f64,
+    /// What the device counted.
+    pub device: Option<cryptbench_record::DeviceMoved>,
+    /// Whose CPU time it was, and the state of the machine.
+    pub accounting: Option<cryptbench_record::Accounting>,
+    /// Single requests, where the workload asks for them.
+    pub samples: Option<cryptbench_record::Samples>,
+    /// Parts of the time: name and seconds.
+    pub parts: std::collections::BTreeMap<String, f64>,
+}
+
+/// What a schedule drives: the real storage, or a simulated one in tests.
+pub trait Bench {
+    /// Runs workload number `workload` on arm number `arm`; the offsets of its requests follow from the seed `offsets`.
+    ///
+    /// # Errors
+    /// [`Halt`]; the trial is then worth nothing.
+    fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt>;
+    /// Leaves the storage alone for so long.
+    fn pause(&mut self, length: Duration);
+    /// Time since the start of the run.
+    fn elapsed(&self) -> Duration;
+    /// Whether the run was asked to end.
+    fn interrupted(&self) -> bool;
+}
+
+/// The course of a run: its trials and why each workload ended.
+#[derive(Debug, Default)]
+pub struct Course {
+    /// All trials in order.
+    pub trials: Vec<Trial>,
+    /// Why each workload ended, in plan order.
+    pub stops: Vec<WorkloadStop>,
+    /// What ended the run early, if anything did; the trials before it are sound.
+    pub halt: Option<Halt>,
+}
+
+/// Drives `bench` through `plan` until precision, pair cap, budget, interruption or error.
+pub fn drive(plan: &Plan, bench: &mut dyn Bench, observer: &mut dyn Observer) -> Course {
+    drive_on(plan, Vec::new(), bench, observer)
+}
+
+/// The same, after the trials of complete blocks that an earlier part of the run has measured: it goes on with the block
+/// that would have come next.
+pub fn drive_on(
+    plan: &Plan,
+    earlier: Vec<Trial>,
+    bench: &mut dyn Bench,
+    observer: &mut dyn Observer,
+) -> Course {
+    let blocks = plan.workloads.iter().map(|w| complete_blocks(&earlier, &w.id)).collect();
+    let of = |workload: &str, arm: &str| log_ratios(&earlier, workload, arm, &plan.arms[0].id);
+    let ratios_of = |w: &Workload| plan.arms[1..].iter().map(|a| of(&w.id, &a.id)).collect();
+    let ratios = plan.workloads.iter().map(ratios_of).collect();
+    let mut driver = Driver {
+        plan,
+        bench,
+        observer,
+        rule: stopping_rule(plan),
+        course: Course { trials: earlier, ..Course::default() },
+        blocks,
+        ratios,
+        ended: vec![None; plan.workloads.len()],
+        longest_block: vec![Duration::ZERO; plan.workloads.len()],
+        planned: plan.fixed_trials(),
+    };
+    let last = match driver.all() {
+        Ok(reason) => reason,
+        Err(halt) => {
+            driver.course.halt = Some(halt);
+            StopReason::Interrupted
+        }
+    };
+    driver.course.stops = plan
+        .workloads
+        .iter()
+        .enumerate()
+        .map(|(i, w)| WorkloadStop {
+            workload: w.id.clone(),
+            reason: driver.ended[i].unwrap_or(last),
+            pairs: driver.blocks[i],
+        })
+        .collect();
+    driver.course
+}
+
+struct Driver<'a> {
+    plan: &'a Plan,
+    bench: &'a mut dyn Bench,
+    observer: &'a mut dyn Observer,
+    rule: StoppingRule,
+    course: Course,
+    /// Complete blocks per workload.
+    blocks: Vec<u32>,
+    /// ln(rate / rate of plain) of each workload and arm after plain, one for each block in which both did something.
+    ratios: Vec<Vec<Vec<f64>>>,
+    ended: Vec<Option<StopReason>>,
+    longest_block: Vec<Duration>,
+    /// Trials of the whole run, where their number is fixed.
+    planned: Option<u32>,
+}
+
+impl Driver<'_> {
+    fn all(&mut self) -> Result<StopReason, Halt> {
+        // One discarded trial per workload and arm: first use of buffers, caches and the device. A trial
+        // of a given number of bytes has no such lead-in: what it is known for includes its beginning.
+        for workload in 0..self.plan.workloads.len() {
+            if !self.plan.workloads[workload].is_timed() {
+                continue;
+            }
+            self.block(workload, None)?;
+        }
+        for workload in 0..self.plan.workloads.len() {
+            if self.blocks[workload] > 0 {
+                self.ended[workload] = self.decide(workload);
+            }
+        }
+        let first = self.blocks.iter().copied().min().unwrap_or(0);
+        for round in first.. {
+            if round > first {
+                self.bench.pause(Duration::from_secs_f64(self.plan.round_pause_s));
+            }
+            let mut open = false;
+            // The workload furthest from precision does not run more often than the others: one
+            // block each per round keeps all of them spread over the whole run.
+            for workload in 0..self.plan.workloads.len() {
+                if self.ended[workload].is_some() {
+                    continue;
+                }
+                // An earlier part of the run was ended in the middle of this round.
+                if self.blocks[workload] > round {
+                    open = true;
+                    continue;
+                }
+                if !self.fits(workload) {
+                    self.ended[workload] = Some(StopReason::Budget);
+                    continue;
+                }
+                self.block(workload, Some(self.blocks[workload]))?;
+                self.blocks[workload] += 1;
+                self.ended[workload] = self.decide(workload);
+                open |= self.ended[workload].is_none();
+            }
+            if !open {
+                break;
+            }
+        }
+        Ok(StopReason::Budget)
+    }
+
+    /// Whether another block of this workload ends within the budget.
+    fn fits(&self, workload: usize) -> bool {
+        let budget = Duration::from_secs_f64(self.plan.budget_s);
+        self.bench.elapsed() + self.longest_block[workload] <= budget
+    }
+
+    /// All arms once; `None` is the discarded block.
+    fn block(&mut self, workload: usize, block: Option<u32>) -> Result<(), Halt> {
+        let started = self.bench.elapsed();
+        let arms = self.plan.arms.len();
+        let order = block_order(self.plan.seed, workload as u64, block.unwrap_or(0), arms);
+        let offsets = offset_seed(self.plan.seed, workload as u64, block);
+        let begin = self.course.trials.len();
+        for arm in order {
+            if !self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[arm]) {
+                continue;
+            }
+            self.bench.pause(Duration::from_secs_f64(self.plan.pause_s));
+            if self.bench.interrupted() {
+                return Err(Halt::Interrupted);
+            }
+            let at = self.bench.elapsed();
+            self.observer.event(Event::Trial {
+                workload: &self.plan.workloads[workload].label,
+                arm: &self.plan.arms[arm].label,
+                block,
+                elapsed: at,
+                budget: Duration::from_secs_f64(self.plan.budget_s),
+                trials: (self.course.trials.len() as u32, self.planned),
+            });
+            let observed = self.bench.trial(workload, arm, offsets)?;
+            self.keep(workload, arm, block, at, observed);
+        }
+        let id = self.plan.workloads[workload].id.clone();
+        if block.is_some() {
+            let trials = &self.course.trials[begin..];
+            for (arm, ratios) in self.plan.arms[1..].iter().zip(&mut self.ratios[workload]) {
+                ratios.extend(log_ratios(trials, &id, &arm.id, &self.plan.arms[0].id));
+            }
+        }
+        self.observer.log(&Line::BlockEnd { workload: id, block });
+        let took = self.bench.elapsed().saturating_sub(started);
+        self.longest_block[workload] = self.longest_block[workload].max(took);
+        Ok(())
+    }
+
+    fn keep(
+        &mut self,
+        workload: usize,
+        arm: usize,
+        block: Option<u32>,
+        at: Duration,
+        o: Observation,
+    ) {
+        let trial = Trial {
+            sequence: self.course.trials.len() as u32,
+            block,
+            workload: self.plan.workloads[workload].id.clone(),
+            arm: self.plan.arms[arm].id.clone(),
+            at_s: at.as_secs_f64(),
+            elapsed_s: o.elapsed_s,
+            ios: o.ios,
+            bytes: o.bytes,
+            latency: o.latency,
+            cpu_process_s: o.cpu_process_s,
+            cpu_machine_s: o.cpu_machine_s,
+            device: o.device,
+            accounting: o.accounting,
+            samples: o.samples,
+            parts: o.parts,
+        };
+        self.observer.log(&Line::Trial(Box::new(trial.clone())));
+        self.course.trials.push(trial);
+    }
+
+    fn decide(&mut self, workload: usize) -> Option<StopReason> {
+        let workload_spec = &self.plan.workloads[workload];
+        let (included, arms): (Vec<_>, Vec<_>) = self.plan.arms[1..]
+            .iter()
+            .zip(&self.ratios[workload])
+            .filter(|(arm, _)| self.plan.includes(workload_spec, arm))
+            .map(|(arm, ratios)| (arm, ratios.clone()))
+            .unzip();
+        // The last arm comes last: who shows one line shows that.
+        for (arm, d) in included.iter().zip(&arms) {
+            let Some(e) = estimate(d, self.plan.confidence) else { continue };
+            self.observer.event(Event::Estimate {
+                workload: &self.plan.workloads[workload].label,
+                arm: &arm.label,
+                kept: e.mean.exp(),
+                low: e.low.exp(),
+                high: e.high.exp(),
+            });
+        }
+        match self.rule.decide(&arms) {
+            // Blocks in which an arm completed nothing have no ratio, and count here all the same.
+            Decision::Continue { .. } => {
+                (self.blocks[workload] >= self.plan.max_pairs).then_some(StopReason::PairCap)
+            }
+            Decision::Precision => Some(StopReason::Precision),
+            Decision::PairCap => Some(StopReason::PairCap),
+        }
+    }
+}
+
+/// How many blocks of a workload there are: they are numbered from 0, and none is left out.
+fn complete_blocks(trials: &[Trial], workload: &str) -> u32 {
+    let of = trials.iter().filter(|trial| trial.workload == workload);
+    of.filter_map(|trial| trial.block).max().map_or(0, |last| last + 1)
+}
+
+/// The seed of a block's offsets: the same for all its arms, different from block to block.
+fn offset_seed(seed: u64, workload: u64, block: Option<u32>) -> u64 {
+    // SplitMix64 (Steele, Lea, Flood 2014): neighbouring inputs give unrelated outputs.
+    let mut z = seed
+        .wrapping_add(workload.wrapping_mul(0xD1B5_4A32_D192_ED03))
+        .wrapping_add(u64::from(block.map_or(0, |b| b + 1)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,109 @@
+//! One trial: a volume opened and its first block read, or a wrong passphrase refused.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::{AlignedBuf, BlockDevice, FileDevice, IoMode};
+use cryptbench_kdf::Stopwatch;
+use cryptbench_load::UnlockWork;
+use cryptbench_volume::{OpenOptions, VolumeError, open};
+
+use crate::RunError;
+use crate::plan::volumes::{UnlockFormat, UnlockKind};
+use crate::prepare::volumes::{Unlocker, credentials, storage};
+
+/// Bytes of the first block.
+const BLOCK: usize = 4096;
+
+/// How long unlocking took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnlockTime {
+    /// From the passphrase to the first block read, or to the refusal.
+    pub total: Duration,
+    /// The part of it in which a key derivation ran: all that were tried, on however many threads, and
+    /// in LUKS also the PBKDF2 by which the volume key is checked.
+    pub derivation: Duration,
+    /// The rest: opening the file, reading headers, trying ciphers, merging LUKS's key material, reading
+    /// the block.
+    pub rest: Duration,
+}
+
+impl Unlocker {
+    /// Opens the volume of arm number `arm` and reads its first 4 KiB; with a wrong passphrase, waits for
+    /// the refusal. `None` if `stop` was set meanwhile.
+    ///
+    /// The format is always told. LUKS headers name their PRF themselves, so there
+    /// [`UnlockWork::prf_known`] makes no difference; nor does anything in the work to a plain file, of
+    /// which the first block is read.
+    ///
+    /// # Errors
+    /// [`RunError::Storage`], [`RunError::Volume`]: also if the passphrase is refused that is right, or
+    /// taken that is wrong.
+    pub fn unlock(
+        &self,
+        arm: usize,
+        work: &UnlockWork,
+        stop: &AtomicBool,
+    ) -> Result<Option<UnlockTime>, RunError> {
+        let prepared = &self.prepared[arm];
+        if self.mode == IoMode::Buffered {
+            let file = File::open(&prepared.path).map_err(storage("open a volume"))?;
+            // Advice: where it is not followed, the device counters show it.
+            let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+        }
+        let stopwatch = Stopwatch::new();
+        let effort = self.machine.effort().stopped_by(stop).timed_by(&stopwatch);
+        let mut block = AlignedBuf::zeroed(BLOCK);
+        let (credentials, options) = match prepared.arm.kind {
+            UnlockKind::Plain => (None, OpenOptions::new(self.machine.cipher, effort)),
+            UnlockKind::Volume { format, function, pim } => {
+                let luks = matches!(format, UnlockFormat::Luks1 | UnlockFormat::Luks2);
+                let prf = (work.prf_known && !luks).then(|| function.name());
+                let options = OpenOptions {
+                    format: Some(format.as_str()),
+                    prf,
+                    ..OpenOptions::new(self.machine.cipher, effort)
+                };
+                (Some(credentials(work.right, pim)), options)
+            }
+        };
+        let started = Instant::now();
+        let file = FileDevice::open(&prepared.path, self.mode, true);
+        let file = file.map_err(storage("open a volume"))?;
+        let read = |device: &dyn BlockDevice, block: &mut AlignedBuf| {
+            device.read_at(0, block).map_err(storage("read the first block"))
+        };
+        // What is opened is closed when the clock has stopped.
+        let opened = match credentials {
+            None => {
+                read(&file, &mut block)?;
+                None
+            }
+            Some(credentials) => match open(Arc::new(file), &credentials, &options) {
+                Ok(volume) => {
+                    read(&volume, &mut block)?;
+                    Some(Ok(volume))
+                }
+                Err(error) => Some(Err(error)),
+            },
+        };
+        let total = started.elapsed();
+        let derivation = stopwatch.elapsed();
+        match opened {
+            Some(Err(VolumeError::Stopped)) => return Ok(None),
+            Some(Err(VolumeError::NoKeyFits(_))) if !work.right => {}
+            Some(Err(error)) => return Err(error.into()),
+            Some(Ok(_)) if !work.right => {
+                let source = std::io::Error::other("it opened");
+                return Err(storage("see a wrong passphrase refused")(source));
+            }
+            None | Some(Ok(_)) => {}
+        }
+        Ok(Some(UnlockTime { total, derivation, rest: total.saturating_sub(derivation) }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

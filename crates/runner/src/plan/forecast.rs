@@ -1,0 +1,212 @@
+//! What a run would do, without doing it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cryptbench_devices::Operation;
+use cryptbench_devices::sweep::{Load, seconds_per_request};
+use cryptbench_load::{Assumptions, Forecast, Profile, Rates, WorkloadSpec};
+use cryptbench_record::{self as record, ArmRole};
+
+use super::arms::LoadArm;
+use super::request::Request;
+use super::sizes::containers;
+use super::storage::{EmulatedStorage, Present, Range, Storage, Target, Targets, human};
+use super::{Plan, plan};
+use crate::RunError;
+use crate::speed::{DiskRates, disk_rates};
+use crate::verify::traffic;
+
+/// What a run would do.
+#[derive(Clone, Debug)]
+pub struct DryRun {
+    /// What would be measured.
+    pub plan: record::Plan,
+    /// Directory in which files would be made, or what would be overwritten.
+    pub directory: String,
+    /// File system and device, in words.
+    pub storage: String,
+    /// Directory and storage of the second place, where two are compared.
+    pub paired: Option<(String, String)>,
+    /// Bytes of the scratch file, and why.
+    pub scratch: (u64, String),
+    /// What it would write, read and take. Where the precision decides, at most this.
+    pub forecast: Forecast,
+    /// What an earlier run measured of this disk, which the forecast then rests on.
+    pub measured: Option<DiskRates>,
+    /// Remarks of the profile.
+    pub remarks: Vec<String>,
+}
+
+/// Plans `request` and looks at the target; nothing is created. `runs` holds earlier records.
+///
+/// # Errors
+/// As a run of `request` would be refused.
+pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunError> {
+    let plan = plan(request)?;
+    Ok(match &plan.storage {
+        Storage::Present(present) => on_present(&plan, present, request, runs),
+        Storage::Emulated(storage) => on_emulated(&plan, storage, request),
+    })
+}
+
+fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&Path>) -> DryRun {
+    let Targets { plain, encrypted } = &present.targets;
+    let Range { size, reason } = match &present.range {
+        Some(range) => range.clone(),
+        None => Range { size: 0, reason: "none: volumes are opened".to_owned() },
+    };
+    let arms = plan.arms.systems();
+    let own = own_files(arms);
+    let measured = runs.and_then(|runs| disk_rates(&plain.path, runs));
+    // A mounted system fills its container and the file in it; of a pair each target is filled.
+    let fills = 1 + 2 * own + u32::from(encrypted.is_some());
+    let rates = rates(measured.as_ref());
+    let mut forecast = forecast(&request.profile, &plan.recorded, size, fills, rates);
+    if plain.existing.is_none() {
+        let second = encrypted.as_ref().filter(|target| target.existing.is_none());
+        let files = size * (1 + u64::from(second.is_some()));
+        let containers = containers(arms, size + plan.file_space(), plain.free());
+        forecast.scratch_bytes = forecast.scratch_bytes.saturating_add(files + containers);
+    }
+    let mut remarks = present.targets.notes(size);
+    remarks.extend(plan.remarks.iter().cloned());
+    let described = |target: &Target| (target.path.display().to_string(), target.in_words());
+    let (directory, storage) = described(plain);
+    DryRun {
+        directory,
+        storage,
+        paired: encrypted.as_ref().map(described),
+        forecast: in_all(forecast, &plan.recorded, own, size),
+        scratch: (size, reason),
+        plan: plan.recorded.clone(),
+        measured,
+        remarks,
+    }
+}
+
+/// The same for a device that would be served: its model says how fast it would be.
+fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> DryRun {
+    let EmulatedStorage { emulate, size, range } = storage;
+    let model = &emulate.model;
+    let own = own_files(plan.arms.systems());
+    let rate = |operation| {
+        let load = Load::atto(operation, 1 << 20);
+        f64::from(1u32 << 20) / seconds_per_request(model, &load)
+    };
+    let (read, write) = (rate(Operation::Read), rate(Operation::Write));
+    let rates = Rates { read, write, ..Rates::default() };
+    let mut forecast = forecast(&request.profile, &plan.recorded, range.size, 1 + 2 * own, rates);
+    forecast.scratch_bytes = *size;
+    DryRun {
+        directory: "a mount of its own".to_owned(),
+        storage: format!(
+            "EMULATED {} (parameters {}), {}; {} in {}",
+            model.name,
+            model.hash(),
+            model.about,
+            human(*size),
+            storage.backing_in_words()
+        ),
+        paired: None,
+        forecast: in_all(forecast, &plan.recorded, own, range.size),
+        scratch: (range.size, range.reason.clone()),
+        plan: plan.recorded.clone(),
+        measured: None,
+        remarks: plan.remarks.clone(),
+    }
+}
+
+/// How many arms keep what they store in files of their own.
+fn own_files(arms: &[LoadArm]) -> u32 {
+    arms.iter().filter(|arm| arm.makes_files()).count() as u32
+}
+
+/// What a run moves within its budget and after it.
+fn in_all(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64) -> Forecast {
+    with_evidence(within_budget(forecast, plan.budget_s), plan, own, scratch)
+}
+
+/// What all workloads come to, each on the arms that take part in it. `scratch_bytes` of the result leaves out the
+/// scratch file.
+fn forecast(
+    profile: &Profile,
+    plan: &record::Plan,
+    scratch: u64,
+    fills: u32,
+    rates: Rates,
+) -> Forecast {
+    let mut groups: BTreeMap<u32, Vec<WorkloadSpec>> = BTreeMap::new();
+    for (spec, recorded) in profile.workloads.iter().zip(&plan.workloads) {
+        let arms = plan.arms.iter().filter(|arm| plan.includes(recorded, arm)).count() as u32;
+        groups.entry(arms).or_default().push(spec.clone());
+    }
+    let filled = scratch * u64::from(fills);
+    let mut sum = Forecast {
+        trials: 0,
+        bytes_written: filled,
+        bytes_read: 0,
+        seconds: filled as f64 / rates.write
+            + profile.round_pause_s * f64::from(plan.max_pairs.saturating_sub(1)),
+        scratch_bytes: 0,
+    };
+    for (arms, workloads) in groups {
+        let group = Profile { workloads, round_pause_s: 0.0, ..profile.clone() };
+        let part = group.forecast(&Assumptions {
+            arms,
+            pairs: plan.max_pairs,
+            trial_s: plan.trial_s,
+            scratch_bytes: 0,
+            fills: 0,
+            ramp_s: plan.ramp_s,
+            rates,
+        });
+        sum.trials += part.trials;
+        sum.bytes_written = sum.bytes_written.saturating_add(part.bytes_written);
+        sum.bytes_read = sum.bytes_read.saturating_add(part.bytes_read);
+        sum.seconds += part.seconds;
+        sum.scratch_bytes = sum.scratch_bytes.saturating_add(part.scratch_bytes);
+    }
+    sum
+}
+
+/// The speeds that an earlier run measured, or those that are assumed.
+fn rates(measured: Option<&DiskRates>) -> Rates {
+    let assumed = Rates::default();
+    let of = |rate: Option<f64>, or: f64| rate.map_or(or, |mb| mb * 1e6);
+    Rates {
+        read: of(measured.and_then(|m| m.read_mb_s), assumed.read),
+        write: of(measured.and_then(|m| m.write_mb_s), assumed.write),
+        ..assumed
+    }
+}
+
+/// What looking at the arms' data moves, which comes after the trials and their budget.
+fn with_evidence(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64) -> Forecast {
+    if scratch == 0 {
+        return forecast;
+    }
+    let looked_at = plan.arms.iter().filter(|arm| arm.role != ArmRole::Plain).count() as u64;
+    let (written, read) = traffic(looked_at, own.into(), scratch);
+    Forecast {
+        bytes_written: forecast.bytes_written.saturating_add(written),
+        bytes_read: forecast.bytes_read.saturating_add(read),
+        ..forecast
+    }
+}
+
+/// A run ends with its budget: what it moves by then is its share of what it would have moved.
+fn within_budget(forecast: Forecast, budget_s: f64) -> Forecast {
+    if forecast.seconds <= budget_s {
+        return forecast;
+    }
+    let part = budget_s / forecast.seconds;
+    let share = |n: u64| (n as f64 * part) as u64;
+    Forecast {
+        trials: share(forecast.trials),
+        bytes_written: share(forecast.bytes_written),
+        bytes_read: share(forecast.bytes_read),
+        seconds: budget_s,
+        ..forecast
+    }
+}

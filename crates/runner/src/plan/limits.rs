@@ -1,0 +1,226 @@
+//! How long a run takes and how often it measures, chosen before it begins and fitted to the time that is left once
+//! everything is set up.
+
+use std::time::Duration;
+
+use cryptbench_record as record;
+use cryptbench_stats::StoppingRule;
+
+use super::Plan;
+use super::request::Request;
+use crate::RunError;
+
+/// Wall-clock bound of a run on [`USUAL_ARMS`] or fewer, if its profile leaves the number of trials to the
+/// precision.
+pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
+
+/// Arms of a run in which nothing was chosen.
+const USUAL_ARMS: f64 = 5.0;
+
+/// Bound of a run with a fixed number of trials, where none is asked for: a safeguard against a disk that
+/// never ends.
+const UNBOUNDED: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Fewest pairs before a workload may end on precision: below it the interval says more about luck
+/// than about the disk (docs/methodology.md).
+pub(crate) const MIN_PAIRS: u32 = 6;
+
+/// Confidence of every interval.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+
+/// Pairs that a trial's length leaves room for within the budget.
+const PAIRS_WITHIN_BUDGET: f64 = 10.0;
+
+/// Unmeasured lead-in of a trial that is measured by time: the queue fills, the device turns to the new
+/// work. At most a quarter of the trial.
+const RAMP_S: f64 = 0.02;
+
+/// A trial whose length nobody asked for is not shorter.
+const LEAST_TRIAL_S: f64 = 0.1;
+
+/// Share of the budget that filling, discarded trials and pauses take on an ordinary disk.
+const OVERHEAD: f64 = 0.20;
+
+/// Length and number of a run's trials.
+pub(super) struct Limits {
+    /// Wall-clock bound of the whole run.
+    pub(super) budget: Duration,
+    /// Measured time of one trial.
+    pub(super) trial: Duration,
+    /// Whether the user or the profile says how long a trial is.
+    pub(super) trial_is_asked: bool,
+    /// Unmeasured lead-in of a trial that is measured by time.
+    pub(super) ramp_s: f64,
+    pub(super) min_pairs: u32,
+    pub(super) max_pairs: u32,
+}
+
+impl Limits {
+    /// What `request` says, and for `arms` arms what it leaves open.
+    pub(super) fn choose(request: &Request, arms: usize) -> Self {
+        let profile = &request.profile;
+        let trials = request.trials.or(profile.trials);
+        let budget = request.budget.unwrap_or(match trials {
+            Some(_) => UNBOUNDED,
+            None => DEFAULT_BUDGET.mul_f64((arms as f64 / USUAL_ARMS).max(1.0)),
+        });
+        let (min_pairs, max_pairs) = match trials {
+            Some(trials) => (trials, trials),
+            None => (MIN_PAIRS, request.max_pairs.max(MIN_PAIRS)),
+        };
+        let cells = (profile.workloads.len() * arms) as f64;
+        let asked = request.trial.or(profile.trial_s.map(Duration::from_secs_f64));
+        let trial = asked.unwrap_or_else(|| {
+            let pairs = trials.map_or(PAIRS_WITHIN_BUDGET, f64::from);
+            let share = budget.as_secs_f64() * (1.0 - OVERHEAD) / (cells * pairs);
+            Duration::from_secs_f64(share.clamp(LEAST_TRIAL_S, 2.0))
+        });
+        let ramp_s = profile.ramp_s.unwrap_or_else(|| usual_ramp(trial.as_secs_f64()));
+        Self { budget, trial, trial_is_asked: asked.is_some(), ramp_s, min_pairs, max_pairs }
+    }
+}
+
+fn usual_ramp(trial_s: f64) -> f64 {
+    RAMP_S.min(trial_s / 4.0)
+}
+
+/// What setting up leaves of the budget, and so of the trials.
+#[derive(Debug, Default)]
+pub(crate) struct Fitted {
+    /// Length and lead-in of a trial, in seconds, where they are shorter than planned.
+    pub(crate) trial: Option<(f64, f64)>,
+    /// What a reader must know of it, in a sentence.
+    pub(crate) note: Option<String>,
+}
+
+/// Fits the trials of `plan` into what is left of the budget after `elapsed`.
+pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
+    let recorded = &plan.recorded;
+    let spent = elapsed.as_secs_f64();
+    if spent <= recorded.budget_s * OVERHEAD {
+        return Fitted::default();
+    }
+    let timed = timed_cells(recorded);
+    let left = (recorded.budget_s - spent).max(0.0);
+    let pairs = match recorded.fixed_trials() {
+        Some(_) => f64::from(recorded.max_pairs),
+        None => PAIRS_WITHIN_BUDGET,
+    };
+    let planned = recorded.trial_s;
+    let mut trial_s = planned;
+    if !plan.trial_is_asked && timed > 0 {
+        // One more for the discarded trials; a tenth for pauses and for what lies between trials.
+        let share = left * 0.9 / (timed as f64 * (pairs + 1.0));
+        trial_s = share.clamp(LEAST_TRIAL_S.min(planned), planned);
+    }
+    let ramp_s = plan.ramp_s.unwrap_or_else(|| usual_ramp(trial_s));
+    let trial = (trial_s < planned).then_some((trial_s, ramp_s));
+    let least = trial_s * timed as f64 * f64::from(recorded.min_pairs + 1);
+    let took = format!("Setting up took {spent:.0} s of the budget of {:.0} s", recorded.budget_s);
+    let note = match trial {
+        _ if least > left => Some(format!(
+            "{took}: what is left is not enough for {} trials of all workloads and arms; give a larger --budget.",
+            recorded.min_pairs
+        )),
+        Some(_) => {
+            Some(format!("{took}: trials are {trial_s:.2} s long instead of {planned:.2} s."))
+        }
+        None => None,
+    };
+    Fitted { trial, note }
+}
+
+/// Trials of one pair of all workloads that are measured by time.
+fn timed_cells(plan: &record::Plan) -> usize {
+    plan.workloads
+        .iter()
+        .filter(|w| w.is_timed())
+        .map(|w| plan.arms.iter().filter(|a| plan.includes(w, a)).count())
+        .sum()
+}
+
+/// Refuses a plan that cannot come to its end, or that leaves a workload without an arm to compare.
+pub(super) fn check(plan: &record::Plan) -> Result<(), RunError> {
+    for workload in &plan.workloads {
+        let encrypted = |a: &&record::Arm| {
+            matches!(a.role, record::ArmRole::Encrypted | record::ArmRole::NullLayer)
+        };
+        let mut others = plan.arms.iter().filter(encrypted).peekable();
+        if others.peek().is_some() && !others.any(|arm| plan.includes(workload, arm)) {
+            let remedy = match workload.pattern.as_str() {
+                "files" => {
+                    "small files need a file system on the encrypted storage, as builtin-mounted has \
+                            it: choose it with --system"
+                }
+                _ => "its requests are no whole data units: choose another --data-unit",
+            };
+            return Err(RunError::Usage(format!(
+                "workload {:?} can run on none of the chosen systems; {remedy}",
+                workload.id
+            )));
+        }
+    }
+    let timed = timed_cells(plan);
+    let least = plan.trial_s * timed as f64 * f64::from(plan.min_pairs);
+    if least > plan.budget_s {
+        return Err(RunError::Usage(format!(
+            "{} workloads on {} arms need {least:.0} s for {} trials of {:.2} s each, more than \
+             the budget of {:.0} s: give a larger --budget, a shorter --trial, or fewer arms",
+            plan.workloads.len(),
+            plan.arms.len(),
+            plan.min_pairs,
+            plan.trial_s,
+            plan.budget_s
+        )));
+    }
+    Ok(())
+}
+
+/// The half-width of intervals, as a fraction, at which a loss of `difference` is found in 9 of 10 runs of so many
+/// workloads, and arms that lose nothing are shown to be equivalent within it.
+pub fn half_width(difference: f64, workloads: usize) -> f64 {
+    let rule =
+        StoppingRule { target: difference, confidence: CONFIDENCE, ..StoppingRule::default() };
+    rule.to_find_its_target(workloads).target
+}
+
+/// The stopping rule of a plan.
+pub(crate) fn stopping_rule(plan: &record::Plan) -> StoppingRule {
+    StoppingRule {
+        min_pairs: plan.min_pairs,
+        max_pairs: plan.max_pairs,
+        target: plan.target_half_width,
+        confidence: plan.confidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{planned, request};
+    use super::*;
+
+    #[test]
+    fn what_setting_up_took_is_taken_from_the_trials() {
+        let plan = planned(&request());
+        let at = plan.recorded.trial_s;
+        let fit = |s| fit(&plan, Duration::from_secs(s));
+        let Fitted { trial: None, note: None } = fit(50) else { panic!("as much was allowed for") };
+        let fitted = fit(150);
+        let said = fitted.note.unwrap();
+        assert!(said.contains("150 s of the budget of 300 s"), "{said}");
+        let (trial_s, ramp_s) = fitted.trial.unwrap();
+        let cells = timed_cells(&plan.recorded) as f64;
+        assert!(trial_s < at && trial_s >= LEAST_TRIAL_S);
+        assert!(trial_s * cells * (PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
+        assert!(ramp_s <= trial_s / 4.0);
+        let said = fit(299).note.unwrap();
+        assert!(said.contains("not enough for 6 trials"), "{said}");
+    }
+
+    #[test]
+    fn a_length_that_was_asked_for_stays() {
+        let mut request = request();
+        request.trial = Some(Duration::from_millis(250));
+        assert!(fit(&planned(&request), Duration::from_secs(200)).trial.is_none());
+    }
+}

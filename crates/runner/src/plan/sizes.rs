@@ -1,0 +1,69 @@
+//! Bytes: what workloads need, and what a run makes beside the active range.
+
+use cryptbench_load::{BlockWork, FileUse, Pattern, Work, WorkloadSpec};
+
+use super::arms::LoadArm;
+
+/// Bytes that the scratch file must have at least for these workloads: eight of the largest requests that
+/// go to places of their own choice, so that the places can differ, one of those that go on in order, and
+/// what a workload names.
+pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
+    let need = |work: &Work| match work {
+        Work::Block(b) => match b.file {
+            FileUse::Scratch(Some(bytes)) => bytes,
+            FileUse::Scratch(None) => match b.pattern {
+                Pattern::Random | Pattern::Zipf { .. } | Pattern::Permutation => 8 * b.block_size,
+                _ => b.block_size,
+            },
+            FileUse::Fresh(_) => 0,
+        },
+        Work::Files(_) | Work::Unlock(_) => 0,
+    };
+    workloads.iter().map(|w| need(&w.work)).max().unwrap_or(0)
+}
+
+/// Bytes that the new files of these workloads take at most at one time, beside the scratch file.
+pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
+    let mut fresh = 0;
+    let mut sets: Vec<(u32, u64)> = Vec::new();
+    for workload in workloads {
+        match &workload.work {
+            Work::Block(BlockWork { file: FileUse::Fresh(bytes), .. }) => fresh = fresh.max(*bytes),
+            Work::Files(files) => {
+                // Blocks of 4 KiB and an inode each, and twice the mean for sizes that vary.
+                let set = (files.count, 2 * files.sizes.mean() + 8192);
+                if !sets.contains(&set) {
+                    sets.push(set);
+                }
+            }
+            Work::Block(_) | Work::Unlock(_) => {}
+        }
+    }
+    fresh + sets.iter().map(|(count, bytes)| u64::from(*count) * bytes).sum::<u64>()
+}
+
+/// Bytes of what systems with files of their own make, each for `len` bytes of files, one after the other where `free`
+/// bytes are free.
+pub(crate) fn containers(arms: &[LoadArm], len: u64, free: u64) -> u64 {
+    let mut sum = 0;
+    for arm in arms.iter().filter(|arm| arm.makes_files()) {
+        let left = free.saturating_sub(sum + len);
+        sum += cryptbench_system::find(arm.spec.system)
+            .map_or(0, |system| system.footprint(len, left));
+    }
+    sum
+}
+
+/// Whether a workload makes files of its own.
+pub(crate) fn makes_files(work: &Work) -> bool {
+    match work {
+        Work::Block(block) => matches!(block.file, FileUse::Fresh(_)),
+        Work::Files(_) => true,
+        Work::Unlock(_) => false,
+    }
+}
+
+/// Whether a workload's requests go to the active range.
+pub(crate) fn uses_range(work: &Work) -> bool {
+    matches!(work, Work::Block(block) if matches!(block.file, FileUse::Scratch(_)))
+}

@@ -1,0 +1,100 @@
+//! A modelled device as the storage of a run: how large it must be, and whether there is room for it.
+
+use std::fs;
+
+use cryptbench_load::WorkloadSpec;
+
+use super::{MIB, Range, human};
+use crate::RunError;
+use crate::plan::arms::Arms;
+use crate::plan::request::EmulateRequest;
+use crate::plan::sizes::{containers, file_space, least_scratch};
+
+/// The scratch file where nobody asks for a size.
+const USUAL: u64 = 256 * MIB;
+
+/// What ext4 takes for itself beside a sixteenth.
+const FILE_SYSTEM: u64 = 96 * MIB;
+
+/// A modelled device of the right size.
+#[derive(Clone, Debug)]
+pub(crate) struct EmulatedStorage {
+    /// The device, and what is to hold its bytes.
+    pub(crate) emulate: EmulateRequest,
+    /// Bytes of the device.
+    pub(crate) size: u64,
+    /// The part of it that requests go to.
+    pub(crate) range: Range,
+}
+
+/// Whether the device gets a file system: that takes root.
+pub(crate) fn with_file_system() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+impl EmulatedStorage {
+    /// How large the device must be for `arms` and `workloads`, with as many bytes of scratch file as were `asked` for.
+    ///
+    /// # Errors
+    /// [`RunError::Usage`] if it does not fit into what may be taken.
+    pub(super) fn plan(
+        emulate: &EmulateRequest,
+        asked: Option<u64>,
+        arms: &Arms,
+        workloads: &[WorkloadSpec],
+    ) -> Result<Self, RunError> {
+        let least = least_scratch(workloads).next_multiple_of(MIB);
+        let scratch = asked.unwrap_or(USUAL.max(least)) / MIB * MIB;
+        let each = scratch + file_space(workloads);
+        let mut size = each;
+        if with_file_system() {
+            // What systems make depends on what is free, and that on the device.
+            for _ in 0..8 {
+                let need = each + containers(arms.systems(), each, size);
+                size = (need / 19 * 20 + need / 16 + FILE_SYSTEM).next_multiple_of(MIB).max(size);
+            }
+        }
+        let size = size.next_multiple_of(MIB);
+        let (there, of) = match &emulate.backing {
+            None => (memory_available() / 2, "half of the free memory is".to_owned()),
+            Some(directory) => {
+                let space = rustix::fs::statvfs(directory).map_err(|e| RunError::Target {
+                    path: directory.clone(),
+                    problem: e.to_string(),
+                })?;
+                let free = space.f_bavail * space.f_frsize / 20 * 19;
+                (free, format!("{} has", directory.display()))
+            }
+        };
+        if size > there.min(emulate.model.capacity_bytes) {
+            let remedy = match &emulate.backing {
+                None => "name a directory with --emulate-backing, or ask for less with --size",
+                Some(_) => "ask for less with --size",
+            };
+            return Err(RunError::Usage(format!(
+                "the emulated {} needs {}, and {of} {}: {remedy}",
+                emulate.model.name,
+                human(size),
+                human(there.min(emulate.model.capacity_bytes))
+            )));
+        }
+        let reason = "the emulated device is made to fit".to_owned();
+        Ok(Self { emulate: emulate.clone(), size, range: Range { size: scratch, reason } })
+    }
+
+    /// What holds the bytes, in words.
+    pub(crate) fn backing_in_words(&self) -> String {
+        match &self.emulate.backing {
+            None => "memory".to_owned(),
+            Some(directory) => format!("a file in {}", directory.display()),
+        }
+    }
+}
+
+/// Bytes of memory that can be taken without swapping (proc(5), MemAvailable).
+fn memory_available() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok())
+        .map_or(0, |k| k << 10)
+}

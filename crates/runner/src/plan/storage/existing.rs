@@ -1,0 +1,536 @@
+//! A file or a block device that is there already and is to be overwritten: only with its user's word, only if
+//! nobody else uses it, and only if it is still the same when the first byte is written.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_system::SystemError;
+use cryptbench_system::provision::signatures;
+use rustix::fs::{FlockOperation, OFlags, fcntl_lock, flock, statvfs};
+use rustix::io::Errno;
+
+use super::block::{Node, Tree};
+use super::refusal::Refusal;
+
+/// What a user has said may be lost.
+#[derive(Clone, Debug, Default)]
+pub struct Consent {
+    /// Files and devices, each named a second time.
+    pub destroy: Vec<PathBuf>,
+    /// Signatures on them, as blkid(8) names them.
+    pub erase: Vec<String>,
+}
+
+/// How long another may hold a lock: udev takes it for a moment when a writer closes a disk.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// One signature on what is overwritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    /// As blkid(8) has it.
+    pub(super) name: String,
+    /// The partition that holds it; `None` is the target itself.
+    partition: Option<PathBuf>,
+    /// First byte of that partition on the target.
+    start: u64,
+    /// Its byte on the partition or target.
+    offset: u64,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.partition {
+            Some(partition) => write!(f, "{}: {}", partition.display(), self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// What kind of thing it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Device,
+    Partition,
+}
+
+impl Kind {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Device => "device",
+            Self::Partition => "partition",
+        }
+    }
+
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Device => "block device",
+            Self::Partition => "partition",
+        }
+    }
+}
+
+/// What tells it from another of the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Identity {
+    /// Device number; of a file, device and inode.
+    number: (u64, u64),
+    size: u64,
+    /// Serial number of the disk, or the file of a loop device.
+    serial: Option<String>,
+    /// The kernel counts disks as they are attached (Linux 5.15).
+    sequence: Option<String>,
+}
+
+/// Something that exists, and that its user has given to be overwritten.
+#[derive(Clone, Debug)]
+pub(crate) struct Existing {
+    path: PathBuf,
+    pub(crate) kind: Kind,
+    identity: Identity,
+    /// Names of signatures that will be lost, each once.
+    pub(crate) signatures: Vec<String>,
+    held: Vec<Held>,
+    /// The file of a loop device.
+    pub(crate) backing_file: Option<String>,
+}
+
+impl Existing {
+    /// Looks at the file or device `path`, and refuses it if it may not be overwritten. Nothing is changed.
+    pub(super) fn inspect(path: &Path, consent: &Consent) -> Result<Self, Refusal> {
+        let found = fs::metadata(path).map_err(failed("look at it"))?;
+        let kind = kind(&found)?;
+        let tree = Tree::this();
+        let node = tree.of_number(found.rdev()).filter(|_| kind != Kind::File);
+        check_uses(path, kind, &found)?;
+        if kind == Kind::File && found.nlink() > 1 {
+            return Err(Refusal::Links { names: found.nlink() });
+        }
+        let read_only = match (&node, kind) {
+            (Some(node), _) => node.attribute("ro").as_deref() == Some("1"),
+            _ => false,
+        };
+        if read_only {
+            return Err(Refusal::ReadOnly { remedy: "blockdev --setrw, or name another device" });
+        }
+        try_claim(path, kind)?;
+        let identity = identity(path, kind)?;
+        let held = held(path, kind, node.as_ref())?;
+        let named = |other: &PathBuf| {
+            fs::metadata(other).is_ok_and(|other| number(&other, kind) == identity.number)
+        };
+        if !consent.destroy.iter().any(named) {
+            return Err(Refusal::NotNamedAgain {
+                what: kind.in_words().to_owned() + &node.as_ref().map(maker).unwrap_or_default(),
+                path: path.to_owned(),
+                size: identity.size,
+                signatures: once(held),
+            });
+        }
+        let unsaid: Vec<_> =
+            held.iter().filter(|s| !consent.erase.contains(&s.name)).cloned().collect();
+        if !unsaid.is_empty() {
+            return Err(Refusal::Signature { signatures: once(unsaid) });
+        }
+        let mut signatures: Vec<String> = Vec::new();
+        for one in &held {
+            if !signatures.contains(&one.name) {
+                signatures.push(one.name.clone());
+            }
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            kind,
+            identity,
+            signatures,
+            held,
+            backing_file: node.and_then(|node| node.backing_file()),
+        })
+    }
+
+    /// Bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.identity.size
+    }
+
+    /// Refuses to overwrite the first `len` bytes alone where a signature behind them would survive what it
+    /// describes, or where the file system has no room for the holes of a file.
+    pub(super) fn suits(&self, len: u64) -> Result<(), Refusal> {
+        let survives = |held: &&Held| held.start < len && held.start + held.offset >= len;
+        if let Some(held) = self.held.iter().find(survives) {
+            let device = held.partition.clone().unwrap_or_else(|| self.path.clone());
+            let offset = held.offset;
+            return Err(Refusal::Survives { held: held.clone(), device, offset, len });
+        }
+        if self.kind == Kind::File {
+            let found = fs::metadata(&self.path).map_err(failed("look at it"))?;
+            let space =
+                statvfs(&self.path).map_err(|e| failed("look at its file system")(e.into()))?;
+            let missing = found.len().saturating_sub(found.blocks() * 512).min(len);
+            if space.f_blocks != 0 && missing > space.f_bavail * space.f_frsize {
+                let full = io::Error::from(io::ErrorKind::StorageFull);
+                return Err(failed("fill its holes")(full));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that must be overwritten so that no signature survives what it describes.
+    fn least(&self, len: u64) -> u64 {
+        let ends = self.held.iter().filter(|held| held.start < len);
+        ends.map(|held| held.start + held.offset + 1).max().unwrap_or(0)
+    }
+
+    /// Whether `path`, which exists, names the same.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| {
+            kind(&found).is_ok_and(|kind| number(&found, kind) == self.identity.number)
+        })
+    }
+
+    /// Opens it for itself alone, checks all again, and gives its first `len` bytes to be overwritten. While it is
+    /// open, the kernel lets nobody mount a device, swap to it or build upon it.
+    pub(super) fn claim(&self, len: u64, buffered: bool) -> Result<Overwritten, Refusal> {
+        self.suits(len)?;
+        let exclusive = if self.kind == Kind::File { OFlags::empty() } else { OFlags::EXCL };
+        let open = |more: OFlags| {
+            let flags = (exclusive | more).bits().cast_signed();
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open(&self.path)
+        };
+        let direct = if buffered { None } else { open(OFlags::DIRECT).ok() };
+        let mode = if direct.is_some() { IoMode::Direct } else { IoMode::Buffered };
+        let file = match direct {
+            Some(file) => file,
+            None => open(OFlags::empty()).map_err(|e| match e.kind() {
+                io::ErrorKind::ResourceBusy => Refusal::Claimed,
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                    Refusal::ReadOnly { remedy: "name another, or run as a user who may write it" }
+                }
+                _ => Refusal::Io { act: "open it", source: e },
+            })?,
+        };
+        lock(&file)?;
+        // Programs in user space lock by fcntl(2) (qemu does). This only asks: the check below lets go of it.
+        let asked = fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive);
+        if let Err(Errno::AGAIN | Errno::ACCESS) = asked {
+            return Err(Refusal::Locked);
+        }
+        self.check_again(&file)?;
+        let (path, least) = (self.path.clone(), self.least(len));
+        Ok(Overwritten { file: Arc::new(file), len, least, mode, path })
+    }
+
+    /// Whether what was opened is what was looked at, and still nobody uses it.
+    fn check_again(&self, file: &File) -> Result<(), Refusal> {
+        let opened = file.metadata().map_err(failed("look at it"))?;
+        if number(&opened, self.kind) != self.identity.number {
+            return Err(Refusal::Changed { what: "its device number" });
+        }
+        let now = identity(&self.path, self.kind)?;
+        if now != self.identity {
+            let what =
+                if now.size == self.identity.size { "its serial number" } else { "its size" };
+            return Err(Refusal::Changed { what });
+        }
+        check_uses(&self.path, self.kind, &opened)?;
+        if self.kind == Kind::File && opened.nlink() > 1 {
+            return Err(Refusal::Links { names: opened.nlink() });
+        }
+        let node = Tree::this().of_number(opened.rdev());
+        if held(&self.path, self.kind, node.as_ref())? != self.held {
+            return Err(Refusal::Changed { what: "what it holds" });
+        }
+        Ok(())
+    }
+}
+
+/// Takes the lock that makes udev and other runs leave it alone.
+fn lock(file: &File) -> Result<(), Refusal> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            Err(Errno::WOULDBLOCK) => return Err(Refusal::Locked),
+            // A file system without locks has nobody who holds one.
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Whether it could be claimed now, for runs that only look.
+fn try_claim(path: &Path, kind: Kind) -> Result<(), Refusal> {
+    let exclusive = if kind == Kind::File { OFlags::empty() } else { OFlags::EXCL };
+    let flags = exclusive.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    lock(&file.map_err(|e| match e.kind() {
+        io::ErrorKind::ResourceBusy => Refusal::Claimed,
+        _ => Refusal::Io { act: "open it", source: e },
+    })?)
+}
+
+/// All signatures on it, and on the partitions that its bytes belong to as well.
+fn held(path: &Path, kind: Kind, node: Option<&Node>) -> Result<Vec<Held>, Refusal> {
+    // A file is what its user says it is; what a disk holds others may rely on.
+    if kind == Kind::File {
+        return Ok(Vec::new());
+    }
+    let gone = |what: &Path| Refusal::Unknown { what: format!("{} is not there", what.display()) };
+    let node = node.ok_or_else(|| gone(path))?;
+    let mut all = Vec::new();
+    let mut add = |path: &Path, partition: Option<PathBuf>, start: u64| -> Result<(), Refusal> {
+        for found in signatures(path)? {
+            let partition = partition.clone();
+            all.push(Held { name: found.name, partition, start, offset: found.offset });
+        }
+        Ok(())
+    };
+    add(path, None, 0)?;
+    for partition in node.overlapping() {
+        let device = partition.device_path();
+        let number = fs::metadata(&device).ok().map(|found| found.rdev());
+        if number.is_none() || number != partition.number() {
+            return Err(gone(&device));
+        }
+        let start = if node.is_partition() { 0 } else { partition.start() };
+        add(&device, Some(device.clone()), start)?;
+    }
+    Ok(all)
+}
+
+/// The same, each name once for each device.
+fn once(mut held: Vec<Held>) -> Vec<Held> {
+    let mut said = Vec::new();
+    held.retain(|one| {
+        let text = one.to_string();
+        let new = !said.contains(&text);
+        said.push(text);
+        new
+    });
+    held
+}
+
+/// Model and serial number of a disk, in parentheses.
+fn maker(node: &Node) -> String {
+    let disk = node.disk();
+    let find = |names: &[&str]| {
+        names.iter().find_map(|name| disk.attribute(name)).filter(|text| !text.is_empty())
+    };
+    let model = find(&["device/model"]);
+    let serial = find(&["device/serial", "serial", "device/wwid"]);
+    let known: Vec<_> =
+        [model, serial.map(|s| format!("serial {s}"))].into_iter().flatten().collect();
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
+}
+
+fn failed(act: &'static str) -> impl FnOnce(io::Error) -> Refusal {
+    move |source| Refusal::Io { act, source }
+}
+
+fn kind(found: &fs::Metadata) -> Result<Kind, Refusal> {
+    if found.is_file() {
+        return Ok(Kind::File);
+    }
+    if !found.file_type().is_block_device() {
+        return Err(Refusal::Kind);
+    }
+    let node = Tree::this().of_number(found.rdev());
+    Ok(if node.is_some_and(|n| n.is_partition()) { Kind::Partition } else { Kind::Device })
+}
+
+fn check_uses(path: &Path, kind: Kind, found: &fs::Metadata) -> Result<(), Refusal> {
+    let uses = match kind {
+        Kind::File => Tree::this().uses_of_file(path),
+        _ => Tree::this().uses(found.rdev()),
+    }?;
+    if uses.is_empty() { Ok(()) } else { Err(Refusal::Used(uses)) }
+}
+
+fn number(found: &fs::Metadata, kind: Kind) -> (u64, u64) {
+    match kind {
+        Kind::File => (found.dev(), found.ino()),
+        _ => (found.rdev(), 0),
+    }
+}
+
+fn identity(path: &Path, kind: Kind) -> Result<Identity, Refusal> {
+    let mut file = File::open(path).map_err(failed("open it"))?;
+    let found = file.metadata().map_err(failed("look at it"))?;
+    let node = Tree::this().of_number(found.rdev()).filter(|_| kind != Kind::File);
+    let disk = node.as_ref().map(Node::disk);
+    let of_disk = |names: &[&str]| {
+        disk.as_ref().and_then(|disk| names.iter().find_map(|name| disk.attribute(name)))
+    };
+    Ok(Identity {
+        number: number(&found, kind),
+        size: file.seek(SeekFrom::End(0)).map_err(failed("measure it"))?,
+        serial: of_disk(&[
+            "device/serial",
+            "device/wwid",
+            "serial",
+            "dm/uuid",
+            "loop/backing_file",
+        ]),
+        sequence: of_disk(&["diskseq"]),
+    })
+}
+
+/// The beginning of a file or device that is being overwritten.
+pub(crate) struct Overwritten {
+    file: Arc<File>,
+    len: u64,
+    least: u64,
+    mode: IoMode,
+    path: PathBuf,
+}
+
+impl Overwritten {
+    pub(crate) fn surface(&self) -> Surface {
+        Surface {
+            file: Arc::clone(&self.file),
+            extent: Extent { offset: 0, len: self.len },
+            mode: self.mode,
+            transform: None,
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Bytes below which it cannot be cut.
+    pub(crate) fn least(&self) -> u64 {
+        self.least
+    }
+
+    pub(crate) fn mode(&self) -> IoMode {
+        self.mode
+    }
+
+    pub(crate) fn shrink(&mut self, len: u64) {
+        self.len = len.min(self.len);
+    }
+
+    /// Writes back what is still in memory and lets go of it.
+    pub(crate) fn release(self) -> Result<(), SystemError> {
+        self.file.sync_data().map_err(|source| SystemError::Io {
+            act: "write back",
+            path: self.path,
+            source,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_between_check_and_claim_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let inspect = || Existing::inspect(&path, &consent).unwrap();
+        let said = |existing: &Existing| {
+            existing.claim(512, true).err().map(|why| why.to_string()).unwrap_or_default()
+        };
+        fs::write(&path, [7; 4096]).unwrap();
+        let same = inspect();
+        assert_eq!(said(&same), "");
+        let grown = inspect();
+        fs::write(&path, [7; 8192]).unwrap();
+        assert!(said(&grown).contains("its size has changed"), "{}", said(&grown));
+        let replaced = inspect();
+        fs::write(dir.path().join("other"), [9; 8192]).unwrap();
+        fs::rename(dir.path().join("other"), &path).unwrap();
+        assert!(said(&replaced).contains("its device number has changed"));
+        assert_eq!(fs::read(&path).unwrap(), [9; 8192]);
+    }
+
+    #[test]
+    fn another_run_on_the_same_file_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let existing = Existing::inspect(&path, &consent).unwrap();
+        let first = existing.claim(4096, true).ok().unwrap();
+        let Err(why) = existing.claim(4096, true) else { panic!("claimed twice") };
+        assert!(why.to_string().contains("another cryptbench"), "{why}");
+        first.release().unwrap();
+        assert!(existing.claim(4096, true).is_ok());
+    }
+
+    #[test]
+    fn what_is_neither_file_nor_device_is_refused() {
+        let consent = Consent { destroy: vec!["/dev/null".into()], erase: Vec::new() };
+        let why = Existing::inspect(Path::new("/dev/null"), &consent).unwrap_err();
+        assert!(why.to_string().contains("neither a directory"), "{why}");
+    }
+
+    #[test]
+    fn what_another_program_has_locked_is_refused() {
+        use std::io::Read as _;
+        use std::process::{Command, Stdio};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let existing = Existing::inspect(&path, &consent).unwrap();
+        // As qemu does: a lock of fcntl(2), which flock(2) does not see.
+        let script = "import fcntl, sys\nf = open(sys.argv[1], 'r+')\nfcntl.lockf(f, fcntl.LOCK_SH)\n\
+                      print('held', flush=True)\nsys.stdin.read()";
+        let mut python = Command::new("python3");
+        let holder = python.args(["-c", script]).arg(&path).stdin(Stdio::piped());
+        let Ok(mut holder) = holder.stdout(Stdio::piped()).spawn() else {
+            return eprintln!("SKIPPED: no python3 that holds a lock");
+        };
+        holder.stdout.as_mut().unwrap().read_exact(&mut [0; 4]).unwrap();
+        let why = existing.claim(4096, true).err().map(|why| why.to_string()).unwrap_or_default();
+        drop(holder.stdin.take());
+        holder.wait().unwrap();
+        assert!(why.contains("locked by another program"), "{why}");
+        assert!(existing.claim(4096, true).is_ok());
+    }
+
+    #[test]
+    fn a_file_of_several_names_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("file"), dir.path().join("other"));
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let existing = Existing::inspect(&path, &consent).unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        let why = Existing::inspect(&path, &consent).unwrap_err().to_string();
+        assert!(why.contains("has 2 names"), "{why}");
+        let Err(why) = existing.claim(4096, true) else { panic!("claimed") };
+        assert!(why.to_string().contains("has 2 names"), "{why}");
+    }
+
+    #[test]
+    fn a_signature_behind_what_is_overwritten_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let mut existing = Existing::inspect(&path, &consent).unwrap();
+        let name = "linux_raid_member".to_owned();
+        existing.held = vec![Held { name, partition: None, start: 0, offset: 2048 }];
+        let why = existing.suits(2048).unwrap_err().to_string();
+        assert!(why.contains("at byte 2048") && why.contains("wipefs --all --types"), "{why}");
+        assert!(existing.suits(2049).is_ok());
+        assert_eq!(existing.least(4096), 2049);
+        // A partition that is not reached keeps its data and its signature.
+        existing.held[0].start = 4096;
+        assert!(existing.suits(4096).is_ok());
+    }
+}

@@ -1,0 +1,429 @@
+//! Who uses a block device or a file, so that it must not be overwritten.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, major, minor};
+
+use super::block::{Node, Tree};
+use super::mount::unescape;
+use super::refusal::{Refusal, quoted};
+
+/// One use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// The root file system lies on it, possibly through other devices.
+    Root { device: String },
+    /// It, or a partition of it, is mounted.
+    Mounted { device: String, at: PathBuf },
+    /// The kernel swaps to it.
+    Swap { device: String },
+    /// Another device stands on it.
+    Held { device: String, by: String },
+    /// A loop device was put on it.
+    Looped { device: String, by: String },
+}
+
+impl fmt::Display for Holder {
+    /// What it is, and what to do about it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root { device } => write!(
+                f,
+                "the root file system of this machine lies on {device}, and would be destroyed: name another device"
+            ),
+            Self::Mounted { device, at } => {
+                write!(f, "{device} is mounted at {}: umount {}", at.display(), quoted(at))
+            }
+            Self::Swap { device } => {
+                write!(f, "the kernel swaps to {device}: swapoff {device}")
+            }
+            Self::Held { device, by } => write!(
+                f,
+                "{device} is held by {by}: take that down first (cryptsetup close, vgchange -an, mdadm --stop)"
+            ),
+            Self::Looped { device, by } => {
+                write!(f, "the loop device {by} stands on {device}: losetup --detach {by}")
+            }
+        }
+    }
+}
+
+impl Tree {
+    fn proc(&self, name: &str) -> Result<String, Refusal> {
+        let path = self.root.join("proc").join(name);
+        fs::read_to_string(&path).map_err(|e| unknown(&path, &e))
+    }
+
+    /// All uses of the block device of that number: its own, those of its partitions, and those of the disk that it
+    /// is a partition of, but for other partitions there; and of what loop devices below it stand on, which the
+    /// kernel guards from nobody.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] if the kernel does not tell, [`Refusal::Claimed`] for what it does not say more of.
+    pub(super) fn uses(&self, number: u64) -> Result<Vec<Holder>, Refusal> {
+        let node = self.of_number(number).ok_or_else(|| {
+            let device = format!("{}:{}", major(number), minor(number));
+            Refusal::Unknown { what: format!("/sys has no device {device}") }
+        })?;
+        let mut all = self.uses_from(&node)?;
+        // What loop devices stand on does not know of them, and has users of its own.
+        for node in self.directly(&node) {
+            if let Some(file) = node.backing_file() {
+                let mut below = self.uses_below(Path::new(&file))?;
+                let by_itself =
+                    |a: &Holder| matches!(a, Holder::Looped { by, .. } if *by == path(&node));
+                below.retain(|a| !by_itself(a) && !all.contains(a));
+                all.append(&mut below);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Uses of the file or device behind a loop device.
+    fn uses_below(&self, file: &Path) -> Result<Vec<Holder>, Refusal> {
+        let found = fs::metadata(file).map_err(|e| unknown(file, &e))?;
+        if found.is_file() {
+            return self.uses_of_file(file);
+        }
+        let node = self.of_number(found.rdev());
+        let gone = || unknown(file, &io::ErrorKind::NotFound.into());
+        let uses = self.uses_from(&node.ok_or_else(gone)?)?;
+        // Members of file systems over several disks are named nowhere, but claimed.
+        let exclusive = OFlags::EXCL.bits().cast_signed();
+        match fs::File::options().read(true).custom_flags(exclusive).open(file) {
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && uses.is_empty() => {
+                Err(Refusal::Claimed)
+            }
+            Err(e) if e.kind() != io::ErrorKind::ResourceBusy => Err(unknown(file, &e)),
+            _ => Ok(uses),
+        }
+    }
+
+    /// Uses of a device, its partitions and its disk.
+    fn uses_from(&self, node: &Node) -> Result<Vec<Holder>, Refusal> {
+        let mut all = Vec::new();
+        let mut own = vec![node.clone()];
+        own.extend(node.overlapping());
+        if let Some(root) = self.root_device()?
+            && let Some(hit) = self.stack(&root).iter().find(|n| own.contains(n))
+        {
+            all.push(Holder::Root { device: path(hit) });
+        }
+        if node.is_partition() {
+            own.push(node.disk());
+        }
+        for node in &own {
+            all.extend(self.uses_of(node)?);
+        }
+        Ok(all)
+    }
+
+    fn uses_of(&self, node: &Node) -> Result<Vec<Holder>, Refusal> {
+        let device = path(node);
+        let mut all: Vec<_> = self
+            .mount_points(node)?
+            .into_iter()
+            .map(|at| Holder::Mounted { device: device.clone(), at })
+            .collect();
+        if self.swaps()?.iter().any(|swap| is_device(swap, node)) {
+            all.push(Holder::Swap { device: device.clone() });
+        }
+        for holder in self.holders(node).map_err(|e| unknown(&node.0, &e))? {
+            let mut by = path(&holder);
+            if let Some(mapping) = holder.mapping() {
+                by = format!("{by} ({mapping})");
+            }
+            for at in self.mount_points(&holder)? {
+                by = format!("{by}, which is mounted at {}", at.display());
+            }
+            all.push(Holder::Held { device: device.clone(), by });
+        }
+        for over in self.loops_over(node).map_err(|e| unknown(&self.root.join("sys/block"), &e))? {
+            all.push(Holder::Looped { device: device.clone(), by: path(&over) });
+        }
+        Ok(all)
+    }
+
+    /// Where file systems of that device are mounted, as far as this process's namespace shows them.
+    fn mount_points(&self, node: &Node) -> Result<Vec<PathBuf>, Refusal> {
+        let number = node.number().map(|n| format!("{}:{}", major(n), minor(n)));
+        let mut found = Vec::new();
+        for line in self.proc("self/mountinfo")?.lines() {
+            let fields: Vec<_> = line.split(' ').collect();
+            let Some(dash) = fields.iter().position(|f| *f == "-") else { continue };
+            let (Some(dev), Some(at)) = (fields.get(2), fields.get(4)) else { continue };
+            // A file system of several devices hides their numbers (btrfs).
+            let source = fields.get(dash + 2).map(|s| unescape(s)).unwrap_or_default();
+            if number.as_deref() == Some(*dev) || is_device(&source, node) {
+                found.push(unescape(at));
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the kernel swaps to (proc(5), /proc/swaps): devices and files.
+    fn swaps(&self) -> Result<Vec<PathBuf>, Refusal> {
+        let names = self.proc("swaps")?;
+        let names = names.lines().skip(1).filter_map(|l| l.split_whitespace().next());
+        Ok(names.map(unescape).collect())
+    }
+
+    /// The device that the root file system is mounted from.
+    fn root_device(&self) -> Result<Option<Node>, Refusal> {
+        let mounts = self.proc("self/mountinfo")?;
+        Ok(self.root_of(&mounts))
+    }
+
+    fn root_of(&self, mounts: &str) -> Option<Node> {
+        let line = mounts.lines().rfind(|line| line.split(' ').nth(4) == Some("/"))?;
+        let fields: Vec<_> = line.split(' ').collect();
+        let dash = fields.iter().position(|f| *f == "-")?;
+        let (major, minor) = fields.get(2)?.split_once(':')?;
+        let dev = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+        self.of_mount(dev, &unescape(fields.get(dash + 2)?).to_string_lossy())
+    }
+
+    /// Uses of a regular file.
+    pub(super) fn uses_of_file(&self, file: &Path) -> Result<Vec<Holder>, Refusal> {
+        let device = file.display().to_string();
+        let same = |other: &Path| {
+            let identity = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
+            identity(other).is_some_and(|found| Some(found) == identity(file))
+        };
+        let mut all = Vec::new();
+        if self.swaps()?.iter().any(|swap| same(swap)) {
+            all.push(Holder::Swap { device: device.clone() });
+        }
+        for node in self.all().map_err(|e| unknown(&self.root.join("sys/block"), &e))? {
+            if node.backing_file().is_some_and(|backing| same(Path::new(&backing))) {
+                all.push(Holder::Looped { device: device.clone(), by: path(&node) });
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn unknown(path: &Path, why: &io::Error) -> Refusal {
+    Refusal::Unknown { what: format!("{}: {why}", path.display()) }
+}
+
+/// Whether a path names that device: by its number, or by the kernel's name for it.
+fn is_device(named: &Path, node: &Node) -> bool {
+    if !named.is_absolute() {
+        return false;
+    }
+    let number = fs::metadata(named).ok().map(|m| m.rdev()).filter(|n| *n != 0);
+    match number {
+        Some(_) => number == node.number(),
+        None => named == node.device_path(),
+    }
+}
+
+fn path(node: &Node) -> String {
+    node.device_path().display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::makedev;
+
+    use super::*;
+
+    /// A machine made of files: device numbers that no real one has.
+    struct Machine {
+        dir: tempfile::TempDir,
+        mounts: String,
+        swaps: String,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            for sub in ["sys/dev/block", "sys/block", "sys/devices", "proc/self"] {
+                fs::create_dir_all(dir.path().join(sub)).unwrap();
+            }
+            Self { dir, mounts: String::new(), swaps: "Filename Type Size Used Priority\n".into() }
+        }
+
+        /// A device below `parent` (a disk's name) or on its own.
+        fn device(&self, name: &str, minor: u32, parent: Option<&str>) -> PathBuf {
+            let base = self.dir.path().join("sys/devices");
+            let own = parent.map_or(base.clone(), |p| base.join(p)).join(name);
+            fs::create_dir_all(own.join("holders")).unwrap();
+            fs::write(own.join("dev"), format!("4000:{minor}\n")).unwrap();
+            match parent {
+                Some(_) => {
+                    fs::write(own.join("partition"), "1\n").unwrap();
+                    // Beside each other, and none of them into another.
+                    fs::write(own.join("start"), format!("{}\n", 4096 * minor)).unwrap();
+                    fs::write(own.join("size"), "4096\n").unwrap();
+                }
+                None => symlink(&own, self.dir.path().join("sys/block").join(name)).unwrap(),
+            }
+            symlink(&own, self.dir.path().join(format!("sys/dev/block/4000:{minor}"))).unwrap();
+            own
+        }
+
+        /// Puts `upper` on `lower`.
+        fn stands_on(upper: &Path, lower: &Path) {
+            fs::create_dir_all(upper.join("slaves")).unwrap();
+            symlink(lower, upper.join("slaves").join(lower.file_name().unwrap())).unwrap();
+            symlink(upper, lower.join("holders").join(upper.file_name().unwrap())).unwrap();
+        }
+
+        fn mount(&mut self, minor: u32, at: &str, source: &str) {
+            self.mounts += &format!("27 1 4000:{minor} / {at} rw - ext4 {source} rw\n");
+        }
+
+        fn said(&self, minor: u32) -> Vec<String> {
+            self.uses(minor).unwrap().iter().map(ToString::to_string).collect()
+        }
+
+        fn uses(&self, minor: u32) -> Result<Vec<Holder>, Refusal> {
+            fs::write(self.dir.path().join("proc/self/mountinfo"), &self.mounts).unwrap();
+            fs::write(self.dir.path().join("proc/swaps"), &self.swaps).unwrap();
+            let tree = Tree { root: fs::canonicalize(self.dir.path()).unwrap() };
+            tree.uses(makedev(4000, minor))
+        }
+    }
+
+    #[test]
+    fn a_mounted_partition_is_a_use_of_its_disk_and_not_of_its_neighbour() {
+        let mut m = Machine::new();
+        m.device("zda", 0, None);
+        m.device("zda1", 1, Some("zda"));
+        m.device("zda2", 2, Some("zda"));
+        assert!(m.said(0).is_empty());
+        m.mount(1, "/mnt/with\\040space", "/dev/zda1");
+        let said = m.said(0);
+        assert!(said.len() == 1 && said[0].contains("/dev/zda1 is mounted at /mnt/with space"));
+        assert!(m.said(2).is_empty(), "{:?}", m.said(2));
+        // One that reaches into another is no neighbour.
+        let reaching = m.device("zda3", 3, Some("zda"));
+        fs::write(reaching.join("start"), "4100\n").unwrap();
+        assert!(m.said(3)[0].contains("/dev/zda1 is mounted at"));
+        m.mount(0, "/whole", "/dev/zda");
+        assert!(m.said(2)[0].contains("/dev/zda is mounted at /whole"));
+    }
+
+    #[test]
+    fn what_the_root_file_system_stands_on_is_told_through_every_layer() {
+        let mut m = Machine::new();
+        let disk = m.device("zda", 0, None);
+        let part = m.device("zda2", 2, Some("zda"));
+        m.device("zda3", 3, Some("zda"));
+        let array = m.device("md7", 20, None);
+        let mapped = m.device("dm-9", 30, None);
+        Machine::stands_on(&array, &part);
+        Machine::stands_on(&mapped, &array);
+        fs::create_dir_all(mapped.join("dm")).unwrap();
+        fs::write(mapped.join("dm/name"), "secret\n").unwrap();
+        fs::write(mapped.join("dm/uuid"), "CRYPT-LUKS2-00-secret\n").unwrap();
+        m.mount(30, "/", "/dev/mapper/secret");
+        for minor in [0, 2, 20, 30] {
+            let said = m.said(minor);
+            assert!(said[0].contains("the root file system"), "{minor}: {said:?}");
+        }
+        assert!(m.said(3).is_empty(), "another partition of that disk: {:?}", m.said(3));
+        let held = m.said(20);
+        assert!(
+            held.iter().any(|s| s.contains("/dev/dm-9 (secret, CRYPT), which is mounted at /"))
+        );
+        let tree = Tree { root: fs::canonicalize(m.dir.path()).unwrap() };
+        let top = tree.of_number(makedev(4000, 30)).unwrap();
+        assert_eq!(tree.disks(&top).into_iter().collect::<Vec<_>>(), ["zda"]);
+        drop(disk);
+    }
+
+    #[test]
+    fn swap_holders_and_loops_are_told() {
+        let mut m = Machine::new();
+        let disk = m.device("zdb", 5, None);
+        m.device("zdb1", 6, Some("zdb"));
+        let group = m.device("dm-1", 31, None);
+        let looped = m.device("loop77", 40, None);
+        Machine::stands_on(&group, &disk.join("zdb1"));
+        fs::create_dir_all(looped.join("loop")).unwrap();
+        fs::write(looped.join("loop/backing_file"), "/dev/zdb\n").unwrap();
+        m.swaps += "/dev/zdb1 partition 1 0 -2\n";
+        let said = m.said(5).join("\n");
+        for words in
+            ["swaps to /dev/zdb1", "/dev/zdb1 is held by /dev/dm-1", "loop device /dev/loop77"]
+        {
+            assert!(said.contains(words), "no {words:?} in: {said}");
+        }
+        assert!(m.said(31).is_empty());
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_tell_is_refused() {
+        let m = Machine::new();
+        let disk = m.device("zdb", 5, None);
+        assert!(m.said(5).is_empty());
+        assert!(matches!(m.uses(999), Err(Refusal::Unknown { .. })), "no such device");
+        let tree = Tree { root: fs::canonicalize(m.dir.path()).unwrap() };
+        for file in ["proc/swaps", "proc/self/mountinfo"] {
+            fs::remove_file(m.dir.path().join(file)).unwrap();
+            let uses = tree.uses(makedev(4000, 5));
+            assert!(matches!(uses, Err(Refusal::Unknown { .. })), "without {file}: {uses:?}");
+            assert!(m.said(5).is_empty());
+        }
+        fs::remove_dir(disk.join("holders")).unwrap();
+        assert!(matches!(m.uses(5), Err(Refusal::Unknown { .. })));
+    }
+
+    #[test]
+    fn what_a_loop_device_stands_on_has_users_too() {
+        let m = Machine::new();
+        let file = m.dir.path().join("image");
+        fs::write(&file, "").unwrap();
+        let looped = |name: &str, minor: u32, file: &Path| {
+            let node = m.device(name, minor, None);
+            fs::create_dir_all(node.join("loop")).unwrap();
+            fs::write(node.join("loop/backing_file"), file.display().to_string()).unwrap();
+            node
+        };
+        let first = looped("loop70", 70, &file);
+        assert!(m.said(70).is_empty(), "its own file: {:?}", m.said(70));
+        looped("loop71", 71, &file);
+        assert!(m.said(70).join("").contains("the loop device /dev/loop71 stands on"));
+        assert!(m.said(71).join("").contains("the loop device /dev/loop70 stands on"));
+        let mapped = m.device("dm-3", 3, None);
+        Machine::stands_on(&mapped, &first);
+        assert!(m.said(3).join("").contains("/dev/loop71"), "through a mapping");
+        looped("loop72", 72, &m.dir.path().join("gone"));
+        assert!(matches!(m.uses(72), Err(Refusal::Unknown { .. })), "a file that cannot be seen");
+    }
+
+    #[test]
+    fn counters_are_those_of_the_device_that_moves_the_bytes() {
+        let m = Machine::new();
+        let disk = m.device("zda", 0, None);
+        let (single, array) = (m.device("dm-1", 1, None), m.device("md1", 2, None));
+        let other = m.device("zdb", 3, None);
+        Machine::stands_on(&single, &disk);
+        Machine::stands_on(&array, &disk);
+        Machine::stands_on(&array, &other);
+        let tree = Tree { root: fs::canonicalize(m.dir.path()).unwrap() };
+        let counted = |minor| {
+            let node = tree.of_number(makedev(4000, minor)).unwrap();
+            (tree.counted(&node).map(|n| n.name()), tree.kept_in(&node))
+        };
+        assert_eq!(counted(1), (Some("zda".to_owned()), None));
+        assert_eq!(counted(2), (Some("md1".to_owned()), None));
+        // The file's device is none of this machine's.
+        let (looped, upper) = (m.device("loop73", 73, None), m.device("dm-4", 4, None));
+        let file = m.dir.path().join("container");
+        fs::write(&file, "").unwrap();
+        fs::create_dir_all(looped.join("loop")).unwrap();
+        fs::write(looped.join("loop/backing_file"), file.display().to_string()).unwrap();
+        Machine::stands_on(&upper, &looped);
+        assert_eq!(counted(4), (None, Some(file)));
+    }
+}

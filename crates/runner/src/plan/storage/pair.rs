@@ -1,0 +1,129 @@
+//! What must be known of two places that are compared: whether they are two, and what besides encryption tells
+//! them apart.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+
+use super::Target;
+use super::block::Tree;
+use crate::RunError;
+
+/// Refuses what cannot be a pair.
+pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> {
+    let refuse = |problem: &str| {
+        Err(RunError::Target { path: encrypted.path.clone(), problem: problem.to_owned() })
+    };
+    let identity = |target: &Target| fs::metadata(&target.path).ok().map(|m| (m.dev(), m.ino()));
+    if plain.path == encrypted.path
+        || (identity(plain).is_some() && identity(plain) == identity(encrypted))
+        || plain.existing.as_ref().is_some_and(|e| e.is_at(&encrypted.path))
+    {
+        return refuse("is named as the plain and as the encrypted place: name two");
+    }
+    let file_and_device = (plain.kind() == "file") != (encrypted.kind() == "file");
+    if plain.existing.is_some() != encrypted.existing.is_some() || file_and_device {
+        return refuse(
+            "a directory, a file and a device are no pair with one another, since a file system lies between: \
+             name two directories, two devices, or two files",
+        );
+    }
+    if plain.existing.is_some() && shares(plain, encrypted) {
+        return refuse("overlaps the plain place: a write to one would destroy the other");
+    }
+    Ok(())
+}
+
+/// Whether one of two devices stands upon the other.
+fn shares(plain: &Target, encrypted: &Target) -> bool {
+    let (Some(a), Some(b)) = (&plain.node, &encrypted.node) else { return false };
+    let files = plain.kind() == "file" && encrypted.kind() == "file";
+    let tree = Tree::this();
+    let (of_a, of_b) = (tree.files(a), tree.files(b));
+    // Through one loop device they are partitions of it, beside each other.
+    let by_two = of_a.iter().any(|(file, by)| of_b.get(file).is_some_and(|other| other != by));
+    !files && (by_two || tree.stack(a).contains(b) || tree.stack(b).contains(a))
+}
+
+/// Whether the new files of both take room from the same file system.
+pub(super) fn share_room(plain: &Target, encrypted: &Target) -> bool {
+    plain.existing.is_none()
+        && (plain.number == encrypted.number
+            || (plain.node.is_some() && plain.node == encrypted.node))
+}
+
+/// Which caveats a reader of the comparison must know, in sentences.
+pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (a, b) = (plain.path.display(), encrypted.path.display());
+    if plain.existing.is_none() && plain.number == encrypted.number {
+        notes.push(match by_file_system(&encrypted.path) {
+            true if !by_file_system(&plain.path) => format!(
+                "{a} and {b} lie on the same mount; the file system says that it encrypts what is in {b}."
+            ),
+            true => format!(
+                "Warning: the file system says that it encrypts what is in {a}, which was named as plain."
+            ),
+            false => format!(
+                "Warning: {a} and {b} lie on the same mount ({}), and its file system encrypts neither by itself: \
+                 perhaps nothing was encrypted, and plain was compared with plain.",
+                plain.in_words()
+            ),
+        });
+    }
+    notes.push(placement(plain, encrypted));
+    notes
+}
+
+/// Whether a file system encrypts a directory by a policy of its own (statx(2), `STATX_ATTR_ENCRYPTED`).
+fn by_file_system(directory: &Path) -> bool {
+    const ENCRYPTED: u64 = 0x800;
+    statx(CWD, directory, AtFlags::empty(), StatxFlags::BASIC_STATS)
+        .is_ok_and(|found| found.stx_attributes.bits() & ENCRYPTED != 0)
+}
+
+/// What the two places owe to where they lie.
+fn placement(plain: &Target, encrypted: &Target) -> String {
+    let tree = Tree::this();
+    let (a, b) = (plain.path.display(), encrypted.path.display());
+    let (Some(below_a), Some(below_b)) = (&plain.node, &encrypted.node) else {
+        return format!(
+            "Which device lies below {} is not known here, so it is not known either whether {a} and {b} lie on the same \
+             one: a difference between two devices would look like a cost of encryption.",
+            if plain.node.is_none() { &a } else { &b }
+        );
+    };
+    let (disks_a, disks_b) = (tree.disks(below_a), tree.disks(below_b));
+    let names = |disks: &BTreeSet<String>| disks.iter().cloned().collect::<Vec<_>>().join(" and ");
+    if disks_a != disks_b {
+        return format!(
+            "Warning: {a} lies on {} and {b} on {}: a difference between these devices looks like a cost of \
+             encryption. Prepare both on one device, or measure the pair with their roles exchanged too.",
+            names(&disks_a),
+            names(&disks_b)
+        );
+    }
+    if below_a == below_b || (plain.kind() == "file" && encrypted.kind() == "file") {
+        return format!(
+            "{a} and {b} are stored in the same file system on {}, each in files of its own, whose places it chose \
+             itself and which cannot be exchanged between blocks.",
+            names(&disks_a)
+        );
+    }
+    let start = |target: &Target| {
+        let node = target.node.as_ref().filter(|node| node.is_partition());
+        node.map_or(String::new(), |node| format!(" from {} GB on", node.start() / 1_000_000_000))
+    };
+    format!(
+        "{a} ({}{}) and {b} ({}{}) lie on the same disk, {}, in different places, which cannot be exchanged between \
+         blocks: the zones of a rotating disk differ by up to half in speed, those of flash in how they were written.",
+        below_a.name(),
+        start(plain),
+        below_b.name(),
+        start(encrypted),
+        names(&disks_a)
+    )
+}

@@ -1,0 +1,391 @@
+//! What a target is: a directory with its file system, its device and room for the scratch file, or something
+//! that is overwritten.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use cryptbench_record::Device;
+use cryptbench_system::provision::runtime_directory;
+use cryptbench_text::chain;
+use rustix::fs::statvfs;
+
+use super::block::{Node, Tree, describe};
+use super::existing::{Consent, Existing, Kind, Overwritten};
+use super::mount::Mount;
+use super::{GIB, MIB, human};
+use crate::RunError;
+
+/// The smallest scratch file that still spreads random requests.
+const SMALLEST: u64 = 64 * MIB;
+
+/// What a run was pointed at, and what lies under it: a directory for a scratch file, or something that exists
+/// and will be overwritten.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// Absolute path of the directory, or of what will be overwritten.
+    pub(crate) path: PathBuf,
+    /// Name of the scratch file to be created in that directory.
+    pub(crate) scratch: OsString,
+    /// What will be overwritten, instead of a scratch file.
+    pub(crate) existing: Option<Existing>,
+    pub(crate) filesystem: String,
+    pub(crate) mount_options: String,
+    pub(crate) source: String,
+    /// Device number of the file system.
+    pub(crate) number: u64,
+    /// The device that the file system lies on.
+    pub(super) node: Option<Node>,
+    pub(crate) device: Option<Device>,
+    /// The `stat` file with the device's counters.
+    pub(crate) device_stat: Option<PathBuf>,
+    free: u64,
+    filesystem_size: u64,
+}
+
+impl Target {
+    /// Looks at `target`: an existing directory, the path of a file with an ending that does not exist yet, or a file or
+    /// device that `consent` gives to be overwritten. Nothing is changed.
+    pub(crate) fn inspect(
+        target: &Path,
+        run_id: &str,
+        consent: &Consent,
+    ) -> Result<Self, RunError> {
+        let refuse = |problem: String| RunError::Target { path: target.to_owned(), problem };
+        match fs::metadata(target) {
+            Ok(m) if m.is_dir() => {
+                Self::of_directory(target, format!("cryptbench-{run_id}.scratch").into())
+            }
+            Ok(_) => {
+                let target = fs::canonicalize(target).map_err(|e| refuse(e.to_string()))?;
+                let existing =
+                    Existing::inspect(&target, consent).map_err(|why| refuse(chain(&why)))?;
+                Self::of_existing(target, existing)
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let name =
+                    target.file_name().ok_or_else(|| refuse("no such directory".to_owned()))?;
+                let parent = parent(target);
+                if !parent.is_dir() {
+                    return Err(refuse(format!("no such directory: {}", parent.display())));
+                }
+                // A dangling symbolic link has no metadata, yet the name is taken.
+                if fs::symlink_metadata(target).is_ok() {
+                    return Err(refuse(
+                        "is a symbolic link to nothing; name a directory".to_owned(),
+                    ));
+                }
+                let found = Self::of_directory(parent, name.to_owned())?;
+                // A mistyped name of a device is none of a new file.
+                if found.filesystem == "devtmpfs" || found.path == Path::new("/dev") {
+                    return Err(refuse(
+                        "does not exist, and devices are no place for files".to_owned(),
+                    ));
+                }
+                // A mistyped directory would be created as a file, and the disk below its parent measured instead.
+                if target.extension().is_none() {
+                    return Err(refuse(format!(
+                        "no such directory; for a scratch file of that name give it an ending: {}.scratch",
+                        target.display()
+                    )));
+                }
+                Ok(found)
+            }
+            Err(e) => Err(refuse(e.to_string())),
+        }
+    }
+
+    fn of_directory(directory: &Path, name: OsString) -> Result<Self, RunError> {
+        let refuse = |problem: String| RunError::Target { path: directory.to_owned(), problem };
+        let directory = fs::canonicalize(directory).map_err(|e| refuse(e.to_string()))?;
+        let space = statvfs(&directory).map_err(|e| refuse(e.to_string()))?;
+        let dev = fs::metadata(&directory).map_err(|e| refuse(e.to_string()))?.dev();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let mount = Mount::under(&mounts, dev, &directory).unwrap_or_default();
+        let tree = Tree::this();
+        let node = tree.of_mount(dev, &mount.source);
+        let counted = node.as_ref().and_then(|node| tree.counted(node));
+        Ok(Self {
+            scratch: name,
+            path: directory,
+            existing: None,
+            filesystem: mount.filesystem,
+            mount_options: mount.options,
+            source: mount.source,
+            number: dev,
+            device: counted.as_ref().or(node.as_ref()).and_then(describe),
+            node,
+            device_stat: counted.map(|node| node.0.join("stat")),
+            // A file system of no size (ramfs) does not count its room: trying is all there is.
+            free: if space.f_blocks == 0 { u64::MAX } else { space.f_bavail * space.f_frsize },
+            filesystem_size: space.f_blocks * space.f_frsize,
+        })
+    }
+
+    fn of_existing(path: PathBuf, existing: Existing) -> Result<Self, RunError> {
+        let size = existing.size();
+        if existing.kind == Kind::File {
+            let around = Self::of_directory(parent(&path), OsString::new())?;
+            return Ok(Self {
+                path,
+                scratch: OsString::new(),
+                existing: Some(existing),
+                free: size,
+                filesystem_size: size,
+                ..around
+            });
+        }
+        let number = fs::metadata(&path).map_or(0, |m| m.rdev());
+        let tree = Tree::this();
+        let node = tree.of_number(number);
+        let counted = node.as_ref().and_then(|node| tree.counted(node));
+        Ok(Self {
+            source: path.display().to_string(),
+            path,
+            scratch: OsString::new(),
+            existing: Some(existing),
+            filesystem: String::new(),
+            mount_options: String::new(),
+            number,
+            device: counted.as_ref().or(node.as_ref()).and_then(describe),
+            node,
+            device_stat: counted.map(|node| node.0.join("stat")),
+            free: size,
+            filesystem_size: size,
+        })
+    }
+
+    /// Opens what is to be overwritten for the run alone, checks once more that it may be, and gives its first `len` bytes;
+    /// `None` for a directory.
+    ///
+    /// # Errors
+    /// [`RunError::Target`] if it may not be used any more.
+    pub(crate) fn claim(&self, len: u64, buffered: bool) -> Result<Option<Overwritten>, RunError> {
+        let claimed = self.existing.as_ref().map(|existing| existing.claim(len, buffered));
+        claimed
+            .transpose()
+            .map_err(|why| RunError::Target { path: self.path.clone(), problem: chain(&why) })
+    }
+
+    /// `directory`, or what is overwritten: `file`, `device` or `partition`.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.existing.as_ref().map_or("directory", |existing| existing.kind.as_str())
+    }
+
+    /// The file of the topmost loop device below it.
+    pub(crate) fn kept_in(&self) -> Option<PathBuf> {
+        Tree::this().kept_in(self.node.as_ref()?)
+    }
+
+    /// What lies where, in words.
+    pub(crate) fn in_words(&self) -> String {
+        match &self.existing {
+            None => format!("{} on {}", self.filesystem, self.source),
+            Some(existing) => {
+                let behind = match &existing.backing_file {
+                    Some(file) => format!(", a loop device over {file}"),
+                    None => String::new(),
+                };
+                format!("the {} itself{behind}", existing.kind.as_str())
+            }
+        }
+    }
+
+    /// Whether it is a file system that this run mounted itself, on an emulated device.
+    pub(crate) fn is_our_own(&self) -> bool {
+        self.existing.is_none()
+            && runtime_directory().is_some_and(|ours| self.path.starts_with(ours))
+    }
+
+    /// Bytes that are free there.
+    pub(crate) fn free(&self) -> u64 {
+        self.free
+    }
+
+    /// Refuses a run whose files do not fit beside what is there: `plain` bytes on plain storage, `mounted`
+    /// bytes in the containers of mounted systems.
+    pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
+        let all = plain.saturating_add(mounted);
+        if self.existing.is_some() || all <= self.free / 20 * 19 {
+            return Ok(());
+        }
+        Err(RunError::Target {
+            path: self.path.clone(),
+            problem: format!(
+                "too little room: the run needs {} ({} of them for mounted systems) and {} are free; ask for a \
+                 smaller file with --size, or for fewer arms",
+                human(all),
+                human(mounted),
+                human(self.free)
+            ),
+        })
+    }
+
+    /// Chooses the size of the scratch file, or checks the one that was asked for, which comes with the
+    /// reason for it; `least` is what the workloads need.
+    ///
+    /// Returns bytes and the reason in words.
+    pub(super) fn size(
+        &self,
+        asked: Option<(u64, &str)>,
+        least: u64,
+    ) -> Result<(u64, String), RunError> {
+        let refuse = |problem| RunError::Target { path: self.path.clone(), problem };
+        let round = |n: u64| n / MIB * MIB;
+        let least = least.next_multiple_of(MIB).max(MIB);
+        let smallest = SMALLEST.max(least);
+        if let Some((asked, reason)) = asked {
+            let size = round(asked);
+            if size < least {
+                return Err(refuse(format!(
+                    "a scratch file of {} is too small for these workloads: ask for at least {}",
+                    human(asked),
+                    human(least)
+                )));
+            }
+            if self.existing.is_some() {
+                return self.part(size, least, reason);
+            }
+            // A file system filled to the last byte behaves unlike itself.
+            if size > self.free / 20 * 19 {
+                return Err(refuse(format!(
+                    "a scratch file of {} does not fit: {} are free; free some room or ask for \
+                     less with --size",
+                    human(size),
+                    human(self.free)
+                )));
+            }
+            return Ok((size, reason.to_owned()));
+        }
+        let device = match (&self.device, &self.existing) {
+            (Some(device), None) => device.size_bytes,
+            _ => self.filesystem_size,
+        };
+        let wanted = round((device / 256).clamp(256 * MIB, 2 * GIB));
+        if self.existing.is_some() {
+            let all = round(device);
+            if all <= wanted {
+                return self.part(all, least, "all of it");
+            }
+            let reason = format!("1/256 of {}, within 256 MiB to 2 GiB", human(device));
+            return self.part(wanted.max(smallest), least, &reason);
+        }
+        let room = round(self.free / 4);
+        if room < smallest {
+            return Err(refuse(format!(
+                "too little room: {} are free, and a scratch file of {} may take a quarter of the \
+                 free space at most; free {} more, or name another directory, or say --size",
+                human(self.free),
+                human(smallest),
+                human(4 * smallest - self.free),
+            )));
+        }
+        Ok(if wanted <= room {
+            (wanted.max(smallest), format!("1/256 of {}, within 256 MiB to 2 GiB", human(device)))
+        } else {
+            (room, format!("a quarter of the {} that are free", human(self.free)))
+        })
+    }
+
+    /// The first `size` bytes of what is overwritten.
+    fn part(&self, size: u64, least: u64, reason: &str) -> Result<(u64, String), RunError> {
+        let there = self.filesystem_size / MIB * MIB;
+        let problem = if there < least {
+            format!(
+                "has {}, and these workloads need {}",
+                human(self.filesystem_size),
+                human(least)
+            )
+        } else if size > there {
+            format!("has {} and not {}: ask for less with --size", human(there), human(size))
+        } else {
+            return Ok((size, format!("{reason}; from the start of the {}", self.kind())));
+        };
+        Err(RunError::Target { path: self.path.clone(), problem })
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn of_size(free: u64, device: u64) -> Target {
+        Target {
+            path: "/d".into(),
+            scratch: "s".into(),
+            existing: None,
+            filesystem: "ext4".into(),
+            mount_options: String::new(),
+            source: String::new(),
+            number: 0,
+            node: None,
+            device: None,
+            device_stat: None,
+            free,
+            filesystem_size: device,
+        }
+    }
+
+    #[test]
+    fn size_follows_device_and_free_space() {
+        let size = |free, device| of_size(free, device).size(None, MIB).map(|s| s.0 / MIB);
+        assert_eq!(size(100 * GIB, 256 * GIB).unwrap(), 1024);
+        assert_eq!(size(100 * GIB, 10 * GIB).unwrap(), 256);
+        assert_eq!(size(4000 * GIB, 8000 * GIB).unwrap(), 2048);
+        assert_eq!(size(GIB, 256 * GIB).unwrap(), 256);
+        assert_eq!(size(300 * MIB, 256 * GIB).unwrap(), 75);
+    }
+
+    #[test]
+    fn too_little_room_says_how_much_more() {
+        let error = of_size(200 * MIB, GIB).size(None, MIB).unwrap_err().to_string();
+        assert!(
+            error.contains("200 MiB are free") && error.contains("free 56 MiB more"),
+            "{error}"
+        );
+        let error = of_size(GIB, GIB).size(Some((GIB, "asked")), MIB).unwrap_err().to_string();
+        assert!(error.contains("does not fit"), "{error}");
+        let error = of_size(GIB, GIB).size(Some((MIB, "asked")), 8 * MIB).unwrap_err().to_string();
+        assert!(error.contains("at least 8 MiB"), "{error}");
+        assert_eq!(of_size(GIB, GIB).size(Some((16 * MIB + 5, "asked")), MIB).unwrap().0, 16 * MIB);
+    }
+
+    #[test]
+    fn existing_files_and_missing_directories_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("precious");
+        fs::write(&file, "data").unwrap();
+        let said =
+            |p: &Path| Target::inspect(p, "id", &Consent::default()).unwrap_err().to_string();
+        assert!(said(&file).contains("nothing that exists is overwritten"));
+        assert!(said(&dir.path().join("no/file")).contains("no such directory"));
+        let mistyped = said(Path::new("/dev/no-such-device-of-this-machine"));
+        assert!(mistyped.contains("does not exist"), "{mistyped}");
+        std::os::unix::fs::symlink("/nowhere/at/all", dir.path().join("link")).unwrap();
+        assert!(said(&dir.path().join("link")).contains("symbolic link"));
+        assert_eq!(fs::read(&file).unwrap(), b"data");
+        // `/mnt/dta` for `/mnt/data` would measure the disk below /mnt.
+        let directory = said(&dir.path().join("dta"));
+        assert!(
+            directory.contains("no such directory") && directory.contains("dta.scratch"),
+            "{directory}"
+        );
+    }
+
+    #[test]
+    fn a_new_file_name_is_the_scratch_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let named =
+            Target::inspect(&dir.path().join("new.scratch"), "id", &Consent::default()).unwrap();
+        assert_eq!(named.scratch, "new.scratch");
+        let chosen = Target::inspect(dir.path(), "id", &Consent::default()).unwrap();
+        assert_eq!(chosen.scratch, "cryptbench-id.scratch");
+    }
+}

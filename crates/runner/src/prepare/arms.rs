@@ -1,0 +1,80 @@
+//! Bringing the arms up.
+
+use std::sync::atomic::Ordering;
+
+use cryptbench_blockdev::Surface;
+use cryptbench_system::{self as system, Contender, Ground, SystemError};
+
+use super::Session;
+use super::target::no_direct_io;
+use crate::plan::arms::LoadArm;
+use crate::recorder::Recorder;
+use crate::{Event, Halt, Observer as _};
+
+impl Session<'_> {
+    /// Brings `arms` up, one after the other.
+    ///
+    /// # Errors
+    /// [`Halt`]; those before stay up until the run is finished.
+    pub(super) fn bring_up(
+        &mut self,
+        arms: &[LoadArm],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), Halt> {
+        let mode = self.plain.surface().mode;
+        for arm in arms {
+            self.go_on()?;
+            recorder.event(Event::Preparing { what: &arm.spec.label });
+            let made = self.bring_one_up(arm, recorder).map_err(|error| {
+                // An error of what was cut short is none of the system's.
+                let of_stop = matches!(error, SystemError::Fill(_) | SystemError::Stopped);
+                match of_stop && self.stop.load(Ordering::Relaxed) {
+                    true => Halt::Interrupted,
+                    false => error.into(),
+                }
+            })?;
+            if made.surface.mode != mode {
+                return Err(no_direct_io(&arm.spec.label).into());
+            }
+            self.arms.push(made);
+        }
+        for (recorded, LoadArm { spec, .. }) in self.recorded.arms.iter_mut().zip(arms) {
+            // The kernel names its drivers once they are in use.
+            recorded.kernel_tier = system::find(spec.system)?.kernel_tier(spec, self.plan.tier);
+        }
+        Ok(())
+    }
+
+    fn bring_one_up(
+        &mut self,
+        arm: &LoadArm,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Contender, SystemError> {
+        let (engine, stop, seed) = (&mut self.engine, self.stop, self.recorded.seed);
+        let mut fill = |surface: &Surface| {
+            let total = surface.extent.len;
+            engine
+                .prefill(surface, seed, stop, &mut |done| {
+                    recorder.event(Event::Filling { done, total });
+                })
+                .map_err(|e| SystemError::Fill(Box::new(e)))
+        };
+        let target = match &self.encrypted {
+            Some(encrypted) if arm.paired => encrypted,
+            _ => &self.plain,
+        };
+        let mut ground = Ground {
+            scratch: &target.surface(),
+            directory: &target.inside,
+            work: target.work.path(),
+            room: self.plan.file_space(),
+            run_id: &self.plan.run_id,
+            tier: self.plan.tier,
+            fill: &mut fill,
+            stop,
+        };
+        let mut made = system::find(arm.spec.system)?.provision(&arm.spec, &mut ground)?;
+        target.share(&mut made);
+        Ok(made)
+    }
+}

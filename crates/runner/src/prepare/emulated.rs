@@ -1,0 +1,216 @@
+//! A modelled device as the target of a run: served through FUSE, as root with a loop device and ext4 on it.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::{AlignedBuf, BlockDevice};
+use cryptbench_devices::sweep::{Load, seconds_per_request};
+use cryptbench_devices::{Backing, EmulatedDevice, Model, Operation, Surface};
+use cryptbench_export::fuse::FuseOptions;
+use cryptbench_record as record;
+use cryptbench_system::SystemError;
+use cryptbench_system::mounted::Mounted;
+use cryptbench_system::provision::{Ledger, filesystem};
+use rustix::fs::OFlags;
+
+use crate::RunError;
+use crate::plan::Plan;
+use crate::plan::storage::emulated::with_file_system;
+use crate::plan::storage::{Consent, EmulatedStorage, Present, Target, Targets};
+
+const MIB: u64 = 1 << 20;
+
+/// Requests by which the way to the device is measured, and their size.
+const PROBES: usize = 300;
+const PROBE: usize = 4096;
+
+/// Large requests by which its rate is measured.
+const LARGE_PROBES: u64 = 24;
+
+/// A device that is being served. Dropping it takes it down.
+pub(crate) struct Emulation {
+    mounted: Mounted,
+    device: Arc<EmulatedDevice<Backing>>,
+    described: record::EmulatedDevice,
+    notes: Vec<String>,
+}
+
+impl Emulation {
+    /// Serves the device of `storage`, and looks at what a run then has for its target.
+    ///
+    /// # Errors
+    /// Any [`RunError`]; nothing is left.
+    pub(crate) fn serve(
+        storage: &EmulatedStorage,
+        plan: &Plan,
+    ) -> Result<(Self, Present), RunError> {
+        let EmulatedStorage { emulate, size, range } = storage;
+        let model = &emulate.model;
+        let failed =
+            |source| RunError::Storage { act: "make room for the emulated device", source };
+        let backing = match &emulate.backing {
+            None => Backing::memory(*size),
+            Some(directory) => Backing::file_in(directory, *size),
+        }
+        .map_err(failed)?;
+        let device = Arc::new(EmulatedDevice::new(backing, model));
+        let options = FuseOptions {
+            file_name: model_file(&model.name),
+            threads: (model.interface.queue_depth as usize).clamp(4, 32),
+            ..FuseOptions::default()
+        };
+        let ledger = Ledger::create(&format!("{}-emulated", plan.run_id))?;
+        let served: Arc<dyn BlockDevice> = device.clone();
+        let mut mounted = Mounted::serve(served, None, &options, ledger)?;
+        let mut consent = Consent::default();
+        let (path, probed) = if with_file_system() {
+            let disk = mounted.attach_loop(false)?;
+            let probed = probe(&disk, *size)?;
+            filesystem::make_settled(&disk)?;
+            // A name of its own for the scratch file: one that a run chooses is looked for in other mounts, too.
+            (mounted.mount_in_own_directory(&disk)?.join("device.scratch"), probed)
+        } else {
+            consent.destroy.push(mounted.file());
+            (mounted.file(), probe(&mounted.file(), *size)?)
+        };
+        device.set_transport(probed.round_trip);
+        device.set_delayed(true);
+        let described = record::EmulatedDevice {
+            model: model.name.clone(),
+            about: model.about.clone(),
+            parameters: model.hash(),
+            backing: storage.backing_in_words(),
+            size_bytes: *size,
+            whole_surface: model.surface == Surface::Whole,
+            transport_us: probed.round_trip.as_secs_f64() * 1e6,
+            transport_mib_s: probed.mib_s,
+            late_share: None,
+            late_us: None,
+        };
+        let notes = notes(model, &probed, &described);
+        let emulation = Self { mounted, device, described, notes };
+        let targets =
+            Targets { plain: Target::inspect(&path, &plan.run_id, &consent)?, encrypted: None };
+        let asked = Some((range.size, range.reason.as_str()));
+        let present = Present::plan(targets, &plan.arms, &plan.workloads, asked)?;
+        Ok((emulation, present))
+    }
+
+    /// What a reader must know of it, in sentences.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What a record says of it, with how it kept its times so far.
+    pub(crate) fn describe(&self) -> record::EmulatedDevice {
+        let kept = self.device.kept();
+        let share = |part: f64| (kept.requests > 0).then(|| part / kept.requests as f64);
+        record::EmulatedDevice {
+            late_share: share(kept.late as f64),
+            late_us: (kept.late > 0).then(|| kept.late_by.as_secs_f64() * 1e6 / kept.late as f64),
+            ..self.described.clone()
+        }
+    }
+
+    /// Takes it down, without waiting for what the file system still writes back.
+    ///
+    /// # Errors
+    /// What the system refused; it can be tried again.
+    pub(crate) fn take_down(&mut self) -> Result<(), SystemError> {
+        self.device.set_delayed(false);
+        self.mounted.take_down()
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        // The file system is unmounted by what follows: no need to wait like a disk for that.
+        self.device.set_delayed(false);
+    }
+}
+
+/// The name of the served file: that of the model, as far as it is one.
+fn model_file(name: &str) -> String {
+    let fits = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
+    format!("emulated-{}", name.chars().filter(fits).take(40).collect::<String>())
+}
+
+/// What the way to the device takes by itself.
+struct Probed {
+    /// Median of reads of 4 KiB, one at a time.
+    round_trip: Duration,
+    /// Rate of reads of 1 MiB, one at a time.
+    mib_s: f64,
+}
+
+/// Reads the device while it does not wait.
+fn probe(path: &Path, size: u64) -> Result<Probed, RunError> {
+    let failed =
+        |source| RunError::Storage { act: "measure the way to the emulated device", source };
+    let direct = OFlags::DIRECT.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(direct).open(path).map_err(failed)?;
+    let mut buf = AlignedBuf::zeroed(PROBE);
+    let places = size / PROBE as u64;
+    let mut times = Vec::with_capacity(PROBES);
+    for i in 0..PROBES as u64 {
+        let place = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % places;
+        let began = Instant::now();
+        file.read_exact_at(&mut buf, place * PROBE as u64).map_err(failed)?;
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    let mut large = AlignedBuf::zeroed(MIB as usize);
+    let began = Instant::now();
+    for i in 0..LARGE_PROBES {
+        file.read_exact_at(&mut large, i * MIB % (size / MIB * MIB)).map_err(failed)?;
+    }
+    let mib_s = LARGE_PROBES as f64 / began.elapsed().as_secs_f64();
+    Ok(Probed { round_trip: times[PROBES / 2], mib_s })
+}
+
+/// Says where the machine cannot be as fast as the model.
+fn notes(model: &Model, probed: &Probed, described: &record::EmulatedDevice) -> Vec<String> {
+    let mut notes = vec![format!(
+        "EMULATED: the disk is the model {} (parameters {}) over {}, {}; it is no hardware. Its emulator runs in \
+         this process, and its CPU time is among what is shown.",
+        described.model,
+        described.parameters,
+        described.backing,
+        if described.whole_surface {
+            "drawn together from rim to rim"
+        } else {
+            "from its start on"
+        },
+    )];
+    let trip = probed.round_trip.as_secs_f64();
+    let load = Load {
+        operation: Operation::Read,
+        random: true,
+        bytes: PROBE as u64,
+        queue_depth: 1,
+        file_bytes: described.size_bytes.min(1 << 30),
+        think_s: 0.0,
+    };
+    let small = seconds_per_request(model, &load);
+    let large = Load { random: false, bytes: MIB, ..load };
+    let rate = 1.0 / seconds_per_request(model, &large);
+    if trip > small {
+        notes.push(format!(
+            "EMULATED: a random read of 4 KiB takes {:.0} µs in the model and {:.0} µs on the way to it alone: small \
+             requests are slower here than on such a device.",
+            small * 1e6,
+            trip * 1e6
+        ));
+    }
+    if probed.mib_s < rate {
+        notes.push(format!(
+            "EMULATED: the model reads {rate:.0} MiB/s and the way to it carries {:.0} MiB/s one request at a time: \
+             large requests are slower here than on such a device.",
+            probed.mib_s
+        ));
+    }
+    notes
+}

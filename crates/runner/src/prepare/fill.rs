@@ -1,0 +1,94 @@
+//! Filling the storage before the first trial.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use cryptbench_blockdev::Surface;
+use cryptbench_load::{Pattern, Precondition};
+
+use super::Session;
+use crate::plan::sizes::least_scratch;
+use crate::plan::storage::human;
+use crate::recorder::Recorder;
+use crate::{Event, Halt, Observer as _};
+
+/// Bytes of a request of preconditioning (SNIA PTS, workload-independent preconditioning).
+const PRECONDITION_BLOCK: u64 = 128 << 10;
+
+/// Share of the budget that filling the scratch file may take; a slower disk gets a smaller file.
+const FILL_SHARE: f64 = 0.15;
+
+/// The smallest part of a scratch file that is still worth measuring on.
+const LEAST_FILLED: u64 = 64 << 20;
+
+impl Session<'_> {
+    /// Fills the active range of each target, and writes it again as often as the user asked.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub(super) fn fill(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
+        let filled = self.fill_plain(recorder)?;
+        self.precondition(&self.plain.surface(), recorder)?;
+        self.go_on()?;
+        let Some(encrypted) = &mut self.encrypted else { return Ok(()) };
+        let began = SystemTime::now();
+        let range = encrypted.range.as_mut().expect("systems are under a load");
+        if filled < range.len() {
+            range.shrink(filled)?;
+        }
+        let surface = range.surface();
+        let total = surface.extent.len;
+        let mut tell = |done| recorder.event(Event::Filling { done, total });
+        self.engine.prefill(&surface, self.recorded.seed, self.stop, &mut tell)?;
+        encrypted.find_stored(began, filled).into_iter().for_each(|note| recorder.tell(note));
+        self.precondition(&surface, recorder)
+    }
+
+    /// Fills the plain range, and returns how many bytes it then has: a disk too slow for its size gets a smaller one.
+    fn fill_plain(&mut self, recorder: &mut Recorder<'_>) -> Result<u64, Halt> {
+        let Self { plain, engine, stop, recorded, plan, .. } = self;
+        let range = plain.range.as_mut().expect("systems are under a load");
+        let total = range.len();
+        let deadline = Instant::now() + Duration::from_secs_f64(recorded.budget_s * FILL_SHARE);
+        // In steps, so that a slow disk can end between two of them.
+        let mut done = 0;
+        let least = LEAST_FILLED.max(least_scratch(&plan.workloads)).max(range.least());
+        let surface = range.surface();
+        while done < total {
+            // Not a byte is written for who has changed their mind.
+            if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err(Halt::Interrupted);
+            }
+            if Instant::now() >= deadline && done >= least {
+                range.shrink(done)?;
+                let planned = human(total);
+                plain.size_reason =
+                    format!("cut from {planned}: the disk fills no more in the time there is");
+                break;
+            }
+            let end = (done + LEAST_FILLED).min(total);
+            engine.prefill_part(&surface, done..end, recorded.seed, stop, &mut |bytes| {
+                recorder.event(Event::Filling { done: done + bytes, total });
+            })?;
+            done = end;
+        }
+        Ok(range.len())
+    }
+
+    /// Writes a filled range again in a random order.
+    fn precondition(&mut self, surface: &Surface, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
+        let passes = self.plan.precondition;
+        if passes == 0 {
+            return Ok(());
+        }
+        self.go_on()?;
+        let total = surface.extent.len * u64::from(passes);
+        let how = Precondition {
+            pattern: Pattern::Permutation,
+            passes,
+            block_size: PRECONDITION_BLOCK,
+            seed: self.recorded.seed,
+        };
+        let mut tell = |done| recorder.event(Event::Filling { done, total });
+        Ok(self.engine.precondition(surface, &how, self.stop, &mut tell)?)
+    }
+}

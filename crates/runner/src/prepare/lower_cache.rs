@@ -1,0 +1,143 @@
+//! Where a place that its user prepared keeps what it stores: a file system over a directory has its ciphertext in
+//! files there, and a container is a file, which the page cache keeps a second time.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use cryptbench_system::provision::loopdev;
+
+use crate::plan::storage::Target;
+
+/// Files up to which a whole store is walked through between trials.
+const FEW: usize = 2_000;
+
+/// Files up to which a store is looked through once.
+const MANY: usize = 100_000;
+
+/// What was found below a place.
+pub(super) enum Below {
+    /// It lies on a device alone: nothing is kept twice.
+    Nothing,
+    /// The file, or the directory with all files, that hold what is stored.
+    Stored(PathBuf),
+    /// Not to be found, for this reason.
+    Hidden(&'static str),
+}
+
+/// Looks where `target` keeps the file of `len` bytes that was written to it since `began`.
+pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below {
+    // A mount upon a loop device, or a mapping on one, as containers are opened: the page cache keeps its file too.
+    if let Some(file) = target.kept_in() {
+        return match file.is_file() {
+            true => Below::Stored(file),
+            false => Below::Hidden("the file below its loop device cannot be reached"),
+        };
+    }
+    if !is_stacked(target) {
+        return Below::Nothing;
+    }
+    let store = Path::new(&target.source);
+    if !store.is_absolute() || !store.is_dir() {
+        return Below::Hidden("its mount does not name the directory that it stores in");
+    }
+    if fs::metadata(store).is_ok_and(|found| found.dev() == target.number) {
+        return Below::Hidden("it is mounted over the directory that it stores in");
+    }
+    // Clocks of file systems tick more coarsely than that of the system.
+    let since = began - Duration::from_secs(1);
+    let mut seen = Seen { files: 0, written: Vec::new() };
+    if !seen.walk(store, since, len / 2) {
+        return Below::Hidden("it stores more files than can be looked through");
+    }
+    match &seen.written[..] {
+        _ if seen.files <= FEW => Below::Stored(store.to_owned()),
+        [only] => Below::Stored(only.clone()),
+        _ => Below::Hidden("which of its many files hold the scratch file cannot be told"),
+    }
+}
+
+/// Whether direct writes to `target` end in a page cache below it: that of a loop device's file, or of the files of a
+/// file system over a directory.
+pub(super) fn caches_below(target: &Target) -> bool {
+    let on_loop = target.kept_in().and_then(|file| loopdev::of_file(&file, None));
+    on_loop.is_some_and(|device| loopdev::caches(&device)) || is_stacked(target)
+}
+
+fn is_stacked(target: &Target) -> bool {
+    let over_directory = target.filesystem.starts_with("fuse") || target.filesystem == "ecryptfs";
+    target.existing.is_none() && over_directory && target.filesystem != "fuseblk"
+}
+
+/// The processes that serve a file system from user space, where the kernel tells (Linux 5.18, `fuse_connection` in
+/// the descriptor's fdinfo) and this user may see them.
+pub(super) fn serving(target: &Target) -> Vec<u32> {
+    if target.existing.is_some() || !target.filesystem.starts_with("fuse") {
+        return Vec::new();
+    }
+    // The connection's number is the minor number of the mount's device (fs/fuse/inode.c).
+    let wanted = format!("fuse_connection:\t{}", rustix::fs::minor(target.number));
+    let serves = |process: &Path| {
+        let descriptors = fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();
+        let mut infos = descriptors.filter_map(|entry| fs::read_to_string(entry.path()).ok());
+        infos.any(|info| info.lines().any(|line| line == wanted))
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|number: &u32| serves(Path::new(&format!("/proc/{number}"))))
+        .collect()
+}
+
+struct Seen {
+    files: usize,
+    /// Files that are large enough and were written since.
+    written: Vec<PathBuf>,
+}
+
+impl Seen {
+    /// Whether all could be looked at. Symbolic links are not followed.
+    fn walk(&mut self, directory: &Path, since: SystemTime, least: u64) -> bool {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let Ok(found) = entry.metadata() else { continue };
+            if found.is_dir() {
+                if !self.walk(&entry.path(), since, least) {
+                    return false;
+                }
+                continue;
+            }
+            self.files += 1;
+            if self.files > MANY {
+                return false;
+            }
+            if found.len() >= least && found.modified().is_ok_and(|at| at >= since) {
+                self.written.push(entry.path());
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_that_was_written_is_found_among_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - Duration::from_secs(3600);
+        for (name, len, written) in [("a", 9000, false), ("sub/b", 9000, true), ("c", 10, true)] {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let file = fs::File::create(&path).unwrap();
+            file.set_len(len).unwrap();
+            if !written {
+                file.set_modified(old).unwrap();
+            }
+        }
+        let mut seen = Seen { files: 0, written: Vec::new() };
+        assert!(seen.walk(dir.path(), SystemTime::now() - Duration::from_secs(60), 4500));
+        assert_eq!((seen.files, seen.written), (3, vec![dir.path().join("sub/b")]));
+    }
+}

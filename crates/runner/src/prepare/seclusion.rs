@@ -1,0 +1,97 @@
+//! A target in which somebody else could swap what the run makes: the run works in a private directory there, or makes
+//! nothing that is opened by its path.
+
+use cryptbench_os::{Writers, renamed_by};
+use cryptbench_system::provision::{Ledger, PrivateDirectory};
+use cryptbench_text::chain;
+
+use crate::RunError;
+use crate::plan::storage::Target;
+
+/// A place on `target` where nobody else can rename what a run makes, if somebody could in the target itself; `names` says
+/// whether the run makes anything that is opened by its path again, such as a container. `None` where none is needed.
+///
+/// Without root, or without the right to mount, there is no such place: then a run that makes the scratch file alone
+/// goes on, since that is opened once and removed from the directory that it was made in.
+///
+/// # Errors
+/// [`RunError::Target`] if it cannot be kept apart.
+pub(super) fn seclude(
+    target: &Target,
+    names: bool,
+    run_id: &str,
+    what: &str,
+) -> Result<Option<PrivateDirectory>, RunError> {
+    if target.existing.is_some() {
+        return Ok(None);
+    }
+    let user = rustix::process::geteuid();
+    let writers = if user.is_root() { Writers::Owner } else { Writers::Group };
+    let refuse = |problem: String| RunError::Target { path: target.path.clone(), problem };
+    let who = renamed_by(&target.path, user.as_raw(), writers);
+    let Some(way) = who.map_err(|e| refuse(e.to_string()))? else { return Ok(None) };
+    let made = if user.is_root() {
+        let name = format!("cryptbench-{run_id}.{what}");
+        let ledger = Ledger::create(&format!("{run_id}-{what}"))?;
+        PrivateDirectory::create(&target.path, &name, ledger).map_err(|e| chain(&e))
+    } else {
+        Err("a private directory in it takes root".to_owned())
+    };
+    match made {
+        Ok(private) => Ok(Some(private)),
+        Err(_) if !names => Ok(None),
+        Err(why) => Err(refuse(format!(
+            "other users can rename files in {}, and could put their own in the place of what this run makes ({why}); \
+             name a directory in which only you can",
+            way.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::chown;
+
+    use super::*;
+    use crate::Consent;
+
+    fn inspect(directory: &std::path::Path) -> Target {
+        Target::inspect(directory, "20261121-203000-1a2b3c", &Consent::default()).unwrap()
+    }
+
+    #[test]
+    fn root_works_in_a_private_directory_of_another_users() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = inspect(dir.path());
+        let id = format!("20261121-203000-{:06x}", std::process::id());
+        assert!(seclude(&own, true, &id, "private").unwrap().is_none());
+        if chown(dir.path(), Some(12_345), None).is_err() {
+            eprintln!("SKIPPED: giving a directory away takes root");
+            return;
+        }
+        let theirs = inspect(dir.path());
+        let private = seclude(&theirs, true, &id, "private").unwrap().unwrap();
+        fs::write(private.path().join("container"), "ours").unwrap();
+        let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+        assert_eq!(fs::read(names[0].join("container")).unwrap(), b"ours");
+        drop(private);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_the_system_said_of_a_private_directory_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = format!("20261121-203001-{:06x}", std::process::id());
+        let path = dir.path().join(format!("cryptbench-{id}.private"));
+        fs::create_dir(&path).unwrap();
+        if chown(dir.path(), Some(12_345), None).is_err() {
+            eprintln!("SKIPPED: giving a directory away takes root");
+            return;
+        }
+        let error = seclude(&inspect(dir.path()), true, &id, "private").err().unwrap();
+        let error = error.to_string();
+        assert!(error.contains(&format!("cannot create {}", path.display())), "{error}");
+        assert_eq!(error.matches("os error 17").count(), 1, "{error}");
+    }
+}

@@ -1,0 +1,126 @@
+//! The record of a run as it comes about: every line goes to the log that the observer keeps, and is added up here, so
+//! that the record at the end is what the log says.
+
+use cryptbench_record::{self as record, Fold, Line, Record};
+
+use crate::plan::{Plan, resumed};
+use crate::prepare::Session;
+use crate::{Event, Halt, Observer, RunError};
+
+/// Adds up the lines of a run, and passes them on.
+pub(crate) struct Recorder<'a> {
+    observer: &'a mut dyn Observer,
+    fold: Fold,
+    /// What is known before the first trial, in sentences, until it is written down.
+    notes: Option<Vec<String>>,
+    /// Trials that an earlier part of the run measured.
+    before: usize,
+}
+
+impl<'a> Recorder<'a> {
+    /// Tells what will be measured, and on what. From here on everything is written down.
+    ///
+    /// # Errors
+    /// [`RunError::Usage`] if the run goes on with one that had another plan or target.
+    pub(crate) fn begin(
+        plan: &Plan,
+        session: &Session<'_>,
+        program_version: &str,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, RunError> {
+        let target = session.describe();
+        observer.event(Event::Planned { plan: &plan.recorded, target: &target });
+        let mut notes = session.notes.clone();
+        for note in &notes {
+            observer.event(Event::Note(note));
+        }
+        if let Some(earlier) = plan.earlier.as_deref() {
+            resumed::check(earlier, &plan.recorded, &target, program_version)?;
+            notes.push(format!(
+                "The run was cut short after {:.0} s and {} trials, and resumed later.",
+                earlier.elapsed_s,
+                earlier.trials.len()
+            ));
+            observer.log(&Line::Resumed { at_s: earlier.elapsed_s });
+            let fold = Fold::begin(Record { stops: Vec::new(), ..earlier.clone() });
+            return Ok(Self { observer, fold, notes: Some(notes), before: earlier.trials.len() });
+        }
+        let record = Record {
+            schema: record::SCHEMA.to_owned(),
+            program_version: program_version.to_owned(),
+            run_id: plan.run_id.clone(),
+            started: plan.started.clone(),
+            elapsed_s: 0.0,
+            partial: true,
+            plan: plan.recorded.clone(),
+            machine: session.machine.clone(),
+            target,
+            trials: Vec::new(),
+            stops: Vec::new(),
+            notes: notes.clone(),
+            evidence: Vec::new(),
+            results: None,
+        };
+        observer.log(&Line::Start(Box::new(record.clone())));
+        Ok(Self { observer, fold: Fold::begin(record), notes: Some(notes), before: 0 })
+    }
+
+    /// Notes something that a reader must know, and tells it now.
+    pub(crate) fn tell(&mut self, note: String) {
+        self.observer.event(Event::Note(&note));
+        self.note(note);
+    }
+
+    /// Notes something that a reader of the record must know.
+    pub(crate) fn note(&mut self, note: String) {
+        match &mut self.notes {
+            Some(notes) => notes.push(note),
+            None => self.log(&Line::Note(note)),
+        }
+    }
+
+    /// Everything is set up: `plan` and `target` with what only the machine could tell.
+    pub(crate) fn prepared(&mut self, plan: &record::Plan, target: record::Target) {
+        let notes = self.notes.take().unwrap_or_default();
+        let plan = Box::new(plan.clone());
+        self.log(&Line::Prepared { plan, target: Box::new(target), notes });
+    }
+
+    /// The record so far.
+    pub(crate) fn so_far(&self) -> &Record {
+        self.fold.record()
+    }
+
+    /// The record, and the error that comes with it: that which halted the run, else the one that was `found` in the arms'
+    /// data, else that something is `left_over`.
+    ///
+    /// # Errors
+    /// That which halted the run, if nothing was measured.
+    pub(crate) fn end(
+        self,
+        halt: Option<Halt>,
+        found: Option<RunError>,
+        left_over: bool,
+    ) -> Result<(Record, Option<RunError>), RunError> {
+        let error = match halt {
+            Some(Halt::Failed(error)) if self.so_far().trials.len() == self.before => {
+                return Err(error);
+            }
+            Some(Halt::Failed(error)) => Some(error),
+            Some(Halt::Interrupted) | None => found,
+        };
+        let error = error.or(left_over.then_some(RunError::LeftOver));
+        Ok((self.fold.finish(), error))
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.observer.event(event);
+    }
+
+    fn log(&mut self, line: &Line) {
+        self.fold.add(line);
+        self.observer.log(line);
+    }
+}

@@ -1,0 +1,36 @@
+//! A run, from the request to the record: plan, prepare, measure, verify, finish.
+
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_record::Record;
+
+use crate::plan::{Request, plan};
+use crate::prepare::Session;
+use crate::recorder::Recorder;
+use crate::{Observer, RunError};
+
+/// Runs `request`. `stop` ends the run within a second.
+///
+/// Returns the record and, when an error cut the run short after trials were measured, or came after them, that error:
+/// the record is then kept all the same.
+///
+/// # Errors
+/// [`RunError`] where nothing was measured.
+pub fn run(
+    request: &Request,
+    program_version: &str,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<(Record, Option<RunError>), RunError> {
+    let plan = plan(request)?;
+    let mut session = Session::open(&plan, stop)?;
+    let mut recorder = Recorder::begin(&plan, &session, program_version, observer)?;
+    let halt = session.prepare(&mut recorder).and_then(|()| session.measure(&mut recorder)).err();
+    let found = match halt {
+        None => session.verify(&mut recorder),
+        // What failed under load may hang when it is closed: it is taken down and no more.
+        Some(_) => None,
+    };
+    let left_over = session.finish(halt.as_ref(), &mut recorder);
+    recorder.end(halt, found, left_over)
+}

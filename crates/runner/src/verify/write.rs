@@ -1,0 +1,84 @@
+//! Writing the pattern through an arm.
+
+use std::fs::{self, File, FileTimes};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+use cryptbench_blockdev::{AlignedBuf, Surface};
+
+use super::inspect::go_on;
+use super::known_plaintext::{CHANGED, Known};
+use super::pattern::Pattern;
+
+/// Bytes of the surface that are written, where it has as many: as long as a second on the slowest systems.
+pub(super) const REGION: u64 = 8 << 20;
+
+/// Bytes of a request.
+pub(super) const REQUEST: usize = 1 << 20;
+
+/// The data units of all formats and the sectors of all devices divide it.
+const WHOLE: u64 = 4096;
+
+/// Writes the pattern at the beginning of the surface, and gives how many bytes that are.
+///
+/// # Errors
+/// [`io::ErrorKind::Interrupted`] if `stop` was set.
+pub(super) fn surface(surface: &Surface, pattern: &Pattern, stop: &AtomicBool) -> io::Result<u64> {
+    let Surface { file, extent, transform, .. } = surface;
+    let region = REGION.min(extent.len) / WHOLE * WHOLE;
+    let (mut plain, mut stored) = (AlignedBuf::zeroed(REQUEST), AlignedBuf::zeroed(REQUEST));
+    let mut at = 0;
+    while at < region {
+        go_on(stop)?;
+        let len = REQUEST.min((region - at) as usize);
+        pattern.fill(&mut plain[..len], 0, at);
+        let data = match transform {
+            Some(transform) => {
+                transform.seal(at, &plain[..len], &mut stored[..len]);
+                &stored[..len]
+            }
+            None => &plain[..len],
+        };
+        file.write_all_at(data, extent.offset + at)?;
+        at += len as u64;
+    }
+    file.sync_all()?;
+    Ok(region)
+}
+
+/// Makes the files below `root`.
+///
+/// # Errors
+/// [`io::ErrorKind::Interrupted`] if `stop` was set.
+pub(super) fn files(
+    root: &Path,
+    known: &Known,
+    pattern: &Pattern,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    for directory in &known.directories {
+        fs::create_dir(root.join(directory))?;
+    }
+    for file in &known.files {
+        go_on(stop)?;
+        let mut made = File::create_new(root.join(&file.path))?;
+        let mut data = vec![0; file.size as usize];
+        pattern.fill(&mut data, file.stream, 0);
+        made.write_all(&data)?;
+        made.sync_all()?;
+        // After the flush: what is written back later is a change of its own in some file systems.
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(CHANGED);
+        // Both at once: libfuse 2 ignores one alone.
+        made.set_times(FileTimes::new().set_accessed(changed).set_modified(changed))?;
+        made.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Removes the files; what stays goes with the contender.
+pub(super) fn remove(root: &Path, known: &Known) {
+    let _ = fs::remove_dir_all(root.join(&known.directories[0]));
+}

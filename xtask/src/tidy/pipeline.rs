@@ -1,0 +1,66 @@
+//! A run goes one way: what a user asked ends at the plan, the plan does not change, and the function that names the stages
+//! stays short.
+
+use std::path::Path;
+
+/// Lines of `run` at most, its signature included.
+const LONGEST: usize = 60;
+
+/// Where the user's request is known.
+const KNOW_THE_REQUEST: &[&str] = &["lib.rs", "run.rs", "plan"];
+
+/// Everything in `text`, of a file of `runner`, that leaves the way.
+pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
+    let Ok(inside) = file.strip_prefix("crates/runner/src") else { return };
+    let name = file.display();
+    let tests = text.find("#[cfg(test)]").unwrap_or(text.len());
+    let is_test = inside.ends_with("tests.rs");
+    let knows = KNOW_THE_REQUEST.iter().any(|known| inside.starts_with(known));
+    if !knows && !is_test && word(&text[..tests], "Request") {
+        faults.push(format!("{name}: names Request, which ends at the plan"));
+    }
+    if word(text, "&mut Plan") {
+        faults.push(format!("{name}: takes &mut Plan: what turns out late is a line of the log"));
+    }
+    if inside == Path::new("run.rs") {
+        let body = text.split_once("pub fn run(").map_or("", |(_, body)| body);
+        let lines = body.split_once("\n}\n").map_or(body, |(body, _)| body).lines().count();
+        if lines > LONGEST {
+            faults.push(format!("{name}: run() has {lines} lines, more than {LONGEST}"));
+        }
+    }
+}
+
+/// Whether `text` has `wanted` as a word.
+fn word(text: &str, wanted: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(wanted)
+        .any(|(at, _)| !text[..at].ends_with(part) && !text[at + wanted.len()..].starts_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(file: &str, text: &str) -> usize {
+        let mut faults = Vec::new();
+        check(&Path::new("crates/runner/src").join(file), text, &mut faults);
+        faults.len()
+    }
+
+    #[test]
+    fn the_request_ends_at_the_plan() {
+        assert_eq!(faults("prepare/arms.rs", "fn f(request: &Request) {}"), 1);
+        assert_eq!(faults("prepare/arms.rs", "fn f(t: &TargetRequest) {}"), 0);
+        assert_eq!(faults("prepare/arms.rs", "fn f() {}\n#[cfg(test)]\nuse crate::Request;"), 0);
+        assert_eq!(faults("plan/arms.rs", "fn f(request: &Request) {}"), 0);
+    }
+
+    #[test]
+    fn the_plan_does_not_change_and_run_stays_short() {
+        assert_eq!(faults("measure/mod.rs", "fn f(plan: &mut Plan) {}"), 1);
+        let run =
+            |lines| format!("pub fn run() {{\n{}}}\n\nfn other() {{}}\n", "x();\n".repeat(lines));
+        assert_eq!((faults("run.rs", &run(59)), faults("run.rs", &run(60))), (0, 1));
+    }
+}
