@@ -29,7 +29,7 @@ pub(crate) enum Storage {
     /// It is there.
     Present(Box<Present>),
     /// A modelled device, which the run serves first.
-    Emulated(EmulatedStorage),
+    Emulated(Box<EmulatedStorage>),
 }
 
 /// Storage that is there, and how much of it requests go to.
@@ -46,7 +46,8 @@ impl Storage {
         if let Some(emulate) = &target.emulate {
             let asked = target.size.or(request.profile.size);
             let workloads = &request.profile.workloads;
-            return EmulatedStorage::plan(emulate, asked, arms, workloads).map(Self::Emulated);
+            return EmulatedStorage::plan(emulate, asked, arms, workloads)
+                .map(|storage| Self::Emulated(Box::new(storage)));
         }
         let targets = Targets::inspect(target, run_id)?;
         let asked = target.size.map(|size| (size, "asked for with --size"));
