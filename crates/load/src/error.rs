@@ -137,8 +137,10 @@ pub enum LoadError {
         "preconditioning writes every block in sequential order or in a permutation, once or more"
     )]
     Precondition,
-    /// A job that cannot be verified: its writes are not stamped, or no whole units of the map.
-    #[error("a job that is to be verified writes stamped data in multiples of {unit} bytes")]
+    /// A job that cannot be verified: its writes have no verify headers, or no whole units of the map.
+    #[error(
+        "a job that is to be verified writes data with verify headers in multiples of {unit} bytes"
+    )]
     Untraceable {
         /// Bytes of which one acknowledgement is kept.
         unit: u64,

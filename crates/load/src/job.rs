@@ -191,12 +191,12 @@ pub enum Flush {
 /// What is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
-    /// Incompressible, stamped.
+    /// Incompressible, with verify headers.
     #[default]
     Random,
-    /// Zeros, unstamped, as `dd if=/dev/zero` writes them.
+    /// Zeros without verify headers, as `dd if=/dev/zero` writes them.
     Zeros,
-    /// This share in percent (1 to 99) of each 4 KiB can be compressed away; stamped.
+    /// This share in percent (1 to 99) of each 4 KiB can be compressed away; with verify headers.
     Compressible {
         /// Share.
         percent: u8,
@@ -225,7 +225,7 @@ pub struct Job {
     pub block_size: u64,
     /// Requests in flight of each thread, 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// Threads that issue requests, 1 to [`MAX_THREADS`]; they share one sequence of places.
+    /// Threads that issue requests, 1 to [`MAX_THREADS`]; they share one sequence of offsets.
     pub threads: u32,
     /// How much is measured.
     pub amount: Amount,
@@ -237,10 +237,10 @@ pub struct Job {
     pub rate: Option<Rate>,
     /// Place and latency are kept of so many measured requests from the first on.
     pub samples: u32,
-    /// Determines the places: jobs with the same seed, pattern, block size and extent visit the
-    /// same places in the same order, whatever the surface and the engine.
+    /// Determines the offsets: jobs with the same seed, pattern, block size and extent visit the
+    /// same offsets in the same order, whatever the surface and the engine.
     pub seed: u64,
-    /// Stamped into written sectors, so that a later reader can tell which job wrote them.
+    /// In the verify headers of written sectors, so that a later reader can tell which job wrote them.
     pub generation: u64,
 }
 

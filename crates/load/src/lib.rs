@@ -5,11 +5,11 @@
 //! - A [`FileSet`] is many small files and what is done to them.
 //! - A [`Job`] is one workload for some seconds; an [`Engine`] runs it and returns a
 //!   [`Measurement`].
-//! - Written data is incompressible and [stamped](verify_sector), so that a [reader](Acknowledged::verify) can
+//! - Written data is incompressible and marked with [verify headers](verify_sector), so that a [reader](Acknowledged::verify) can
 //!   tell lost, stale, torn and misplaced sectors apart, and can prove that stored bytes are encrypted.
 //!
 //! Two requests in flight may touch the same place: nothing orders them, as on real storage under
-//! a real load. Which of two such writes wins is unspecified; either way the stamp is valid.
+//! a real load. Which of two such writes wins is unspecified; either way the verify header is valid.
 
 mod clock;
 mod engine;
@@ -17,10 +17,10 @@ mod error;
 mod files;
 mod job;
 mod memory;
-mod places;
+mod offsets;
 mod profile;
-mod stamp;
 mod verify;
+mod verify_header;
 mod window;
 
 pub use engine::{Engine, EngineChoice, Precondition};
@@ -35,6 +35,6 @@ pub use profile::{
     Headline, Presentation, Profile, ProfileError, Rates, UnlockWork, Work, WorkAmount,
     WorkloadSpec,
 };
-pub use stamp::{MARKER, SECTOR, STAMP_LEN, SectorState, verify_sector};
 pub use verify::{Acknowledged, Fault, Finding, Verification};
+pub use verify_header::{HEADER_LEN, MARKER, SECTOR, SectorState, verify_sector};
 pub use window::{Measurement, Sample};

@@ -1,7 +1,7 @@
 //! Whether a surface holds what it acknowledged.
 //!
 //! Each write that the storage acknowledged is noted in a map, with the generation of its job. A reader
-//! goes over the extent and holds the stamp of every sector against the map. One generation is one
+//! goes over the extent and holds the verify header of every sector against the map. One generation is one
 //! state of a block: jobs that are to be told apart are run with ascending generations.
 //!
 //! The map knows generation and seed of each job. Where a write was acknowledged, only what that job wrote

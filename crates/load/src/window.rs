@@ -8,9 +8,9 @@
 //! under way. It also keeps a stall at the end of a trial from vanishing.
 //!
 //! Requests that are in flight together often complete together: then not single completions but whole
-//! turns of the queue are the renewals of that argument. Where one thread sees all completions, the window
+//! cycles of the queue are the renewals of that argument. Where one thread sees all completions, the window
 //! therefore closes at the first completion at or after the planned duration that makes the count a multiple
-//! of the queue depth. A trial shorter than a turn is then right, too.
+//! of the queue depth. A trial shorter than a cycle is then right, too.
 //!
 //! A job of so many bytes has no window: it is measured from before its first request, and all of its
 //! requests count.
@@ -33,7 +33,7 @@ pub(crate) struct Gate {
     ramp: u64,
     duration: u64,
     /// The count at the end is a multiple of this.
-    turn: u64,
+    cycle: u64,
     /// Every request counts, and the window ends with the last thread.
     whole: bool,
     flush_at_end: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Gate {
     closed: AtomicU64,
     cpu_opened: AtomicU64,
     cpu_closed: AtomicU64,
-    /// Threads that have places left.
+    /// Threads that have requests left.
     busy: AtomicU32,
     /// Threads that are not [idle](Sink::idle).
     active: AtomicU32,
@@ -62,7 +62,7 @@ impl Gate {
         Self {
             ramp,
             duration,
-            turn: match (threads, job.rate) {
+            cycle: match (threads, job.rate) {
                 (1, None) => u64::from(job.queue_depth),
                 _ => 1,
             },
@@ -123,7 +123,7 @@ impl Gate {
         true
     }
 
-    /// A thread has done all its places. True for the last one if it has to flush.
+    /// A thread has done all its requests. True for the last one if it has to flush.
     fn leave(&self) -> bool {
         if !self.whole || self.busy.fetch_sub(1, Relaxed) != 1 {
             return false;
@@ -165,7 +165,7 @@ impl Gate {
         }
         let mut closed = self.closed.load(Relaxed);
         if closed == UNSET {
-            if done - opened < self.duration || !(so_far + 1).is_multiple_of(self.turn) {
+            if done - opened < self.duration || !(so_far + 1).is_multiple_of(self.cycle) {
                 return true;
             }
             match self.closed.compare_exchange(UNSET, done, Relaxed, Relaxed) {
@@ -177,8 +177,8 @@ impl Gate {
             }
         }
         // Of several threads, what completed before the closing one may be told of after it; one thread's
-        // turn is full.
-        self.turn == 1 && done <= closed
+        // cycle is full.
+        self.cycle == 1 && done <= closed
     }
 }
 
@@ -218,7 +218,7 @@ pub(crate) trait Sink {
         let _ = done;
     }
 
-    /// All places of this thread are done, the last one at `done`. True if it is the last thread of a
+    /// All requests of this thread are done, the last one at `done`. True if it is the last thread of a
     /// job that ends with a flush, which it is to do and tell.
     fn exhausted(&mut self, done: u64) -> bool {
         let _ = done;

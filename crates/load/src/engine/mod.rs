@@ -1,16 +1,16 @@
 //! The load engine: io_uring where the kernel offers it, threads elsewhere.
 
-mod crew;
 mod fill;
-mod pace;
+mod flush_barrier;
 mod prepare;
+mod rate_limit;
 #[cfg(target_os = "linux")]
 mod stdio;
 mod threads;
 mod transfer;
-mod turn;
 #[cfg(target_os = "linux")]
 mod uring;
+mod worker_pool;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use cryptbench_blockdev::Surface;
 
-use self::pace::Pace;
 pub use self::prepare::Precondition;
+use self::rate_limit::RateLimit;
 use self::threads::{Threads, Way};
 use self::transfer::{Task, Transfer};
 #[cfg(target_os = "linux")]
 use self::uring::Uring;
-use crate::places::{JobPlaces, Places};
+use crate::offsets::{JobOffsets, OffsetGenerator};
 use crate::verify::Traced;
 use crate::window::{Gate, Sink, Tally};
 use crate::{Acknowledged, Job, LoadError, Measurement};
@@ -143,7 +143,7 @@ impl Engine {
     /// be [verified](Acknowledged::verify) later.
     ///
     /// # Errors
-    /// As for `run`; [`LoadError::Untraceable`] for writes that carry no stamps or are no whole units of
+    /// As for `run`; [`LoadError::Untraceable`] for writes that carry no verify headers or are no whole units of
     /// the map.
     pub fn run_traced(
         &mut self,
@@ -196,13 +196,13 @@ impl Engine {
             block: job.block_size as u32,
             depth: job.queue_depth,
             threads: job.threads,
-            pace: Pace::of_job(job),
+            rate_limit: RateLimit::of_job(job),
         };
-        let places = JobPlaces::new(job, surface.extent.len);
+        let offsets = JobOffsets::new(job, surface.extent.len);
         let gate = Arc::new(Gate::new(job, self.tallies(job)));
         let sink = || wrap(Tally::new(&gate, job));
         let (sinks, interrupted) =
-            self.carry(surface, &task, places, sink, &|now| gate.begin(now), stop)?;
+            self.carry(surface, &task, offsets, sink, &|now| gate.begin(now), stop)?;
         Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
     }
 
@@ -215,11 +215,11 @@ impl Engine {
         }
     }
 
-    fn carry<P: Places, S: Sink + Send + 'static>(
+    fn carry<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         surface: &Surface,
         task: &Task,
-        places: P,
+        offsets: P,
         sink: impl Fn() -> S,
         begin: &dyn Fn(u64),
         stop: &AtomicBool,
@@ -229,15 +229,15 @@ impl Engine {
             Kind::Uring(u) => {
                 u.check(surface)?;
                 if u.takes_crew(task) {
-                    return u.drive_crew(task, places, sink, begin, stop, &mut || ());
+                    return u.drive_pool(task, offsets, sink, begin, stop, &mut || ());
                 }
                 let mut sink = sink();
-                let interrupted = u.drive(task, places, &mut sink, begin, stop)?;
+                let interrupted = u.drive(task, offsets, &mut sink, begin, stop)?;
                 Ok((vec![sink], interrupted))
             }
             Kind::Threads(t) => {
                 let _ = surface;
-                t.drive(task, places, sink, begin, stop, &mut || ())
+                t.drive(task, offsets, sink, begin, stop, &mut || ())
             }
         }
     }

@@ -9,7 +9,7 @@ use super::fill::{Fill, SharedFill};
 use super::transfer::{Task, Transfer, flush_or_stop};
 use super::{Engine, Kind};
 use crate::job::check_fill;
-use crate::places::FillPlaces;
+use crate::offsets::FillOffsets;
 use crate::{LoadError, MAX_BLOCK_SIZE, Pattern};
 
 /// Requests of a [prefill](Engine::prefill): large enough for full bandwidth on any device.
@@ -38,7 +38,7 @@ pub struct Precondition {
 }
 
 impl Engine {
-    /// Fills the whole extent with incompressible, stamped data (generation 0) through the
+    /// Fills the whole extent with incompressible data with verify headers (generation 0) through the
     /// surface's inline layer at full speed, and flushes it to the device.
     ///
     /// `progress` is told the bytes written so far.
@@ -72,10 +72,10 @@ impl Engine {
     ) -> Result<(), LoadError> {
         let block = fill_block(surface)?;
         check_fill(surface, &part, u64::from(block))?;
-        self.fill(surface, FillPlaces::sequential(block, part), block, seed, stop, progress)
+        self.fill(surface, FillOffsets::sequential(block, part), block, seed, stop, progress)
     }
 
-    /// Writes the whole extent some number of times with stamped data (generation 0), and flushes it.
+    /// Writes the whole extent some number of times with data that has verify headers (generation 0), and flushes it.
     ///
     /// `progress` is told the bytes written so far, all passes together.
     ///
@@ -100,14 +100,14 @@ impl Engine {
         let part = 0..surface.extent.len;
         check_fill(surface, &part, how.block_size)?;
         let block = how.block_size as u32;
-        let places = FillPlaces::passes(block, part, how.passes, order);
-        self.fill(surface, places, block, how.seed, stop, progress)
+        let offsets = FillOffsets::passes(block, part, how.passes, order);
+        self.fill(surface, offsets, block, how.seed, stop, progress)
     }
 
     fn fill(
         &mut self,
         surface: &Surface,
-        places: FillPlaces,
+        offsets: FillOffsets,
         block: u32,
         seed: u64,
         stop: &AtomicBool,
@@ -115,7 +115,7 @@ impl Engine {
     ) -> Result<(), LoadError> {
         let depth = (FILL_BLOCK * FILL_DEPTH / block).clamp(FILL_DEPTH, SMALL_DEPTH);
         let transfer = Transfer::of_fill(surface, seed);
-        let task = Task { transfer, block, depth, threads: 1, pace: None };
+        let task = Task { transfer, block, depth, threads: 1, rate_limit: None };
         let begin = |_| ();
         let interrupted = match &mut self.kind {
             #[cfg(target_os = "linux")]
@@ -124,15 +124,15 @@ impl Engine {
                 if u.takes_crew(&task) {
                     let done = SharedFill::default();
                     let mut tick = || progress(done.bytes());
-                    u.drive_crew(&task, places, || done.clone(), &begin, stop, &mut tick)?.1
+                    u.drive_pool(&task, offsets, || done.clone(), &begin, stop, &mut tick)?.1
                 } else {
-                    u.drive(&task, places, &mut Fill::telling(progress), &begin, stop)?
+                    u.drive(&task, offsets, &mut Fill::telling(progress), &begin, stop)?
                 }
             }
             Kind::Threads(t) => {
                 let done = SharedFill::default();
                 let mut tick = || progress(done.bytes());
-                t.drive(&task, places, || done.clone(), &begin, stop, &mut tick)?.1
+                t.drive(&task, offsets, || done.clone(), &begin, stop, &mut tick)?.1
             }
         };
         if interrupted || !flush_or_stop(&surface.file, true, stop)? {

@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use cryptbench_blockdev::AlignedBuf;
 
-use super::crew::{Crew, Ready};
-use super::pace::Pace;
+use super::flush_barrier::{Entry, FlushBarrier};
+use super::rate_limit::RateLimit;
 #[cfg(target_os = "linux")]
 use super::stdio::Stream;
 use super::transfer::{Task, Transfer};
-use super::turn::{Entry, Turn};
+use super::worker_pool::{Ready, WorkerPool};
 use super::{STOP_PATIENCE, STOP_POLL};
 use crate::memory::buffers_len;
-use crate::places::{Place, Places, Share};
+use crate::offsets::{IoRequest, OffsetGenerator, Share};
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
@@ -42,16 +42,16 @@ pub(super) enum Way {
 struct Group {
     next: AtomicU64,
     /// Where every so many writes are flushed.
-    turn: Option<Turn>,
+    barrier: Option<FlushBarrier>,
 }
 
 impl Threads {
     /// Runs the requests; returns the threads' sinks and whether the stop flag ended it. `begin` is told
     /// when, and `tick` is called every now and then.
-    pub(super) fn drive<P: Places, S: Sink + Send + 'static>(
+    pub(super) fn drive<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
-        places: P,
+        offsets: P,
         sink: impl Fn() -> S,
         begin: &dyn Fn(u64),
         stop: &AtomicBool,
@@ -59,12 +59,12 @@ impl Threads {
     ) -> Result<(Vec<S>, bool), LoadError> {
         let Task { block, depth, threads, .. } = *task;
         buffers_len(block, depth, threads, task.transfer.direction.writes())?;
-        let crew = Crew::new();
+        let pool = WorkerPool::new();
         let way = self.way;
         let groups: Vec<Arc<Group>> = (0..threads)
             .map(|_| {
-                let turn = task.transfer.every.map(Turn::new);
-                Arc::new(Group { next: AtomicU64::new(0), turn })
+                let barrier = task.transfer.every.map(FlushBarrier::new);
+                Arc::new(Group { next: AtomicU64::new(0), barrier })
             })
             .collect();
         let workers = (0..threads * depth).map(|slot| {
@@ -72,9 +72,9 @@ impl Threads {
             let part = slot % threads;
             let worker = Worker {
                 transfer: task.transfer.clone(),
-                places: Share { places, part, of: threads },
-                pace: task.pace.map(|pace| pace.share(part, threads)),
-                crew: Arc::clone(&crew),
+                offsets: Share { offsets, part, of: threads },
+                rate_limit: task.rate_limit.map(|rate_limit| rate_limit.share(part, threads)),
+                pool: Arc::clone(&pool),
                 group: Arc::clone(&groups[part as usize]),
             };
             let mut sink = sink();
@@ -83,7 +83,7 @@ impl Threads {
                 (sink, result)
             }
         });
-        crew.run(workers, begin, (stop, STOP_PATIENCE), tick)
+        pool.run(workers, begin, (stop, STOP_PATIENCE), tick)
     }
 }
 
@@ -95,9 +95,9 @@ fn buffer(len: usize) -> AlignedBuf {
 
 struct Worker<P> {
     transfer: Transfer,
-    places: P,
-    pace: Option<Pace>,
-    crew: Arc<Crew>,
+    offsets: P,
+    rate_limit: Option<RateLimit>,
+    pool: Arc<WorkerPool>,
     group: Arc<Group>,
 }
 
@@ -109,7 +109,7 @@ struct Hands {
     stream: Option<Stream>,
 }
 
-impl<P: Places> Worker<P> {
+impl<P: OffsetGenerator> Worker<P> {
     fn work<S: Sink>(
         self,
         (block, way): (u32, Way),
@@ -142,46 +142,46 @@ impl<P: Places> Worker<P> {
         hands: &mut Hands,
         sink: &mut S,
     ) -> Result<(), LoadError> {
-        let clock = self.crew.clock;
+        let clock = self.pool.clock;
         let mut started = clock.ns();
-        while !self.crew.halt.load(Relaxed) && !sink.finished() {
+        while !self.pool.halt.load(Relaxed) && !sink.finished() {
             let index = self.group.next.fetch_add(1, Relaxed);
-            let Some(place) = self.places.place(index) else {
+            let Some(request) = self.offsets.request(index) else {
                 return self.end(started, hands, sink);
             };
-            if let Some(pace) = &self.pace {
-                if !self.await_due(pace.due(began, index), sink) {
+            if let Some(rate_limit) = &self.rate_limit {
+                if !self.await_due(rate_limit.due(began, index), sink) {
                     break;
                 }
                 started = clock.ns();
             }
-            if let Some(turn) = &self.group.turn {
-                if !self.await_turn(turn, place.operation, sink)? {
+            if let Some(barrier) = &self.group.barrier {
+                if !self.await_barrier(barrier, request.operation, sink)? {
                     break;
                 }
                 started = clock.ns();
             }
-            let Place { operation, offset, len } = place;
+            let IoRequest { operation, offset, len } = request;
             match operation {
-                Operation::Read => self.read(place, hands)?,
-                Operation::Write => self.write(place, hands)?,
+                Operation::Read => self.read(request, hands)?,
+                Operation::Write => self.write(request, hands)?,
             }
             let done = clock.ns();
             sink.completed(&Completed { operation, offset, len, started, taken: 0, done });
             started = done;
-            if let (Some(turn), Some(every)) = (&self.group.turn, self.transfer.every)
-                && turn.leave()
+            if let (Some(barrier), Some(every)) = (&self.group.barrier, self.transfer.every)
+                && barrier.leave()
             {
                 self.transfer.flush(every.data_only)?;
                 started = clock.ns();
                 sink.flushed(started);
-                turn.flushed();
+                barrier.flushed();
             }
         }
         Ok(())
     }
 
-    /// After the last place.
+    /// After the last request.
     fn end<S: Sink>(
         &self,
         mut done: u64,
@@ -191,31 +191,31 @@ impl<P: Places> Worker<P> {
         #[cfg(target_os = "linux")]
         if let Some(stream) = &mut hands.stream {
             stream.end().map_err(|source| LoadError::Sync { source })?;
-            done = self.crew.clock.ns();
+            done = self.pool.clock.ns();
         }
         if sink.exhausted(done) {
             self.transfer.flush(false)?;
-            sink.flushed(self.crew.clock.ns());
+            sink.flushed(self.pool.clock.ns());
         }
         Ok(())
     }
 
     /// Waits for the thread's flush, or does it; `false` if the job ends before.
-    fn await_turn<S: Sink>(
+    fn await_barrier<S: Sink>(
         &self,
-        turn: &Turn,
+        barrier: &FlushBarrier,
         operation: Operation,
         sink: &mut S,
     ) -> Result<bool, LoadError> {
         let data_only = self.transfer.every.is_some_and(|every| every.data_only);
         loop {
-            let over = || self.crew.halt.load(Relaxed) || sink.finished();
-            match turn.enter(operation, over) {
-                Entry::Issue => return Ok(true),
+            let over = || self.pool.halt.load(Relaxed) || sink.finished();
+            match barrier.enter(operation, over) {
+                Entry::Submit => return Ok(true),
                 Entry::Leave => return Ok(false),
                 Entry::Flush => {
                     self.transfer.flush(data_only)?;
-                    sink.flushed(self.crew.clock.ns());
+                    sink.flushed(self.pool.clock.ns());
                 }
             }
         }
@@ -225,7 +225,7 @@ impl<P: Places> Worker<P> {
     fn await_due<S: Sink>(&self, due: u64, sink: &mut S) -> bool {
         let mut idled = false;
         loop {
-            let now = self.crew.clock.ns();
+            let now = self.pool.clock.ns();
             if now >= due {
                 if idled {
                     sink.resumed();
@@ -234,65 +234,65 @@ impl<P: Places> Worker<P> {
             }
             sink.idle(now);
             idled = true;
-            if self.crew.halt.load(Relaxed) || sink.finished() {
+            if self.pool.halt.load(Relaxed) || sink.finished() {
                 return false;
             }
             std::thread::sleep(Duration::from_nanos(due - now).min(STOP_POLL));
         }
     }
 
-    fn read(&self, place: Place, hands: &mut Hands) -> Result<(), LoadError> {
-        let at = self.transfer.base + place.offset;
+    fn read(&self, request: IoRequest, hands: &mut Hands) -> Result<(), LoadError> {
+        let at = self.transfer.base + request.offset;
         let data = match &mut hands.second {
             Some(second) if self.transfer.reads_into_second() => second,
             _ => &mut hands.source,
         };
-        let data = &mut data[..place.len as usize];
+        let data = &mut data[..request.len as usize];
         #[cfg(target_os = "linux")]
         if let Some(stream) = &mut hands.stream {
-            Self::moved(place, stream.read(data, at))?;
-            self.open(place, data);
+            Self::moved(request, stream.read(data, at))?;
+            self.open(request, data);
             return Ok(());
         }
-        Self::moved(place, retry(|| self.transfer.file.read_at(data, at)))?;
-        self.open(place, data);
+        Self::moved(request, retry(|| self.transfer.file.read_at(data, at)))?;
+        self.open(request, data);
         Ok(())
     }
 
-    fn open(&self, place: Place, data: &mut [u8]) {
+    fn open(&self, request: IoRequest, data: &mut [u8]) {
         if let Some(transform) = &self.transfer.transform {
-            transform.open(place.offset, data);
+            transform.open(request.offset, data);
         }
     }
 
-    fn write(&self, place: Place, hands: &mut Hands) -> Result<(), LoadError> {
-        let len = place.len as usize;
+    fn write(&self, request: IoRequest, hands: &mut Hands) -> Result<(), LoadError> {
+        let len = request.len as usize;
         let source = &mut hands.source[..len];
-        if let Some(stamper) = &self.transfer.stamper {
-            stamper.stamp(source, place.offset);
+        if let Some(headers) = &self.transfer.headers {
+            headers.write_headers(source, request.offset);
         }
         let stored = match (&self.transfer.transform, &mut hands.second) {
             (Some(transform), Some(second)) => {
                 let second = &mut second[..len];
-                transform.seal(place.offset, source, second);
+                transform.seal(request.offset, source, second);
                 &*second
             }
             _ => &*source,
         };
-        let at = self.transfer.base + place.offset;
+        let at = self.transfer.base + request.offset;
         #[cfg(target_os = "linux")]
         if let Some(stream) = &mut hands.stream {
-            return Self::moved(place, stream.write(stored, at));
+            return Self::moved(request, stream.write(stored, at));
         }
         let moved = retry(|| match self.transfer.dsync {
             true => write_through(&self.transfer, stored, at),
             false => self.transfer.file.write_at(stored, at),
         });
-        Self::moved(place, moved)
+        Self::moved(request, moved)
     }
 
-    fn moved(place: Place, moved: io::Result<usize>) -> Result<(), LoadError> {
-        let Place { operation, offset, len } = place;
+    fn moved(request: IoRequest, moved: io::Result<usize>) -> Result<(), LoadError> {
+        let IoRequest { operation, offset, len } = request;
         match moved {
             Ok(got) if got == len as usize => Ok(()),
             Ok(got) => Err(LoadError::Short { operation, offset, wanted: len, got: got as u32 }),

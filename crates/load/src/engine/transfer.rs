@@ -9,8 +9,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use cryptbench_blockdev::{SectorTransform, Surface};
 
 use super::STOP_POLL;
-use super::pace::Pace;
-use crate::stamp::{Stamper, body_seed, fill_bodies};
+use super::rate_limit::RateLimit;
+use crate::verify_header::{HeaderWriter, body_seed, fill_bodies};
 use crate::{Content, Direction, Flush, Job, LoadError};
 
 /// What an engine is to carry, the places aside.
@@ -22,7 +22,7 @@ pub(super) struct Task {
     /// Requests in flight of each thread.
     pub(super) depth: u32,
     pub(super) threads: u32,
-    pub(super) pace: Option<Pace>,
+    pub(super) rate_limit: Option<RateLimit>,
 }
 
 /// Traffic between buffers and a surface.
@@ -33,13 +33,13 @@ pub(super) struct Transfer {
     pub(super) base: u64,
     pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
-    /// `None` where written data carries no stamps.
-    pub(super) stamper: Option<Stamper>,
+    /// `None` where written data carries no verify headers.
+    pub(super) headers: Option<HeaderWriter>,
     /// Each write completes on stable storage.
     pub(super) dsync: bool,
     pub(super) every: Option<FlushEvery>,
     content: Content,
-    /// Of what is written, stamps aside.
+    /// Of what is written, verify headers aside.
     body_seed: u64,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct FlushEvery {
 
 impl Transfer {
     pub(super) fn of_job(surface: &Surface, job: &Job) -> Self {
-        let stamped = job.content != Content::Zeros;
+        let has_headers = job.content != Content::Zeros;
         Self {
             file: Arc::clone(&surface.file),
             base: surface.extent.offset,
             direction: job.direction,
             transform: surface.transform.clone(),
-            stamper: stamped.then(|| Stamper::new(job.generation, job.seed)),
+            headers: has_headers.then(|| HeaderWriter::new(job.generation, job.seed)),
             dsync: job.flush == Flush::EachWrite,
             every: match job.flush {
                 Flush::Every { writes, data_only, drained } => {
@@ -80,7 +80,7 @@ impl Transfer {
             base: surface.extent.offset,
             direction: Direction::Write,
             transform: surface.transform.clone(),
-            stamper: Some(Stamper::new(0, seed)),
+            headers: Some(HeaderWriter::new(0, seed)),
             dsync: false,
             every: None,
             content: Content::Random,
@@ -99,7 +99,7 @@ impl Transfer {
         matches!(self.direction, Direction::Mixed { .. })
     }
 
-    /// Fills a source buffer with what is going to be written, stamps aside: the same for each request.
+    /// Fills a source buffer with what is going to be written, verify headers aside: the same for each request.
     pub(super) fn fill_source(&self, source: &mut [u8]) {
         if !self.direction.writes() {
             return;

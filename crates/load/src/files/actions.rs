@@ -14,7 +14,7 @@ use super::tree::{Open, Tree, write_all};
 use super::{FilesMeasurement, cold, cpu_ns};
 use crate::LoadError;
 use crate::clock::Clock;
-use crate::places::splitmix;
+use crate::offsets::splitmix;
 
 const NEW: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
@@ -101,7 +101,7 @@ pub(super) fn create(
         if stop.load(Relaxed) {
             return Ok(true);
         }
-        let (folder, name) = tree.place(i);
+        let (folder, name) = tree.location(i);
         let size = tree.files[i].size;
         let data = contents.of(i as u32, size);
         let made = tally.file(
@@ -133,7 +133,7 @@ pub(super) fn create_missing(
         if stop.load(Relaxed) {
             return Err(LoadError::Interrupted);
         }
-        let (folder, name) = tree.place(i);
+        let (folder, name) = tree.location(i);
         let data = contents.of(i as u32, tree.files[i].size);
         let made = create_file(&open.folders[folder], &name, data)
             .map_err(|e| LoadError::file("create", tree.path_of(i), e));
@@ -154,7 +154,7 @@ pub(super) fn stat(
         if stop.load(Relaxed) {
             return Ok(true);
         }
-        let (folder, name) = tree.place(i);
+        let (folder, name) = tree.location(i);
         let found = tally.file(
             0,
             || statat(&open.folders[folder], &name, AtFlags::SYMLINK_NOFOLLOW),
@@ -184,7 +184,7 @@ pub(super) fn read(
         if stop.load(Relaxed) {
             return Ok(true);
         }
-        let (folder, name) = tree.place(i);
+        let (folder, name) = tree.location(i);
         let size = tree.files[i].size;
         let len = tally.file(
             size,
@@ -224,7 +224,7 @@ pub(super) fn rename(
         if stop.load(Relaxed) {
             return Ok(true);
         }
-        let (folder, name) = tree.place(i);
+        let (folder, name) = tree.location(i);
         let other = tree.other_name(i);
         let folder = &open.folders[folder];
         let mut exclusive = tree.renames_exclusively;
@@ -263,7 +263,7 @@ fn rename_file(
 /// Makes sure, unmeasured, that nothing has the names that the files are going to get.
 pub(super) fn check_free(tree: &Tree, open: &Open) -> Result<(), LoadError> {
     for i in 0..tree.files.len() {
-        let (folder, _) = tree.place(i);
+        let (folder, _) = tree.location(i);
         let other = tree.other_name(i);
         let failed = |e| LoadError::file("rename", tree.path_of(i), e);
         match statat(&open.folders[folder], &other, AtFlags::SYMLINK_NOFOLLOW) {
@@ -285,7 +285,7 @@ pub(super) fn delete(
         if stop.load(Relaxed) {
             return Ok(true);
         }
-        let (folder, name) = tree.place(i);
+        let (folder, name) = tree.location(i);
         tally.file(
             0,
             || unlinkat(&open.folders[folder], &name, AtFlags::empty()),
@@ -301,7 +301,7 @@ pub(super) fn delete(
 pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> {
     let mut first = Ok(());
     for i in 0..tree.files.len() {
-        let (folder, _) = tree.place(i);
+        let (folder, _) = tree.location(i);
         let deleted = tree.unlink(&open.folders[folder], i..i + 1);
         first = first.and(deleted);
     }

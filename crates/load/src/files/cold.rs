@@ -39,7 +39,7 @@ pub(super) fn drop_caches(tree: &Tree, open: &Open, data: bool) -> Result<bool, 
 }
 
 fn drop_pages(tree: &Tree, open: &Open, index: usize) -> Result<(), LoadError> {
-    let (folder, name) = tree.place(index);
+    let (folder, name) = tree.location(index);
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let failed = |e| LoadError::file("open", tree.path_of(index), e);
     let file = openat(&open.folders[folder], name, flags, Mode::empty()).map_err(failed)?;

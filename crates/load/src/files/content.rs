@@ -1,13 +1,13 @@
-//! What the files hold: incompressible, stamped, and known again when it is read.
+//! What the files hold: incompressible, with verify headers, and known again when it is read.
 
 use crate::SECTOR;
-use crate::places::splitmix;
-use crate::stamp::{Stamper, fill_bodies};
+use crate::offsets::splitmix;
+use crate::verify_header::{HeaderWriter, fill_bodies};
 
 /// Random bytes that the contents are cut from, at whole sectors.
 const POOL: usize = 1 << 20;
 
-/// Bytes of stamp offsets that belong to one file: more than the largest.
+/// Offsets in verify headers that belong to one file: more than the largest.
 const FILE_SPAN: u64 = 1 << 25;
 
 /// The contents of all files of a set.
@@ -49,8 +49,8 @@ impl Contents {
             rest = later;
             source = &self.pool;
         }
-        let stamper = Stamper::new(self.generation, self.seed);
-        stamper.stamp(wanted, u64::from(index) * FILE_SPAN);
+        let headers = HeaderWriter::new(self.generation, self.seed);
+        headers.write_headers(wanted, u64::from(index) * FILE_SPAN);
         wanted
     }
 

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::places::splitmix;
+use crate::offsets::splitmix;
 use crate::profile::{FileSizes, FileWork};
 
 /// The size of each file in bytes. Log-normal sizes come from the Box-Muller transform of two uniform

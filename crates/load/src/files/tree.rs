@@ -117,12 +117,12 @@ impl Tree {
 
     /// Path of a file, for messages.
     pub(super) fn path_of(&self, index: usize) -> PathBuf {
-        let (folder, name) = self.place(index);
+        let (folder, name) = self.location(index);
         self.path().join(folder_name(folder as u32)).join(name)
     }
 
     /// Number of the folder and name of a file.
-    pub(super) fn place(&self, index: usize) -> (usize, String) {
+    pub(super) fn location(&self, index: usize) -> (usize, String) {
         (index / self.per_folder as usize, file_name(index, self.files[index].renamed))
     }
 
@@ -204,7 +204,7 @@ impl Tree {
             if !self.files[i].exists {
                 continue;
             }
-            match unlinkat(folder, self.place(i).1, AtFlags::empty()) {
+            match unlinkat(folder, self.location(i).1, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {
                     self.files[i].exists = false;
                     self.files[i].renamed = false;

@@ -110,7 +110,7 @@ fn sectors(data: &[u8], offset: u64) -> impl Iterator<Item = (u64, SectorState)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stamp::{Stamper, fill_bodies};
+    use crate::verify_header::{HeaderWriter, fill_bodies};
 
     const OFFSET: u64 = 1 << 20;
     const HISTORY: History = History { last: 9, before: Some(5) };
@@ -125,7 +125,7 @@ mod tests {
     fn unit_of(generation: u64, seed: u64, offset: u64) -> Vec<u8> {
         let mut data = vec![0; 8 * SECTOR];
         fill_bodies(&mut data, generation, 0);
-        Stamper::new(generation, seed).stamp(&mut data, offset);
+        HeaderWriter::new(generation, seed).write_headers(&mut data, offset);
         data
     }
 

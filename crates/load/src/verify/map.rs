@@ -22,7 +22,7 @@ pub struct Acknowledged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Writer {
     pub(super) generation: u64,
-    /// Low half, as stamps have it.
+    /// Low half, as verify headers have it.
     pub(super) seed: u32,
     /// Not all its writes may have been acknowledged: it runs, failed, or was stopped.
     pub(super) open: bool,
@@ -127,9 +127,9 @@ impl Acknowledged {
 
     /// Whether a job's writes can be traced.
     pub(crate) fn check(&self, surface: &Surface, job: &Job) -> Result<(), LoadError> {
-        let stamped = job.content != Content::Zeros || !job.direction.writes();
+        let has_headers = job.content != Content::Zeros || !job.direction.writes();
         let inside = surface.extent.len / self.unit <= self.units.len() as u64;
-        if stamped && inside && job.block_size.is_multiple_of(self.unit) {
+        if has_headers && inside && job.block_size.is_multiple_of(self.unit) {
             return Ok(());
         }
         Err(LoadError::Untraceable { unit: self.unit })

@@ -280,19 +280,19 @@ mod tests {
     #[test]
     fn a_rate_is_unbiased_when_requests_complete_in_bursts() {
         // Four requests at a time complete every 170 ns, the last three 13 ns after the first, whose
-        // successor was sealed in between; the trial is far shorter than a turn.
+        // successor was sealed in between; the trial is far shorter than a cycle.
         for (ramp, late) in [(0, 13), (20, 13), (20, 0), (200, 1), (200, 13)] {
             let ns = Duration::from_nanos;
             let amount = Amount::Time { ramp: ns(ramp), duration: ns(10) };
             let job = Job { queue_depth: 4, ..job(amount) };
             let mut t = Tally::new(&Arc::new(Gate::new(&job, 1)), &job);
             t.begin(0);
-            let mut turn = 1;
+            let mut cycle = 1;
             while !t.finished() {
                 for done in [0, late, late, late] {
-                    t.request(512, (turn - 1) * 170, turn * 170 + done);
+                    t.request(512, (cycle - 1) * 170, cycle * 170 + done);
                 }
-                turn += 1;
+                cycle += 1;
             }
             let m = finish(t);
             let rate = m.ios as f64 / m.elapsed.as_nanos() as f64;
@@ -399,9 +399,9 @@ mod tests {
         let mut t = Tally::new(&gate, &job);
         gate.begin(0);
         let mut exact: Vec<u64> = (0..20_000)
-            .map(|i| 1 << (10 + crate::places::splitmix(5, i) % 20))
+            .map(|i| 1 << (10 + crate::offsets::splitmix(5, i) % 20))
             .enumerate()
-            .map(|(i, base)| base + crate::places::splitmix(6, i as u64) % base)
+            .map(|(i, base)| base + crate::offsets::splitmix(6, i as u64) % base)
             .collect();
         exact.iter().for_each(|&ns| t.request(512, 7, 7 + ns));
         exact.sort_unstable();

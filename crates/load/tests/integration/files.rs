@@ -101,7 +101,7 @@ fn each_action_leaves_what_it_should_and_counts_what_it_did() {
 }
 
 #[test]
-fn contents_are_incompressible_stamped_and_repeat_with_the_seed() {
+fn contents_are_incompressible_with_verify_headers_and_repeat_with_the_seed() {
     let [a, b, c] = [5, 5, 6].map(|seed| {
         let dir = tempfile::tempdir().unwrap();
         let mut set = FileSet::new(seed);

@@ -7,14 +7,14 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::issue::{Hold, Issuer};
-use super::lanes::Lanes;
+use super::io_buffers::IoBuffers;
 use super::pipe::{Pipe, TICK};
 use super::session::Session;
+use super::submit::{Hold, Submitter};
 use crate::clock::Clock;
 use crate::engine::transfer::{Task, flush_or_stop};
 use crate::engine::{STOP_PATIENCE, STOP_POLL};
-use crate::places::Places;
+use crate::offsets::OffsetGenerator;
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
@@ -27,14 +27,14 @@ pub(super) struct Ends<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// Runs the requests until the sink has enough, the places end, a request fails or one of `ends` is
+/// Runs the requests until the sink has enough, there are no more requests, one fails or one of `ends` is
 /// raised; then waits for what is in flight. Returns whether it was stopped.
 ///
 /// Afterwards `session.in_flight` is zero unless the device hung.
-pub(super) fn drive<P: Places, S: Sink>(
+pub(super) fn drive<P: OffsetGenerator, S: Sink>(
     session: &mut Session,
-    mut issuer: Issuer<'_, P>,
-    (lanes, task): (&Lanes, &Task),
+    mut submitter: Submitter<'_, P>,
+    (io_buffers, task): (&IoBuffers, &Task),
     (clock, began): (&Clock, u64),
     sink: &mut S,
     Ends { halt, stop }: Ends<'_>,
@@ -48,15 +48,15 @@ pub(super) fn drive<P: Places, S: Sink>(
     let mut draining = false;
     let mut stopped: Option<u64> = None;
     // Slots without a request: all at the beginning, and those whose next request has to wait.
-    let mut idle: Vec<usize> = (0..lanes.depth).rev().collect();
+    let mut idle: Vec<usize> = (0..io_buffers.depth).rev().collect();
     // Nothing was in flight, and the sink was told.
     let mut idled = false;
-    issuer.begin(began);
+    submitter.begin(began);
     let mut now = clock.ns();
-    issuer.at(now);
+    submitter.at(now);
     loop {
         while !draining && let Some(&slot) = idle.last() {
-            if !issuer.start(&mut pipe.sq, slot) {
+            if !submitter.start(&mut pipe.sq, slot) {
                 break;
             }
             idle.pop();
@@ -65,19 +65,19 @@ pub(super) fn drive<P: Places, S: Sink>(
                 sink.resumed();
             }
             *pipe.in_flight += 1;
-            issuer.submit_if_full(&mut pipe);
+            submitter.submit_if_full(&mut pipe);
         }
         let mut pause = None;
-        if issuer.governed && !draining {
-            match issuer.hold(now) {
+        if submitter.governed && !draining {
+            match submitter.hold(now) {
                 Hold::Flush if *pipe.in_flight == 0 => {
                     let data_only = transfer.every.is_some_and(|every| every.data_only);
-                    let flushed = flush(&mut pipe, &issuer, task, data_only, clock, stop);
+                    let flushed = flush(&mut pipe, &submitter, task, data_only, clock, stop);
                     now = clock.ns();
-                    issuer.at(now);
+                    submitter.at(now);
                     match flushed {
                         Ok(true) => {
-                            issuer.flushed();
+                            submitter.flushed();
                             sink.flushed(now);
                             continue;
                         }
@@ -87,7 +87,7 @@ pub(super) fn drive<P: Places, S: Sink>(
                     }
                     break;
                 }
-                Hold::Until(due) if !issuer.ended => pause = Some(due - now),
+                Hold::Until(due) if !submitter.ended => pause = Some(due - now),
                 _ => {}
             }
         }
@@ -99,7 +99,7 @@ pub(super) fn drive<P: Places, S: Sink>(
             draining |= sink.finished();
             idled = true;
         } else {
-            issuer.before_wait(&mut pipe);
+            submitter.before_wait(&mut pipe);
             if let Err(e) = pipe.wait(pause) {
                 // What is in flight cannot be waited for any more.
                 let what = "waiting for io_uring";
@@ -107,7 +107,7 @@ pub(super) fn drive<P: Places, S: Sink>(
             }
             now = clock.ns();
         }
-        issuer.at(now);
+        submitter.at(now);
         draining |= halt.load(Relaxed);
         if stop.load(Relaxed) {
             draining = true;
@@ -120,7 +120,7 @@ pub(super) fn drive<P: Places, S: Sink>(
             }
             *pipe.in_flight -= 1;
             let slot = completion.user_data() as usize;
-            let request = issuer.slots[slot];
+            let request = submitter.slots[slot];
             let (operation, offset, len) = (request.operation, request.offset, request.len);
             if completion.result() != len as i32 {
                 draining = true;
@@ -133,17 +133,17 @@ pub(super) fn drive<P: Places, S: Sink>(
                 let mut done = now;
                 if let (Operation::Read, Some(transform)) = (operation, &transfer.transform) {
                     // SAFETY: the slot's request has completed, and `slot` came from `start`.
-                    transform.open(offset, unsafe { lanes.read(slot, len as usize) });
+                    transform.open(offset, unsafe { io_buffers.read(slot, len as usize) });
                     done = clock.ns();
-                    issuer.at(done);
+                    submitter.at(done);
                 }
                 let (started, taken) = (request.started, request.taken);
                 sink.completed(&Completed { operation, offset, len, started, taken, done });
             }
             draining |= sink.finished();
-            if !draining && issuer.start(&mut pipe.sq, slot) {
+            if !draining && submitter.start(&mut pipe.sq, slot) {
                 *pipe.in_flight += 1;
-                issuer.submit_if_full(&mut pipe);
+                submitter.submit_if_full(&mut pipe);
             } else {
                 idle.push(slot);
             }
@@ -156,8 +156,8 @@ pub(super) fn drive<P: Places, S: Sink>(
             return failure.map_or(Ok(true), Err);
         }
     }
-    if failure.is_none() && stopped.is_none() && issuer.ended && sink.exhausted(now) {
-        match flush(&mut pipe, &issuer, task, false, clock, stop) {
+    if failure.is_none() && stopped.is_none() && submitter.ended && sink.exhausted(now) {
+        match flush(&mut pipe, &submitter, task, false, clock, stop) {
             Ok(true) => sink.flushed(clock.ns()),
             Ok(false) if *pipe.in_flight > 0 => return Ok(true),
             Ok(false) => stopped = Some(now),
@@ -171,16 +171,16 @@ pub(super) fn drive<P: Places, S: Sink>(
 }
 
 /// Flushes the file while nothing is in flight; `false` if that was stopped.
-fn flush<P: Places>(
+fn flush<P: OffsetGenerator>(
     pipe: &mut Pipe<'_>,
-    issuer: &Issuer<'_, P>,
+    submitter: &Submitter<'_, P>,
     task: &Task,
     data_only: bool,
     clock: &Clock,
     stop: &AtomicBool,
 ) -> Result<bool, LoadError> {
     if pipe.can_flush() {
-        pipe.flush(issuer.file(), data_only, clock, stop)
+        pipe.flush(submitter.file(), data_only, clock, stop)
     } else {
         flush_or_stop(&task.transfer.file, data_only, stop)
     }

@@ -7,12 +7,12 @@
 
 mod arena;
 mod drive;
-mod issue;
-mod lanes;
+mod io_buffers;
 mod pipe;
 mod polled;
 mod probe;
 mod session;
+mod submit;
 mod target;
 
 use std::sync::Arc;
@@ -21,17 +21,17 @@ use std::sync::atomic::AtomicBool;
 use cryptbench_blockdev::Surface;
 
 use self::drive::{Ends, drive};
-use self::issue::Issuer;
-use self::lanes::Lanes;
+use self::io_buffers::IoBuffers;
 use self::session::Session;
+use self::submit::Submitter;
 use self::target::Carriage;
-use super::crew::{Crew, Ready};
 use super::transfer::{Task, Transfer};
+use super::worker_pool::{Ready, WorkerPool};
 use super::{STOP_PATIENCE, STOP_POLL};
 use crate::LoadError;
 use crate::clock::Clock;
 use crate::memory::buffers_len;
-use crate::places::{Places, Share};
+use crate::offsets::{OffsetGenerator, Share};
 use crate::window::Sink;
 
 /// Fewest entries of a ring, so that the jobs of low queue depths share one.
@@ -68,17 +68,17 @@ impl Uring {
         if self.polled { polled::check(surface) } else { Ok(()) }
     }
 
-    /// Whether a task is one for [`drive_crew`](Self::drive_crew).
+    /// Whether a task is one for [`drive_pool`](Self::drive_pool).
     pub(super) fn takes_crew(&self, task: &Task) -> bool {
         self.polled || task.threads > 1
     }
 
     /// Runs the requests of a task of one thread in this thread; returns whether the stop flag ended it.
     /// `begin` is told when it began.
-    pub(super) fn drive<P: Places, S: Sink>(
+    pub(super) fn drive<P: OffsetGenerator, S: Sink>(
         &mut self,
         task: &Task,
-        places: P,
+        offsets: P,
         sink: &mut S,
         begin: &dyn Fn(u64),
         stop: &AtomicBool,
@@ -90,17 +90,17 @@ impl Uring {
             Some(now)
         };
         let polled = self.polled;
-        let part = Part { task, places, polled, clock: &clock };
+        let part = Part { task, offsets, polled, clock: &clock };
         let ends = Ends { halt: &AtomicBool::new(false), stop };
         part.carry(&mut self.session, &mut self.how, &mut ready, sink, ends)
     }
 
     /// As [`drive`](Self::drive), in threads of their own, each with a sink of its own. `tick` is called
     /// every now and then.
-    pub(super) fn drive_crew<P: Places, S: Sink + Send + 'static>(
+    pub(super) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
-        places: P,
+        offsets: P,
         sink: impl Fn() -> S,
         begin: &dyn Fn(u64),
         stop: &AtomicBool,
@@ -108,23 +108,24 @@ impl Uring {
     ) -> Result<(Vec<S>, bool), LoadError> {
         // Its memory is not for these rings, and would stay locked beside theirs.
         self.session = None;
-        let (crew, polled) = (Crew::new(), self.polled);
+        let (pool, polled) = (WorkerPool::new(), self.polled);
         let workers = (0..task.threads).map(|number| {
-            let (mut sink, crew) = (sink(), Arc::clone(&crew));
-            let share = Share { places, part: number, of: task.threads };
-            let pace = task.pace.map(|pace| pace.share(number, task.threads));
-            let task = Task { pace, ..task.clone() };
+            let (mut sink, pool) = (sink(), Arc::clone(&pool));
+            let share = Share { offsets, part: number, of: task.threads };
+            let rate_limit =
+                task.rate_limit.map(|rate_limit| rate_limit.share(number, task.threads));
+            let task = Task { rate_limit, ..task.clone() };
             move |ready: Ready<'_>| {
                 let mut how = String::new();
-                let part = Part { task: &task, places: share, polled, clock: &crew.clock };
-                let ends = Ends { halt: &crew.halt, stop: &crew.stopped };
+                let part = Part { task: &task, offsets: share, polled, clock: &pool.clock };
+                let ends = Ends { halt: &pool.halt, stop: &pool.stopped };
                 let result = part.carry(&mut None, &mut how, ready, &mut sink, ends);
                 ((sink, how), result.map(|_| ()))
             }
         });
         // A ring waits for its own requests so long; its thread is to outlive that.
         let patience = STOP_PATIENCE + 4 * STOP_POLL;
-        let (counted, interrupted) = crew.run(workers, begin, (stop, patience), tick)?;
+        let (counted, interrupted) = pool.run(workers, begin, (stop, patience), tick)?;
         let (sinks, hows): (Vec<S>, Vec<String>) = counted.into_iter().unzip();
         if !hows.is_empty() {
             self.how = joined(hows);
@@ -136,12 +137,12 @@ impl Uring {
 /// One thread's part of a task.
 struct Part<'a, P> {
     task: &'a Task,
-    places: P,
+    offsets: P,
     polled: bool,
     clock: &'a Clock,
 }
 
-impl<P: Places> Part<'_, P> {
+impl<P: OffsetGenerator> Part<'_, P> {
     /// Prepares ring and buffers, waits until all are `ready`, and runs the requests. The session is left
     /// in `kept` for the next job if it can be used again.
     fn carry<S: Sink>(
@@ -165,25 +166,26 @@ impl<P: Places> Part<'_, P> {
         let base = session.arena(len);
         let buffers = (transfer.needs_second(), transfer.reads_into_second());
         // SAFETY: the arena has `len` bytes: `depth` blocks, and as many again for jobs that write, which
-        // alone need second buffers. Nothing else refers to it while the lanes live: no request is in
+        // alone need second buffers. Nothing else refers to it while the buffers live: no request is in
         // flight before `drive`, and the session frees the arena only when none is in flight after it.
-        let lanes = unsafe { Lanes::new(base, *block as usize, *depth as usize, buffers) };
+        let io_buffers = unsafe { IoBuffers::new(base, *block as usize, *depth as usize, buffers) };
         for slot in 0..*depth {
             // SAFETY: nothing is in flight yet.
-            let source = unsafe { lanes.source(slot as usize, lanes.block) };
+            let source = unsafe { io_buffers.source(slot as usize, io_buffers.block) };
             transfer.fill_source(source);
         }
         let carriage = Carriage::of(transfer);
         let file = register_file(&session, transfer);
         let fixed = (file.is_ok(), session.unregistered.is_none());
-        let mut issuer = Issuer::new(self.task, self.places, &lanes, *self.clock, fixed);
+        let mut submitter =
+            Submitter::new(self.task, self.offsets, &io_buffers, *self.clock, fixed);
         if session.polled {
-            issuer.drain_before_flushes();
+            submitter.drain_before_flushes();
         }
         let result = match ready() {
             Some(began) => {
                 let times = (self.clock, began);
-                drive(&mut session, issuer, (&lanes, self.task), times, sink, ends)
+                drive(&mut session, submitter, (&io_buffers, self.task), times, sink, ends)
             }
             None => Ok(true),
         };

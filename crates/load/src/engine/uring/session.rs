@@ -120,7 +120,7 @@ fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)>
     let newest =
         builder().setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun().build(entries);
     match newest {
-        Ok(ring) => return Ok((ring, "single issuer, deferred task work")),
+        Ok(ring) => return Ok((ring, "single submitter, deferred task work")),
         Err(e) if e.raw_os_error() != Some(libc::EINVAL) => return Err(e),
         Err(_) => {}
     }

@@ -315,7 +315,7 @@ impl Reader<'_> {
     fn remark(&self, work: &BlockWork, remarks: &mut Remarks) {
         if work.threads > 1 {
             remarks.add(format!(
-                "numjobs={n} of [{}]: {n} threads share one file and one sequence of places; fio gives \
+                "numjobs={n} of [{}]: {n} threads share one file and one sequence of offsets; fio gives \
                  each job its own.",
                 self.section.name,
                 n = work.threads

@@ -43,7 +43,7 @@ fn a_prefill_stamps_every_sector_once_and_nothing_else() {
 }
 
 #[test]
-fn writes_are_stamped_with_place_and_generation() {
+fn verify_headers_hold_offset_and_generation() {
     for mut engine in engines() {
         for (pattern, block, depth) in [
             (Pattern::Sequential, 64 << 10, 1),

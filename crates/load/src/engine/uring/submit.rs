@@ -5,12 +5,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{SubmissionQueue, opcode, squeue};
 
-use super::lanes::Lanes;
+use super::io_buffers::IoBuffers;
 use super::pipe::Pipe;
 use crate::clock::Clock;
-use crate::engine::pace::Pace;
+use crate::engine::rate_limit::RateLimit;
 use crate::engine::transfer::{FlushEvery, Task, Transfer};
-use crate::places::{Place, Places};
+use crate::offsets::{IoRequest, OffsetGenerator};
 use crate::{Direction, Operation};
 
 /// Prepared requests, and prepared bytes, after which a batch is submitted although more could be
@@ -62,13 +62,13 @@ pub(super) enum Hold {
 }
 
 /// Prepares requests.
-pub(super) struct Issuer<'a, P> {
+pub(super) struct Submitter<'a, P> {
     transfer: &'a Transfer,
-    places: P,
+    offsets: P,
     next: u64,
-    /// There are no more places.
+    /// There are no more requests.
     pub(super) ended: bool,
-    lanes: &'a Lanes,
+    io_buffers: &'a IoBuffers,
     pub(super) slots: Vec<Slot>,
     clock: Clock,
     fd: Fd,
@@ -83,31 +83,31 @@ pub(super) struct Issuer<'a, P> {
     mixed: bool,
     /// Submissions until one is looked at.
     until_look: u32,
-    /// Requests may be held back: by the pace, or by a flush after so many writes.
+    /// Requests may be held back: by the rate limit, or by a flush after so many writes.
     pub(super) governed: bool,
-    pace: Option<Pace>,
+    rate_limit: Option<RateLimit>,
     every: Option<FlushEvery>,
     began: u64,
     /// Since the last flush.
     writes: u32,
 }
 
-impl<'a, P: Places> Issuer<'a, P> {
+impl<'a, P: OffsetGenerator> Submitter<'a, P> {
     pub(super) fn new(
         task: &'a Task,
-        places: P,
-        lanes: &'a Lanes,
+        offsets: P,
+        io_buffers: &'a IoBuffers,
         clock: Clock,
         (fixed_file, fixed_buffers): (bool, bool),
     ) -> Self {
         let transfer = &task.transfer;
         Self {
             transfer,
-            places,
+            offsets,
             next: 0,
             ended: false,
-            lanes,
-            slots: vec![Slot::FREE; lanes.depth],
+            io_buffers,
+            slots: vec![Slot::FREE; io_buffers.depth],
             clock,
             // With FIXED_FILE the number is an index into the registered files.
             fd: Fd(if fixed_file { 0 } else { transfer.file.as_raw_fd() }),
@@ -119,8 +119,8 @@ impl<'a, P: Places> Issuer<'a, P> {
             stale: true,
             mixed: matches!(transfer.direction, Direction::Mixed { .. }),
             until_look: 1,
-            governed: task.pace.is_some() || transfer.every.is_some(),
-            pace: task.pace,
+            governed: task.rate_limit.is_some() || transfer.every.is_some(),
+            rate_limit: task.rate_limit,
             every: transfer.every,
             began: 0,
             writes: 0,
@@ -154,7 +154,7 @@ impl<'a, P: Places> Issuer<'a, P> {
     #[inline]
     pub(super) fn start(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
         // Asked first: where there is no next request, nothing is to be waited for.
-        let Some(Place { operation, offset, len }) = self.places.place(self.next) else {
+        let Some(IoRequest { operation, offset, len }) = self.offsets.request(self.next) else {
             self.ended = true;
             return false;
         };
@@ -176,7 +176,7 @@ impl<'a, P: Places> Issuer<'a, P> {
         let at = self.transfer.base + offset;
         let entry = match operation {
             Operation::Read => {
-                let ptr = self.lanes.read_ptr(slot);
+                let ptr = self.io_buffers.read_ptr(slot);
                 if self.fixed_buffers {
                     opcode::ReadFixed::new(self.fd, ptr, len, 0).offset(at).build()
                 } else {
@@ -236,19 +236,19 @@ impl<'a, P: Places> Issuer<'a, P> {
         unsent.bytes += u64::from(request.len);
     }
 
-    /// What is to be written, stamped and sealed.
+    /// What is to be written, with its verify headers, sealed.
     #[inline]
     fn compose(&mut self, slot: usize, offset: u64, len: u32) -> *mut u8 {
         // SAFETY: no request of this slot is in flight.
-        let source = unsafe { self.lanes.source(slot, len as usize) };
-        if let Some(stamper) = &self.transfer.stamper {
-            stamper.stamp(source, offset);
+        let source = unsafe { self.io_buffers.source(slot, len as usize) };
+        if let Some(headers) = &self.transfer.headers {
+            headers.write_headers(source, offset);
         }
         match &self.transfer.transform {
             None => source.as_mut_ptr(),
             Some(transform) => {
                 // SAFETY: as above.
-                let stored = unsafe { self.lanes.sealed(slot, len as usize) };
+                let stored = unsafe { self.io_buffers.sealed(slot, len as usize) };
                 transform.seal(offset, source, stored);
                 self.stale = true;
                 self.unsent.late |= self.mixed && self.unsent.requests > 0;
@@ -264,7 +264,7 @@ impl<'a, P: Places> Issuer<'a, P> {
         {
             return if every.drained { Hold::Flush } else { Hold::QueueFlush };
         }
-        match self.pace.map(|pace| pace.due(self.began, self.next)) {
+        match self.rate_limit.map(|rate_limit| rate_limit.due(self.began, self.next)) {
             Some(due) if due > now => Hold::Until(due),
             _ => Hold::No,
         }
@@ -363,10 +363,10 @@ mod tests {
     #[derive(Clone, Copy)]
     struct Alternating;
 
-    impl Places for Alternating {
-        fn place(&self, index: u64) -> Option<Place> {
+    impl OffsetGenerator for Alternating {
+        fn request(&self, index: u64) -> Option<IoRequest> {
             let operation = [Operation::Read, Operation::Write][index as usize % 2];
-            Some(Place { operation, offset: index * 512, len: 512 })
+            Some(IoRequest { operation, offset: index * 512, len: 512 })
         }
     }
 
@@ -388,24 +388,25 @@ mod tests {
         let job = Job::new(Operation::Read, Pattern::Random, 512, 4);
         let job = Job { direction: Direction::Mixed { read_percent: 50 }, ..job };
         let transfer = Transfer::of_job(&surface, &job);
-        let task = Task { transfer, block: 512, depth: 4, threads: 1, pace: None };
+        let task = Task { transfer, block: 512, depth: 4, threads: 1, rate_limit: None };
         let base = session.arena(8 * 512);
-        // SAFETY: the arena has room for four slots of two blocks, and outlives the lanes.
-        let lanes = unsafe { Lanes::new(base, 512, 4, (true, true)) };
-        let mut issuer = Issuer::new(&task, Alternating, &lanes, clock, (false, false));
+        // SAFETY: the arena has room for four slots of two blocks, and outlives the buffers.
+        let io_buffers = unsafe { IoBuffers::new(base, 512, 4, (true, true)) };
+        let mut submitter = Submitter::new(&task, Alternating, &io_buffers, clock, (false, false));
         let mut pipe = Pipe::new(&mut session);
-        issuer.at(clock.ns());
+        submitter.at(clock.ns());
         for slot in 0..3 {
-            assert!(issuer.start(&mut pipe.sq, slot));
+            assert!(submitter.start(&mut pipe.sq, slot));
             *pipe.in_flight += 1;
         }
         let end_of_seal = sealed.1.load(Relaxed);
-        let begun = |issuer: &Issuer<'_, Alternating>, slot: usize| issuer.slots[slot].started;
-        assert!(begun(&issuer, 1) < end_of_seal, "a write begins before it is sealed");
-        assert!(begun(&issuer, 2) >= end_of_seal, "a read that was prepared after it");
-        issuer.before_wait(&mut pipe);
-        assert!(begun(&issuer, 0) >= end_of_seal, "a read that was prepared before it");
-        assert!(begun(&issuer, 1) < end_of_seal);
+        let begun =
+            |submitter: &Submitter<'_, Alternating>, slot: usize| submitter.slots[slot].started;
+        assert!(begun(&submitter, 1) < end_of_seal, "a write begins before it is sealed");
+        assert!(begun(&submitter, 2) >= end_of_seal, "a read that was prepared after it");
+        submitter.before_wait(&mut pipe);
+        assert!(begun(&submitter, 0) >= end_of_seal, "a read that was prepared before it");
+        assert!(begun(&submitter, 1) < end_of_seal);
         while *pipe.in_flight > 0 {
             pipe.wait(None).unwrap();
             *pipe.in_flight -= pipe.cq.by_ref().filter(|c| c.user_data() < 4).count();

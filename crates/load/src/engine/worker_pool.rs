@@ -17,7 +17,7 @@ use crate::clock::Clock;
 const STACK: usize = 256 << 10;
 
 /// What the threads of one job share.
-pub(super) struct Crew {
+pub(super) struct WorkerPool {
     pub(super) clock: Clock,
     /// The job is over: no further requests. Those in flight are waited for.
     pub(super) halt: AtomicBool,
@@ -45,7 +45,7 @@ enum Message<S> {
 /// nothing if it does not begin.
 pub(super) type Ready<'a> = &'a mut dyn FnMut() -> Option<u64>;
 
-impl Crew {
+impl WorkerPool {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             clock: Clock::start(),
@@ -75,11 +75,11 @@ impl Crew {
         let (tell, told) = channel();
         let mut count = 0;
         for worker in workers {
-            let (crew, tell) = (Arc::clone(self), tell.clone());
+            let (pool, tell) = (Arc::clone(self), tell.clone());
             std::thread::Builder::new()
                 .name(format!("load-{count}"))
                 .stack_size(STACK)
-                .spawn(move || crew.work(worker, &tell))
+                .spawn(move || pool.work(worker, &tell))
                 .map_err(|source| {
                     self.release(Start::Cancel);
                     LoadError::Setup { what: "starting a thread", source }

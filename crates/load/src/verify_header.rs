@@ -1,6 +1,6 @@
 //! Incompressible data whose every 512-byte sector says where and when it was written.
 //!
-//! A stamp is the first 32 bytes of a sector, integers little-endian:
+//! A verify header is the first 32 bytes of a sector, integers little-endian:
 //!
 //! | bytes | content |
 //! |-------|---------|
@@ -16,13 +16,13 @@
 //! modes that spread each bit over the whole data unit. Its first 8 bytes are a check word over what follows,
 //! so that no bit of a sector can change unseen.
 
-use crate::places::{mix, splitmix};
+use crate::offsets::{mix, splitmix};
 
-/// Bytes per stamped sector.
+/// Bytes of a sector with a verify header.
 pub const SECTOR: usize = 512;
 
-/// Bytes of a stamp.
-pub const STAMP_LEN: usize = 32;
+/// Bytes of a verify header.
+pub const HEADER_LEN: usize = 32;
 
 /// First bytes of every sector that the engine writes.
 ///
@@ -40,14 +40,14 @@ const MARKER_FLIPS: u32 = 3;
 /// What a sector that was read back holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectorState {
-    /// A stamp for this very place. A lost write shows an older generation than expected.
+    /// A verify header for this very place. A lost write shows an older generation than expected.
     Valid {
         /// The job that wrote it.
         generation: u64,
         /// Low half of that job's seed.
         seed: u32,
     },
-    /// A sound stamp that belongs elsewhere: a misdirected write or read.
+    /// A sound verify header that belongs elsewhere: a misdirected write or read.
     Misplaced {
         /// The place it was written for, from the start of the surface.
         offset: u64,
@@ -56,7 +56,7 @@ pub enum SectorState {
         /// Low half of that job's seed.
         seed: u32,
     },
-    /// Nearly the marker, a stamp whose check word fails, or a sound stamp on other bytes than it was
+    /// Nearly the marker, a verify header whose check word fails, or a sound verify header on other bytes than it was
     /// written with: a torn or corrupted sector.
     Damaged,
     /// All zeros: never written, or discarded.
@@ -65,16 +65,16 @@ pub enum SectorState {
     Unmarked,
 }
 
-/// Examines a sector of at least [`STAMP_LEN`] bytes (shorter: [`SectorState::Unmarked`]) read
-/// from `offset` bytes after the start of the surface. Of less than a [`SECTOR`] only the stamp is
+/// Examines a sector of at least [`HEADER_LEN`] bytes (shorter: [`SectorState::Unmarked`]) read
+/// from `offset` bytes after the start of the surface. Of less than a [`SECTOR`] only the verify header is
 /// examined.
 pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
-    let Some(stamp) = sector.first_chunk::<STAMP_LEN>() else {
+    let Some(header) = sector.first_chunk::<HEADER_LEN>() else {
         return SectorState::Unmarked;
     };
-    let u64_at = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| stamp[i + k]));
-    let u32_at = |i: usize| u32::from_le_bytes(std::array::from_fn(|k| stamp[i + k]));
-    if stamp[..8] != MARKER {
+    let u64_at = |i: usize| u64::from_le_bytes(std::array::from_fn(|k| header[i + k]));
+    let u32_at = |i: usize| u32::from_le_bytes(std::array::from_fn(|k| header[i + k]));
+    if header[..8] != MARKER {
         if (u64_at(0) ^ u64::from_le_bytes(MARKER)).count_ones() <= MARKER_FLIPS {
             return SectorState::Damaged;
         }
@@ -82,7 +82,7 @@ pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
         return if blank { SectorState::Blank } else { SectorState::Unmarked };
     }
     let (place, generation, seed) = (u64_at(8), u64_at(16), u32_at(24));
-    let body = sector.get(STAMP_LEN..SECTOR);
+    let body = sector.get(HEADER_LEN..SECTOR);
     if u32_at(28) != check(key(generation, seed), place) || !body.is_none_or(body_is_whole) {
         SectorState::Damaged
     } else if place != offset {
@@ -92,36 +92,36 @@ pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
     }
 }
 
-/// Stamps the sectors of one job.
+/// Writes the verify headers of one job.
 #[derive(Clone, Copy)]
-pub(crate) struct Stamper {
+pub(crate) struct HeaderWriter {
     generation: u64,
     seed: u32,
     key: u64,
 }
 
-impl Stamper {
+impl HeaderWriter {
     pub(crate) fn new(generation: u64, seed: u64) -> Self {
         let seed = seed as u32;
         Self { generation, seed, key: key(generation, seed) }
     }
 
-    /// Stamps every whole sector of `data`, which goes to `offset`.
+    /// Writes the verify header of every whole sector of `data`, which goes to `offset`.
     #[inline]
-    pub(crate) fn stamp(&self, data: &mut [u8], offset: u64) {
+    pub(crate) fn write_headers(&self, data: &mut [u8], offset: u64) {
         // Composed in registers and stored at once: a cache line per sector is all this costs.
         let [marker, generation] = [u64::from_le_bytes(MARKER), self.generation];
         let mut place = offset;
         for sector in data.chunks_exact_mut(SECTOR) {
             let last = u64::from(self.seed) | u64::from(check(self.key, place)) << 32;
             let words = [marker, place, generation, last].map(u64::to_le_bytes);
-            sector[..STAMP_LEN].copy_from_slice(words.as_flattened());
+            sector[..HEADER_LEN].copy_from_slice(words.as_flattened());
             place += SECTOR as u64;
         }
     }
 }
 
-/// Seed of the bytes that a job writes, stamps aside.
+/// Seed of the bytes that a job writes, verify headers aside.
 pub(crate) fn body_seed(generation: u64, seed: u64) -> u64 {
     mix(mix(generation ^ 0x626f_6479) ^ seed)
 }
@@ -143,7 +143,7 @@ pub(crate) fn fill_random(data: &mut [u8], seed: u64) {
     }
 }
 
-/// Fills what is to be stamped: at random but for the last `zeros` percent of each 4 KiB, and with its
+/// Fills what is to get verify headers: at random but for the last `zeros` percent of each 4 KiB, and with its
 /// check word in each whole sector.
 pub(crate) fn fill_bodies(data: &mut [u8], seed: u64, zeros: u8) {
     fill_random(data, seed);
@@ -154,7 +154,7 @@ pub(crate) fn fill_bodies(data: &mut [u8], seed: u64, zeros: u8) {
         }
     }
     for sector in data.chunks_exact_mut(SECTOR) {
-        let (check, body) = sector[STAMP_LEN..].split_at_mut(8);
+        let (check, body) = sector[HEADER_LEN..].split_at_mut(8);
         check.copy_from_slice(&body_check(body).to_le_bytes());
     }
 }
@@ -179,19 +179,19 @@ mod tests {
 
     use super::*;
 
-    fn stamped(offset: u64, generation: u64, seed: u64) -> Vec<u8> {
+    fn with_headers(offset: u64, generation: u64, seed: u64) -> Vec<u8> {
         let mut data = vec![0; 4 * SECTOR];
         fill_bodies(&mut data, 7, 0);
-        Stamper::new(generation, seed).stamp(&mut data, offset);
+        HeaderWriter::new(generation, seed).write_headers(&mut data, offset);
         data
     }
 
     proptest! {
         #[test]
-        fn stamps_are_valid_at_their_place_only(
+        fn headers_are_valid_at_their_offset_only(
             block in 0u64..1 << 50, generation: u64, seed: u64, other in 1u64..1 << 40,
         ) {
-            let data = stamped(block * 512, generation, seed);
+            let data = with_headers(block * 512, generation, seed);
             for (i, sector) in data.chunks(SECTOR).enumerate() {
                 let offset = block * 512 + i as u64 * 512;
                 prop_assert_eq!(
@@ -207,7 +207,7 @@ mod tests {
 
         #[test]
         fn any_flipped_bit_is_noticed(bit in 0usize..4096, generation: u64) {
-            let mut data = stamped(1 << 20, generation, 3);
+            let mut data = with_headers(1 << 20, generation, 3);
             data[bit / 8] ^= 1 << (bit % 8);
             prop_assert_eq!(verify_sector(&data[..SECTOR], 1 << 20), SectorState::Damaged);
         }
@@ -227,29 +227,29 @@ mod tests {
 
     #[test]
     fn a_sector_of_two_halves_is_damaged() {
-        let (one, mut other) = (stamped(0, 1, 1), vec![0; 4 * SECTOR]);
+        let (one, mut other) = (with_headers(0, 1, 1), vec![0; 4 * SECTOR]);
         fill_bodies(&mut other, 8, 0);
-        Stamper::new(2, 1).stamp(&mut other, 0);
-        for cut in (STAMP_LEN + 8..SECTOR).step_by(8) {
+        HeaderWriter::new(2, 1).write_headers(&mut other, 0);
+        for cut in (HEADER_LEN + 8..SECTOR).step_by(8) {
             let sector = [&one[..cut], &other[cut..SECTOR]].concat();
             assert_eq!(verify_sector(&sector, 0), SectorState::Damaged, "{cut}");
         }
     }
 
-    /// Zeros where they were asked for, random bytes elsewhere; stamps and check words take 40 bytes of
+    /// Zeros where they were asked for, random bytes elsewhere; verify headers and check words take 40 bytes of
     /// each sector in either.
     #[test]
     fn the_compressible_share_is_as_asked() {
         for percent in [1, 30, 50, 99] {
             let mut data = vec![1; 64 << 10];
             fill_bodies(&mut data, 1, percent);
-            Stamper::new(1, 1).stamp(&mut data, 0);
+            HeaderWriter::new(1, 1).write_headers(&mut data, 0);
             assert!(data.chunks(SECTOR).enumerate().all(|(i, s)| {
                 let at = (i * SECTOR) as u64;
                 verify_sector(s, at) == SectorState::Valid { generation: 1, seed: 1 }
             }));
             for unit in data.chunks(4096) {
-                let body = |i: &usize| i % SECTOR >= STAMP_LEN + 8;
+                let body = |i: &usize| i % SECTOR >= HEADER_LEN + 8;
                 let border = 4096 * (100 - usize::from(percent)) / 100;
                 assert!((border..4096).filter(body).all(|i| unit[i] == 0));
                 let random = (0..border).filter(body).collect::<Vec<_>>();
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// The byte entropy of one block's data, stamps included, is that of random data.
+    /// The byte entropy of one block's data, verify headers included, is that of random data.
     #[test]
     fn data_is_incompressible() {
         let mut data = vec![0; 1 << 20];

@@ -5,7 +5,7 @@ use crate::{Job, Rate};
 /// The schedule of one thread's requests. It follows the numbers of the requests, not their completions:
 /// what a stall delayed is caught up, and the rate over the whole time is never exceeded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct RateLimit {
     /// Nanoseconds from one request of the job to the next.
     interval: f64,
     /// Number of this thread, and of all threads: they take turns.
@@ -13,7 +13,7 @@ pub(super) struct Pace {
     of: u32,
 }
 
-impl Pace {
+impl RateLimit {
     pub(super) fn of_job(job: &Job) -> Option<Self> {
         let per_second = match job.rate? {
             Rate::Requests(rate) => rate,
@@ -43,13 +43,13 @@ mod tests {
     #[test]
     fn threads_take_turns_at_the_rate_of_the_job() {
         let mut job = Job::new(Operation::Read, Pattern::Random, 4096, 1);
-        assert!(Pace::of_job(&job).is_none());
+        assert!(RateLimit::of_job(&job).is_none());
         job.rate = Some(Rate::Bytes(4096.0 * 1000.0));
-        let pace = Pace::of_job(&job).unwrap();
-        assert_eq!([0, 1, 500].map(|i| pace.due(7, i)), [7, 1_000_007, 500_000_007]);
-        let second = pace.share(1, 4);
+        let rate_limit = RateLimit::of_job(&job).unwrap();
+        assert_eq!([0, 1, 500].map(|i| rate_limit.due(7, i)), [7, 1_000_007, 500_000_007]);
+        let second = rate_limit.share(1, 4);
         assert_eq!([0, 1].map(|i| second.due(0, i)), [1_000_000, 5_000_000]);
         job.rate = Some(Rate::Requests(1e-300));
-        assert_eq!(Pace::of_job(&job).unwrap().due(1, 1), u64::MAX, "saturates");
+        assert_eq!(RateLimit::of_job(&job).unwrap().due(1, 1), u64::MAX, "saturates");
     }
 }

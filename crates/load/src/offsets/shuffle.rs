@@ -57,7 +57,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::places::splitmix;
+    use crate::offsets::splitmix;
 
     proptest! {
         #[test]

@@ -1,18 +1,18 @@
-//! The places of a job, pattern by pattern.
+//! The offsets of a job, pattern by pattern.
 
 use super::zipf::Zipf;
-use super::{Place, Places, Shuffle, below, mix, splitmix};
+use super::{IoRequest, OffsetGenerator, Shuffle, below, mix, splitmix};
 use crate::{Amount, Direction, Job, Operation, Pattern, Start};
 
-/// Sets the draws of reads and writes apart from those of places.
+/// Sets the draws of reads and writes apart from those of offsets.
 const DIRECTIONS: u64 = 0x6469_7265_6374_696f;
 
 /// Sets the scattering of popularity apart from the draws of ranks.
 const SCATTER: u64 = 0x7363_6174_7465_7221;
 
-/// The places of a job: endless, or as many as [`Amount::Bytes`] asks for.
+/// The offsets of a job: endless, or as many as [`Amount::Bytes`] asks for.
 #[derive(Clone, Copy)]
-pub(crate) struct JobPlaces {
+pub(crate) struct JobOffsets {
     walk: Walk,
     direction: Direction,
     seed: u64,
@@ -35,7 +35,7 @@ enum Walk {
     Sampled { start: u64, points: u64, run: u64 },
 }
 
-impl JobPlaces {
+impl JobOffsets {
     /// `job` has been checked against an extent of `len` bytes.
     pub(crate) fn new(job: &Job, len: u64) -> Self {
         let blocks = len / job.block_size;
@@ -70,7 +70,7 @@ impl JobPlaces {
     fn block(&self, index: u64) -> u64 {
         let blocks = self.blocks;
         match &self.walk {
-            Walk::Sequential { start } => turn(*start, index, blocks),
+            Walk::Sequential { start } => wrapped(*start, index, blocks),
             Walk::Random => below(splitmix(self.seed, index), blocks),
             Walk::Zipf(zipf, scatter) => {
                 let rank = zipf.rank(splitmix(self.seed, index));
@@ -79,13 +79,13 @@ impl JobPlaces {
             Walk::Permutation(shuffle) => {
                 shuffle.at(splitmix(self.seed, index / blocks), index % blocks)
             }
-            Walk::Backward { start } => blocks - 1 - turn(*start, index, blocks),
+            Walk::Backward { start } => blocks - 1 - wrapped(*start, index, blocks),
             Walk::Strided { start, stride } => {
-                strided(turn(*start, index, blocks), *stride, blocks)
+                strided(wrapped(*start, index, blocks), *stride, blocks)
             }
             Walk::Same { block } => *block,
             Walk::Sampled { start, points, run } => {
-                let at = turn(*start, index, points * run);
+                let at = wrapped(*start, index, points * run);
                 let point = u128::from(at / run) * u128::from(blocks) / u128::from(*points);
                 point as u64 + at % run
             }
@@ -107,7 +107,7 @@ impl JobPlaces {
 
 /// Position `index` after `start`, below `n`, on a circle of `n`.
 #[inline]
-fn turn(start: u64, index: u64, n: u64) -> u64 {
+fn wrapped(start: u64, index: u64, n: u64) -> u64 {
     let at = start + index % n;
     if at >= n { at - n } else { at }
 }
@@ -125,14 +125,14 @@ fn strided(at: u64, stride: u64, blocks: u64) -> u64 {
     }
 }
 
-impl Places for JobPlaces {
+impl OffsetGenerator for JobOffsets {
     #[inline]
-    fn place(&self, index: u64) -> Option<Place> {
+    fn request(&self, index: u64) -> Option<IoRequest> {
         if index >= self.requests {
             return None;
         }
         let offset = self.block(index) * u64::from(self.block);
-        Some(Place { operation: self.operation(index), offset, len: self.block })
+        Some(IoRequest { operation: self.operation(index), offset, len: self.block })
     }
 }
 
@@ -148,8 +148,8 @@ mod tests {
 
     /// Block numbers of the first `n` requests.
     fn blocks(job: &Job, len: u64, n: u64) -> Vec<u64> {
-        let p = JobPlaces::new(job, len);
-        (0..n).map(|i| p.place(i).unwrap().offset / job.block_size).collect()
+        let p = JobOffsets::new(job, len);
+        (0..n).map(|i| p.request(i).unwrap().offset / job.block_size).collect()
     }
 
     fn patterns() -> impl Strategy<Value = Pattern> {
@@ -172,11 +172,11 @@ mod tests {
         ) {
             let block = sectors * 512;
             let len = block + extra;
-            let a = JobPlaces::new(&job(pattern, block, seed), len);
-            let b = JobPlaces::new(&job(pattern, block, seed), len);
+            let a = JobOffsets::new(&job(pattern, block, seed), len);
+            let b = JobOffsets::new(&job(pattern, block, seed), len);
             for i in (0..64).map(|i| (first >> 1) + i) {
-                let p = a.place(i).unwrap();
-                prop_assert_eq!(p, b.place(i).unwrap());
+                let p = a.request(i).unwrap();
+                prop_assert_eq!(p, b.request(i).unwrap());
                 prop_assert_eq!(p.offset % block, 0);
                 prop_assert!(p.offset + u64::from(p.len) <= len);
             }
@@ -248,10 +248,10 @@ mod tests {
         fn bytes_end_after_whole_requests(bytes in 1u64..100_000, sectors in 1u64..9) {
             let amount = Amount::Bytes(bytes);
             let job = Job { amount, ..job(Pattern::Random, sectors * 512, 1) };
-            let p = JobPlaces::new(&job, 1 << 20);
+            let p = JobOffsets::new(&job, 1 << 20);
             let requests = bytes.div_ceil(sectors * 512);
-            prop_assert!(p.place(requests - 1).is_some());
-            prop_assert!(p.place(requests).is_none());
+            prop_assert!(p.request(requests - 1).is_some());
+            prop_assert!(p.request(requests).is_none());
         }
     }
 
@@ -314,25 +314,25 @@ mod tests {
         }
     }
 
-    /// Reads of a mix: a binomial share, drawn apart from the places.
+    /// Reads of a mix: a binomial share, drawn apart from the offsets.
     #[test]
     fn mixes_hold_their_share() {
         for read_percent in [1, 30, 70, 99] {
             let mut job = job(Pattern::Random, 4096, 3);
             job.direction = Direction::Mixed { read_percent };
-            let p = JobPlaces::new(&job, 1 << 30);
+            let p = JobOffsets::new(&job, 1 << 30);
             let n = 100_000;
-            let reads = (0..n).filter(|&i| p.place(i).unwrap().operation == Operation::Read);
+            let reads = (0..n).filter(|&i| p.request(i).unwrap().operation == Operation::Read);
             let (share, expected) =
                 (reads.count() as f64 / n as f64, f64::from(read_percent) / 100.0);
             let sigma = (expected * (1.0 - expected) / n as f64).sqrt();
             assert!((share - expected).abs() < 5.0 * sigma, "{share} of {expected}");
             let half = (0..n).filter(|&i| {
-                let place = p.place(i).unwrap();
-                place.operation == Operation::Read && place.offset < 1 << 29
+                let request = p.request(i).unwrap();
+                request.operation == Operation::Read && request.offset < 1 << 29
             });
             let lower = half.count() as f64 / n as f64;
-            assert!((lower - expected / 2.0).abs() < 0.01, "places depend on the direction");
+            assert!((lower - expected / 2.0).abs() < 0.01, "offsets depend on the direction");
         }
     }
 }

@@ -3,7 +3,7 @@
 /// A source buffer for each slot, and a second one where sealed data must not replace its plaintext, or
 /// what is read must not replace what is to be written. They lie densely packed, whatever the block
 /// size, to spare caches and TLB.
-pub(super) struct Lanes {
+pub(super) struct IoBuffers {
     base: *mut u8,
     /// Bytes of a slot's buffer.
     pub(super) block: usize,
@@ -14,12 +14,12 @@ pub(super) struct Lanes {
     read_at: usize,
 }
 
-impl Lanes {
+impl IoBuffers {
     /// Reads go to the second buffers with `reads_into_second`, else to the sources.
     ///
     /// # Safety
     /// `base` points to `depth * block` bytes, twice that with `second`, which nothing else
-    /// refers to, requests in flight included, and which outlive the lanes and every request made
+    /// refers to, requests in flight included, and which outlive the buffers and every request made
     /// of them.
     pub(super) unsafe fn new(
         base: *mut u8,

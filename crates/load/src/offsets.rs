@@ -1,16 +1,16 @@
 //! Which block each request goes to: a pure function of seed and request number.
 //!
-//! Random places come from SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+//! Random offsets come from SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
 //! Generators, OOPSLA 2014), whose n-th output is a hash of seed and n: threads can share one
-//! sequence, and both engines visit the same places.
+//! sequence, and both engines visit the same offsets.
 
 mod fill;
 mod pattern;
 mod shuffle;
 mod zipf;
 
-pub(crate) use self::fill::FillPlaces;
-pub(crate) use self::pattern::JobPlaces;
+pub(crate) use self::fill::FillOffsets;
+pub(crate) use self::pattern::JobOffsets;
 pub(crate) use self::shuffle::Shuffle;
 use crate::Operation;
 
@@ -37,32 +37,32 @@ fn below(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// One request: what it does, and its place in bytes from the start of the extent.
+/// One request: what it does, and its offset in bytes from the start of the extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct IoRequest {
     pub(crate) operation: Operation,
     pub(crate) offset: u64,
     pub(crate) len: u32,
 }
 
-/// A sequence of places; `None` past its end.
-pub(crate) trait Places: Copy + Send + 'static {
-    fn place(&self, index: u64) -> Option<Place>;
+/// The offsets of a job, one request after the other; `None` past the last.
+pub(crate) trait OffsetGenerator: Copy + Send + 'static {
+    fn request(&self, index: u64) -> Option<IoRequest>;
 }
 
-/// One thread's share of a sequence: of every `of` places the one with number `part`.
+/// One thread's share of a sequence: of every `of` requests the one with number `part`.
 #[derive(Clone, Copy)]
 pub(crate) struct Share<P> {
-    pub(crate) places: P,
+    pub(crate) offsets: P,
     pub(crate) part: u32,
     pub(crate) of: u32,
 }
 
-impl<P: Places> Places for Share<P> {
+impl<P: OffsetGenerator> OffsetGenerator for Share<P> {
     #[inline]
-    fn place(&self, index: u64) -> Option<Place> {
+    fn request(&self, index: u64) -> Option<IoRequest> {
         let index = index.checked_mul(u64::from(self.of))?.checked_add(u64::from(self.part))?;
-        self.places.place(index)
+        self.offsets.request(index)
     }
 }
 
@@ -90,11 +90,11 @@ mod tests {
     proptest! {
         #[test]
         fn shares_partition_the_sequence(of in 1u32..9, len in 1u64..100) {
-            let places = FillPlaces::sequential(512, 0..len * 512);
+            let offsets = FillOffsets::sequential(512, 0..len * 512);
             let mut seen = Vec::new();
             for part in 0..of {
-                let share = Share { places, part, of };
-                seen.extend((0..).map_while(|k| share.place(k)).map(|p| p.offset / 512));
+                let share = Share { offsets, part, of };
+                seen.extend((0..).map_while(|k| share.request(k)).map(|p| p.offset / 512));
             }
             seen.sort_unstable();
             prop_assert!(seen.into_iter().eq(0..len));

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::{Place, Places, Shuffle, splitmix};
+use super::{IoRequest, OffsetGenerator, Shuffle, splitmix};
 use crate::Operation;
 
 /// Every byte from `start` to `end` once in each pass, in large blocks; the last one may be shorter.
 #[derive(Clone, Copy)]
-pub(crate) struct FillPlaces {
+pub(crate) struct FillOffsets {
     block: u32,
     start: u64,
     end: u64,
@@ -18,7 +18,7 @@ pub(crate) struct FillPlaces {
     order: Option<(Shuffle, u64)>,
 }
 
-impl FillPlaces {
+impl FillOffsets {
     /// One pass in ascending order.
     pub(crate) fn sequential(block: u32, part: Range<u64>) -> Self {
         Self::passes(block, part, 1, None)
@@ -32,9 +32,9 @@ impl FillPlaces {
     }
 }
 
-impl Places for FillPlaces {
+impl OffsetGenerator for FillOffsets {
     #[inline]
-    fn place(&self, index: u64) -> Option<Place> {
+    fn request(&self, index: u64) -> Option<IoRequest> {
         let pass = index / self.blocks;
         if pass >= u64::from(self.passes) {
             return None;
@@ -47,7 +47,7 @@ impl Places for FillPlaces {
         let offset = number.checked_mul(u64::from(self.block))?.checked_add(self.start)?;
         let left = self.end.checked_sub(offset).filter(|&left| left > 0)?;
         let len = u64::from(self.block).min(left) as u32;
-        Some(Place { operation: Operation::Write, offset, len })
+        Some(IoRequest { operation: Operation::Write, offset, len })
     }
 }
 
@@ -64,36 +64,36 @@ mod tests {
             start in 0u64..5_000_000,
             len in 1u64..5_000_000,
         ) {
-            let p = FillPlaces::sequential(block, start..start + len);
+            let p = FillOffsets::sequential(block, start..start + len);
             let mut end = start;
             for i in 0.. {
-                let Some(place) = p.place(i) else { break };
-                prop_assert_eq!(place.offset, end);
-                prop_assert!(place.len > 0);
-                end += u64::from(place.len);
+                let Some(request) = p.request(i) else { break };
+                prop_assert_eq!(request.offset, end);
+                prop_assert!(request.len > 0);
+                end += u64::from(request.len);
             }
             prop_assert_eq!(end, start + len);
-            prop_assert!(p.place(u64::MAX).is_none());
+            prop_assert!(p.request(u64::MAX).is_none());
         }
 
         #[test]
         fn each_random_pass_covers_every_byte_once(
             block in 1u32..3000, start in 0u64..5000, len in 1u64..100_000, seed: u64,
         ) {
-            let p = FillPlaces::passes(block, start..start + len, 3, Some(seed));
+            let p = FillOffsets::passes(block, start..start + len, 3, Some(seed));
             let blocks = len.div_ceil(u64::from(block));
             for pass in 0..3 {
-                let mut places: Vec<_> =
-                    (0..blocks).map(|i| p.place(pass * blocks + i).unwrap()).collect();
-                places.sort_by_key(|p| p.offset);
+                let mut offsets: Vec<_> =
+                    (0..blocks).map(|i| p.request(pass * blocks + i).unwrap()).collect();
+                offsets.sort_by_key(|p| p.offset);
                 let mut end = start;
-                for place in places {
-                    prop_assert_eq!(place.offset, end);
-                    end += u64::from(place.len);
+                for request in offsets {
+                    prop_assert_eq!(request.offset, end);
+                    end += u64::from(request.len);
                 }
                 prop_assert_eq!(end, start + len);
             }
-            prop_assert!(p.place(3 * blocks).is_none());
+            prop_assert!(p.request(3 * blocks).is_none());
         }
     }
 }

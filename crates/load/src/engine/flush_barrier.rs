@@ -7,7 +7,7 @@ use super::transfer::FlushEvery;
 use crate::Operation;
 
 /// Holds requests back while those before a flush are awaited, and during the flush.
-pub(super) struct Turn {
+pub(super) struct FlushBarrier {
     every: FlushEvery,
     state: Mutex<State>,
     changed: Condvar,
@@ -23,14 +23,14 @@ struct State {
 /// What a thread is to do that has a request to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    Issue,
+    Submit,
     /// To flush, and to ask again.
     Flush,
     /// Nothing: the job is over.
     Leave,
 }
 
-impl Turn {
+impl FlushBarrier {
     pub(super) fn new(every: FlushEvery) -> Self {
         Self { every, state: Mutex::default(), changed: Condvar::new() }
     }
@@ -51,7 +51,7 @@ impl Turn {
         }
         state.writes += u32::from(operation == Operation::Write);
         state.in_flight += 1;
-        Entry::Issue
+        Entry::Submit
     }
 
     /// A request is complete. True if it was the last one before a flush with nothing else in flight, which
