@@ -9,7 +9,7 @@ use cryptbench_record::{ArmRole, Record, printable_record};
 use cryptbench_runner::unlock::UnlockSelection;
 use cryptbench_runner::{Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest};
 use cryptbench_system::Selection;
-use cryptbench_system::provision::{Cleaned, cleanup};
+use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_text::{chain, printable};
 
 use crate::args::RunArgs;

@@ -10,10 +10,10 @@ use cryptbench_load::{
 };
 use cryptbench_record as record;
 use cryptbench_stats::StoppingRule;
-use cryptbench_system::{self as system, ArmSpec, Role, Selection};
+use cryptbench_system::{self as system, ArmSpec, Role, Selection, Target};
 
 use crate::RunError;
-use crate::target::{Consent, EmulateRequest};
+use crate::target::{Consent, EmulateRequest, makes_a_disk};
 use crate::unlock::{self, UnlockArm, UnlockSelection};
 
 /// Where to measure.
@@ -118,9 +118,6 @@ pub(crate) struct Resolved {
     pub(crate) trial_is_asked: bool,
 }
 
-/// The system of a place that its user prepared.
-pub(crate) const PAIRED: &str = "paired";
-
 /// The contenders of a run, in the order of the plan's arms.
 pub(crate) enum Arms {
     /// Systems under a load.
@@ -130,6 +127,14 @@ pub(crate) enum Arms {
 }
 
 impl Arms {
+    /// The target that an arm is measured on.
+    pub(crate) fn target(&self, arm: usize) -> Target {
+        match self {
+            Self::Systems(arms) => arms.get(arm).map_or(Target::Plain, |arm| arm.target),
+            Self::Volumes(_) => Target::Plain,
+        }
+    }
+
     /// The contenders that the profile's kind of work and the user's choice come to.
     fn choose(request: &Request, tier: Tier) -> Result<(Self, Vec<record::Arm>), RunError> {
         let works = || request.profile.workloads.iter().map(|w| &w.work);
@@ -197,8 +202,7 @@ pub(crate) fn resolve(request: &Request) -> Result<Resolved, RunError> {
         // Short enough to be typed again.
         None => u64::from(getrandom::u32().expect("the kernel's random generator answers")),
     };
-    let mounted =
-        recorded.iter().any(|a| a.attachment.as_deref() == Some("mounted") && a.system != PAIRED);
+    let mounted = matches!(&arms, Arms::Systems(arms) if arms.iter().any(makes_a_disk));
     if request.precondition > 0 && mounted {
         return Err(RunError::Request(
             "--precondition writes to the file that inline systems share; a mounted system has its own, so \
@@ -451,7 +455,7 @@ fn record_arm(arm: &ArmSpec, arms: &[ArmSpec], tier: Tier) -> Result<record::Arm
         data_unit: arm.data_unit,
         layout: arm.layout.map(str::to_owned),
         kernel_tier: system::find(arm.system)?.kernel_tier(arm, tier),
-        attachment: (arm.system != "plain")
+        attachment: (!matches!(arm.role, Role::Plain | Role::PlainAgain))
             .then(|| system::find(arm.system).map(|s| s.attachment().as_str().to_owned()))
             .transpose()?,
         null_layer: system::null_layer_of(arm, arms).map(|null| null.id.clone()),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cryptbench_load::{Engine, FileSet, Work, WorkloadSpec};
-use cryptbench_system::Contender;
+use cryptbench_system::PreparedArm;
 
 use crate::accounting::{Accountant, Snapshot};
 use crate::unlock::Unlocker;
@@ -25,7 +25,7 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Storage<'a> {
     pub(crate) engine: Engine,
     /// One per arm of the plan.
-    pub(crate) contenders: Vec<Contender>,
+    pub(crate) contenders: Vec<PreparedArm>,
     pub(crate) workloads: Vec<WorkloadSpec>,
     pub(crate) accountant: Accountant,
     /// Of each arm the place whose device it is on, as the accountant numbers them.

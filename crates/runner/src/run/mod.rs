@@ -14,6 +14,7 @@ use cryptbench_blockdev::{IoMode, Surface};
 use cryptbench_load::Engine;
 use cryptbench_record::{self as record, Line, Record, Scratch as RecordScratch, Target};
 use cryptbench_system as system;
+use cryptbench_system::resource::Journal;
 use cryptbench_text::chain;
 use cryptbench_volume::VolumeError;
 
@@ -24,7 +25,7 @@ use self::setup::{Beside, Prepared, stretch, take_down, work_directory};
 use crate::accounting::Accountant;
 use crate::bench::Storage;
 use crate::evidence::Proof;
-use crate::plan::{Arms, PAIRED, refit, resolve, room};
+use crate::plan::{Arms, refit, resolve, room};
 use crate::schedule::drive_on;
 use crate::target::{Emulation, Places, Site, Stretch, human};
 use crate::unlock::{UNLOCK_TIME, Unlocker};
@@ -52,14 +53,15 @@ pub fn run(
     let mut resolved = resolve(request)?;
     let earlier = request.resume.as_deref();
     let before = Duration::from_secs_f64(earlier.map_or(0.0, |earlier| earlier.elapsed_s));
-    let mut emulation = Emulation::set_up(request, &resolved, &run_id)?;
+    let journal = Journal::create(&run_id)?;
+    let mut emulation = Emulation::set_up(request, &resolved, &journal)?;
     let emulated = emulation.as_ref().map(|emulation| emulation.request(request));
     let request = emulated.as_ref().unwrap_or(request);
     let mut places = Places::inspect(request, &run_id)?;
     places.suit(&resolved)?;
     places.name_pair(request, &mut resolved);
     // Made before all that lies in it, and so dropped after it.
-    let private = places.seclude(&resolved, &run_id)?;
+    let private = places.seclude(&resolved, &run_id, &journal)?;
     let site = &places.plain;
     let room = room(&resolved.workloads);
     let size = match &resolved.arms {
@@ -89,7 +91,7 @@ pub fn run(
 
     let scratch = match size {
         Some((size, reason)) => {
-            Some((stretch(size, request, site, &resolved, &run_id, &mut notes)?, reason))
+            Some((stretch(size, request, site, &resolved, &journal, &mut notes)?, reason))
         }
         None => None,
     };
@@ -132,10 +134,10 @@ pub fn run(
             observer.log(&Line::Resumed { at_s: earlier.elapsed_s });
         }
     }
-    let work = work_directory(site, &run_id, "work")?;
+    let work = work_directory(site, &run_id, "work", &journal)?;
     // Both places are claimed before the first byte is written to either.
     let mut beside = match (&places.encrypted, &scratch) {
-        (Some(site), Some((plain, _))) => Some(Beside::take(site, plain, &run_id)?),
+        (Some(site), Some((plain, _))) => Some(Beside::take(site, plain, &run_id, &journal)?),
         _ => None,
     };
     let (mut contenders, mut unlocker) = (Vec::new(), None);
@@ -169,6 +171,7 @@ pub fn run(
                 kept_in: site.kept_in().filter(|_| caches_below(site)),
                 room,
                 run_id: &run_id,
+                journal: &journal,
             };
             contenders = ready.contenders(arms, &resolved, &mut engine, stop, observer)?;
             for (recorded, arm) in resolved.plan.arms.iter_mut().zip(arms) {
@@ -207,11 +210,14 @@ pub fn run(
     for note in &notes[told..] {
         observer.event(Event::Note(note));
     }
-    let place_of = |arm: &record::Arm| beside_place.filter(|_| arm.system == PAIRED);
+    let counted_at = |arm: usize| {
+        let encrypted = resolved.arms.target(arm) == system::Target::Encrypted;
+        beside_place.filter(|_| encrypted).unwrap_or(PLAIN)
+    };
     let mut storage = Storage {
         engine,
         contenders,
-        places: resolved.plan.arms.iter().map(|arm| place_of(arm).unwrap_or(PLAIN)).collect(),
+        places: (0..resolved.plan.arms.len()).map(counted_at).collect(),
         workloads: std::mem::take(&mut resolved.workloads),
         accountant,
         files: BTreeMap::new(),
@@ -261,7 +267,7 @@ pub fn run(
         });
     }
     for mut private in private {
-        if let Err(error) = private.take_down() {
+        if let Err(error) = private.destroy() {
             left_over = true;
             notes.push(format!(
                 "The private directory could not be removed ({}); cryptbench cleanup will try again.",

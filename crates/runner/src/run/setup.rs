@@ -6,13 +6,14 @@ use std::time::SystemTime;
 
 use cryptbench_blockdev::{IoMode, Surface};
 use cryptbench_load::Engine;
-use cryptbench_system::provision::{Ledger, WorkDirectory, runtime_directory};
-use cryptbench_system::{self as system, ArmSpec, Contender, Ground, SystemError};
+use cryptbench_system::provision::runtime_directory;
+use cryptbench_system::resource::{Journal, WorkDirectory};
+use cryptbench_system::{self as system, ArmContext, ArmSpec, PreparedArm, SystemError, Target};
 use cryptbench_text::chain;
 
 use super::below::{Below, caches_below, look_below, serving};
 use super::notes::buffered_note;
-use crate::plan::{PAIRED, Resolved};
+use crate::plan::Resolved;
 use crate::target::{Site, Stretch};
 use crate::{Event, Observer, Request, RunError};
 
@@ -22,11 +23,11 @@ pub(super) fn stretch(
     request: &Request,
     site: &Site,
     resolved: &Resolved,
-    run_id: &str,
+    journal: &Journal,
     notes: &mut Vec<String>,
 ) -> Result<Stretch, RunError> {
     let buffered = request.target.buffered.unwrap_or(request.profile.buffered);
-    let stretch = Stretch::on(site, size, buffered, run_id)?;
+    let stretch = Stretch::on(site, size, buffered, journal)?;
     if stretch.mode() == IoMode::Buffered {
         let file_system = match site.filesystem.as_str() {
             "" => "it",
@@ -41,7 +42,8 @@ pub(super) fn stretch(
 pub(super) fn work_directory(
     site: &Site,
     run_id: &str,
-    ledger: &str,
+    what: &str,
+    journal: &Journal,
 ) -> Result<WorkDirectory, RunError> {
     // In a mount of our own it goes with that, and cleanup is not to wait for it to come back.
     let name = match site.is_our_own() {
@@ -53,8 +55,8 @@ pub(super) fn work_directory(
         Some(_) => runtime_directory().unwrap_or_else(std::env::temp_dir),
     };
     // Both places of a pair may have none.
-    let name = if site.existing.is_some() { format!("{name}.{ledger}") } else { name };
-    Ok(WorkDirectory::create(&parent.join(name), Ledger::create(&format!("{run_id}-{ledger}"))?)?)
+    let name = if site.existing.is_some() { format!("{name}.{what}") } else { name };
+    Ok(WorkDirectory::create(&parent.join(name), journal)?)
 }
 
 /// The encrypted place of a pair.
@@ -72,13 +74,18 @@ pub(super) struct Beside<'a> {
 
 impl<'a> Beside<'a> {
     /// Takes as much as the plain place has, in the same mode; nothing is written yet.
-    pub(super) fn take(site: &'a Site, plain: &Stretch, run_id: &str) -> Result<Self, RunError> {
+    pub(super) fn take(
+        site: &'a Site,
+        plain: &Stretch,
+        run_id: &str,
+        journal: &Journal,
+    ) -> Result<Self, RunError> {
         let buffered = plain.mode() == IoMode::Buffered;
-        let stretch = Stretch::on(site, plain.len(), buffered, &format!("{run_id}-paired"))?;
+        let stretch = Stretch::on(site, plain.len(), buffered, journal)?;
         if stretch.mode() != plain.mode() {
             return Err(no_direct_io(&site.directory.display().to_string()));
         }
-        let work = work_directory(site, run_id, "paired-work")?;
+        let work = work_directory(site, run_id, "paired-work", journal)?;
         let cached = caches_below(site);
         Ok(Self { site, stretch, work, stored: None, cached, daemons: serving(site) })
     }
@@ -141,6 +148,7 @@ pub(super) struct Prepared<'a> {
     pub(super) kept_in: Option<PathBuf>,
     pub(super) room: u64,
     pub(super) run_id: &'a str,
+    pub(super) journal: &'a Journal,
 }
 
 impl Prepared<'_> {
@@ -152,7 +160,7 @@ impl Prepared<'_> {
         engine: &mut Engine,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Result<Vec<Contender>, RunError> {
+    ) -> Result<Vec<PreparedArm>, RunError> {
         let mut all = Vec::new();
         for arm in arms {
             if stop.load(Ordering::Relaxed) {
@@ -184,7 +192,7 @@ impl Prepared<'_> {
         engine: &mut Engine,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
-    ) -> Result<Contender, SystemError> {
+    ) -> Result<PreparedArm, SystemError> {
         let mut fill = |surface: &Surface| {
             let total = surface.extent.len;
             engine
@@ -193,7 +201,8 @@ impl Prepared<'_> {
                 })
                 .map_err(|e| SystemError::Fill(Box::new(e)))
         };
-        let mut ground = Ground {
+        let mut context = ArmContext {
+            journal: self.journal,
             scratch: self.scratch,
             directory: &self.site.inside,
             work: self.work,
@@ -204,9 +213,9 @@ impl Prepared<'_> {
             stop,
         };
         let system = system::find(arm.system)?;
-        let beside = self.beside.filter(|_| arm.system == PAIRED);
+        let beside = self.beside.filter(|_| arm.target == Target::Encrypted);
         let Some(beside) = beside else {
-            let mut contender = system.provision(arm, &mut ground)?;
+            let mut contender = system.prepare(arm, &mut context)?;
             // What lies on this place is kept in the page cache below it too, whoever put it there.
             if let Some(file) = &self.kept_in {
                 contender.cached_below = true;
@@ -215,10 +224,10 @@ impl Prepared<'_> {
             return Ok(contender);
         };
         let surface = beside.surface();
-        ground.scratch = &surface;
-        ground.directory = &beside.site.inside;
-        ground.work = beside.work.path();
-        let mut contender = system.provision(arm, &mut ground)?;
+        context.scratch = &surface;
+        context.directory = &beside.site.inside;
+        context.work = beside.work.path();
+        let mut contender = system.prepare(arm, &mut context)?;
         contender.stored.clone_from(&beside.stored);
         contender.cached_below = beside.cached;
         contender.daemons.clone_from(&beside.daemons);
@@ -234,7 +243,7 @@ fn no_direct_io(what: &str) -> RunError {
 }
 
 /// Takes everything down, in the reverse of the order in which it was set up, and says what could not be.
-pub(super) fn take_down(contenders: Vec<Contender>, work: WorkDirectory) -> Vec<String> {
+pub(super) fn take_down(contenders: Vec<PreparedArm>, work: WorkDirectory) -> Vec<String> {
     let remain = |what: &str, e: SystemError| {
         format!(
             "{what} could not be taken down ({}); cryptbench cleanup will try again.",
@@ -244,7 +253,7 @@ pub(super) fn take_down(contenders: Vec<Contender>, work: WorkDirectory) -> Vec<
     let mut notes: Vec<String> = contenders
         .into_iter()
         .rev()
-        .filter_map(|c| c.take_down().err())
+        .filter_map(|c| c.destroy().err())
         .map(|e| remain("A system", e))
         .collect();
     notes.extend(work.remove().err().map(|e| remain("The directory for new files", e)));

@@ -11,9 +11,10 @@ use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_devices::{Backing, EmulatedDevice, Model, Operation, Surface};
 use cryptbench_export::fuse::FuseOptions;
 use cryptbench_record as record;
+use cryptbench_system::ServedVolume;
 use cryptbench_system::SystemError;
-use cryptbench_system::mounted::Mounted;
-use cryptbench_system::provision::{Ledger, filesystem};
+use cryptbench_system::provision::filesystem;
+use cryptbench_system::resource::Journal;
 use rustix::fs::OFlags;
 
 use super::places::containers;
@@ -54,7 +55,7 @@ pub(crate) struct Room {
 
 /// A device that is being served. Dropping it takes it down.
 pub(crate) struct Emulation {
-    mounted: Mounted,
+    served: ServedVolume,
     device: Arc<EmulatedDevice<Backing>>,
     target: TargetRequest,
     described: record::EmulatedDevice,
@@ -131,7 +132,7 @@ impl Emulation {
     pub(crate) fn set_up(
         request: &Request,
         resolved: &Resolved,
-        run_id: &str,
+        journal: &Journal,
     ) -> Result<Option<Self>, RunError> {
         let Some(emulate) = &request.target.emulate else { return Ok(None) };
         let model = &emulate.model;
@@ -149,22 +150,21 @@ impl Emulation {
             threads: (model.interface.queue_depth as usize).clamp(4, 32),
             ..FuseOptions::default()
         };
-        let ledger = Ledger::create(&format!("{run_id}-emulated"))?;
-        let served: Arc<dyn BlockDevice> = device.clone();
-        let mut mounted = Mounted::serve(served, None, &options, ledger)?;
+        let shown: Arc<dyn BlockDevice> = device.clone();
+        let mut served = ServedVolume::serve(shown, None, &options, journal)?;
         let mut target = TargetRequest { emulate: None, ..request.target.clone() };
         target.size = Some(room.scratch);
         let probed = if with_file_system() {
-            let disk = mounted.attach_loop(false)?;
+            let disk = served.attach_loop(false)?;
             let probed = probe(&disk, room.device)?;
             filesystem::make_settled(&disk)?;
             // A name of its own for the scratch file: one that a run chooses is looked for in other mounts, too.
-            target.path = mounted.mount_in_own_directory(&disk)?.join("device.scratch");
+            target.path = served.mount_in_own_directory(&disk)?.join("device.scratch");
             probed
         } else {
-            target.path = mounted.file();
-            target.consent = Consent { destroy: vec![mounted.file()], erase: Vec::new() };
-            probe(&mounted.file(), room.device)?
+            target.path = served.file().to_owned();
+            target.consent = Consent { destroy: vec![served.file().to_owned()], erase: Vec::new() };
+            probe(served.file(), room.device)?
         };
         device.set_transport(probed.round_trip);
         device.set_delayed(true);
@@ -181,7 +181,7 @@ impl Emulation {
             late_us: None,
         };
         let notes = notes(model, &probed, &described);
-        Ok(Some(Self { mounted, device, target, described, notes }))
+        Ok(Some(Self { served, device, target, described, notes }))
     }
 
     /// The request with the served device in place of what it asked for.
@@ -211,7 +211,7 @@ impl Emulation {
     /// What the system refused; it can be tried again.
     pub(crate) fn take_down(&mut self) -> Result<(), SystemError> {
         self.device.set_delayed(false);
-        self.mounted.take_down()
+        self.served.destroy()
     }
 }
 

@@ -2,13 +2,13 @@
 
 use cryptbench_load::{FileUse, Work, WorkloadSpec};
 use cryptbench_record::PairedTarget;
-use cryptbench_system::provision::PrivateDirectory;
-use cryptbench_system::{ArmSpec, Attachment, Role, find};
+use cryptbench_system::resource::{Journal, PrivateDirectory};
+use cryptbench_system::{ArmSpec, Role, System, Target, find};
 use cryptbench_text::chain;
 
 use super::seclusion::seclude;
 use super::{Consent, MIB, Site, human, pair};
-use crate::plan::{Arms, PAIRED, Resolved, room};
+use crate::plan::{Arms, Resolved, room};
 use crate::{Request, RunError};
 
 /// The scratch file of workloads that use none: it only shows what kind of I/O works.
@@ -60,6 +60,7 @@ impl Places {
         &mut self,
         resolved: &Resolved,
         run_id: &str,
+        journal: &Journal,
     ) -> Result<Vec<PrivateDirectory>, RunError> {
         let names = match &resolved.arms {
             Arms::Systems(arms) => {
@@ -69,9 +70,9 @@ impl Places {
             Arms::Volumes(_) => true,
         };
         let mut private = Vec::new();
-        private.extend(seclude(&mut self.plain, names, run_id, "private")?);
+        private.extend(seclude(&mut self.plain, names, run_id, "private", journal)?);
         if let Some(encrypted) = &mut self.encrypted {
-            private.extend(seclude(encrypted, names, run_id, "private-paired")?);
+            private.extend(seclude(encrypted, names, run_id, "private-paired", journal)?);
         }
         Ok(private)
     }
@@ -210,10 +211,12 @@ impl Places {
             Some(_) => place.to_string(),
             None => format!("{} {place}", site.filesystem),
         });
-        if let Arms::Systems(arms) = &mut resolved.arms {
-            arms.iter_mut().filter(|a| a.system == PAIRED).for_each(|a| a.label = name.clone());
-        }
-        for arm in resolved.plan.arms.iter_mut().filter(|a| a.system == PAIRED) {
+        let Arms::Systems(specs) = &mut resolved.arms else { return };
+        for (spec, arm) in specs.iter_mut().zip(&mut resolved.plan.arms) {
+            if spec.target != Target::Encrypted {
+                continue;
+            }
+            spec.label.clone_from(&name);
             arm.label.clone_from(&name);
             let mut note = |key: &str, value: &str| {
                 if !value.is_empty() {
@@ -251,7 +254,8 @@ impl Places {
     /// What a record says of the second target.
     pub(crate) fn record_pair(&self, resolved: &Resolved) -> Option<PairedTarget> {
         let site = self.encrypted.as_ref()?;
-        let arm = resolved.plan.arms.iter().find(|a| a.system == PAIRED)?;
+        let is_there = |arm: &usize| resolved.arms.target(*arm) == Target::Encrypted;
+        let arm = &resolved.plan.arms[(0..resolved.plan.arms.len()).find(is_there)?];
         let existing = site.existing.as_ref();
         Some(PairedTarget {
             name: arm.label.clone(),
@@ -281,8 +285,7 @@ pub(crate) fn containers(arms: &[ArmSpec], len: u64, free: u64) -> u64 {
 
 /// Whether an arm's system makes files or a file system of its own in the target.
 pub(crate) fn makes_a_disk(arm: &ArmSpec) -> bool {
-    arm.system != PAIRED
-        && find(arm.system).is_ok_and(|system| system.attachment() == Attachment::Mounted)
+    find(arm.system).is_ok_and(System::makes_a_disk)
 }
 
 fn makes_files(work: &Work) -> bool {

@@ -2,7 +2,7 @@
 //! nothing that is opened by its path.
 
 use cryptbench_os::{Writers, renamed_by};
-use cryptbench_system::provision::{Ledger, PrivateDirectory};
+use cryptbench_system::resource::{Journal, PrivateDirectory};
 use cryptbench_text::chain;
 
 use super::Site;
@@ -21,6 +21,7 @@ pub(super) fn seclude(
     names: bool,
     run_id: &str,
     what: &str,
+    journal: &Journal,
 ) -> Result<Option<PrivateDirectory>, RunError> {
     if site.existing.is_some() {
         return Ok(None);
@@ -32,8 +33,7 @@ pub(super) fn seclude(
     let Some(way) = who.map_err(|e| refuse(e.to_string()))? else { return Ok(None) };
     let made = if user.is_root() {
         let name = format!("cryptbench-{run_id}.{what}");
-        let ledger = Ledger::create(&format!("{run_id}-{what}"))?;
-        PrivateDirectory::create(&site.directory, &name, ledger).map_err(|e| chain(&e))
+        PrivateDirectory::create(&site.directory, &name, journal).map_err(|e| chain(&e))
     } else {
         Err("a private directory in it takes root".to_owned())
     };
@@ -68,14 +68,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut own = inspect(dir.path());
         let id = format!("20261121-203000-{:06x}", std::process::id());
-        assert!(seclude(&mut own, true, &id, "private").unwrap().is_none());
+        let journal = Journal::create(&id).unwrap();
+        assert!(seclude(&mut own, true, &id, "private", &journal).unwrap().is_none());
         assert_eq!(own.inside, own.directory);
         if chown(dir.path(), Some(12_345), None).is_err() {
             eprintln!("SKIPPED: giving a directory away takes root");
             return;
         }
         let mut theirs = inspect(dir.path());
-        let private = seclude(&mut theirs, true, &id, "private").unwrap().unwrap();
+        let private = seclude(&mut theirs, true, &id, "private", &journal).unwrap().unwrap();
         assert_eq!(theirs.inside, private.path());
         assert_eq!(theirs.scratch.parent(), Some(private.path()));
         fs::write(theirs.inside.join("container"), "ours").unwrap();
@@ -89,13 +90,15 @@ mod tests {
     fn what_the_system_said_of_a_private_directory_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let id = format!("20261121-203001-{:06x}", std::process::id());
+        let journal = Journal::create(&id).unwrap();
         let path = dir.path().join(format!("cryptbench-{id}.private"));
         fs::create_dir(&path).unwrap();
         if chown(dir.path(), Some(12_345), None).is_err() {
             eprintln!("SKIPPED: giving a directory away takes root");
             return;
         }
-        let error = seclude(&mut inspect(dir.path()), true, &id, "private").err().unwrap();
+        let error =
+            seclude(&mut inspect(dir.path()), true, &id, "private", &journal).err().unwrap();
         let error = error.to_string();
         assert!(error.contains(&format!("cannot create {}", path.display())), "{error}");
         assert_eq!(error.matches("os error 17").count(), 1, "{error}");

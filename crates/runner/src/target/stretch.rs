@@ -2,7 +2,7 @@
 
 use cryptbench_blockdev::{IoMode, Surface};
 use cryptbench_system::SystemError;
-use cryptbench_system::provision::{Ledger, Scratch};
+use cryptbench_system::resource::{Journal, Scratch};
 use cryptbench_text::chain;
 
 use super::Site;
@@ -22,7 +22,7 @@ impl Stretch {
         site: &Site,
         len: u64,
         buffered: bool,
-        ledger: &str,
+        journal: &Journal,
     ) -> Result<Self, RunError> {
         if let Some(existing) = &site.existing {
             let claimed = existing.claim(len, buffered);
@@ -31,7 +31,7 @@ impl Stretch {
                 problem: chain(&why),
             });
         }
-        let mut scratch = Scratch::create(&site.scratch, len, Ledger::create(ledger)?)?;
+        let mut scratch = Scratch::create(&site.scratch, len, journal)?;
         if buffered {
             scratch.go_buffered()?;
         }

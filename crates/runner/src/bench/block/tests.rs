@@ -1,4 +1,4 @@
-//! What is billed to a trial of a contender with a cache below it, on the disk of this machine.
+//! What is billed to a trial of a prepared with a cache below it, on the disk of this machine.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_load::{Engine, EngineChoice, Profile, Work, WorkloadSpec};
-use cryptbench_system::provision::{Ledger, Scratch, WorkDirectory};
-use cryptbench_system::{Ground, Selection, find};
+use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
+use cryptbench_system::{ArmContext, Selection, find};
 
 use super::*;
 use crate::accounting::Accountant;
@@ -47,13 +47,14 @@ fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     let place = tempfile::tempdir().unwrap();
     let stat = counters(place.path())?;
     let name = format!("test-{}-late-{cached_below}", std::process::id());
-    let ledger = |what: &str| Ledger::create(&format!("{name}-{what}")).unwrap();
-    let scratch = Scratch::create(&place.path().join("plain"), 4 << 20, ledger("plain")).unwrap();
-    let work = WorkDirectory::create(&place.path().join("work"), ledger("work")).unwrap();
+    let journal = Journal::create(&name).unwrap();
+    let scratch = Scratch::create(&place.path().join("plain"), 4 << 20, &journal).unwrap();
+    let work = WorkDirectory::create(&place.path().join("work"), &journal).unwrap();
     let system = find("plain").unwrap();
     let arm = system.arms(&Selection::default()).unwrap().remove(0);
     let stop = AtomicBool::new(false);
-    let mut ground = Ground {
+    let mut context = ArmContext {
+        journal: &journal,
         scratch: &scratch.surface(),
         directory: place.path(),
         work: work.path(),
@@ -63,17 +64,17 @@ fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
         fill: &mut |_: &Surface| Ok(()),
         stop: &stop,
     };
-    let mut contender = system.provision(&arm, &mut ground).unwrap();
-    if contender.surface.mode != IoMode::Direct {
+    let mut prepared = system.prepare(&arm, &mut context).unwrap();
+    if prepared.surface.mode != IoMode::Direct {
         return None;
     }
     let stored = place.path().join("stored");
     fs::create_dir(&stored).unwrap();
-    contender.stored = Some(stored.clone());
-    contender.cached_below = cached_below;
+    prepared.stored = Some(stored.clone());
+    prepared.cached_below = cached_below;
     let mut storage = Storage {
         engine: Engine::open(EngineChoice::Threads).unwrap().0,
-        contenders: vec![contender],
+        contenders: vec![prepared],
         places: vec![0],
         workloads: vec![workload()],
         accountant: Accountant::new(Some(stat)),
