@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use comfy_table::{ContentArrangement, Table, presets};
 use cryptbench_load::Profile;
-use cryptbench_system::provision::{Cleaned, cleanup as clean};
+use cryptbench_system::resource::{Cleaned, cleanup as clean};
 use cryptbench_system::{Availability, Setting};
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter};

@@ -11,7 +11,7 @@ use cryptbench_runner::{
     Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest, UnlockSelection,
 };
 use cryptbench_system::Selection;
-use cryptbench_system::provision::{Cleaned, cleanup};
+use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_text::{chain, printable};
 
 use crate::args::RunArgs;

@@ -32,11 +32,6 @@ where
     Invocation::new(program).args(arguments).run(&Machine::this(), LIMIT)
 }
 
-/// The first of `programs` that is nowhere in the search path.
-pub(crate) fn missing_program(programs: &[&'static str]) -> Option<&'static str> {
-    Machine::this().missing(programs)
-}
-
 /// A program that is to be run. What it is told on its standard input is wiped; arguments and variables, which
 /// others can see, carry no secret.
 pub(crate) struct Invocation {
@@ -118,13 +113,13 @@ impl Invocation {
     ///
     /// # Errors
     /// [`SystemError::Program`] if it is missing.
-    pub(crate) fn start(&self, machine: &Machine) -> Result<Daemon, SystemError> {
+    pub(crate) fn start(&self, machine: &Machine) -> Result<Running, SystemError> {
         let failed =
             |e: io::Error| SystemError::Program { program: self.program, reason: e.to_string() };
         let (output, input) = io::pipe().map_err(failed)?;
         let second = input.try_clone().map_err(failed)?;
         let child = self.spawn(machine, input.into(), second.into())?;
-        Ok(Daemon { program: self.program, child, output: Tail::of(output) })
+        Ok(Running { program: self.program, child, output: Tail::of(output) })
     }
 
     fn spawn(&self, machine: &Machine, out: Stdio, err: Stdio) -> Result<Child, SystemError> {
@@ -157,14 +152,14 @@ impl Invocation {
     }
 }
 
-/// A program that serves for as long as a contender is there.
-pub(crate) struct Daemon {
+/// A program that serves for as long as an arm is there.
+pub(crate) struct Running {
     program: &'static str,
     pub(crate) child: Child,
     output: Tail,
 }
 
-impl Daemon {
+impl Running {
     /// Waits for the end of one that does not serve.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 use crate::Availability;
 use crate::machine::Machine;
-use crate::provision::stand::{lacks_device_mapper, lacks_loop};
 
 /// Something that several systems stand on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +23,8 @@ impl Facility {
         let machine = Machine::this();
         let lacking = match self {
             Self::Fuse => machine.lacks_fuse(),
-            Self::LoopDevices => lacks_loop(&machine),
-            Self::DeviceMapper => lacks_device_mapper(&machine),
+            Self::LoopDevices => machine.lacks_disks(),
+            Self::DeviceMapper => machine.lacks_device_mapper(),
         };
         lacking.unwrap_or_else(|| Availability::Available("can be used".to_owned()))
     }

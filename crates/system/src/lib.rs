@@ -1,28 +1,28 @@
 //! Encryption systems: each turns a target into a surface and takes it down without a trace.
 //!
-//! A system knows nothing of workloads. What it sets up is written to a [ledger](provision::Ledger)
-//! before the act, so that whatever a killed run left behind can be found and removed.
+//! A system knows nothing of workloads. What it sets up is written to a [journal](resource::Journal)
+//! before it is made, so that whatever a killed run left behind can be found and removed.
 #![forbid(unsafe_code)]
 
 mod adapter;
 mod command;
-mod contender;
 mod error;
 mod facility;
-mod known;
+mod kind;
 mod machine;
-pub mod mounted;
+mod prepared;
 pub mod provision;
 mod registry;
+pub mod resource;
+mod served_volume;
 mod settings;
-mod stacked;
+mod system;
 
 pub use adapter::builtin::inline_layer;
 pub use adapter::paired::paired_arm;
-pub use contender::{Attachment, Backing, Contender, Content, Fill, Ground, Random, Rest};
 pub use error::SystemError;
 pub use facility::Facility;
-pub use registry::{
-    ALL, ArmSpec, Availability, Role, Selection, Setting, System, arms, find, null_layer_of, sweep,
-    systems,
-};
+pub use prepared::{ArmContext, Backing, Closed, Content, Fill, PreparedArm, Random};
+pub use registry::{ALL, Selection, arms, find, null_layer_of, sweep, systems};
+pub use served_volume::ServedVolume;
+pub use system::{ArmSpec, Attachment, Availability, Role, Setting, System, Target};

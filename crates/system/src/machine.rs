@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Availability;
+use crate::command::remedy;
+use crate::resource::mapping;
 
 /// A serving program derives its key before it mounts. CryFS takes half a minute for that on a busy machine of two
 /// cores.
@@ -137,5 +139,45 @@ impl Machine {
                 "load the loop module (modprobe loop)",
             )
         })
+    }
+
+    /// Why no disk can be set up through a loop device, if it cannot.
+    pub(crate) fn lacks_disks(&self) -> Option<Availability> {
+        if let Some(program) = self.missing(&["losetup", "mount", "mkfs.ext4"]) {
+            return Some(Availability::without(
+                format!("there is no program {program}"),
+                remedy(program),
+            ));
+        }
+        if !Path::new("/dev/loop-control").exists() {
+            let remedy = "load the loop module (modprobe loop)";
+            return Some(Availability::without("there is no /dev/loop-control", remedy));
+        }
+        (!self.root)
+            .then(|| Availability::without("loop devices and mounts take root", "run as root"))
+    }
+
+    /// Why no disk can be set up through device mapper, if it cannot.
+    pub(crate) fn lacks_device_mapper(&self) -> Option<Availability> {
+        if !mapping::in_kernel() {
+            let control = match Path::new("/dev/mapper/control").exists() {
+                true => "the node /dev/mapper/control has no driver behind it",
+                false => "there is no /dev/mapper/control",
+            };
+            return Some(Availability::without(
+                format!(
+                    "this kernel has no device mapper ({control}, /proc/misc does not list it)"
+                ),
+                "modprobe dm_mod; if there is no such module, run a kernel with CONFIG_BLK_DEV_DM and \
+                 CONFIG_DM_CRYPT",
+            ));
+        }
+        if self.missing(&["dmsetup"]).is_some() {
+            return Some(Availability::without(
+                "there is no program dmsetup",
+                "apt install dmsetup",
+            ));
+        }
+        self.lacks_disks()
     }
 }

@@ -2,82 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_cipher::Tier;
-
+use crate::SystemError;
 use crate::adapter::{
-    bcachefs::BCACHEFS,
-    bindfs::BINDFS,
-    bitlocker::BITLOCKER,
-    builtin::Builtin,
-    cryfs::CRYFS,
-    delay::{self, Delay},
-    dmcrypt::DmCrypt,
-    ecryptfs::Ecryptfs,
-    encfs::ENCFS,
-    filevault::FILEVAULT,
-    fscrypt::Fscrypt,
-    gocryptfs::GOCRYPTFS,
-    mounted::BuiltinMounted,
-    nbdkit_luks::NbdkitLuks,
-    opal::OPAL,
-    paired::Paired,
-    plain::Plain,
-    qemu_luks::QemuLuks,
-    securefs::SECUREFS,
-    truecrypt::TrueCrypt,
-    veracrypt::VeraCrypt,
-    zfs::ZFS,
+    bcachefs::BCACHEFS, bindfs::BINDFS, bitlocker::BITLOCKER, builtin::BUILTIN,
+    builtin_mounted::BUILTIN_MOUNTED, cryfs::CRYFS, delay::DELAY, dmcrypt::DM_CRYPT,
+    ecryptfs::ECRYPTFS, encfs::ENCFS, filevault::FILEVAULT, fscrypt::FSCRYPT, gocryptfs::GOCRYPTFS,
+    nbdkit_luks::NBDKIT_LUKS, opal::OPAL, paired::PAIRED, plain::PLAIN, qemu_luks::QEMU_LUKS,
+    securefs::SECUREFS, truecrypt::TRUECRYPT, veracrypt::VERACRYPT, zfs::ZFS,
 };
-use crate::provision::stand;
 use crate::settings::{self, PRESET};
-use crate::{Attachment, Contender, Ground, SystemError};
+use crate::system::{ArmSpec, Availability, Role, System};
 
-/// What an arm is compared as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Plain storage, the baseline.
-    Plain,
-    /// Plain storage again, for the noise floor.
-    PlainAgain,
-    /// The software path of a system without its cipher.
-    NullLayer,
-    /// Encrypted storage.
-    Encrypted,
-}
-
-/// One contender, as a system offers it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArmSpec {
-    /// Identifier within a run, such as `builtin/aes-256-xts/512`.
-    pub id: String,
-    /// How tables call it.
-    pub label: String,
-    /// What it is compared as.
-    pub role: Role,
-    /// Name of the system in the registry.
-    pub system: &'static str,
-    /// Cipher and mode; `None` where nothing is encrypted.
-    pub cipher: Option<&'static str>,
-    /// Bytes under one tweak.
-    pub data_unit: Option<u32>,
-    /// The format whose sector layout is used.
-    pub layout: Option<&'static str>,
-    /// What the system is set to, where it has [settings](System::settings): name and value.
-    pub settings: BTreeMap<&'static str, String>,
-}
-
-/// Something that a system can be set to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// Name on the command line, such as `sector-size`.
-    pub name: &'static str,
-    /// What it decides, in one line.
-    pub about: &'static str,
-    /// The values there are, the system's own default first.
-    pub values: &'static [&'static str],
-}
-
-/// Which of the registered contenders a user wants; an empty list means the default ones.
+/// Which arms a user wants of the registered systems; an empty list means the default ones.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Names of systems; [`ALL`] stands for every one that can run here.
@@ -91,107 +27,55 @@ pub struct Selection {
     pub settings: BTreeMap<String, Vec<String>>,
 }
 
-/// The system that is measured where none is named.
-const DEFAULT: &str = "builtin";
-
 /// The name that stands for every system that can run here, each with all of its presets.
 pub const ALL: &str = "all";
 
-/// Whether a system can run on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Availability {
-    /// It can; the text names its version.
-    Available(String),
-    /// It cannot, for this reason, and this would mend it.
-    Unavailable {
-        /// The exact reason.
-        reason: String,
-        /// What to do.
-        remedy: String,
-    },
-}
-
-impl Availability {
-    /// It cannot run, for this reason, and this would mend it.
-    pub(crate) fn without(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Unavailable { reason: reason.into(), remedy: remedy.into() }
-    }
-}
-
-/// An encryption system (or plain storage, the one that encrypts nothing).
-pub trait System: Sync {
-    /// Name in the registry and on the command line.
-    fn name(&self) -> &'static str;
-    /// What it is, in one line.
-    fn about(&self) -> &'static str;
-    /// Whether it can run here.
-    fn availability(&self) -> Availability;
-    /// What it can be set to.
-    fn settings(&self) -> &'static [Setting] {
-        &[]
-    }
-    /// The contenders that it offers for a choice of ciphers and data units.
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError>;
-    /// How it comes between a workload and the storage.
-    fn attachment(&self) -> Attachment;
-    /// Sets `arm` up.
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError>;
-    /// Bytes of storage that a contender takes with `len` bytes of files where `free` are free: by default those of
-    /// a container with a file system, a header and room for both.
-    fn footprint(&self, len: u64, free: u64) -> u64 {
-        len + len / 16 + stand::room(free).max(stand::LEAST_ROOM) + (16 << 20)
-    }
-    /// The system whose null layer is this one's software path without its cipher: mostly itself.
-    fn null_layer(&self) -> &'static str {
-        self.name()
-    }
-    /// The cipher kernel that `arm` runs on at `tier`, where the system can tell.
-    fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String>;
-}
+/// Every system, in the order in which tables list them.
+static SYSTEMS: &[&System] = &[
+    &PLAIN,
+    &BUILTIN,
+    &BUILTIN_MOUNTED,
+    &DM_CRYPT,
+    &QEMU_LUKS,
+    &NBDKIT_LUKS,
+    &VERACRYPT,
+    &TRUECRYPT,
+    &BINDFS,
+    &DELAY,
+    &GOCRYPTFS,
+    &ENCFS,
+    &CRYFS,
+    &SECUREFS,
+    &FSCRYPT,
+    &ECRYPTFS,
+    &BITLOCKER,
+    &FILEVAULT,
+    &ZFS,
+    &BCACHEFS,
+    &OPAL,
+    &PAIRED,
+];
 
 /// Every system, in the order in which tables list them.
-pub fn systems() -> &'static [&'static dyn System] {
-    &[
-        &Plain,
-        &Builtin,
-        &BuiltinMounted,
-        &DmCrypt,
-        &QemuLuks,
-        &NbdkitLuks,
-        &VeraCrypt,
-        &TrueCrypt,
-        &BINDFS,
-        &Delay,
-        &GOCRYPTFS,
-        &ENCFS,
-        &CRYFS,
-        &SECUREFS,
-        &Fscrypt,
-        &Ecryptfs,
-        &BITLOCKER,
-        &FILEVAULT,
-        &ZFS,
-        &BCACHEFS,
-        &OPAL,
-        &Paired,
-    ]
+#[must_use]
+pub fn systems() -> &'static [&'static System] {
+    SYSTEMS
 }
 
 /// The system of that name.
-pub fn find(name: &str) -> Result<&'static dyn System, SystemError> {
-    systems().iter().copied().find(|s| s.name() == name).ok_or_else(|| {
+pub fn find(name: &str) -> Result<&'static System, SystemError> {
+    systems().iter().copied().find(|s| s.name == name).ok_or_else(|| {
         let known: Vec<_> = systems().iter().map(|s| s.name()).collect();
         SystemError::UnknownSystem { name: name.to_owned(), known: known.join(", ") }
     })
 }
 
 /// The systems of a selection, or the default ones.
-fn chosen(selection: &Selection) -> Result<Vec<&'static dyn System>, SystemError> {
+fn chosen(selection: &Selection) -> Result<Vec<&'static System>, SystemError> {
     Ok(match &selection.systems[..] {
-        [] => vec![find(DEFAULT)?],
+        [] => vec![&BUILTIN],
         names if names.iter().any(|name| name == ALL) => {
-            let measured = |s: &&dyn System| !matches!(s.name(), "plain" | delay::NAME);
-            systems().iter().copied().filter(|s| measured(s) && is_available(*s)).collect()
+            systems().iter().copied().filter(|s| s.in_all && s.is_available()).collect()
         }
         names => names.iter().map(|name| find(name)).collect::<Result<_, _>>()?,
     })
@@ -200,15 +84,14 @@ fn chosen(selection: &Selection) -> Result<Vec<&'static dyn System>, SystemError
 /// The null layers of an encrypted system that are another system's, as far as that can run here. They have of the
 /// settings those that mean the same to them.
 fn foreign_null_layers(
-    system: &dyn System,
+    system: &System,
     selection: &Selection,
 ) -> Result<Vec<ArmSpec>, SystemError> {
-    let null = find(system.null_layer())?;
-    if null.name() == system.name() || !is_available(null) {
+    let Some(null) = system.null_layer.filter(|null| null.is_available()) else {
         return Ok(Vec::new());
-    }
+    };
     let known = |name: &String, values: &Vec<String>| {
-        let setting = null.settings().iter().find(|s| s.name == name);
+        let setting = null.settings.iter().find(|s| s.name == name);
         setting.is_some_and(|s| values.iter().all(|v| s.values.contains(&v.as_str())))
     };
     let mut settings = selection.settings.clone();
@@ -217,12 +100,8 @@ fn foreign_null_layers(
     Ok(arms.into_iter().filter(|arm| arm.role == Role::NullLayer).collect())
 }
 
-fn is_available(system: &dyn System) -> bool {
-    matches!(system.availability(), Availability::Available(_))
-}
-
 /// What [`ALL`] means besides the systems: each in all of its presets, unless the user chose among them.
-fn with_presets(selection: &Selection, chosen: &[&dyn System]) -> Selection {
+fn with_presets(selection: &Selection, chosen: &[&System]) -> Selection {
     let mut selection = selection.clone();
     if selection.systems.iter().any(|name| name == ALL) {
         for preset in chosen.iter().flat_map(|s| s.settings()).filter(|s| s.name == PRESET) {
@@ -259,7 +138,7 @@ pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSp
 /// [`SystemError::NothingSelected`] when none of them has such a setting.
 pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
     let chosen = chosen(selection)?;
-    let ours = chosen.iter().any(|s| s.name().starts_with("builtin"));
+    let ours = chosen.iter().any(|s| s.has_our_ciphers);
     let mut found = false;
     if ours && name == "cipher" {
         selection.ciphers =
@@ -300,7 +179,7 @@ pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
 
 /// The arms of a run: plain, plain again, then what the chosen systems offer.
 pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-    let mut arms = Plain.arms(selection)?;
+    let mut arms = PLAIN.arms(selection)?;
     let chosen = chosen(selection)?;
     let selection = &with_presets(selection, &chosen);
     settings::check(selection, &chosen)?;
@@ -338,6 +217,7 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::Target;
 
     fn pick(systems: &[&str], ciphers: &[&str], data_units: &[u32]) -> Selection {
         Selection {
@@ -407,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_program_over_a_directory_brings_its_null_layer_where_that_can_run() {
-        if !is_available(&GOCRYPTFS) || !is_available(&BINDFS) {
+        if !GOCRYPTFS.is_available() || !BINDFS.is_available() {
             eprintln!("SKIPPED: gocryptfs or bindfs cannot run here");
             return;
         }
@@ -429,6 +309,7 @@ mod tests {
                 label: id.to_owned(),
                 role,
                 system,
+                target: Target::Plain,
                 cipher: None,
                 data_unit: unit,
                 layout: None,
@@ -451,9 +332,9 @@ mod tests {
     #[test]
     fn all_is_every_system_that_can_run_here_in_all_of_its_presets() {
         let arms = arms(&pick(&["all"], &[], &[])).unwrap();
-        let known_cost = |arm: &ArmSpec| arm.system == delay::NAME;
+        let known_cost = |arm: &ArmSpec| arm.system == DELAY.name;
         assert!(!arms.iter().any(known_cost), "no system that anybody could take");
-        for system in systems().iter().filter(|s| is_available(**s) && s.name() != delay::NAME) {
+        for system in systems().iter().filter(|s| s.is_available() && s.name() != DELAY.name) {
             assert!(arms.iter().any(|a| a.system == system.name()), "{}", system.name());
         }
         for arm in arms.iter().filter(|a| a.system == "encfs") {

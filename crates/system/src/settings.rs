@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ArmSpec, Selection, Setting, System, SystemError};
+use crate::system::{ArmSpec, Role, Setting, System};
+use crate::{Selection, SystemError};
 
 /// The setting whose values can also be chosen among the ciphers of a [`Selection`].
 const CIPHER: &str = "cipher";
@@ -18,7 +19,7 @@ pub(crate) type Choice = BTreeMap<&'static str, &'static str>;
 
 /// Every combination of the chosen values, in the order in which the values are declared. A setting that is not
 /// chosen, or chosen only with values that other systems have, stays at its default.
-pub(crate) fn choices(system: &dyn System, selection: &Selection) -> Vec<Choice> {
+pub(crate) fn choices(system: &System, selection: &Selection) -> Vec<Choice> {
     let mut all = vec![Choice::new()];
     for setting in system.settings() {
         let wanted = |value: &&&str| {
@@ -45,7 +46,7 @@ pub(crate) fn choices(system: &dyn System, selection: &Selection) -> Vec<Choice>
 
 /// What names a choice in the identifier of an arm: the cipher or preset, and each other setting that is not at
 /// its default.
-pub(crate) fn identifier(system: &dyn System, choice: &Choice) -> String {
+pub(crate) fn identifier(system: &System, choice: &Choice) -> String {
     let mut id = system.name().to_owned();
     for setting in system.settings() {
         let Some(value) = choice.get(setting.name) else { continue };
@@ -59,7 +60,7 @@ pub(crate) fn identifier(system: &dyn System, choice: &Choice) -> String {
 }
 
 /// Refuses names and values that none of the chosen systems has, and says which there are.
-pub(crate) fn check(selection: &Selection, chosen: &[&dyn System]) -> Result<(), SystemError> {
+pub(crate) fn check(selection: &Selection, chosen: &[&System]) -> Result<(), SystemError> {
     let known = || chosen.iter().flat_map(|system| system.settings());
     for (name, values) in &selection.settings {
         let mut there: Vec<&str> =
@@ -87,12 +88,12 @@ pub(crate) fn check(selection: &Selection, chosen: &[&dyn System]) -> Result<(),
 }
 
 /// Whether the cipher is a setting of this system.
-pub(crate) fn has_cipher(system: &dyn System) -> bool {
+pub(crate) fn has_cipher(system: &System) -> bool {
     system.settings().iter().any(|s| s.name == CIPHER)
 }
 
 /// The ciphers that are settings of the chosen systems.
-pub(crate) fn ciphers(chosen: &[&dyn System]) -> Vec<&'static str> {
+pub(crate) fn ciphers(chosen: &[&System]) -> Vec<&'static str> {
     let settings = chosen.iter().flat_map(|system| system.settings());
     let mut names: Vec<_> =
         settings.filter(|s| s.name == CIPHER).flat_map(|s| s.values.iter().copied()).collect();
@@ -102,13 +103,13 @@ pub(crate) fn ciphers(chosen: &[&dyn System]) -> Vec<&'static str> {
 }
 
 /// The names of ciphers in a selection that none of the chosen systems has as a setting.
-pub(crate) fn foreign_ciphers(selection: &Selection, chosen: &[&dyn System]) -> Vec<String> {
+pub(crate) fn foreign_ciphers(selection: &Selection, chosen: &[&System]) -> Vec<String> {
     let known = ciphers(chosen);
     selection.ciphers.iter().filter(|name| !known.contains(&name.as_str())).cloned().collect()
 }
 
 /// What an arm is set to, as it was chosen; defaults where it does not say.
-pub(crate) fn of_arm(system: &dyn System, arm: &ArmSpec) -> Choice {
+pub(crate) fn of_arm(system: &System, arm: &ArmSpec) -> Choice {
     let value = |setting: &Setting| {
         let set = arm.settings.get(setting.name);
         let known = setting.values.iter().find(|v| set.is_some_and(|s| s == *v));
@@ -117,13 +118,81 @@ pub(crate) fn of_arm(system: &dyn System, arm: &ArmSpec) -> Choice {
     system.settings().iter().filter_map(value).collect()
 }
 
+/// The arm that `choice` makes, which tables call `name`; it has no cipher yet.
+pub(crate) fn arm(system: &System, name: &str, role: Role, choice: &Choice) -> ArmSpec {
+    let settings = in_words(choice);
+    ArmSpec {
+        settings,
+        ..system.arm(identifier(system, choice), label(system, name, choice), role)
+    }
+}
+
+/// The arms of a program that has LUKS1 in user space: for each surface the null layer, and each cipher. Tables call it
+/// `program`; `null` is what the null layer has in its identifier, and what tables call that.
+pub(crate) fn luks_arms(
+    system: &System,
+    selection: &Selection,
+    program: &str,
+    null: (&str, &str),
+) -> Vec<ArmSpec> {
+    let arm = |values: &Choice, role, label: &str| {
+        let device = if values["surface"] == "device" { ", device" } else { "" };
+        let label = format!("{program} {label}{device}");
+        ArmSpec {
+            settings: in_words(values),
+            ..system.arm(identifier(system, values), label, role)
+        }
+    };
+    let mut arms = Vec::<ArmSpec>::new();
+    for values in choices(system, selection) {
+        let surface = Choice::from([("surface", values["surface"])]);
+        let mut without = arm(&surface, Role::NullLayer, null.1);
+        without.id = without.id.replacen(system.name, &format!("{}/{}", system.name, null.0), 1);
+        if !arms.iter().any(|a| a.id == without.id) {
+            arms.push(without);
+        }
+        let cipher = values["cipher"];
+        let label = cryptbench_cipher::find(cipher).map_or(cipher, |info| info.label);
+        arms.push(ArmSpec {
+            cipher: Some(cipher),
+            data_unit: Some(512),
+            layout: Some("LUKS1"),
+            ..arm(&values, Role::Encrypted, &format!("LUKS1 {label}"))
+        });
+    }
+    arms
+}
+
+/// The arms of a program with ciphers of the built-in engine under 512 bytes each, one for each choice. Tables
+/// call it by its layout, the cipher, and `more`.
+pub(crate) fn volume_arms(
+    system: &System,
+    selection: &Selection,
+    layout: &'static str,
+    more: fn(&Choice) -> &'static str,
+) -> Result<Vec<ArmSpec>, SystemError> {
+    let arm = |values: Choice| {
+        let info = cryptbench_cipher::find(values["cipher"])?;
+        let device = if values["surface"] == "device" { ", device" } else { "" };
+        let label = format!("{layout} {}{}{device}", info.label, more(&values));
+        Ok(ArmSpec {
+            cipher: Some(info.name),
+            data_unit: Some(512),
+            layout: Some(layout),
+            settings: in_words(&values),
+            ..system.arm(identifier(system, &values), label, Role::Encrypted)
+        })
+    };
+    choices(system, selection).into_iter().map(arm).collect()
+}
+
 /// A choice as arms carry it.
 pub(crate) fn in_words(choice: &Choice) -> BTreeMap<&'static str, String> {
     choice.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }
 
 /// How tables call a choice: the system, and every value that is not its default, the cipher always.
-pub(crate) fn label(system: &dyn System, name: &str, choice: &Choice) -> String {
+pub(crate) fn label(system: &System, name: &str, choice: &Choice) -> String {
     let mut label = name.to_owned();
     for setting in system.settings() {
         let Some(value) = choice.get(setting.name) else { continue };
@@ -174,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_no_chosen_system_has_is_refused_with_what_there_is() {
-        let chosen: [&dyn System; 2] = [&GOCRYPTFS, &ENCFS];
+        let chosen: [&System; 2] = [&GOCRYPTFS, &ENCFS];
         let refuse = |s: &Selection| check(s, &chosen).unwrap_err().to_string();
         let name = refuse(&selection(&[("colour", &["red"])]));
         assert!(name.contains("colour") && name.contains("names") && name.contains("preset"));

@@ -6,11 +6,8 @@ use cryptbench_system::Availability;
 
 use super::{devices, here};
 
-/// Systems that are arms of every run and no choice.
-const NO_CHOICE: &str = "plain";
-
 pub fn catalogue() -> Catalogue {
-    let systems = cryptbench_system::systems().iter().filter(|s| s.name() != NO_CHOICE);
+    let systems = cryptbench_system::systems().iter().filter(|s| !s.is_baseline());
     let profiles = Profile::builtin().iter().filter_map(|(name, _)| Profile::named(name).ok());
     let ciphers = cryptbench_cipher::ciphers().iter();
     Catalogue {

@@ -12,7 +12,7 @@ use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
 use cryptbench_kdf::{Derivation, Function};
-use cryptbench_system::mounted::Mounted;
+use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::filesystem::{self, FileSystemKind};
 use cryptbench_volume::format::{luks, tcrypt};
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
@@ -230,8 +230,9 @@ fn make_file_system(
         ..OpenOptions::new(tier()?, effort(stop)?)
     };
     let volume = cryptbench_volume::open(device, credentials, &options)?;
-    let ledger = mount::ledger(&args.volume)?;
-    let mut mounted = Mounted::serve(Arc::new(volume), None, &FuseOptions::default(), ledger)?;
+    let journal = mount::journal(&args.volume)?;
+    let mut mounted =
+        ServedVolume::serve(Arc::new(volume), None, &FuseOptions::default(), &journal)?;
     let kind = match kind {
         FileSystemArg::Ext4 => FileSystemKind::Ext4,
         FileSystemArg::Xfs => FileSystemKind::Xfs,
@@ -239,8 +240,8 @@ fn make_file_system(
         FileSystemArg::Vfat => FileSystemKind::Vfat,
         FileSystemArg::Exfat => FileSystemKind::Exfat,
     };
-    filesystem::make(kind, &mounted.file())?;
-    Ok(mounted.take_down()?)
+    filesystem::make(kind, mounted.file())?;
+    Ok(mounted.destroy()?)
 }
 
 /// A file that takes its name only when the volume in it is whole, and goes again if that never comes.

@@ -11,9 +11,9 @@ use anyhow::{Context as _, bail};
 use cryptbench_blockdev::BlockDevice as _;
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
-use cryptbench_system::mounted::Mounted;
+use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
-use cryptbench_system::provision::{Ledger, cleanup};
+use cryptbench_system::resource::{Journal, cleanup};
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -55,7 +55,7 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 }
 
 /// What a killed server left on this mount point would be in the way. A process that is just dying lets
-/// go of its ledger a moment after it was killed.
+/// go of its journal a moment after it was killed.
 fn sweep(place: &Path) {
     let until = Instant::now() + DYING;
     cleanup();
@@ -84,7 +84,7 @@ fn access(args: &MountArgs) -> Access {
 
 /// What is up, and what to tell the user of it.
 struct Up {
-    mounted: Mounted,
+    mounted: ServedVolume,
     volume: Arc<cryptbench_volume::Volume>,
     /// What a user would unmount.
     place: PathBuf,
@@ -115,9 +115,9 @@ fn up(
         let reason = "the mount point is not empty, or something is mounted there";
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
-    let ledger = ledger(&args.unlock.volume)?;
+    let journal = journal(&args.unlock.volume)?;
     let served = Arc::clone(&volume) as Arc<dyn cryptbench_blockdev::BlockDevice>;
-    let mut mounted = Mounted::serve(served, raw.then_some(&place), &fuse, ledger)?;
+    let mut mounted = ServedVolume::serve(served, raw.then_some(&place), &fuse, &journal)?;
     let what = if raw {
         format!("the plaintext of {} is {}", args.unlock.volume.display(), mounted.file().display())
     } else {
@@ -132,13 +132,13 @@ fn up(
     Ok(Up { mounted, volume, place, what, _target: target })
 }
 
-/// The ledger of a process that serves a volume.
-pub fn ledger(volume: &Path) -> anyhow::Result<Ledger> {
+/// The journal of a process that serves a volume.
+pub fn journal(volume: &Path) -> anyhow::Result<Journal> {
     // A volume that is being created has no name yet.
     let subject = std::fs::canonicalize(volume).or_else(|_| std::path::absolute(volume))?;
     let number = std::process::id();
     let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
-    Ok(Ledger::create_about(&format!("volume-{number}-{now}"), &subject)?)
+    Ok(Journal::create_about(&format!("volume-{number}-{now}"), &subject)?)
 }
 
 /// Until a signal comes, or somebody unmounts with the system's own program.
@@ -153,7 +153,7 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             );
         }
     }
-    let mut result = up.mounted.take_down();
+    let mut result = up.mounted.destroy_at_once();
     if result.is_err() {
         // Whatever happens to this process while it waits, what was written is on the disk.
         let _ = std::fs::File::open(&up.place).map(|place| rustix::fs::syncfs(&place));
@@ -161,7 +161,11 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     // Asked to end while somebody works in the mount: as long as it takes, since what is dirty would be lost.
     while result.is_err() && mount_at(&up.place).is_some() {
         std::thread::sleep(POLL);
-        result = up.mounted.take_down();
+        result = up.mounted.destroy_at_once();
+    }
+    if result.is_err() {
+        // What has the disk open, such as udev, lets go of it a moment after it was unmounted.
+        result = up.mounted.destroy();
     }
     result?;
     // Unmounted means stable.

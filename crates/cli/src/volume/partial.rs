@@ -5,20 +5,21 @@ use std::io;
 use std::path::Path;
 
 use cryptbench_os::{Directory, NewFile};
-use cryptbench_system::provision::{Act, Identity, Ledger};
+use cryptbench_system::resource::{Identity, Journal, ScratchFile};
 use cryptbench_text::chain;
 
 use crate::exit::Refusal;
 
 /// A new file beside the one that it is to become, for this user alone.
 ///
-/// It is removed when it is dropped; and since it is in a ledger, `cryptbench cleanup` removes it if this
+/// It is removed when it is dropped; and since it is in a journal, `cryptbench cleanup` removes it if this
 /// process is killed.
 pub struct Partial {
     /// There until the file takes its name.
     file: Option<NewFile>,
-    ledger: Ledger,
-    act: u32,
+    journal: Journal,
+    /// Its number there.
+    number: u32,
 }
 
 impl Partial {
@@ -30,24 +31,24 @@ impl Partial {
         let (directory, name) = Directory::of(path).map_err(fail)?;
         let place = std::path::absolute(path).map_err(fail)?;
         // Without a subject: nobody is to find it by the volume and unmount it.
-        let mut ledger = Ledger::create(&format!("partial-{number}-{now}"))?;
+        let journal = Journal::create(&format!("partial-{number}-{now}"))?;
         let mut noted = None;
         let made = NewFile::begin_noted(directory, name, 0o600, |temporary| {
-            let act = Act::ScratchFile { path: place.with_file_name(temporary) };
-            noted = Some(ledger.intend(&act).map_err(|error| io::Error::other(chain(&error)))?);
+            let what = ScratchFile { path: place.with_file_name(temporary) };
+            noted = Some(journal.intend(what).map_err(|error| io::Error::other(chain(&error)))?);
             Ok(())
         });
-        let (file, act) = match (made, noted) {
-            (Ok(file), Some(act)) => (file, act),
+        let (file, number) = match (made, noted) {
+            (Ok(file), Some(number)) => (file, number),
             (made, noted) => {
-                noted.map_or(Ok(()), |act| ledger.undone(act))?;
+                noted.map_or(Ok(()), |number| journal.undone(number))?;
                 return Err(fail(made.err().unwrap_or(io::ErrorKind::Other.into())).into());
             }
         };
         // From here on `Drop` removes the file, whatever fails.
-        let mut partial = Self { file: Some(file), ledger, act };
+        let mut partial = Self { file: Some(file), journal, number };
         let identity = Identity::of(partial.file()).map_err(fail)?;
-        partial.ledger.made(act, identity)?;
+        partial.journal.made(number, identity)?;
         Ok(partial)
     }
 
@@ -65,9 +66,9 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // What cannot be removed stays in the ledger.
+        // What cannot be removed stays in the journal.
         if self.file.take().is_none_or(|file| file.abandon().is_ok()) {
-            let _ = self.ledger.undone(self.act);
+            let _ = self.journal.undone(self.number);
         }
     }
 }

@@ -139,7 +139,7 @@ fn attached(file: &File) -> Option<PathBuf> {
     }
     // The kernel's name for the open file, whatever way it was reached.
     let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
-    cryptbench_system::provision::loopdev::of_file(&name, None)
+    cryptbench_system::resource::loop_device::of_file(&name, None)
 }
 
 /// Refuses a block device that is mounted, and says where.

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use cryptbench_system::provision::filesystem;
 use cryptbench_system::provision::mountinfo::mount_at;
-use cryptbench_system::provision::{Act, Cleaned, cleanup_by_subject, filesystem, living};
+use cryptbench_system::resource::{AnyResource, Cleaned, cleanup_by_subject, living};
 
 use super::args::UmountArgs;
 use crate::exit::Refusal;
@@ -19,13 +20,17 @@ const POLL: Duration = Duration::from_millis(20);
 pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     let what = std::fs::canonicalize(&args.what).or_else(|_| std::path::absolute(&args.what))?;
     let server = living().into_iter().find(|process| {
-        process.subject == what || process.acts.iter().any(|act| act.path() == what)
+        process.subject == what || process.resources.iter().any(|there| there.path() == what)
     });
     let Some(server) = server else {
         return dead(&what);
     };
     // What is in use is told at once, and everything stays as it is.
-    if let Some(Act::FileSystem { path, .. } | Act::FuseMount { path }) = server.acts.first()
+    let top = server
+        .resources
+        .first()
+        .filter(|top| matches!(top, AnyResource::FileSystem(_) | AnyResource::FuseMount(_)));
+    if let Some(path) = top.map(AnyResource::path)
         && mount_at(path).is_some()
         && rustix::process::geteuid().is_root()
     {

@@ -5,7 +5,7 @@ pub(crate) mod notes;
 use std::sync::atomic::Ordering;
 
 use cryptbench_record::Line;
-use cryptbench_system::Contender;
+use cryptbench_system::PreparedArm;
 use cryptbench_text::chain;
 
 use self::notes::{cut_short, few_requests, steady_note};
@@ -52,8 +52,8 @@ impl Session<'_> {
 }
 
 /// Takes the arms down, the last first, and says what could not be.
-fn take_down(arms: Vec<Contender>) -> Vec<String> {
-    let down = |arm: Contender| arm.take_down().err();
+fn take_down(arms: Vec<PreparedArm>) -> Vec<String> {
+    let down = |arm: PreparedArm| arm.destroy().err();
     let remains = |error| {
         let error = chain(&error);
         format!("A system could not be taken down ({error}); cryptbench cleanup will try again.")

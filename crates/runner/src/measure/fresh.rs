@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, Surface};
-use cryptbench_system::Contender;
+use cryptbench_system::PreparedArm;
 use rustix::fs::OFlags;
 
 use crate::RunError;
@@ -20,7 +20,7 @@ pub(super) struct FreshFile {
 
 impl FreshFile {
     /// A file for `len` bytes where the prepared's new files go, through its inline layer.
-    pub(super) fn create(arm: &Contender, len: u64, number: u64) -> Result<Self, RunError> {
+    pub(super) fn create(arm: &PreparedArm, len: u64, number: u64) -> Result<Self, RunError> {
         let path = arm.directory.join(format!("fresh-{number}"));
         let mode = arm.surface.mode;
         let flags = if mode == IoMode::Direct { OFlags::DIRECT.bits() } else { 0 };

@@ -6,18 +6,18 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use cryptbench_system::Contender;
+use cryptbench_system::PreparedArm;
 
 /// Drops from the page cache what a stacked system keeps of its files below its mount, where neither direct
 /// I/O nor advice on the mount reaches.
-pub(super) fn drop_below(arm: &Contender) {
+pub(super) fn drop_below(arm: &PreparedArm) {
     if let Some(stored) = &arm.stored {
         forget(stored);
     }
 }
 
 /// Writes back what a stacked system left in the page cache: FUSE does not pass every flush on.
-pub(super) fn settle_below(arm: &Contender) {
+pub(super) fn settle_below(arm: &PreparedArm) {
     if let Some(stored) = &arm.stored {
         // What is not written back shows in the device's counters.
         let _ = write_back(stored);

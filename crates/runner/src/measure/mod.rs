@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 
 use cryptbench_load::Work;
 use cryptbench_record::Line;
+use cryptbench_system::Target;
 
 use self::schedule::drive_on;
 use crate::accounting::Snapshot;
-use crate::plan::Plan;
-use crate::plan::arms::Arms;
 use crate::prepare::Session;
 use crate::recorder::Recorder;
 use crate::{Bench, Halt, Observation, Observer as _};
@@ -41,23 +40,19 @@ impl Session<'_> {
 
     /// Counters before a trial on `arm`, whose daemons are from here on told apart.
     fn begin_account(&mut self, arm: usize) -> Snapshot {
-        let device = counted_by(self.plan, arm, self.encrypted.as_ref().map(|t| t.counted_by));
+        let spec = self.plan.arms.systems().get(arm);
+        let target = match &self.encrypted {
+            Some(encrypted) if spec.is_some_and(|a| a.target == Target::Encrypted) => encrypted,
+            _ => &self.plain,
+        };
         self.accountant.forget_watched();
-        self.accountant.look_at(device.unwrap_or(self.plain.counted_by));
+        self.accountant.look_at(target.counted_by);
         if let Some(prepared) = self.arms.get(arm) {
             for &pid in &prepared.daemons {
                 self.accountant.watch(pid);
             }
         }
         self.accountant.snapshot()
-    }
-}
-
-/// What counts for `arm`, if it is on the second target of a pair.
-fn counted_by(plan: &Plan, arm: usize, second: Option<usize>) -> Option<usize> {
-    match &plan.arms {
-        Arms::Systems(arms) if arms[arm].paired => second,
-        _ => None,
     }
 }
 

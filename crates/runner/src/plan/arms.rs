@@ -3,7 +3,7 @@
 use cryptbench_cipher::Tier;
 use cryptbench_load::Work;
 use cryptbench_record as record;
-use cryptbench_system::{self as system, ArmSpec, Attachment, Role};
+use cryptbench_system::{self as system, ArmSpec, Role, System};
 
 use super::request::Request;
 use super::storage::Target;
@@ -14,26 +14,14 @@ use crate::RunError;
 #[derive(Clone, Debug)]
 pub(crate) enum Arms {
     /// Systems under a load.
-    Systems(Vec<LoadArm>),
+    Systems(Vec<ArmSpec>),
     /// Volumes that are opened.
     Volumes(Vec<UnlockArm>),
 }
 
-/// An arm under a load.
-#[derive(Clone, Debug)]
-pub(crate) struct LoadArm {
-    pub(crate) spec: ArmSpec,
-    /// Whether it is the second target of a pair, as its user prepared it.
-    pub(crate) paired: bool,
-}
-
-impl LoadArm {
-    /// Whether its system makes files or a file system of its own on the target.
-    pub(crate) fn makes_files(&self) -> bool {
-        !self.paired
-            && system::find(self.spec.system)
-                .is_ok_and(|system| system.attachment() == Attachment::Mounted)
-    }
+/// Whether the system of an arm makes files or a file system of its own on the target.
+pub(crate) fn makes_a_disk(arm: &ArmSpec) -> bool {
+    system::find(arm.system).is_ok_and(System::makes_a_disk)
 }
 
 impl Arms {
@@ -67,13 +55,10 @@ impl Arms {
             // Small files need a file system on the encrypted storage.
             selection.systems.push("builtin-mounted".to_owned());
         }
-        let arms = system::arms(&selection)?;
-        let mut arms: Vec<_> =
-            arms.into_iter().map(|spec| LoadArm { spec, paired: false }).collect();
+        let mut arms = system::arms(&selection)?;
         if let Some(pair) = &request.target.pair {
             let path = pair.encrypted.display().to_string();
-            let spec = system::paired_arm(pair.name.as_deref().unwrap_or(&path), &path);
-            arms.push(LoadArm { spec, paired: true });
+            arms.push(system::paired_arm(pair.name.as_deref().unwrap_or(&path), &path));
         }
         Ok(Self::Systems(arms))
     }
@@ -82,8 +67,8 @@ impl Arms {
     pub(super) fn name_pair(&mut self, name: Option<&str>, target: &Target) {
         let Self::Systems(arms) = self else { return };
         let path = target.path.display().to_string();
-        for LoadArm { spec, .. } in arms.iter_mut().filter(|arm| arm.paired) {
-            spec.label = name.map_or_else(
+        for arm in arms.iter_mut().filter(|arm| arm.target == system::Target::Encrypted) {
+            arm.label = name.map_or_else(
                 || match &target.existing {
                     Some(_) => path.clone(),
                     None => format!("{} {path}", target.filesystem),
@@ -93,12 +78,12 @@ impl Arms {
             let facts =
                 [("path", &path), ("filesystem", &target.filesystem), ("source", &target.source)];
             let known = facts.into_iter().filter(|(_, value)| !value.is_empty());
-            spec.settings.extend(known.map(|(key, value)| (key, value.clone())));
+            arm.settings.extend(known.map(|(key, value)| (key, value.clone())));
         }
     }
 
     /// The systems under a load; none where volumes are opened.
-    pub(crate) fn systems(&self) -> &[LoadArm] {
+    pub(crate) fn systems(&self) -> &[ArmSpec] {
         match self {
             Self::Systems(arms) => arms,
             Self::Volumes(_) => &[],
@@ -108,10 +93,7 @@ impl Arms {
     /// As a record has them.
     pub(super) fn recorded(&self, tier: Tier) -> Result<Vec<record::Arm>, RunError> {
         match self {
-            Self::Systems(arms) => {
-                let specs: Vec<_> = arms.iter().map(|arm| arm.spec.clone()).collect();
-                specs.iter().map(|arm| recorded(arm, &specs, tier)).collect()
-            }
+            Self::Systems(arms) => arms.iter().map(|arm| recorded(arm, arms, tier)).collect(),
             Self::Volumes(arms) => arms.iter().map(UnlockArm::record).collect(),
         }
     }
@@ -132,7 +114,7 @@ fn recorded(arm: &ArmSpec, arms: &[ArmSpec], tier: Tier) -> Result<record::Arm, 
         data_unit: arm.data_unit,
         layout: arm.layout.map(str::to_owned),
         kernel_tier: system::find(arm.system)?.kernel_tier(arm, tier),
-        attachment: (arm.system != "plain")
+        attachment: (!matches!(arm.role, Role::Plain | Role::PlainAgain))
             .then(|| system::find(arm.system).map(|s| s.attachment().as_str().to_owned()))
             .transpose()?,
         null_layer: system::null_layer_of(arm, arms).map(|null| null.id.clone()),

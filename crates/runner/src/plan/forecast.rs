@@ -7,8 +7,9 @@ use cryptbench_devices::Operation;
 use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_load::{Assumptions, Forecast, Profile, Rates, WorkloadSpec};
 use cryptbench_record::{self as record, ArmRole};
+use cryptbench_system::ArmSpec;
 
-use super::arms::LoadArm;
+use super::arms::makes_a_disk;
 use super::request::Request;
 use super::sizes::containers;
 use super::storage::{EmulatedStorage, Present, Range, Storage, Target, Targets, human};
@@ -118,8 +119,8 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
 }
 
 /// How many arms keep what they store in files of their own.
-fn own_files(arms: &[LoadArm]) -> u32 {
-    arms.iter().filter(|arm| arm.makes_files()).count() as u32
+fn own_files(arms: &[ArmSpec]) -> u32 {
+    arms.iter().filter(|arm| makes_a_disk(arm)).count() as u32
 }
 
 /// What a run moves within its budget and after it.

@@ -15,7 +15,7 @@ use cryptbench_cipher::Tier;
 use cryptbench_load::{EngineChoice, Presentation, WorkloadSpec};
 use cryptbench_record as record;
 
-use self::arms::{Arms, LoadArm};
+use self::arms::{Arms, makes_a_disk};
 use self::limits::{CONFIDENCE, Limits, half_width};
 pub use self::request::{EmulateRequest, PairRequest, Request, TargetRequest};
 use self::storage::{Buffered, Storage};
@@ -67,7 +67,7 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
     let run_id = run_id(now);
     let tier = cryptbench_cipher::tier()?;
     let mut arms = Arms::choose(request)?;
-    if request.precondition > 0 && arms.systems().iter().any(LoadArm::makes_files) {
+    if request.precondition > 0 && arms.systems().iter().any(makes_a_disk) {
         return Err(RunError::Usage(
             "--precondition writes to the file that inline systems share; a mounted system has its own, so \
              the two would not be compared on the same ground: leave one of them out"

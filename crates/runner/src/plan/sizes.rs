@@ -1,8 +1,9 @@
 //! Bytes: what workloads need, and what a run makes beside the active range.
 
 use cryptbench_load::{BlockWork, FileUse, Pattern, Work, WorkloadSpec};
+use cryptbench_system::{ArmSpec, find};
 
-use super::arms::LoadArm;
+use super::arms::makes_a_disk;
 
 /// Bytes that the scratch file must have at least for these workloads: eight of the largest requests that
 /// go to places of their own choice, so that the places can differ, one of those that go on in order, and
@@ -44,12 +45,11 @@ pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
 
 /// Bytes of what systems with files of their own make, each for `len` bytes of files, one after the other where `free`
 /// bytes are free.
-pub(crate) fn containers(arms: &[LoadArm], len: u64, free: u64) -> u64 {
+pub(crate) fn containers(arms: &[ArmSpec], len: u64, free: u64) -> u64 {
     let mut sum = 0;
-    for arm in arms.iter().filter(|arm| arm.makes_files()) {
+    for arm in arms.iter().filter(|arm| makes_a_disk(arm)) {
         let left = free.saturating_sub(sum + len);
-        sum += cryptbench_system::find(arm.spec.system)
-            .map_or(0, |system| system.footprint(len, left));
+        sum += find(arm.system).map_or(0, |system| system.footprint(len, left));
     }
     sum
 }

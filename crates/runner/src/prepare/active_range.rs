@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cryptbench_blockdev::{IoMode, Surface};
 use cryptbench_system::SystemError;
-use cryptbench_system::provision::{Ledger, Scratch};
+use cryptbench_system::resource::{Journal, Scratch};
 
 use crate::RunError;
 use crate::plan::storage::{Overwritten, Target};
@@ -26,13 +26,12 @@ impl ActiveRange {
         inside: &Path,
         len: u64,
         buffered: bool,
-        ledger: &str,
+        journal: &Journal,
     ) -> Result<Self, RunError> {
         if let Some(claimed) = target.claim(len, buffered)? {
             return Ok(Self::Overwritten(claimed));
         }
-        let mut scratch =
-            Scratch::create(&inside.join(&target.scratch), len, Ledger::create(ledger)?)?;
+        let mut scratch = Scratch::create(&inside.join(&target.scratch), len, journal)?;
         if buffered {
             scratch.go_buffered()?;
         }

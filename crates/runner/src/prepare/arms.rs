@@ -3,11 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use cryptbench_blockdev::Surface;
-use cryptbench_system::{self as system, Contender, Ground, SystemError};
+use cryptbench_system::{self as system, ArmContext, ArmSpec, PreparedArm, SystemError, Target};
 
 use super::Session;
 use super::target::no_direct_io;
-use crate::plan::arms::LoadArm;
 use crate::recorder::Recorder;
 use crate::{Event, Halt, Observer as _};
 
@@ -18,13 +17,13 @@ impl Session<'_> {
     /// [`Halt`]; those before stay up until the run is finished.
     pub(super) fn bring_up(
         &mut self,
-        arms: &[LoadArm],
+        arms: &[ArmSpec],
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Halt> {
         let mode = self.plain.surface().mode;
         for arm in arms {
             self.go_on()?;
-            recorder.event(Event::Preparing { what: &arm.spec.label });
+            recorder.event(Event::Preparing { what: &arm.label });
             let made = self.bring_one_up(arm, recorder).map_err(|error| {
                 // An error of what was cut short is none of the system's.
                 let of_stop = matches!(error, SystemError::Fill(_) | SystemError::Stopped);
@@ -34,22 +33,22 @@ impl Session<'_> {
                 }
             })?;
             if made.surface.mode != mode {
-                return Err(no_direct_io(&arm.spec.label).into());
+                return Err(no_direct_io(&arm.label).into());
             }
             self.arms.push(made);
         }
-        for (recorded, LoadArm { spec, .. }) in self.recorded.arms.iter_mut().zip(arms) {
+        for (recorded, arm) in self.recorded.arms.iter_mut().zip(arms) {
             // The kernel names its drivers once they are in use.
-            recorded.kernel_tier = system::find(spec.system)?.kernel_tier(spec, self.plan.tier);
+            recorded.kernel_tier = system::find(arm.system)?.kernel_tier(arm, self.plan.tier);
         }
         Ok(())
     }
 
     fn bring_one_up(
         &mut self,
-        arm: &LoadArm,
+        arm: &ArmSpec,
         recorder: &mut Recorder<'_>,
-    ) -> Result<Contender, SystemError> {
+    ) -> Result<PreparedArm, SystemError> {
         let (engine, stop, seed) = (&mut self.engine, self.stop, self.recorded.seed);
         let mut fill = |surface: &Surface| {
             let total = surface.extent.len;
@@ -60,10 +59,11 @@ impl Session<'_> {
                 .map_err(|e| SystemError::Fill(Box::new(e)))
         };
         let target = match &self.encrypted {
-            Some(encrypted) if arm.paired => encrypted,
+            Some(encrypted) if arm.target == Target::Encrypted => encrypted,
             _ => &self.plain,
         };
-        let mut ground = Ground {
+        let mut context = ArmContext {
+            journal: &self.journal,
             scratch: &target.surface(),
             directory: &target.inside,
             work: target.work.path(),
@@ -73,7 +73,7 @@ impl Session<'_> {
             fill: &mut fill,
             stop,
         };
-        let mut made = system::find(arm.spec.system)?.provision(&arm.spec, &mut ground)?;
+        let mut made = system::find(arm.system)?.prepare(arm, &mut context)?;
         target.share(&mut made);
         Ok(made)
     }

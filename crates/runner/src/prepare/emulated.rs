@@ -11,9 +11,9 @@ use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_devices::{Backing, EmulatedDevice, Model, Operation, Surface};
 use cryptbench_export::fuse::FuseOptions;
 use cryptbench_record as record;
-use cryptbench_system::SystemError;
-use cryptbench_system::mounted::Mounted;
-use cryptbench_system::provision::{Ledger, filesystem};
+use cryptbench_system::provision::filesystem;
+use cryptbench_system::resource::Journal;
+use cryptbench_system::{ServedVolume, SystemError};
 use rustix::fs::OFlags;
 
 use crate::RunError;
@@ -32,7 +32,7 @@ const LARGE_PROBES: u64 = 24;
 
 /// A device that is being served. Dropping it takes it down.
 pub(crate) struct Emulation {
-    mounted: Mounted,
+    served: ServedVolume,
     device: Arc<EmulatedDevice<Backing>>,
     described: record::EmulatedDevice,
     notes: Vec<String>,
@@ -46,6 +46,7 @@ impl Emulation {
     pub(crate) fn serve(
         storage: &EmulatedStorage,
         plan: &Plan,
+        journal: &Journal,
     ) -> Result<(Self, Present), RunError> {
         let EmulatedStorage { emulate, size, range } = storage;
         let model = &emulate.model;
@@ -62,19 +63,18 @@ impl Emulation {
             threads: (model.interface.queue_depth as usize).clamp(4, 32),
             ..FuseOptions::default()
         };
-        let ledger = Ledger::create(&format!("{}-emulated", plan.run_id))?;
-        let served: Arc<dyn BlockDevice> = device.clone();
-        let mut mounted = Mounted::serve(served, None, &options, ledger)?;
+        let shown: Arc<dyn BlockDevice> = device.clone();
+        let mut served = ServedVolume::serve(shown, None, &options, journal)?;
         let mut consent = Consent::default();
         let (path, probed) = if with_file_system() {
-            let disk = mounted.attach_loop(false)?;
+            let disk = served.attach_loop(false)?;
             let probed = probe(&disk, *size)?;
             filesystem::make_settled(&disk)?;
             // A name of its own for the scratch file: one that a run chooses is looked for in other mounts, too.
-            (mounted.mount_in_own_directory(&disk)?.join("device.scratch"), probed)
+            (served.mount_in_own_directory(&disk)?.join("device.scratch"), probed)
         } else {
-            consent.destroy.push(mounted.file());
-            (mounted.file(), probe(&mounted.file(), *size)?)
+            consent.destroy.push(served.file().to_owned());
+            (served.file().to_owned(), probe(served.file(), *size)?)
         };
         device.set_transport(probed.round_trip);
         device.set_delayed(true);
@@ -91,7 +91,7 @@ impl Emulation {
             late_us: None,
         };
         let notes = notes(model, &probed, &described);
-        let emulation = Self { mounted, device, described, notes };
+        let emulation = Self { served, device, described, notes };
         let targets =
             Targets { plain: Target::inspect(&path, &plan.run_id, &consent)?, encrypted: None };
         let asked = Some((range.size, range.reason.as_str()));
@@ -121,7 +121,7 @@ impl Emulation {
     /// What the system refused; it can be tried again.
     pub(crate) fn take_down(&mut self) -> Result<(), SystemError> {
         self.device.set_delayed(false);
-        self.mounted.take_down()
+        self.served.destroy()
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use cryptbench_system::provision::loopdev;
+use cryptbench_system::resource::loop_device;
 
 use crate::plan::storage::Target;
 
@@ -61,8 +61,8 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
 /// Whether direct writes to `target` end in a page cache below it: that of a loop device's file, or of the files of a
 /// file system over a directory.
 pub(super) fn caches_below(target: &Target) -> bool {
-    let on_loop = target.kept_in().and_then(|file| loopdev::of_file(&file, None));
-    on_loop.is_some_and(|device| loopdev::caches(&device)) || is_stacked(target)
+    let on_loop = target.kept_in().and_then(|file| loop_device::of_file(&file, None));
+    on_loop.is_some_and(|device| loop_device::caches(&device)) || is_stacked(target)
 }
 
 fn is_stacked(target: &Target) -> bool {

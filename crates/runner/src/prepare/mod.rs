@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::IoMode;
 use cryptbench_load::{Engine, FileSet};
 use cryptbench_record as record;
-use cryptbench_system::Contender;
+use cryptbench_system::resource::Journal;
+use cryptbench_system::{PreparedArm, Target};
 
 use self::active_range::ActiveRange;
 use self::emulated::Emulation;
@@ -53,11 +54,13 @@ pub(crate) struct Session<'a> {
     /// The volumes, where opening them is the work.
     pub(crate) unlocker: Option<Unlocker>,
     /// One for each arm of the plan, where systems are under a load.
-    pub(crate) arms: Vec<Contender>,
+    pub(crate) arms: Vec<PreparedArm>,
     /// The second target of a pair.
     pub(crate) encrypted: Option<PreparedTarget>,
     pub(crate) plain: PreparedTarget,
     pub(crate) emulation: Option<Emulation>,
+    /// What everything that is set up is written down in first.
+    journal: Journal,
 }
 
 /// The time of a run.
@@ -82,10 +85,11 @@ impl<'a> Session<'a> {
     /// Any [`RunError`]; nothing is left.
     pub(crate) fn open(plan: &'a Plan, stop: &'a AtomicBool) -> Result<Self, RunError> {
         let started = Instant::now();
+        let journal = Journal::create(&plan.run_id)?;
         let (emulation, present) = match &plan.storage {
             Storage::Present(present) => (None, (**present).clone()),
             Storage::Emulated(storage) => {
-                let (emulation, present) = Emulation::serve(storage, plan)?;
+                let (emulation, present) = Emulation::serve(storage, plan, &journal)?;
                 (Some(emulation), present)
             }
         };
@@ -103,12 +107,18 @@ impl<'a> Session<'a> {
         let size = range.as_ref().map_or(0, |range| range.size);
         let target_notes = targets.notes(size);
         // Both targets are claimed before the first byte is written to either.
-        let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, "work", 0)?;
+        let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, "work", 0, &journal)?;
         let encrypted = match targets.encrypted {
             Some(target) => {
                 let counted_by = accountant.add_place(target.device_stat.clone());
-                let encrypted =
-                    PreparedTarget::claim(target, range, plan, "paired-work", counted_by)?;
+                let encrypted = PreparedTarget::claim(
+                    target,
+                    range,
+                    plan,
+                    "paired-work",
+                    counted_by,
+                    &journal,
+                )?;
                 encrypted.check_mode(&plain)?;
                 Some(encrypted)
             }
@@ -140,6 +150,7 @@ impl<'a> Session<'a> {
             encrypted,
             plain,
             emulation,
+            journal,
         })
     }
 
@@ -217,7 +228,7 @@ impl<'a> Session<'a> {
 
     fn describe_pair(&self) -> Option<record::PairedTarget> {
         let target = &self.encrypted.as_ref()?.target;
-        let at = self.plan.arms.systems().iter().position(|arm| arm.paired)?;
+        let at = self.plan.arms.systems().iter().position(|arm| arm.target == Target::Encrypted)?;
         let arm = &self.recorded.arms[at];
         let existing = target.existing.as_ref();
         Some(record::PairedTarget {

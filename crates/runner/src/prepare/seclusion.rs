@@ -2,7 +2,7 @@
 //! nothing that is opened by its path.
 
 use cryptbench_os::{Writers, renamed_by};
-use cryptbench_system::provision::{Ledger, PrivateDirectory};
+use cryptbench_system::resource::{Journal, PrivateDirectory};
 use cryptbench_text::chain;
 
 use crate::RunError;
@@ -21,6 +21,7 @@ pub(super) fn seclude(
     names: bool,
     run_id: &str,
     what: &str,
+    journal: &Journal,
 ) -> Result<Option<PrivateDirectory>, RunError> {
     if target.existing.is_some() {
         return Ok(None);
@@ -32,8 +33,7 @@ pub(super) fn seclude(
     let Some(way) = who.map_err(|e| refuse(e.to_string()))? else { return Ok(None) };
     let made = if user.is_root() {
         let name = format!("cryptbench-{run_id}.{what}");
-        let ledger = Ledger::create(&format!("{run_id}-{what}"))?;
-        PrivateDirectory::create(&target.path, &name, ledger).map_err(|e| chain(&e))
+        PrivateDirectory::create(&target.path, &name, journal).map_err(|e| chain(&e))
     } else {
         Err("a private directory in it takes root".to_owned())
     };
@@ -65,13 +65,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let own = inspect(dir.path());
         let id = format!("20261121-203000-{:06x}", std::process::id());
-        assert!(seclude(&own, true, &id, "private").unwrap().is_none());
+        let journal = Journal::create(&id).unwrap();
+        assert!(seclude(&own, true, &id, "private", &journal).unwrap().is_none());
         if chown(dir.path(), Some(12_345), None).is_err() {
             eprintln!("SKIPPED: giving a directory away takes root");
             return;
         }
         let theirs = inspect(dir.path());
-        let private = seclude(&theirs, true, &id, "private").unwrap().unwrap();
+        let private = seclude(&theirs, true, &id, "private", &journal).unwrap().unwrap();
         fs::write(private.path().join("container"), "ours").unwrap();
         let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
         assert_eq!(fs::read(names[0].join("container")).unwrap(), b"ours");
@@ -83,13 +84,14 @@ mod tests {
     fn what_the_system_said_of_a_private_directory_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let id = format!("20261121-203001-{:06x}", std::process::id());
+        let journal = Journal::create(&id).unwrap();
         let path = dir.path().join(format!("cryptbench-{id}.private"));
         fs::create_dir(&path).unwrap();
         if chown(dir.path(), Some(12_345), None).is_err() {
             eprintln!("SKIPPED: giving a directory away takes root");
             return;
         }
-        let error = seclude(&inspect(dir.path()), true, &id, "private").err().unwrap();
+        let error = seclude(&inspect(dir.path()), true, &id, "private", &journal).err().unwrap();
         let error = error.to_string();
         assert!(error.contains(&format!("cannot create {}", path.display())), "{error}");
         assert_eq!(error.matches("os error 17").count(), 1, "{error}");

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use cryptbench_blockdev::Surface;
-use cryptbench_system::Contender;
-use cryptbench_system::provision::{Ledger, PrivateDirectory, WorkDirectory, runtime_directory};
+use cryptbench_system::PreparedArm;
+use cryptbench_system::provision::runtime_directory;
+use cryptbench_system::resource::{Journal, PrivateDirectory, WorkDirectory};
 use cryptbench_text::chain;
 
 use super::active_range::ActiveRange;
@@ -13,7 +14,7 @@ use super::lower_cache::{Below, caches_below, look_below, serving};
 use super::seclusion::seclude;
 use crate::RunError;
 use crate::plan::Plan;
-use crate::plan::arms::{Arms, LoadArm};
+use crate::plan::arms::{Arms, makes_a_disk};
 use crate::plan::sizes::makes_files;
 use crate::plan::storage::{Buffered, Range, Target};
 
@@ -51,30 +52,27 @@ impl PreparedTarget {
         plan: &Plan,
         name: &str,
         counted_by: usize,
+        journal: &Journal,
     ) -> Result<Self, RunError> {
         let is_paired = counted_by > 0;
         let private = match is_paired {
             true => "private-paired",
             false => "private",
         };
-        let private = seclude(&target, makes_names(plan), &plan.run_id, private)?;
+        let private = seclude(&target, makes_names(plan), &plan.run_id, private, journal)?;
         let inside = match &private {
             Some(private) => private.path().to_owned(),
             None => target.path.clone(),
-        };
-        let ledger = match is_paired {
-            true => format!("{}-paired", plan.run_id),
-            false => plan.run_id.clone(),
         };
         let size_reason = range.as_ref().map(|range| range.reason.clone());
         let buffered = plan.buffered != Buffered::No;
         let range = match range {
             Some(range) => {
-                Some(ActiveRange::claim(&target, &inside, range.size, buffered, &ledger)?)
+                Some(ActiveRange::claim(&target, &inside, range.size, buffered, journal)?)
             }
             None => None,
         };
-        let work = work_directory(&target, &inside, &plan.run_id, name)?;
+        let work = work_directory(&target, &inside, &plan.run_id, name, journal)?;
         let is_cached_below = caches_below(&target);
         let (stored, daemons) = match is_paired {
             // Found once something was written.
@@ -132,7 +130,7 @@ impl PreparedTarget {
     }
 
     /// What lies on this target is kept in the page cache below it too, whoever put it there.
-    pub(super) fn share(&self, arm: &mut Contender) {
+    pub(super) fn share(&self, arm: &mut PreparedArm) {
         arm.cached_below |= self.is_cached_below;
         if let Some(stored) = &self.stored {
             arm.stored.get_or_insert_with(|| stored.clone());
@@ -173,7 +171,7 @@ impl PreparedTarget {
                 None => remains("The scratch file", &error),
             });
         }
-        if let Some(Err(error)) = private.map(|mut private| private.take_down()) {
+        if let Some(Err(error)) = private.map(|mut private| private.destroy()) {
             notes.push(remains("The private directory", &error));
         }
         notes
@@ -184,8 +182,7 @@ impl PreparedTarget {
 fn makes_names(plan: &Plan) -> bool {
     match &plan.arms {
         Arms::Systems(arms) => {
-            arms.iter().any(LoadArm::makes_files)
-                || plan.workloads.iter().any(|w| makes_files(&w.work))
+            arms.iter().any(makes_a_disk) || plan.workloads.iter().any(|w| makes_files(&w.work))
         }
         Arms::Volumes(_) => true,
     }
@@ -196,7 +193,8 @@ fn work_directory(
     target: &Target,
     inside: &std::path::Path,
     run_id: &str,
-    ledger: &str,
+    unique: &str,
+    journal: &Journal,
 ) -> Result<WorkDirectory, RunError> {
     // In a mount of our own it goes with that, and cleanup is not to wait for it to come back.
     let name = match target.is_our_own() {
@@ -208,10 +206,10 @@ fn work_directory(
         // Both targets of a pair may have none.
         Some(_) => {
             let parent = runtime_directory().unwrap_or_else(std::env::temp_dir);
-            parent.join(format!("{name}.{ledger}"))
+            parent.join(format!("{name}.{unique}"))
         }
     };
-    Ok(WorkDirectory::create(&path, Ledger::create(&format!("{run_id}-{ledger}"))?)?)
+    Ok(WorkDirectory::create(&path, journal)?)
 }
 
 pub(super) fn no_direct_io(what: &str) -> RunError {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_blockdev::Surface;
 use cryptbench_record::{Evidence, Names, Rest, Reveals};
-use cryptbench_system::{self as system, Backing, Contender, Content, SystemError};
+use cryptbench_system::{self as system, Backing, Content, PreparedArm, SystemError};
 use cryptbench_text::chain;
 use rustix::io::Errno;
 
@@ -28,13 +28,13 @@ pub(crate) trait Subject {
     fn files(&self) -> Option<&Path>;
     /// What lies on the storage, if that is known.
     fn backing(&self) -> Option<&Backing>;
-    /// Takes it down to its data at rest.
-    fn rest(&mut self) -> Result<system::Rest, SystemError>;
-    /// Brings it up again.
-    fn wake(&mut self) -> Result<(), SystemError>;
+    /// Closes it: only its data at rest are left.
+    fn close(&mut self) -> Result<system::Closed, SystemError>;
+    /// Opens it again over the same data.
+    fn reopen(&mut self) -> Result<(), SystemError>;
 }
 
-impl Subject for Contender {
+impl Subject for PreparedArm {
     fn surface(&self) -> &Surface {
         &self.surface
     }
@@ -47,12 +47,12 @@ impl Subject for Contender {
         self.backing()
     }
 
-    fn rest(&mut self) -> Result<system::Rest, SystemError> {
-        self.rest()
+    fn close(&mut self) -> Result<system::Closed, SystemError> {
+        self.close()
     }
 
-    fn wake(&mut self) -> Result<(), SystemError> {
-        self.wake()
+    fn reopen(&mut self) -> Result<(), SystemError> {
+        self.reopen()
     }
 }
 
@@ -122,7 +122,7 @@ fn all_of(
         write::files(root, known, &pattern, stop).map_err(&writing)?;
     }
     evidence.written_bytes = region + known.as_ref().map_or(0, |_| known_plaintext::BYTES);
-    evidence.rest = in_record(subject.rest().map_err(Failure::System)?);
+    evidence.rest = in_record(subject.close().map_err(Failure::System)?);
     let what = Written { before: &before, pattern: &pattern, region, known: known.as_ref() };
     let searched = match &backing {
         Some(backing) => search(backing, &what, evidence, stop)
@@ -136,7 +136,7 @@ fn all_of(
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Stopped);
     }
-    match subject.wake() {
+    match subject.reopen() {
         Ok(()) => {}
         Err(e @ SystemError::Lost { .. }) => {
             evidence.lost = Some(chain(&e));
@@ -285,10 +285,10 @@ fn trees(backing: &Backing) -> Vec<Tree> {
     roots.into_iter().map(|path| Tree::of(path)).collect()
 }
 
-fn in_record(rest: system::Rest) -> Rest {
-    match rest {
-        system::Rest::CacheDropped => Rest::CacheDropped,
-        system::Rest::Unmounted => Rest::Unmounted,
-        system::Rest::KeyRemoved => Rest::KeyRemoved,
+fn in_record(closed: system::Closed) -> Rest {
+    match closed {
+        system::Closed::CacheDropped => Rest::CacheDropped,
+        system::Closed::Unmounted => Rest::Unmounted,
+        system::Closed::KeyRemoved => Rest::KeyRemoved,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface, cached_share};
 use cryptbench_record::ReadBack;
-use cryptbench_system::{Backing, Content, Random, Rest, SystemError};
+use cryptbench_system::{Backing, Closed, Content, Random, SystemError};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -124,11 +124,11 @@ impl Subject for Fake {
         Some(&self.backing)
     }
 
-    fn rest(&mut self) -> Result<Rest, SystemError> {
-        (self.at_rest)(&mut self.surface, &self.stored).map(|()| Rest::Unmounted)
+    fn close(&mut self) -> Result<Closed, SystemError> {
+        (self.at_rest)(&mut self.surface, &self.stored).map(|()| Closed::Unmounted)
     }
 
-    fn wake(&mut self) -> Result<(), SystemError> {
+    fn reopen(&mut self) -> Result<(), SystemError> {
         self.woken += 1;
         (self.at_wake)(&mut self.surface, &self.stored)
     }

@@ -1,12 +1,13 @@
 //! bcachefs with encryption: a file system of the kernel that encrypts and authenticates by itself.
 
-use crate::known::{Known, because};
+use crate::System;
+use crate::kind::unsupported::because;
 
 /// bcachefs, formatted with `--encrypted` (ChaCha20-Poly1305).
-pub(crate) const BCACHEFS: Known = Known {
-    name: "bcachefs",
-    about: "bcachefs with its own encryption (ChaCha20-Poly1305)",
-    lacks: |machine| {
+pub(crate) static BCACHEFS: System = System::unsupported(
+    "bcachefs",
+    "bcachefs with its own encryption (ChaCha20-Poly1305)",
+    |machine| {
         if !machine.kernel_has("bcachefs") {
             return because(
                 "this kernel has no bcachefs (/proc/filesystems does not list it)",
@@ -22,4 +23,4 @@ pub(crate) const BCACHEFS: Known = Known {
             "bcachefs format --encrypted on a loop device, mount it, and run cryptbench there and on a plain one",
         )
     },
-};
+);

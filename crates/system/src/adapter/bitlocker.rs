@@ -1,13 +1,13 @@
 //! BitLocker: volumes of Windows, which only their owner can name and open.
 
-use crate::known::{Known, because};
-use crate::provision::stand;
+use crate::System;
+use crate::kind::unsupported::because;
 
 /// Windows' own disk encryption. cryptsetup(8) opens it by `bitlkOpen`, dislocker(1) in user space.
-pub(crate) const BITLOCKER: Known = Known {
-    name: "bitlocker",
-    about: "a BitLocker volume of yours, opened by cryptsetup or dislocker",
-    lacks: |machine| {
+pub(crate) static BITLOCKER: System = System::unsupported(
+    "bitlocker",
+    "a BitLocker volume of yours, opened by cryptsetup or dislocker",
+    |machine| {
         if !machine.has("cryptsetup") && !machine.has("dislocker") {
             return because(
                 "there is neither cryptsetup nor dislocker",
@@ -15,7 +15,7 @@ pub(crate) const BITLOCKER: Known = Known {
             );
         }
         if let (false, Some(crate::Availability::Unavailable { reason, remedy })) =
-            (machine.has("dislocker"), stand::lacks_device_mapper(machine))
+            (machine.has("dislocker"), machine.lacks_device_mapper())
         {
             return because(
                 reason,
@@ -28,4 +28,4 @@ pub(crate) const BITLOCKER: Known = Known {
              directory: cryptbench run --pair PLAIN ENCRYPTED",
         )
     },
-};
+);

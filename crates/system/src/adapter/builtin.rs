@@ -3,19 +3,27 @@
 //! Sectors are laid out as a real format lays them out (tweak origin and step), so that the work per
 //! byte is that format's. No header is written: the scratch file stands for the data area.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cryptbench_blockdev::{SectorTransform, Surface};
+use cryptbench_blockdev::SectorTransform;
 use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
 use zeroize::Zeroizing;
 
-use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, System, SystemError,
-};
+use crate::system::{Kind, Role, System};
+use crate::{ArmSpec, Availability, Selection, SystemError};
 
 /// Ciphers in this process, no kernel layer.
-pub(crate) struct Builtin;
+pub(crate) static BUILTIN: System = System {
+    has_our_ciphers: true,
+    availability: |_, _| Availability::Available(env!("CARGO_PKG_VERSION").to_owned()),
+    arms: |system, selection| offered(system, "", selection),
+    kernel_tier: kernel_of,
+    ..System::new(
+        "builtin",
+        "ciphers in this process on the sector layouts of VeraCrypt (512 B) and LUKS2 (4096 B)",
+        Kind::Inline(|arm, tier| inline_layer(arm, &random_key(arm)?, tier)),
+    )
+};
 
 /// How a volume format places tweaks over its data area.
 struct SectorLayout {
@@ -50,7 +58,7 @@ const DEFAULT_CIPHER: &str = "aes-256-xts";
 /// The arms of a system that puts our ciphers on the formats' sector layouts: the null layer, then each
 /// cipher on each layout. `prefix` begins their labels.
 pub(super) fn offered(
-    system: &'static str,
+    system: &System,
     prefix: &str,
     selection: &Selection,
 ) -> Result<Vec<ArmSpec>, SystemError> {
@@ -67,28 +75,18 @@ pub(super) fn offered(
     }
     let default = [DEFAULT_CIPHER.to_owned()];
     let names = if selection.ciphers.is_empty() { &default[..] } else { &selection.ciphers };
-    let mut arms = vec![ArmSpec {
-        id: format!("{system}/null"),
-        label: format!("{prefix}null layer"),
-        role: Role::NullLayer,
-        system,
-        cipher: None,
-        data_unit: None,
-        layout: None,
-        settings: BTreeMap::new(),
-    }];
+    let null = format!("{}/null", system.name);
+    let mut arms = vec![system.arm(null, format!("{prefix}null layer"), Role::NullLayer)];
     for name in names {
         let cipher = cryptbench_cipher::find(name)?;
         for layout in &layouts {
+            let id = format!("{}/{}/{}", system.name, cipher.name, layout.data_unit);
+            let label = format!("{prefix}{} {} B", cipher.label, layout.data_unit);
             arms.push(ArmSpec {
-                id: format!("{system}/{}/{}", cipher.name, layout.data_unit),
-                label: format!("{prefix}{} {} B", cipher.label, layout.data_unit),
-                role: Role::Encrypted,
-                system,
                 cipher: Some(cipher.name),
                 data_unit: Some(layout.data_unit),
                 layout: Some(layout.format),
-                settings: BTreeMap::new(),
+                ..system.arm(id, label, Role::Encrypted)
             });
         }
     }
@@ -110,7 +108,7 @@ pub(super) fn random_key(arm: &ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemErro
 pub(super) fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
     let layout = layout_of(arm);
     let cipher = match arm.cipher {
-        None => Box::new(super::mounted::NoCipher) as Box<dyn SectorCipher>,
+        None => Box::new(super::builtin_mounted::NoCipher) as Box<dyn SectorCipher>,
         Some(name) => cryptbench_cipher::find(name)?.with_key(key, layout.cipher_layout(), tier)?,
     };
     Ok(Keyed { cipher, first_tweak: layout.first_tweak, tweak_step: layout.tweak_step })
@@ -127,38 +125,6 @@ fn layout_of(arm: &ArmSpec) -> &'static SectorLayout {
     LAYOUTS.iter().find(|l| Some(l.data_unit) == arm.data_unit).unwrap_or(&LAYOUTS[0])
 }
 
-impl System for Builtin {
-    fn name(&self) -> &'static str {
-        "builtin"
-    }
-
-    fn about(&self) -> &'static str {
-        "ciphers in this process on the sector layouts of VeraCrypt (512 B) and LUKS2 (4096 B)"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Available(env!("CARGO_PKG_VERSION").to_owned())
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        offered("builtin", "", selection)
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Inline
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let transform = inline_layer(arm, &random_key(arm)?, ground.tier)?;
-        let surface = Surface { transform: Some(transform), ..ground.scratch.clone() };
-        Ok(Contender::on_scratch(surface, ground.work, false))
-    }
-
-    fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
-        kernel_of(arm, tier)
-    }
-}
-
 /// The kernel that runs the arm's cipher at `tier`.
 pub(super) fn kernel_of(arm: &ArmSpec, tier: Tier) -> Option<String> {
     let info = cryptbench_cipher::find(arm.cipher?).ok()?;
@@ -168,7 +134,7 @@ pub(super) fn kernel_of(arm: &ArmSpec, tier: Tier) -> Option<String> {
 
 /// The inline layer of a built-in arm under a given key; an arm without a cipher ignores the key.
 ///
-/// A run draws its keys itself ([`System::surface`]); this is for those who must know the key, to
+/// A run draws its keys itself; this is for those who must know the key, to
 /// read with another implementation what was written.
 ///
 /// # Errors

@@ -1,8 +1,9 @@
 //! CryFS: a file system cut into encrypted blocks of one size, so that not even the sizes of files show.
 
-use crate::Setting;
+use super::bindfs::BINDFS;
 use crate::command::Invocation;
-use crate::stacked::{Place, Stacked, first_version};
+use crate::kind::program::{Program, StackedDirs, first_version};
+use crate::{Setting, System};
 
 /// As `cryfs --show-ciphers` of version 0.11 lists them.
 const CIPHERS: Setting = Setting {
@@ -40,29 +41,34 @@ const BLOCKS: Setting = Setting {
 };
 
 /// cryfs(1).
-pub(crate) const CRYFS: Stacked = Stacked {
-    name: "cryfs",
-    about: "an encrypted directory of equal blocks, which hides sizes and the tree of directories",
-    label: "CryFS",
-    file_system: "fuse.cryfs",
+pub(crate) static CRYFS: System = System {
     settings: &[CIPHERS, BLOCKS],
-    cipher: Some(|choice| choice["cipher"]),
-    version: &["--version"],
-    read_version: first_version,
-    // It makes the volume when it finds none.
-    create: None,
-    serve,
+    null_layer: Some(&BINDFS),
+    ..System::program(
+        "cryfs",
+        "an encrypted directory of equal blocks, which hides sizes and the tree of directories",
+        Program {
+            label: "CryFS",
+            file_system: "fuse.cryfs",
+            cipher: Some(|choice| choice["cipher"]),
+            version: &["--version"],
+            read_version: first_version,
+            // It makes the volume when it finds none.
+            create: None,
+            serve,
+        },
+    )
 };
 
-fn serve(place: &Place<'_>) -> Invocation {
+fn serve(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("cryfs")
-        .args(["-f", "--cipher", place.setting("cipher")])
-        .args(["--blocksize", place.setting("block-size")])
-        .args([place.ciphertext, place.mount_point])
+        .args(["-f", "--cipher", dirs.setting("cipher")])
+        .args(["--blocksize", dirs.setting("block-size")])
+        .args([dirs.ciphertext, dirs.mount_point])
         // It asks nothing, and looks for no newer version in the network.
         .variable("CRYFS_FRONTEND", "noninteractive")
         .variable("CRYFS_NO_UPDATE_CHECK", "true")
         // What it remembers of each volume would otherwise stay in the user's home.
-        .variable("CRYFS_LOCAL_STATE_DIR", place.memory)
-        .input(place.passphrase())
+        .variable("CRYFS_LOCAL_STATE_DIR", dirs.memory)
+        .input(dirs.passphrase())
 }

@@ -5,17 +5,11 @@ use std::hint::spin_loop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::{SectorTransform, Surface};
-use cryptbench_cipher::Tier;
+use cryptbench_blockdev::SectorTransform;
 
-use crate::settings::{Choice, choices, identifier};
-use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
-};
-
-/// The name in the registry.
-pub(crate) const NAME: &str = "delay";
+use crate::settings::{Choice, choices, identifier, in_words};
+use crate::system::{Kind, Role, Setting, System};
+use crate::{ArmSpec, Selection, SystemError};
 
 const PER_REQUEST: &str = "per-request";
 const PER_BYTE: &str = "per-byte";
@@ -33,59 +27,35 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// A known cost.
-pub(crate) struct Delay;
+/// A known cost, which nobody would take for a system.
+pub(crate) static DELAY: System = System {
+    settings: SETTINGS,
+    in_all: false,
+    arms,
+    ..System::new(
+        "delay",
+        "no encryption: a known wait per request and per byte, to try what a run finds",
+        Kind::Inline(|arm, _| {
+            let (request_ns, byte_ns) = (nanoseconds(arm, PER_REQUEST), nanoseconds(arm, PER_BYTE));
+            Ok(Arc::new(Wait { request_ns, byte_ns }))
+        }),
+    )
+};
 
-impl System for Delay {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+    let arm = |values: &Choice| {
+        let label = format!("wait {} + {}/B", values[PER_REQUEST], values[PER_BYTE]);
+        let settings = in_words(values);
+        ArmSpec { settings, ..system.arm(identifier(system, values), label, Role::NullLayer) }
+    };
+    Ok(choices(system, selection).iter().map(arm).collect())
+}
 
-    fn about(&self) -> &'static str {
-        "no encryption: a known wait per request and per byte, to try what a run finds"
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Available("always".to_owned())
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let arm = |values: &Choice| ArmSpec {
-            id: identifier(self, values),
-            label: format!("wait {} + {}/B", values[PER_REQUEST], values[PER_BYTE]),
-            role: Role::NullLayer,
-            system: NAME,
-            cipher: None,
-            data_unit: None,
-            layout: None,
-            settings: values.iter().map(|(n, v)| (*n, (*v).to_owned())).collect(),
-        };
-        Ok(choices(self, selection).iter().map(arm).collect())
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Inline
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let nanoseconds = |name: &str| {
-            let words = arm.settings.get(name).map_or("0ns", String::as_str);
-            let digits = words.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-            let unit = if words.ends_with("us") { 1e3 } else { 1.0 };
-            unit * digits.parse::<f64>().expect("values are those of the settings")
-        };
-        let wait = Wait { request_ns: nanoseconds(PER_REQUEST), byte_ns: nanoseconds(PER_BYTE) };
-        let surface = Surface { transform: Some(Arc::new(wait)), ..ground.scratch.clone() };
-        Ok(Contender::on_scratch(surface, ground.work, false))
-    }
-
-    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
-        None
-    }
+fn nanoseconds(arm: &ArmSpec, setting: &str) -> f64 {
+    let words = arm.settings.get(setting).map_or("0ns", String::as_str);
+    let digits = words.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = if words.ends_with("us") { 1e3 } else { 1.0 };
+    unit * digits.parse::<f64>().expect("values are those of the settings")
 }
 
 /// Waits as long as a request of so many bytes is to take. It spins: a sleep is longer than asked for by more than what

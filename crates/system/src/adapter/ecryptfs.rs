@@ -5,22 +5,18 @@
 
 use std::fs;
 
-use cryptbench_cipher::Tier;
 use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
 
 use crate::command::{Invocation, remedy};
+use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
-use crate::provision::layers::{Layers, Shown};
+use crate::prepared::Shown;
 use crate::provision::secret;
+use crate::resource::{ResourceStack, WorkTree, key, mount};
 use crate::settings::{self, Choice};
-use crate::{
-    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Random, Role,
-    Selection, Setting, System, SystemError,
-};
-
-/// The kernel's stacked file system.
-pub(crate) struct Ecryptfs;
+use crate::system::{Kind, Role, Setting, System};
+use crate::{ArmContext, ArmSpec, Availability, Backing, Content, Random, SystemError};
 
 const CIPHERS: Setting = Setting {
     name: "cipher",
@@ -39,106 +35,75 @@ const NAMES: Setting = Setting {
 const SALT: [u8; 8] = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
 const ITERATIONS: u32 = 65536;
 
-impl Ecryptfs {
-    fn availability_on(machine: &Machine) -> Availability {
-        if !machine.kernel_has("ecryptfs") && !machine.has_module("ecryptfs") {
-            return Availability::without(
-                format!(
-                    "this kernel has no eCryptfs (none in {}, and no module)",
-                    machine.file_systems.display()
-                ),
-                "modprobe ecryptfs, or a kernel with CONFIG_ECRYPT_FS",
-            );
+/// The kernel's stacked file system.
+pub(crate) static ECRYPTFS: System = System {
+    settings: &[CIPHERS, NAMES],
+    availability,
+    arms: |system, selection| {
+        let arm = |choice: &Choice| ArmSpec {
+            cipher: Some(choice["cipher"]),
+            ..settings::arm(system, "eCryptfs", Role::Encrypted, choice)
+        };
+        Ok(settings::choices(system, selection).iter().map(arm).collect())
+    },
+    ..System::new(
+        "ecryptfs",
+        "an encrypted directory, stacked on another by the kernel",
+        Kind::Stacked(Stacked::Kernel { create, contained: false }),
+    )
+};
+
+fn availability(_: &System, machine: &Machine) -> Availability {
+    if !machine.kernel_has("ecryptfs") && !machine.has_module("ecryptfs") {
+        return Availability::without(
+            format!(
+                "this kernel has no eCryptfs (none in {}, and no module)",
+                machine.file_systems.display()
+            ),
+            "modprobe ecryptfs, or a kernel with CONFIG_ECRYPT_FS",
+        );
+    }
+    if !machine.root {
+        return Availability::without("mounting it takes root", "run as root");
+    }
+    match machine.missing(&["ecryptfs-add-passphrase", "keyctl", "mount"]) {
+        Some(program) => {
+            Availability::without(format!("there is no program {program}"), remedy(program))
         }
-        if !machine.root {
-            return Availability::without("mounting it takes root", "run as root");
-        }
-        match machine.missing(&["ecryptfs-add-passphrase", "keyctl", "mount"]) {
-            Some(program) => {
-                Availability::without(format!("there is no program {program}"), remedy(program))
-            }
-            None => Availability::Available(format!(
-                "of Linux {}",
-                rustix::system::uname().release().to_string_lossy()
-            )),
-        }
+        None => Availability::Available(format!(
+            "of Linux {}",
+            rustix::system::uname().release().to_string_lossy()
+        )),
     }
 }
 
-impl System for Ecryptfs {
-    fn name(&self) -> &'static str {
-        "ecryptfs"
-    }
-
-    fn about(&self) -> &'static str {
-        "an encrypted directory, stacked on another by the kernel"
-    }
-
-    fn availability(&self) -> Availability {
-        Self::availability_on(&Machine::this())
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        const { &[CIPHERS, NAMES] }
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let arm = |choice: &Choice| ArmSpec {
-            id: settings::identifier(self, choice),
-            label: settings::label(self, "eCryptfs", choice),
-            role: Role::Encrypted,
-            system: "ecryptfs",
-            cipher: Some(choice["cipher"]),
-            data_unit: None,
-            layout: None,
-            settings: settings::in_words(choice),
-        };
-        Ok(settings::choices(self, selection).iter().map(arm).collect())
-    }
-
-    // Blocks with their tags, padded.
-    fn footprint(&self, len: u64, _free: u64) -> u64 {
-        len + len / 8
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Mounted
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let choice = settings::of_arm(self, arm);
-        let mut layers = Layers::new(ground.run_id, &arm.id)?;
-        let lower = layers.store(ground.directory)?.join("ciphertext");
-        fs::create_dir(&lower).map_err(SystemError::io("create", &lower))?;
-        let passphrase = secret::passphrase();
-        let signature = signature(&passphrase);
-        let adds = Invocation::new("ecryptfs-add-passphrase")
-            .args(["-"])
-            .input(Zeroizing::new(passphrase.as_bytes().to_vec()));
-        let (below, options) = (lower.clone(), options(&choice, &signature));
-        let show = move |layers: &mut Layers| {
-            layers.user_key(&signature, &adds, &Machine::this())?;
-            let directory = layers.mount_stacked("ecryptfs", &below, &options)?;
-            Ok(Shown { directory, daemons: Vec::new() })
-        };
-        layers.data_at_rest();
-        let Shown { directory, .. } = show(&mut layers)?;
-        layers.shown_again_by(show);
-        let surface = layers.scratch(&directory, ground)?;
-        let backing = Backing {
-            content: vec![Content::Path(lower.clone())],
-            tree: Some(lower.clone()),
-            random: Random::Mostly,
-        };
-        let mut contender = Contender::on_stand(surface, directory, Box::new(layers)).over(backing);
-        contender.stored = Some(lower);
-        contender.cached_below = true;
-        Ok(contender)
-    }
-
-    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
-        None
-    }
+fn create(
+    system: &System,
+    arm: &ArmSpec,
+    context: &ArmContext<'_>,
+    stack: &mut ResourceStack,
+) -> Result<Laid, SystemError> {
+    let what = WorkTree { path: context.path_for(arm, "store") };
+    stack.create(what.clone(), || what.make())?;
+    let lower = what.path.join("ciphertext");
+    fs::create_dir(&lower).map_err(SystemError::io("create", &lower))?;
+    let passphrase = secret::passphrase();
+    let signature = signature(&passphrase);
+    let adds = Invocation::new("ecryptfs-add-passphrase")
+        .args(["-"])
+        .input(Zeroizing::new(passphrase.as_bytes().to_vec()));
+    let (below, options) = (lower.clone(), options(&settings::of_arm(system, arm), &signature));
+    let open = move |stack: &mut ResourceStack| {
+        key::add_to_user(stack, &signature, &adds, &Machine::this())?;
+        let directory = mount::mount_stacked(stack, "ecryptfs", &below, &options)?;
+        Ok(Shown { directory, device: None, daemons: Vec::new() })
+    };
+    let backing = Backing {
+        content: vec![Content::Path(lower.clone())],
+        tree: Some(lower.clone()),
+        random: Random::Mostly,
+    };
+    Ok(Laid { backing, stored: Some(lower), cached: true, open: Box::new(open) })
 }
 
 /// The kernel's mount options (Linux, `fs/ecryptfs/main.c`).
@@ -193,7 +158,7 @@ mod tests {
         fs::write(&file_systems, "nodev\tsysfs\n\text4\n").unwrap();
         let mut machine = Machine { file_systems, ..Machine::this() };
         machine.modules = lists.path().to_owned();
-        let reason = |m: &Machine| match Ecryptfs::availability_on(m) {
+        let reason = |m: &Machine| match ECRYPTFS.availability_on(m) {
             Availability::Unavailable { reason, remedy } => format!("{reason}; {remedy}"),
             Availability::Available(version) => version,
         };

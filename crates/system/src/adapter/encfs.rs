@@ -7,9 +7,10 @@
 //!
 //! Both have an IV of their own for each file and chain the IVs of names (encfs(1), "Paranoia mode").
 
-use crate::Setting;
+use super::bindfs::BINDFS;
 use crate::command::Invocation;
-use crate::stacked::{Place, Stacked, first_version};
+use crate::kind::program::{Program, StackedDirs, first_version};
+use crate::{Setting, System};
 
 const PRESETS: Setting = Setting {
     name: "preset",
@@ -18,26 +19,31 @@ const PRESETS: Setting = Setting {
 };
 
 /// encfs(1).
-pub(crate) const ENCFS: Stacked = Stacked {
-    name: "encfs",
-    about: "an encrypted directory, each file in blocks of 1 KiB",
-    label: "EncFS",
-    file_system: "fuse.encfs",
+pub(crate) static ENCFS: System = System {
     settings: &[PRESETS],
-    cipher: Some(|choice| match choice["preset"] {
-        "paranoia" => "aes-256-cbc",
-        _ => "aes-192-cbc",
-    }),
-    version: &["--version"],
-    read_version: first_version,
-    // It makes the volume when it finds none.
-    create: None,
-    serve,
+    null_layer: Some(&BINDFS),
+    ..System::program(
+        "encfs",
+        "an encrypted directory, each file in blocks of 1 KiB",
+        Program {
+            label: "EncFS",
+            file_system: "fuse.encfs",
+            cipher: Some(|choice| match choice["preset"] {
+                "paranoia" => "aes-256-cbc",
+                _ => "aes-192-cbc",
+            }),
+            version: &["--version"],
+            read_version: first_version,
+            // It makes the volume when it finds none.
+            create: None,
+            serve,
+        },
+    )
 };
 
-fn serve(place: &Place<'_>) -> Invocation {
+fn serve(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("encfs")
-        .args(["-f", "--stdinpass", &format!("--{}", place.setting("preset"))])
-        .args([place.ciphertext, place.mount_point])
-        .input(place.passphrase())
+        .args(["-f", "--stdinpass", &format!("--{}", dirs.setting("preset"))])
+        .args([dirs.ciphertext, dirs.mount_point])
+        .input(dirs.passphrase())
 }

@@ -1,18 +1,18 @@
 //! FileVault 2 on CoreStorage: volumes of macOS, which only their owner can name and open.
 
-use crate::known::{Known, because};
-use crate::provision::stand;
+use crate::System;
+use crate::kind::unsupported::because;
 
 /// The disk encryption of macOS before APFS. cryptsetup(8) opens it by `fvault2Open` since 2.6.
-pub(crate) const FILEVAULT: Known = Known {
-    name: "filevault2",
-    about: "a FileVault 2 (CoreStorage) volume of yours, opened by cryptsetup",
-    lacks: |machine| {
+pub(crate) static FILEVAULT: System = System::unsupported(
+    "filevault2",
+    "a FileVault 2 (CoreStorage) volume of yours, opened by cryptsetup",
+    |machine| {
         if !machine.has("cryptsetup") {
             return because("there is no program cryptsetup", "apt install cryptsetup-bin");
         }
         if let Some(crate::Availability::Unavailable { reason, remedy }) =
-            stand::lacks_device_mapper(machine)
+            machine.lacks_device_mapper()
         {
             return because(reason, remedy);
         }
@@ -22,4 +22,4 @@ pub(crate) const FILEVAULT: Known = Known {
              plain directory: cryptbench run --pair PLAIN ENCRYPTED",
         )
     },
-};
+);

@@ -8,22 +8,18 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use cryptbench_cipher::Tier;
 use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
-use crate::command::run;
+use crate::command::{remedy, run};
+use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
-use crate::provision::layers::{Layers, Shown};
+use crate::prepared::{Reopen, Shown};
 use crate::provision::{filesystem, mountinfo, secret};
+use crate::resource::{ResourceStack, WorkTree, container, key, loop_device, mount};
 use crate::settings::{self, Choice};
-use crate::{
-    ArmSpec, Attachment, Availability, Backing, Contender, Content, Ground, Random, Role,
-    Selection, Setting, System, SystemError,
-};
-
-/// Directories under a policy of the kernel's.
-pub(crate) struct Fscrypt;
+use crate::system::{Kind, Role, Setting, System};
+use crate::{ArmContext, ArmSpec, Availability, Backing, Content, Random, Selection, SystemError};
 
 const CIPHERS: Setting = Setting {
     name: "cipher",
@@ -66,150 +62,156 @@ fn modes(choice: &Choice) -> Option<(&'static str, &'static str)> {
     }
 }
 
-impl System for Fscrypt {
-    fn name(&self) -> &'static str {
-        "fscrypt"
-    }
+/// Directories under a policy of the kernel's.
+pub(crate) static FSCRYPT: System = System {
+    settings: &[CIPHERS, NAMES, ON],
+    availability,
+    arms,
+    ..System::new(
+        "fscrypt",
+        "a directory that the kernel's file system encrypts, in an ext4 of its own or on the target",
+        Kind::Stacked(Stacked::Kernel { create, contained: true }),
+    )
+};
 
-    fn about(&self) -> &'static str {
-        "a directory that the kernel's file system encrypts, in an ext4 of its own or on the target"
+fn availability(_: &System, machine: &Machine) -> Availability {
+    if !FEATURES.iter().any(|feature| Path::new(feature).exists()) {
+        return Availability::without(
+            "neither ext4 nor f2fs of this kernel can encrypt",
+            "a kernel with CONFIG_FS_ENCRYPTION",
+        );
     }
-
-    fn availability(&self) -> Availability {
-        let machine = Machine::this();
-        if !FEATURES.iter().any(|feature| Path::new(feature).exists()) {
-            return Availability::without(
-                "neither ext4 nor f2fs of this kernel can encrypt",
-                "a kernel with CONFIG_FS_ENCRYPTION",
-            );
+    if let Some(lacking) = machine.lacks_loop_devices() {
+        return lacking;
+    }
+    match machine.missing(&["xfs_io", "mkfs.ext4", "losetup", "mount"]) {
+        Some(program) => {
+            Availability::without(format!("there is no program {program}"), remedy(program))
         }
-        if let Some(lacking) = machine.lacks_loop_devices() {
-            return lacking;
-        }
-        match machine.missing(&["xfs_io", "mkfs.ext4", "losetup", "mount"]) {
-            Some(program) => Availability::without(
-                format!("there is no program {program}"),
-                crate::command::remedy(program),
-            ),
-            None => Availability::Available(format!(
-                "of Linux {}",
-                rustix::system::uname().release().to_string_lossy()
-            )),
-        }
+        None => Availability::Available(format!(
+            "of Linux {}",
+            rustix::system::uname().release().to_string_lossy()
+        )),
     }
+}
 
-    fn settings(&self) -> &'static [Setting] {
-        const { &[CIPHERS, NAMES, ON] }
+fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+    let choices: Vec<_> = settings::choices(system, selection)
+        .into_iter()
+        .filter(|choice| modes(choice).is_some())
+        .collect();
+    if choices.is_empty() {
+        return Err(SystemError::NothingSelected {
+            what: "names in aes-256-hctr2 with another cipher than aes-256-xts".to_owned(),
+            hint: "choose cipher=aes-256-xts".to_owned(),
+        });
     }
+    // On the target itself, plain storage is what it is without its cipher.
+    let container = choices.iter().find(|choice| choice["on"] == "container");
+    let null = container.map(|container| ArmSpec {
+        settings: settings::in_words(container),
+        ..system.arm("fscrypt/null", "ext4 in a container, not encrypted", Role::NullLayer)
+    });
+    let arm = |choice: &Choice| ArmSpec {
+        cipher: Some(choice["cipher"]),
+        ..settings::arm(system, "fscrypt", Role::Encrypted, choice)
+    };
+    Ok(null.into_iter().chain(choices.iter().map(arm)).collect())
+}
 
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let choices: Vec<_> = settings::choices(self, selection)
-            .into_iter()
-            .filter(|choice| modes(choice).is_some())
-            .collect();
-        if choices.is_empty() {
-            return Err(SystemError::NothingSelected {
-                what: "names in aes-256-hctr2 with another cipher than aes-256-xts".to_owned(),
-                hint: "choose cipher=aes-256-xts".to_owned(),
-            });
+fn create(
+    system: &System,
+    arm: &ArmSpec,
+    context: &ArmContext<'_>,
+    stack: &mut ResourceStack,
+) -> Result<Laid, SystemError> {
+    let choice = settings::of_arm(system, arm);
+    let mut stored = None;
+    if choice["on"] == "container" {
+        let len = context.scratch.extent.len;
+        let room = len.clamp(*ROOM.start(), *ROOM.end()).max(context.room + context.room / 16);
+        let len = (len + len / 16 + room).next_multiple_of(1 << 20);
+        let file = context.path_for(arm, "container");
+        container::create(stack, &file, len, context.stop)?;
+        context.go_on()?;
+        stored = Some(file);
+    }
+    let content = stored.iter().cloned().map(Content::Path).collect();
+    let (open, tree): (Reopen, _) = match (arm.cipher, stored.clone()) {
+        (None, Some(file)) => {
+            let mut is_new = true;
+            let open = move |stack: &mut ResourceStack| {
+                let root = mount_container(stack, &file, std::mem::take(&mut is_new))?;
+                Ok(shown(&root.join(FILES)))
+            };
+            (Box::new(open), None)
         }
-        let mut arms = Vec::new();
-        // On the target itself, plain storage is what it is without its cipher.
-        if let Some(container) = choices.iter().find(|choice| choice["on"] == "container") {
-            arms.push(ArmSpec {
-                id: "fscrypt/null".to_owned(),
-                label: "ext4 in a container, not encrypted".to_owned(),
-                role: Role::NullLayer,
-                system: "fscrypt",
-                cipher: None,
-                data_unit: None,
-                layout: None,
-                settings: settings::in_words(container),
-            });
+        (_, stored) => {
+            let root = match stored {
+                Some(file) => mount_container(stack, &file, true)?,
+                None => {
+                    let what = WorkTree { path: context.path_for(arm, "store") };
+                    stack.create(what.clone(), || what.make())?;
+                    make_directory(&what.path)?;
+                    what.path
+                }
+            };
+            // What shows without the key is the file system of the container, or of the target.
+            let (directory, secret) = (root.join(FILES), secret::random_key(KEY));
+            let (tree, mut is_new) = (directory.clone(), true);
+            let open = move |stack: &mut ResourceStack| {
+                match std::mem::take(&mut is_new) {
+                    true => encrypt(stack, &root, &directory, &choice, &secret)?,
+                    false => drop(key::add_to_file_system(stack, &root, secret.clone())?),
+                }
+                Ok(shown(&directory))
+            };
+            (Box::new(open), Some(tree))
         }
-        arms.extend(choices.iter().map(|choice| ArmSpec {
-            id: settings::identifier(self, choice),
-            label: settings::label(self, "fscrypt", choice),
-            role: Role::Encrypted,
-            system: "fscrypt",
-            cipher: Some(choice["cipher"]),
-            data_unit: None,
-            layout: None,
-            settings: settings::in_words(choice),
-        }));
-        Ok(arms)
-    }
+    };
+    let backing = Backing { content, tree, random: Random::Untold };
+    // The kernel encrypts in the page cache, whatever is asked for; what is not encrypted goes past it.
+    Ok(Laid { backing, stored, cached: arm.cipher.is_some(), open })
+}
 
-    fn attachment(&self) -> Attachment {
-        Attachment::Mounted
-    }
+/// The directory for files, in a file system of the arm's own.
+const FILES: &str = "files";
 
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let choice = settings::of_arm(self, arm);
-        let mut layers = Layers::new(ground.run_id, &arm.id)?;
-        let mut stored = None;
-        let root = if choice["on"] == "container" {
-            let len = ground.scratch.extent.len;
-            let room = len.clamp(*ROOM.start(), *ROOM.end()).max(ground.room + ground.room / 16);
-            let len = (len + len / 16 + room).next_multiple_of(1 << 20);
-            let file = layers.container(len, ground)?;
-            layers.data_at_rest();
-            let device = layers.loop_device(&file)?;
-            ground.go_on()?;
-            filesystem::make_settled_with(Some("encrypt"), &device)?;
-            ground.go_on()?;
-            let root = layers.mount(&device, &file)?;
-            stored = Some(file);
-            root
-        } else {
-            layers.store(ground.directory)?
-        };
-        let directory = root.join("files");
-        fs::create_dir(&directory).map_err(SystemError::io("create", &directory))?;
-        // What shows without the key is the file system of the container, or of the target.
-        let mut tree = None;
-        if arm.cipher.is_some() {
-            layers.data_at_rest();
-            let key = secret::random_key(KEY);
-            encrypt(&mut layers, &root, &directory, &choice, &key)?;
-            tree = Some(directory.clone());
-            let directory = directory.clone();
-            layers.shown_again_by(move |layers| {
-                layers.file_system_key(&root, key.clone())?;
-                Ok(Shown { directory: directory.clone(), daemons: Vec::new() })
-            });
-        } else if let Some(file) = stored.clone() {
-            layers.shown_again_by(move |layers| {
-                let device = layers.loop_device(&file)?;
-                let directory = layers.mount(&device, &file)?.join("files");
-                Ok(Shown { directory, daemons: Vec::new() })
-            });
-        }
-        let surface = layers.scratch(&directory, ground)?;
-        // The kernel encrypts in the page cache, whatever is asked for; what is not encrypted goes past it.
-        let cached = arm.cipher.is_some() || layers.caches();
-        let content = stored.iter().cloned().map(Content::Path).collect();
-        let mut contender = Contender::on_stand(surface, directory, Box::new(layers))
-            .over(Backing { content, tree, random: Random::Untold });
-        (contender.stored, contender.cached_below) = (stored, cached);
-        Ok(contender)
-    }
+fn shown(directory: &Path) -> Shown {
+    Shown { directory: directory.to_owned(), device: None, daemons: Vec::new() }
+}
 
-    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
-        None
+fn make_directory(root: &Path) -> Result<(), SystemError> {
+    let directory = root.join(FILES);
+    fs::create_dir(&directory).map_err(SystemError::io("create", &directory))
+}
+
+/// Mounts the ext4 of a container, and makes it first if that is new.
+fn mount_container(
+    stack: &mut ResourceStack,
+    file: &Path,
+    is_new: bool,
+) -> Result<PathBuf, SystemError> {
+    let device = loop_device::create(stack, file, false)?;
+    if is_new {
+        filesystem::make_settled_with(Some("encrypt"), &device)?;
     }
+    let root = mount::mount(stack, &device, Some(file))?;
+    if is_new {
+        make_directory(&root)?;
+    }
+    Ok(root)
 }
 
 /// Puts an empty directory under a policy with a key.
 fn encrypt(
-    layers: &mut Layers,
+    stack: &mut ResourceStack,
     root: &Path,
     directory: &Path,
     choice: &Choice,
-    key: &Zeroizing<Vec<u8>>,
+    secret: &Zeroizing<Vec<u8>>,
 ) -> Result<(), SystemError> {
-    let identifier = layers
-        .file_system_key(root, key.clone())
+    let identifier = key::add_to_file_system(stack, root, secret.clone())
         .map_err(|e| if chain(&e).contains("not supported") { no_feature(root) } else { e })?;
     let (content, names) = modes(choice).expect("arms are made from modes that go together");
     // Flags 3: names are padded to multiples of 32 bytes, as fscrypt(8) does.

@@ -1,8 +1,9 @@
 //! gocryptfs: each file encrypted in blocks of 4096 bytes with their authentication tags.
 
-use crate::Setting;
+use super::bindfs::BINDFS;
 use crate::command::Invocation;
-use crate::stacked::{Place, Stacked};
+use crate::kind::program::{Program, StackedDirs};
+use crate::{Setting, System};
 
 const CIPHERS: Setting = Setting {
     name: "cipher",
@@ -17,36 +18,43 @@ const NAMES: Setting = Setting {
 };
 
 /// gocryptfs(1).
-pub(crate) const GOCRYPTFS: Stacked = Stacked {
-    name: "gocryptfs",
-    about: "an encrypted directory, each file in authenticated blocks of 4 KiB",
-    label: "gocryptfs",
-    file_system: "fuse.gocryptfs",
+pub(crate) static GOCRYPTFS: System = System {
     settings: &[CIPHERS, NAMES],
-    cipher: Some(|choice| choice["cipher"]),
-    version: &["-version"],
-    read_version: |said| Some(said.split(';').next()?.split_whitespace().nth(1)?.to_owned()),
-    create: Some(create),
-    serve,
+    null_layer: Some(&BINDFS),
+    ..System::program(
+        "gocryptfs",
+        "an encrypted directory, each file in authenticated blocks of 4 KiB",
+        Program {
+            label: "gocryptfs",
+            file_system: "fuse.gocryptfs",
+            cipher: Some(|choice| choice["cipher"]),
+            version: &["-version"],
+            read_version: |said| {
+                Some(said.split(';').next()?.split_whitespace().nth(1)?.to_owned())
+            },
+            create: Some(create),
+            serve,
+        },
+    )
 };
 
-fn create(place: &Place<'_>) -> Invocation {
+fn create(dirs: &StackedDirs<'_>) -> Invocation {
     // The passphrase has 256 random bits: stretching it would take time and make nothing safer.
     let mut program = Invocation::new("gocryptfs").args(["-init", "-q", "-scryptn", "10"]);
-    match place.setting("cipher") {
+    match dirs.setting("cipher") {
         "xchacha20-poly1305" => program = program.args(["-xchacha"]),
         "aes-256-siv" => program = program.args(["-aessiv"]),
         _ => {}
     }
-    if place.setting("names") == "plain" {
+    if dirs.setting("names") == "plain" {
         program = program.args(["-plaintextnames"]);
     }
-    program.args(["--".as_ref(), place.ciphertext]).input(place.passphrase())
+    program.args(["--".as_ref(), dirs.ciphertext]).input(dirs.passphrase())
 }
 
-fn serve(place: &Place<'_>) -> Invocation {
+fn serve(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("gocryptfs")
         .args(["-fg", "-q", "--"])
-        .args([place.ciphertext, place.mount_point])
-        .input(place.passphrase())
+        .args([dirs.ciphertext, dirs.mount_point])
+        .input(dirs.passphrase())
 }

@@ -2,7 +2,6 @@
 //! of it, ext4 lies on that. The null layer is the same path without the filter.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
 
 use cryptbench_blockdev::{FileDevice, IoMode};
 use cryptbench_cipher::Tier;
@@ -12,20 +11,13 @@ use cryptbench_volume::format::luks::{self, CreateOptions, Resources, Version};
 use cryptbench_volume::{Credentials, Secret};
 
 use crate::command::{Invocation, remedy, run};
+use crate::kind::mapped::{Disk, Mapped, SURFACE, Volume};
 use crate::machine::Machine;
-use crate::provision::secret::passphrase;
-use crate::provision::stack::Stack;
-use crate::provision::stand::{self, Container, Mapped, Place};
-use crate::settings::{Choice, choices, identifier, of_arm};
-use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
-};
+use crate::resource::{ResourceStack, daemon, loop_device};
+use crate::settings::luks_arms;
+use crate::system::{Kind, Setting, System};
+use crate::{Availability, SystemError};
 
-/// LUKS1 by nbdkit.
-pub(crate) struct NbdkitLuks;
-
-const NAME: &str = "nbdkit-luks";
 const DAEMON: &str = "nbdfuse";
 
 /// Room for the header: LUKS1 has its data at 2 MiB, and whole MiB.
@@ -40,96 +32,34 @@ const CIPHER: Setting = Setting {
     values: &["aes-256-xts", "aes-128-xts"],
 };
 
-impl System for NbdkitLuks {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "LUKS1 in user space by nbdkit's filter, behind nbdfuse, a loop device and ext4"
-    }
-
-    fn availability(&self) -> Availability {
-        let machine = Machine::this();
-        if !machine.has("nbdkit") {
-            return Availability::without("there is no program nbdkit", remedy("nbdkit"));
-        }
-        if !machine.has(DAEMON) {
-            return Availability::without("there is no program nbdfuse", "apt install libnbd-bin");
-        }
-        if let Some(lacking) = machine.lacks_fuse().or_else(|| stand::lacks_loop(&machine)) {
-            return lacking;
-        }
-        // `nbdkit 1.32.5`
-        let said = run("nbdkit", ["--version"]).unwrap_or_default();
-        Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        const { &[CIPHER, stand::SURFACE] }
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let arm = |values: &Choice, cipher: Option<&'static str>| {
-            let device = if values["surface"] == "device" { ", device" } else { "" };
-            let info = cipher.and_then(|name| cryptbench_cipher::find(name).ok());
-            let label =
-                info.map_or("without its filter".to_owned(), |i| format!("LUKS1 {}", i.label));
-            ArmSpec {
-                id: identifier(self, values),
-                label: format!("nbdkit {label}{device}"),
-                role: if cipher.is_some() { Role::Encrypted } else { Role::NullLayer },
-                system: NAME,
-                cipher,
-                data_unit: cipher.map(|_| 512),
-                layout: cipher.map(|_| "LUKS1"),
-                settings: crate::settings::in_words(values),
-            }
-        };
-        let mut arms = Vec::<ArmSpec>::new();
-        for values in choices(self, selection) {
-            let mut null = arm(&Choice::from([("surface", values["surface"])]), None);
-            null.id = null.id.replacen(NAME, &format!("{NAME}/null"), 1);
-            if !arms.iter().any(|a| a.id == null.id) {
-                arms.push(null);
-            }
-            arms.push(arm(&values, Some(values["cipher"])));
-        }
-        Ok(arms)
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Mounted
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let on_device = of_arm(self, arm)["surface"] == "device";
-        let place = if on_device { Place::Device } else { Place::File };
-        let (cipher, secret, tier) = (arm.cipher, passphrase(), ground.tier);
-        let stored = Arc::new(OnceLock::new());
-        let seen = Arc::clone(&stored);
-        let mut contender = stand::set_up(
-            arm,
-            ground,
-            place,
-            |_| HEADER,
-            move |stack, path, container| {
-                let _ = seen.set(path.to_owned());
-                if let (Some(cipher), Container::New) = (cipher, container) {
-                    format(path, cipher, &secret, tier)?;
-                }
-                map(stack, path, cipher.map(|_| secret.as_bytes()))
-            },
-        )?;
+/// LUKS1 by nbdkit.
+pub(crate) static NBDKIT_LUKS: System = System {
+    settings: &[CIPHER, SURFACE],
+    availability,
+    arms: |system, selection| {
+        Ok(luks_arms(system, selection, "nbdkit", ("null", "without its filter")))
+    },
+    ..System::new(
+        "nbdkit-luks",
+        "LUKS1 in user space by nbdkit's filter, behind nbdfuse, a loop device and ext4",
         // Its file plugin goes through the page cache.
-        contender.stored = stored.get().cloned();
-        contender.cached_below = true;
-        Ok(contender)
-    }
+        Kind::Mapped(Mapped { cached: true, ..Mapped::new(open, |_, _| HEADER) }),
+    )
+};
 
-    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
-        None
+fn availability(_: &System, machine: &Machine) -> Availability {
+    if !machine.has("nbdkit") {
+        return Availability::without("there is no program nbdkit", remedy("nbdkit"));
     }
+    if !machine.has(DAEMON) {
+        return Availability::without("there is no program nbdfuse", "apt install libnbd-bin");
+    }
+    if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {
+        return lacking;
+    }
+    // `nbdkit 1.32.5`
+    let said = run("nbdkit", ["--version"]).unwrap_or_default();
+    Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
 }
 
 /// What cryptsetup calls a cipher in XTS, and the bytes of its two keys: `aes-xts-plain64` and 64.
@@ -141,13 +71,11 @@ fn their_cipher(cipher: &str) -> (String, usize) {
 }
 
 /// Puts the header of a volume over the beginning of `path`, which is filled at random.
-fn format(path: &Path, cipher: &str, secret: &str, tier: Tier) -> Result<(), SystemError> {
+fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;
-    let credentials = Credentials {
-        passphrase: Secret::new(secret.as_bytes().to_vec()),
-        ..Credentials::default()
-    };
+    let credentials =
+        Credentials { passphrase: Secret::new(secret.to_vec()), ..Credentials::default() };
     let failed = |e: &dyn std::error::Error| SystemError::Target {
         path: path.to_owned(),
         problem: format!("no volume can be made in it: {}", chain(e)),
@@ -163,21 +91,25 @@ fn format(path: &Path, cipher: &str, secret: &str, tier: Tier) -> Result<(), Sys
     luks::create(&device, &credentials, &options).map_err(|e| failed(&e))
 }
 
-/// Serves the container, as a volume if there is a secret that opens it.
-fn map(stack: &mut Stack, container: &Path, secret: Option<&[u8]>) -> Result<Mapped, SystemError> {
-    let (file, daemon) = stack.serve_file(DAEMON, |at| {
-        let invocation = Invocation::new(DAEMON).args([at]).args(serve(secret.is_some()));
+/// Serves the container, as a volume if there is a cipher.
+fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
+    let (cipher, container) = (volume.arm.cipher, &volume.container.path);
+    if let (Some(cipher), true) = (cipher, volume.is_new) {
+        format(container, cipher, volume.secret, volume.tier)?;
+    }
+    let (file, daemon) = daemon::serve_file(stack, DAEMON, |at| {
+        let invocation = Invocation::new(DAEMON).args([at]).args(serve(cipher.is_some()));
         // A path may hold what nbdkit takes for a parameter; behind `file=` it does not.
         let mut named = std::ffi::OsString::from("file=");
         named.push(container);
         let invocation = invocation.args([named]).args(["]"]);
-        match secret {
-            Some(secret) => invocation.input(secret.to_vec().into()),
+        match cipher {
+            Some(_) => invocation.input(volume.secret.clone()),
             None => invocation,
         }
     })?;
-    let device = stack.loop_device(&file, false)?;
-    Ok(Mapped { file: Some(file), daemons: vec![daemon], ..Mapped::by_kernel(device) })
+    let device = loop_device::create(stack, &file, false)?;
+    Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
 /// How nbdfuse starts the server, up to the name of the container. The passphrase comes through the standard
@@ -197,11 +129,12 @@ fn serve(luks: bool) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Selection;
 
     #[test]
     fn arms_are_a_null_layer_and_each_cipher() {
         let ids = |selection: &Selection| -> Vec<_> {
-            NbdkitLuks.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
+            NBDKIT_LUKS.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
         };
         assert_eq!(ids(&Selection::default()), ["nbdkit-luks/null", "nbdkit-luks/aes-256-xts"]);
         let settings = [("surface".to_owned(), vec!["device".to_owned()])].into();

@@ -1,12 +1,13 @@
 //! Self-encrypting drives (TCG Opal): the drive encrypts whether or not it is locked.
 
-use crate::known::{Known, because};
+use crate::System;
+use crate::kind::unsupported::because;
 
 /// A drive's own encryption, set up by `cryptsetup luksFormat --hw-opal-only` (2.7 and later) or sedutil.
-pub(crate) const OPAL: Known = Known {
-    name: "opal",
-    about: "a self-encrypting drive: as fast as plain storage, for it encrypts always, with a key of its own",
-    lacks: |machine| {
+pub(crate) static OPAL: System = System::unsupported(
+    "opal",
+    "a self-encrypting drive: as fast as plain storage, for it encrypts always, with a key of its own",
+    |machine| {
         if !machine.has("sedutil-cli") && !machine.has("cryptsetup") {
             return because(
                 "there is neither sedutil-cli nor cryptsetup",
@@ -19,4 +20,4 @@ pub(crate) const OPAL: Known = Known {
              tells which drives are of this kind",
         )
     },
-};
+);

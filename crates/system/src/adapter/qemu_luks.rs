@@ -5,24 +5,14 @@ use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use cryptbench_cipher::Tier;
-
 use crate::command::{Invocation, run};
+use crate::kind::mapped::{Disk, Mapped, SURFACE, Volume};
 use crate::machine::Machine;
-use crate::provision::layers::Layers;
-use crate::provision::secret::passphrase;
-use crate::provision::stack::Stack;
-use crate::provision::stand::{self, Container, Mapped, Place};
-use crate::settings::{Choice, choices, identifier};
-use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
-};
+use crate::resource::{ResourceStack, WorkTree, daemon, loop_device};
+use crate::settings::luks_arms;
+use crate::system::{Kind, Setting, System};
+use crate::{Availability, SystemError};
 
-/// LUKS1 by QEMU.
-pub(crate) struct QemuLuks;
-
-const NAME: &str = "qemu-luks";
 const DAEMON: &str = "qemu-storage-daemon";
 
 /// Room for the header, which QEMU puts within the first 4 MiB.
@@ -34,96 +24,37 @@ const SETTINGS: &[Setting] = &[
         about: "cipher and key size, in XTS",
         values: &["aes-256-xts", "aes-128-xts", "serpent-256-xts", "twofish-256-xts"],
     },
-    stand::SURFACE,
+    SURFACE,
 ];
 
-impl System for QemuLuks {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+/// LUKS1 by QEMU.
+pub(crate) static QEMU_LUKS: System = System {
+    settings: SETTINGS,
+    availability,
+    arms: |system, selection| Ok(luks_arms(system, selection, "QEMU", ("raw", "raw"))),
+    ..System::new(
+        "qemu-luks",
+        "LUKS1 in user space by qemu-storage-daemon, behind FUSE, a loop device and ext4",
+        Kind::Mapped(Mapped::new(open, |_, _| HEADER)),
+    )
+};
 
-    fn about(&self) -> &'static str {
-        "LUKS1 in user space by qemu-storage-daemon, behind FUSE, a loop device and ext4"
+fn availability(_: &System, machine: &Machine) -> Availability {
+    if let Some(program) = machine.missing(&["qemu-img", DAEMON]) {
+        let package = if program == DAEMON { "qemu-system-common" } else { "qemu-utils" };
+        return Availability::without(
+            format!("there is no program {program}"),
+            format!("apt install {package}"),
+        );
     }
-
-    fn availability(&self) -> Availability {
-        let machine = Machine::this();
-        if let Some(program) = machine.missing(&["qemu-img", DAEMON]) {
-            let package = if program == DAEMON { "qemu-system-common" } else { "qemu-utils" };
-            return Availability::without(
-                format!("there is no program {program}"),
-                format!("apt install {package}"),
-            );
-        }
-        if let Some(lacking) = machine.lacks_fuse().or_else(|| stand::lacks_loop(&machine)) {
-            return lacking;
-        }
-        let version = version();
-        Availability::Available(match takes_parallel_requests(&version) {
-            true => version,
-            false => format!("{version} (before 10.1: requests one after the other)"),
-        })
+    if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {
+        return lacking;
     }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let arm = |values: &Choice, role, cipher: Option<&'static str>| {
-            let device = if values["surface"] == "device" { ", device" } else { "" };
-            let info = cipher.and_then(|name| cryptbench_cipher::find(name).ok());
-            let label = info.map_or("raw".to_owned(), |info| format!("LUKS1 {}", info.label));
-            ArmSpec {
-                id: identifier(self, values),
-                label: format!("QEMU {label}{device}"),
-                role,
-                system: NAME,
-                cipher,
-                data_unit: cipher.map(|_| 512),
-                layout: cipher.map(|_| "LUKS1"),
-                settings: values.iter().map(|(n, v)| (*n, (*v).to_owned())).collect(),
-            }
-        };
-        let mut arms = Vec::<ArmSpec>::new();
-        for values in choices(self, selection) {
-            let surface = Choice::from([("surface", values["surface"])]);
-            let mut raw = arm(&surface, Role::NullLayer, None);
-            raw.id = raw.id.replacen(NAME, &format!("{NAME}/raw"), 1);
-            if !arms.iter().any(|a| a.id == raw.id) {
-                arms.push(raw);
-            }
-            arms.push(arm(&values, Role::Encrypted, Some(values["cipher"])));
-        }
-        Ok(arms)
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Mounted
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let on_device = arm.settings.get("surface").is_some_and(|s| s == "device");
-        let place = if on_device { Place::Device } else { Place::File };
-        let directory = ground.directory.to_owned();
-        let (cipher, secret) = (arm.cipher, passphrase());
-        stand::set_up(
-            arm,
-            ground,
-            place,
-            |_| HEADER,
-            move |stack, path, container| {
-                if let (Some(cipher), Container::New) = (cipher, container) {
-                    format(cipher, &secret, &mut stack.below, &directory, path)?;
-                }
-                map(cipher.map(|_| secret.as_bytes()), stack, path)
-            },
-        )
-    }
-
-    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
-        None
-    }
+    let version = version();
+    Availability::Available(match takes_parallel_requests(&version) {
+        true => version,
+        false => format!("{version} (before 10.1: requests one after the other)"),
+    })
 }
 
 /// `7.2.22` of `qemu-storage-daemon version 7.2.22 (Debian ...)`.
@@ -144,18 +75,17 @@ fn takes_parallel_requests(version: &str) -> bool {
     }
 }
 
-/// Puts the header of a volume that `secret` opens over the beginning of the container; it is made in `directory`.
-fn format(
-    cipher: &str,
-    secret: &str,
-    below: &mut Layers,
-    directory: &Path,
-    container: &Path,
-) -> Result<(), SystemError> {
-    let image = &below.store(directory)?.join("header");
-    let creates = create(cipher, image).input(secret.as_bytes().to_vec().into());
-    until_timed(|| below.create_volume("qemu-img", &creates, image, &Machine::this()))?;
-    put_header(image, container)
+/// Puts the header of a volume that the secret opens over the beginning of the container.
+fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<(), SystemError> {
+    let container = &volume.container.path;
+    let what = WorkTree { path: container.with_extension("store") };
+    stack.create(what.clone(), || what.make())?;
+    let image = &what.path.join("header");
+    let creates = create(cipher, image).input(volume.secret.clone());
+    let machine = Machine::this();
+    until_timed(|| daemon::run_to_its_end(stack, "qemu-img", &creates, image, &machine))?;
+    put_header(image, container)?;
+    stack.destroy_last()
 }
 
 /// What `make` gives, again where qemu-img could not time its key derivation: it refuses where the kernel counted no
@@ -174,17 +104,25 @@ fn until_timed(mut make: impl FnMut() -> Result<(), SystemError>) -> Result<(), 
     made
 }
 
-/// Serves the container, as a volume if there is a secret that opens it.
-fn map(secret: Option<&[u8]>, stack: &mut Stack, container: &Path) -> Result<Mapped, SystemError> {
-    let (file, daemon) = stack.serve_file(DAEMON, |at| {
-        let invocation = Invocation::new(DAEMON).args(serve(container, secret.is_some(), at));
-        match secret {
-            Some(secret) => invocation.input(secret.to_vec().into()),
+/// Serves the container, as a volume if there is a cipher.
+fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
+    let cipher = volume.arm.cipher;
+    if let (Some(cipher), true) = (cipher, volume.is_new) {
+        format(cipher, volume, stack)?;
+    }
+    let (file, daemon) = daemon::serve_file(stack, DAEMON, |at| {
+        let words = serve(&volume.container.path, cipher.is_some(), at);
+        let invocation = Invocation::new(DAEMON).args(words);
+        match cipher {
+            Some(_) => invocation.input(volume.secret.clone()),
             None => invocation,
         }
     })?;
-    let device = stack.loop_device(&file, !takes_parallel_requests(&version()))?;
-    Ok(Mapped { file: Some(file), daemons: vec![daemon], ..Mapped::by_kernel(device) })
+    let device = loop_device::create(stack, &file, false)?;
+    if !takes_parallel_requests(&version()) {
+        loop_device::carry_in_turn(&device)?;
+    }
+    Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
 /// Makes a small image: it is the header that is wanted. Key derivation is made cheap, for opening is not
@@ -241,6 +179,7 @@ fn put_header(image: &Path, container: &Path) -> Result<(), SystemError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Selection;
 
     #[test]
     fn a_key_derivation_that_was_not_timed_is_tried_again() {
@@ -264,7 +203,7 @@ mod tests {
     #[test]
     fn arms_are_a_null_layer_and_each_cipher() {
         let ids = |selection: &Selection| -> Vec<_> {
-            QemuLuks.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
+            QEMU_LUKS.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
         };
         assert_eq!(ids(&Selection::default()), ["qemu-luks/raw", "qemu-luks/aes-256-xts"]);
         let settings = [("surface".to_owned(), vec!["device".to_owned()])].into();

@@ -1,8 +1,9 @@
 //! securefs in its lite format: each file encrypted in authenticated blocks, names too.
 
-use crate::Setting;
+use super::bindfs::BINDFS;
 use crate::command::Invocation;
-use crate::stacked::{Place, Stacked};
+use crate::kind::program::{Program, StackedDirs};
+use crate::{Setting, System};
 
 const BLOCKS: Setting = Setting {
     name: "block-size",
@@ -11,35 +12,43 @@ const BLOCKS: Setting = Setting {
 };
 
 /// securefs(1).
-pub(crate) const SECUREFS: Stacked = Stacked {
-    name: "securefs",
-    about: "an encrypted directory, each file in authenticated blocks, in securefs' lite format",
-    label: "securefs",
-    file_system: "fuse.securefs",
+pub(crate) static SECUREFS: System = System {
     settings: &[BLOCKS],
-    // As `securefs info` says of the lite format.
-    cipher: Some(|_| "aes-128-gcm"),
-    version: &["version"],
-    // Debian's build says GIT-NOTFOUND where others have a number.
-    read_version: |said| {
-        let version = said.lines().next()?.strip_prefix("securefs ")?.trim();
-        Some(if version.starts_with("GIT") { "of unknown version" } else { version }.to_owned())
-    },
-    create: Some(create),
-    serve,
+    null_layer: Some(&BINDFS),
+    ..System::program(
+        "securefs",
+        "an encrypted directory, each file in authenticated blocks, in securefs' lite format",
+        Program {
+            label: "securefs",
+            file_system: "fuse.securefs",
+            // As `securefs info` says of the lite format.
+            cipher: Some(|_| "aes-128-gcm"),
+            version: &["version"],
+            // Debian's build says GIT-NOTFOUND where others have a number.
+            read_version: |said| {
+                let version = said.lines().next()?.strip_prefix("securefs ")?.trim();
+                Some(
+                    if version.starts_with("GIT") { "of unknown version" } else { version }
+                        .to_owned(),
+                )
+            },
+            create: Some(create),
+            serve,
+        },
+    )
 };
 
-fn create(place: &Place<'_>) -> Invocation {
+fn create(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("securefs")
         // The passphrase has 256 random bits: stretching it would take time and make nothing safer.
         .args(["create", "--rounds", "1", "--format", "4"])
-        .args(["--block-size", place.setting("block-size")])
-        .args([place.ciphertext])
-        .input(place.passphrase())
+        .args(["--block-size", dirs.setting("block-size")])
+        .args([dirs.ciphertext])
+        .input(dirs.passphrase())
 }
 
-fn serve(place: &Place<'_>) -> Invocation {
+fn serve(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("securefs")
-        .args(["mount".as_ref(), place.ciphertext, place.mount_point])
-        .input(place.passphrase())
+        .args(["mount".as_ref(), dirs.ciphertext, dirs.mount_point])
+        .input(dirs.passphrase())
 }

@@ -12,24 +12,18 @@ use cryptbench_kdf::Effort;
 use cryptbench_text::chain;
 use cryptbench_volume::format::tcrypt::{CreateOptions, Fill, Product, create};
 use cryptbench_volume::{Credentials, Secret};
-use zeroize::Zeroizing;
 
+use super::dmcrypt::DM_CRYPT;
 use crate::command::{Invocation, remedy};
+use crate::kind::mapped::{Disk, Mapped, SURFACE, Volume};
+use crate::kind::program::first_version;
 use crate::machine::Machine;
-use crate::provision::dm;
-use crate::provision::secret::{line, passphrase};
-use crate::provision::stack::Stack;
-use crate::provision::stand::{self, Container, Mapped, Place};
-use crate::settings::{choices, identifier, of_arm};
-use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
-};
+use crate::provision::secret::line;
+use crate::resource::{ResourceStack, loop_device, mapping};
+use crate::settings::volume_arms;
+use crate::system::{Kind, Setting, System};
+use crate::{Availability, SystemError};
 
-/// TrueCrypt volumes through tcplay.
-pub(crate) struct TrueCrypt;
-
-const NAME: &str = "truecrypt";
 const PROGRAM: &str = "tcplay";
 
 /// It tries one PRF after the other, those of VeraCrypt with 200 times the iterations among them.
@@ -54,107 +48,44 @@ const CIPHERS: Setting = Setting {
     ],
 };
 
-impl System for TrueCrypt {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+/// TrueCrypt volumes through tcplay.
+pub(crate) static TRUECRYPT: System = System {
+    settings: &[CIPHERS, SURFACE],
+    null_layer: Some(&DM_CRYPT),
+    availability,
+    arms: |system, selection| volume_arms(system, selection, "TrueCrypt", |_| ""),
+    ..System::new(
+        "truecrypt",
+        "TrueCrypt volumes by tcplay on the kernel's dm-crypt",
+        Kind::Mapped(Mapped::new(open, |_, _| HEADERS)),
+    )
+};
 
-    fn about(&self) -> &'static str {
-        "TrueCrypt volumes by tcplay on the kernel's dm-crypt"
+fn availability(_: &System, machine: &Machine) -> Availability {
+    let beside = |remedy: String| {
+        format!("{remedy}; builtin and builtin-mounted measure its ciphers without it")
+    };
+    if !machine.has(PROGRAM) {
+        let reason = format!("there is no program {PROGRAM}");
+        return Availability::without(reason, beside(remedy(PROGRAM)));
     }
-
-    fn availability(&self) -> Availability {
-        let machine = Machine::this();
-        if !machine.has(PROGRAM) {
-            return Availability::without(
-                format!("there is no program {PROGRAM}"),
-                format!(
-                    "{}; builtin and builtin-mounted measure its ciphers without it",
-                    remedy(PROGRAM)
-                ),
-            );
-        }
-        if let Some(Availability::Unavailable { reason, remedy }) =
-            stand::lacks_device_mapper(&machine)
-        {
-            return Availability::without(
-                reason,
-                format!("{remedy}; builtin and builtin-mounted measure its ciphers without it"),
-            );
-        }
-        let said = Invocation::new(PROGRAM).args(["--version"]).run_both(&machine, LIMIT);
-        Availability::Available(
-            said.ok()
-                .and_then(|said| crate::stacked::first_version(&said))
-                .map_or_else(|| "tcplay".to_owned(), |version| format!("tcplay {version}")),
-        )
+    if let Some(Availability::Unavailable { reason, remedy }) = machine.lacks_device_mapper() {
+        return Availability::without(reason, beside(remedy));
     }
-
-    fn settings(&self) -> &'static [Setting] {
-        const { &[CIPHERS, stand::SURFACE] }
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let arm = |values: crate::settings::Choice| {
-            let info = cryptbench_cipher::find(values["cipher"])?;
-            let device = if values["surface"] == "device" { ", device" } else { "" };
-            Ok(ArmSpec {
-                id: identifier(self, &values),
-                label: format!("TrueCrypt {}{device}", info.label),
-                role: Role::Encrypted,
-                system: NAME,
-                cipher: Some(info.name),
-                data_unit: Some(512),
-                layout: Some("TrueCrypt"),
-                settings: crate::settings::in_words(&values),
-            })
-        };
-        choices(self, selection).into_iter().map(arm).collect()
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Mounted
-    }
-
-    fn null_layer(&self) -> &'static str {
-        "dm-crypt"
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let choice = of_arm(self, arm);
-        let place = if choice["surface"] == "device" { Place::Device } else { Place::File };
-        let cipher = choice["cipher"];
-        let name = stand::mapping_name(ground.run_id);
-        let (secret, tier) = (passphrase(), ground.tier);
-        let typed = line(&secret);
-        stand::set_up(
-            arm,
-            ground,
-            place,
-            |_| HEADERS,
-            move |stack, path, container| {
-                if container == Container::New {
-                    format(path, cipher, &secret, tier)?;
-                }
-                map(stack, path, cipher, &name, &typed)
-            },
-        )
-    }
-
-    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
-        None
-    }
+    let said = Invocation::new(PROGRAM).args(["--version"]).run_both(machine, LIMIT);
+    Availability::Available(
+        said.ok()
+            .and_then(|said| first_version(&said))
+            .map_or_else(|| "tcplay".to_owned(), |version| format!("tcplay {version}")),
+    )
 }
 
 /// Writes the headers of a volume of all of `path`, which is filled at random.
-fn format(path: &Path, cipher: &str, secret: &str, tier: Tier) -> Result<(), SystemError> {
+fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;
-    let credentials = Credentials {
-        passphrase: Secret::new(secret.as_bytes().to_vec()),
-        keyfiles: Vec::new(),
-        pim: None,
-    };
+    let credentials =
+        Credentials { passphrase: Secret::new(secret.to_vec()), keyfiles: Vec::new(), pim: None };
     let effort = Effort::new(tier, 1);
     let options = CreateOptions {
         product: Product::TrueCrypt,
@@ -179,24 +110,22 @@ fn names(name: &str, ciphers: usize) -> Vec<String> {
         .collect()
 }
 
-fn map(
-    stack: &mut Stack,
-    path: &Path,
-    cipher: &str,
-    name: &str,
-    typed: &Zeroizing<Vec<u8>>,
-) -> Result<Mapped, SystemError> {
-    let device = stack.loop_device(path, false)?;
-    let names = names(name, stages(cipher));
-    let device = stack.map(&names, || {
-        dm::program(PROGRAM)
-            .args([format!("--map={name}")])
+fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
+    let (path, cipher) = (&volume.container.path, volume.arm.cipher.unwrap_or_default());
+    if volume.is_new {
+        format(path, cipher, volume.secret, volume.tier)?;
+    }
+    let device = loop_device::create(stack, path, false)?;
+    let typed = line(volume.secret);
+    let device = mapping::create(stack, &names(volume.name, stages(cipher)), || {
+        mapping::program(PROGRAM)
+            .args([format!("--map={}", volume.name)])
             .args(["--device".as_ref(), device.as_os_str()])
-            .input(typed.clone())
+            .input(typed)
             .run(&Machine::this(), LIMIT)
             .map(drop)
     })?;
-    Ok(Mapped::by_kernel(device))
+    Ok(Disk::by_kernel(device))
 }
 
 /// Ciphers of a cascade.
@@ -210,6 +139,7 @@ mod tests {
     use cryptbench_volume::{OpenOptions, open};
 
     use super::*;
+    use crate::Selection;
 
     #[test]
     fn what_is_formatted_is_a_truecrypt_volume_of_the_chosen_cipher() {
@@ -217,7 +147,7 @@ mod tests {
         let path = place.path().join("container");
         std::fs::write(&path, vec![7; 2 << 20]).unwrap();
         let tier = cryptbench_cipher::tier().unwrap();
-        format(&path, "serpent-twofish-aes-xts", "a secret", tier).unwrap();
+        format(&path, "serpent-twofish-aes-xts", b"a secret", tier).unwrap();
         let device = std::sync::Arc::new(FileDevice::open(&path, IoMode::Buffered, true).unwrap());
         let credentials =
             Credentials { passphrase: Secret::new(b"a secret".to_vec()), ..Credentials::default() };
@@ -234,7 +164,7 @@ mod tests {
         let every =
             [("cipher".to_owned(), CIPHERS.values.iter().map(ToString::to_string).collect())];
         let selection = Selection { settings: every.into(), ..Selection::default() };
-        let arms = TrueCrypt.arms(&selection).unwrap();
+        let arms = TRUECRYPT.arms(&selection).unwrap();
         assert_eq!(arms.len(), CIPHERS.values.len());
         assert_eq!(arms[4].label, "TrueCrypt AES(Twofish(Serpent))-XTS");
     }

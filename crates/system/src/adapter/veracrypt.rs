@@ -4,22 +4,16 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use cryptbench_cipher::Tier;
 use zeroize::Zeroizing;
 
 use crate::command::run;
+use crate::kind::mapped::{Disk, Mapped, SURFACE, Volume};
 use crate::machine::Machine;
-use crate::provision::dm;
 use crate::provision::secret::{line, passphrase};
-use crate::provision::stand::{self, Container, Place};
-use crate::settings::{Choice, choices, identifier};
-use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Role, Selection, Setting, System,
-    SystemError,
-};
-
-/// VeraCrypt's command line.
-pub(crate) struct VeraCrypt;
+use crate::resource::{ResourceStack, mapping, veracrypt_volume};
+use crate::settings::volume_arms;
+use crate::system::{Kind, Setting, System};
+use crate::{Availability, SystemError};
 
 const NAME: &str = "veracrypt";
 
@@ -48,109 +42,63 @@ const SETTINGS: &[Setting] = &[
         about: "whether the kernel encrypts, where it has the cipher, or VeraCrypt's own process",
         values: &["yes", "no"],
     },
-    stand::SURFACE,
+    SURFACE,
 ];
 
-impl System for VeraCrypt {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+/// VeraCrypt's command line.
+pub(crate) static VERACRYPT: System = System {
+    settings: SETTINGS,
+    availability,
+    arms: |system, selection| {
+        volume_arms(system, selection, "VeraCrypt", |values| match values["kernel-crypto"] {
+            "no" => ", own process",
+            _ => "",
+        })
+    },
+    ..System::new(
+        NAME,
+        "VeraCrypt's own program, on the kernel's dm-crypt or in user space (nokernelcrypto)",
+        Kind::Mapped(Mapped {
+            secret: |_| Ok(line(passphrase().as_bytes())),
+            // The program's own loop device has no direct I/O, and its own process writes through the page cache.
+            cached: true,
+            // Two header groups of 128 KiB.
+            ..Mapped::new(open, |_, _| 1 << 20)
+        }),
+    )
+};
 
-    fn about(&self) -> &'static str {
-        "VeraCrypt's own program, on the kernel's dm-crypt or in user space (nokernelcrypto)"
+fn availability(_: &System, machine: &Machine) -> Availability {
+    if !machine.has(NAME) {
+        return Availability::without(
+            "there is no program veracrypt, and Debian has no package of it",
+            "install the console package from veracrypt.io; builtin and builtin-mounted measure its \
+             format without it",
+        );
     }
-
-    fn availability(&self) -> Availability {
-        let machine = Machine::this();
-        if !machine.has(NAME) {
-            return Availability::without(
-                "there is no program veracrypt, and Debian has no package of it",
-                "install the console package from veracrypt.io; builtin and builtin-mounted measure its \
-                 format without it",
-            );
-        }
-        // Without device mapper it can still encrypt by itself, which a run would have to ask for.
-        if let Some(lacking) = stand::lacks_device_mapper(&machine).or_else(|| machine.lacks_fuse())
-        {
-            return lacking;
-        }
-        // `VeraCrypt 1.26.20`
-        let said = run(NAME, ["--text", "--version"]).unwrap_or_default();
-        Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
+    // Without device mapper it can still encrypt by itself, which a run would have to ask for.
+    if let Some(lacking) = machine.lacks_device_mapper().or_else(|| machine.lacks_fuse()) {
+        return lacking;
     }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        let arm = |values: Choice| {
-            let cipher = values["cipher"];
-            let info = cryptbench_cipher::find(cipher)?;
-            let own = if values["kernel-crypto"] == "no" { ", own process" } else { "" };
-            let device = if values["surface"] == "device" { ", device" } else { "" };
-            Ok(ArmSpec {
-                id: identifier(self, &values),
-                label: format!("VeraCrypt {}{own}{device}", info.label),
-                role: Role::Encrypted,
-                system: NAME,
-                cipher: Some(info.name),
-                data_unit: Some(512),
-                layout: Some("VeraCrypt"),
-                settings: values.iter().map(|(n, v)| (*n, (*v).to_owned())).collect(),
-            })
-        };
-        choices(self, selection).into_iter().map(arm).collect()
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Mounted
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let place = match is_set(arm, "surface", "device") {
-            true => Place::Device,
-            false => Place::File,
-        };
-        let (cipher, own) = (arm.cipher.unwrap_or_default(), is_set(arm, "kernel-crypto", "no"));
-        let secret = line(&passphrase());
-        // Two header groups of 128 KiB.
-        let mut contender = stand::set_up(
-            arm,
-            ground,
-            place,
-            |_| 1 << 20,
-            move |stack, path, container| {
-                if container == Container::New {
-                    format(cipher, &secret, path)?;
-                }
-                stack.veracrypt(path, || say(mount(own, path), secret.clone()))
-            },
-        )?;
-        // The program's own loop device has no direct I/O, and its own process writes through the page cache.
-        contender.cached_below = true;
-        contender.stored = contender.container();
-        Ok(contender)
-    }
-
-    fn kernel_tier(&self, _arm: &ArmSpec, _tier: Tier) -> Option<String> {
-        None
-    }
+    // `VeraCrypt 1.26.20`
+    let said = run(NAME, ["--text", "--version"]).unwrap_or_default();
+    Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
 }
 
-fn is_set(arm: &ArmSpec, setting: &str, value: &str) -> bool {
-    arm.settings.get(setting).is_some_and(|v| v == value)
+fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
+    let (path, secret) = (&volume.container.path, volume.secret);
+    if volume.is_new {
+        let cipher = volume.arm.cipher.unwrap_or_default();
+        say(create(cipher, volume.container.len, path), secret.clone())?;
+    }
+    let own = volume.arm.is_set("kernel-crypto", "no");
+    let shown = veracrypt_volume::create(stack, path, || say(mount(own, path), secret.clone()))?;
+    Ok(Disk { file: shown.file, daemons: shown.daemons, ..Disk::by_kernel(shown.device) })
 }
 
 /// Lets the program do what `words` say.
 fn say(words: Vec<OsString>, secret: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
-    dm::program(NAME).args(words).input(secret).run(&Machine::this(), LIMIT).map(drop)
-}
-
-/// Makes a volume of all of the file `path`.
-fn format(cipher: &str, secret: &Zeroizing<Vec<u8>>, path: &Path) -> Result<(), SystemError> {
-    let size = std::fs::metadata(path).map_err(SystemError::io("inspect", path))?.len();
-    say(create(cipher, size, path), secret.clone())
+    mapping::program(NAME).args(words).input(secret).run(&Machine::this(), LIMIT).map(drop)
 }
 
 /// Words that create a volume. The passphrase has 256 random bits, which needs no stretching: the least PIM.
@@ -197,6 +145,7 @@ fn their_name(cipher: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Selection;
 
     fn said(words: Vec<OsString>) -> String {
         words.into_iter().map(|w| w.into_string().unwrap()).collect::<Vec<_>>().join(" ")
@@ -231,7 +180,7 @@ mod tests {
         }
         let every =
             [("cipher".to_owned(), SETTINGS[0].values.iter().map(ToString::to_string).collect())];
-        let arms = VeraCrypt.arms(&Selection { settings: every.into(), ..Selection::default() });
+        let arms = VERACRYPT.arms(&Selection { settings: every.into(), ..Selection::default() });
         assert_eq!(arms.unwrap().len(), SETTINGS[0].values.len());
     }
 }

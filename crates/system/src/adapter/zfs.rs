@@ -1,12 +1,13 @@
 //! ZFS with native encryption: a pool is made on whole devices, by its own programs.
 
-use crate::known::{Known, because};
+use crate::System;
+use crate::kind::unsupported::because;
 
 /// OpenZFS, datasets with `encryption=on`.
-pub(crate) const ZFS: Known = Known {
-    name: "zfs",
-    about: "OpenZFS with native encryption of datasets",
-    lacks: |machine| {
+pub(crate) static ZFS: System = System::unsupported(
+    "zfs",
+    "OpenZFS with native encryption of datasets",
+    |machine| {
         if !machine.kernel_has("zfs") {
             return because(
                 "this kernel has no ZFS (/proc/filesystems does not list it)",
@@ -21,4 +22,4 @@ pub(crate) const ZFS: Known = Known {
             "make a plain and an encrypted dataset in one pool, and run cryptbench in each",
         )
     },
-};
+);

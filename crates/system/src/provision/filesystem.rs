@@ -90,15 +90,6 @@ pub fn unmount(directory: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Unmounts what is at `directory` once all let go of it: somebody who looks at every mount, such as an indexer, does
-/// so a moment later.
-///
-/// # Errors
-/// [`SystemError::Busy`] after two seconds, [`SystemError::Io`].
-pub(crate) fn unmount_when_let_go(directory: &Path) -> Result<(), SystemError> {
-    once_let_go(|| unmount(directory))
-}
-
 /// Tries `act` again for two seconds while something is in use.
 pub(crate) fn once_let_go(
     mut act: impl FnMut() -> Result<(), SystemError>,
@@ -163,7 +154,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(100));
             drop(open);
         });
-        unmount_when_let_go(place.path()).unwrap();
+        once_let_go(|| unmount(place.path())).unwrap();
         user.join().unwrap();
         assert!(!path.exists());
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
-use super::ledger::Identity;
+use crate::resource::Identity;
 
 /// A program that was asked to end gets this long to write back what it holds.
 pub(crate) const GRACE: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ pub(crate) fn identity(process: u32) -> Option<Identity> {
 
 /// The process that a dead run started as `program` with the unique `argument`: the very one if its identity was
 /// noted, else the one of this user with that program and argument.
-pub(super) fn of_dead_run(
+pub(crate) fn of_dead_run(
     program: &str,
     argument: &Path,
     noted: Option<Identity>,
@@ -79,7 +79,7 @@ pub(crate) fn kill_group(child: &mut Child) {
 }
 
 /// Ends a process of a dead run: it gets the time to end by itself, then a signal, then the last one.
-pub(super) fn end(process: Identity) -> io::Result<()> {
+pub(crate) fn end(process: Identity) -> io::Result<()> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     let pid = Pid::from_raw(process.device as i32).ok_or_else(gone)?;
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
@@ -106,7 +106,7 @@ fn has_ended(handle: &OwnedFd, limit: Duration) -> bool {
 }
 
 /// poll(2) with a limit, taken up again after a signal.
-pub(super) fn wait_for(fds: &mut [PollFd<'_>], limit: Duration) -> rustix::io::Result<usize> {
+pub(crate) fn wait_for(fds: &mut [PollFd<'_>], limit: Duration) -> rustix::io::Result<usize> {
     let end = std::time::Instant::now() + limit;
     loop {
         let left = end.saturating_duration_since(std::time::Instant::now());

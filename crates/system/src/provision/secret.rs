@@ -17,9 +17,9 @@ pub(crate) fn passphrase() -> Zeroizing<String> {
 }
 
 /// A passphrase as programs read it from their standard input: as one line.
-pub(crate) fn line(passphrase: &str) -> Zeroizing<Vec<u8>> {
+pub(crate) fn line(passphrase: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut line = Zeroizing::new(Vec::with_capacity(passphrase.len() + 1));
-    line.extend_from_slice(passphrase.as_bytes());
+    line.extend_from_slice(passphrase);
     line.push(b'\n');
     line
 }
@@ -42,6 +42,6 @@ mod tests {
     fn each_run_has_another_of_full_length() {
         let (one, two) = (passphrase(), passphrase());
         assert!(one.len() == 64 && one.bytes().all(|b| b.is_ascii_hexdigit()) && *one != *two);
-        assert_eq!(line("abc").as_slice(), b"abc\n");
+        assert_eq!(line(b"abc").as_slice(), b"abc\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Contenders are taken down to what lies on the storage and brought up again: what was written comes back, nothing
+//! PreparedArms are taken down to what lies on the storage and brought up again: what was written comes back, nothing
 //! that shows it stays meanwhile, and nothing is left in the end.
 
 use std::collections::BTreeMap;
@@ -10,15 +10,15 @@ use std::sync::atomic::AtomicBool;
 use cryptbench_blockdev::{AlignedBuf, Surface};
 use cryptbench_load::{Engine, EngineChoice, SectorState, verify_sector};
 use cryptbench_system::provision::mountinfo::mounts;
-use cryptbench_system::provision::{Ledger, Scratch, WorkDirectory};
+use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
 use cryptbench_system::{
-    Availability, Contender, Content, Ground, Rest, Selection, SystemError, find,
+    ArmContext, Availability, Closed, Content, PreparedArm, Selection, SystemError, find,
 };
 
 const SIZE: u64 = 4 << 20;
 
 /// Sets each arm of `system` up, writes, lets it rest twice, and reads.
-fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Rest) {
+fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed) {
     let system = find(system).unwrap();
     if let Availability::Unavailable { reason, .. } = system.availability() {
         eprintln!("SKIPPED: {}: {reason}", system.name());
@@ -27,9 +27,9 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Rest) {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let number = place.path().file_name().unwrap().to_string_lossy().replace('.', "");
     let run_id = format!("test-{}-{number}", system.name());
-    let ledger = |what: &str| Ledger::create(&format!("{run_id}-{what}")).unwrap();
-    let scratch = Scratch::create(&place.path().join("plain"), SIZE, ledger("plain")).unwrap();
-    let work = WorkDirectory::create(&place.path().join("work"), ledger("work")).unwrap();
+    let journal = Journal::create(&run_id).unwrap();
+    let scratch = Scratch::create(&place.path().join("plain"), SIZE, &journal).unwrap();
+    let work = WorkDirectory::create(&place.path().join("work"), &journal).unwrap();
     let (mut engine, _) = Engine::open(EngineChoice::Auto).unwrap();
     let stop = AtomicBool::new(false);
     let mut fill = |surface: &Surface| {
@@ -39,7 +39,8 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Rest) {
     let settings: BTreeMap<String, Vec<String>> =
         settings.iter().map(|(n, v)| ((*n).to_owned(), owned(v))).collect();
     for arm in system.arms(&Selection { settings, ..Selection::default() }).unwrap() {
-        let mut ground = Ground {
+        let mut context = ArmContext {
+            journal: &journal,
             scratch: &scratch.surface(),
             directory: place.path(),
             work: work.path(),
@@ -49,8 +50,8 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Rest) {
             fill: &mut fill,
             stop: &AtomicBool::new(false),
         };
-        let mut contender = match system.provision(&arm, &mut ground) {
-            Ok(contender) => contender,
+        let mut prepared = match system.prepare(&arm, &mut context) {
+            Ok(prepared) => prepared,
             Err(e @ (SystemError::Unavailable { .. } | SystemError::Target { .. })) => {
                 eprintln!("SKIPPED: {}: {e}", arm.id);
                 continue;
@@ -65,18 +66,18 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Rest) {
             "qemu-luks" => None,
             _ => Some(true),
         };
-        assert!(cached.is_none_or(|c| c == contender.cached_below), "{}", arm.id);
+        assert!(cached.is_none_or(|c| c == prepared.cached_below), "{}", arm.id);
         // What they write to is the others' too, and is filled with their data.
-        if expected == Rest::CacheDropped {
-            fill_through(&contender.surface);
+        if expected == Closed::CacheDropped {
+            fill_through(&prepared.surface);
         }
-        fs::write(contender.directory.join("file"), arm.id.repeat(1000)).unwrap();
+        fs::write(prepared.directory.join("file"), arm.id.repeat(1000)).unwrap();
         for round in 0..2 {
-            let daemons = contender.daemons.clone();
-            let rest = contender.rest().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
+            let daemons = prepared.daemons.clone();
+            let rest = prepared.close().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
             // The null layer has no key that could be taken.
-            let rests = if arm.cipher.is_none() && expected == Rest::KeyRemoved {
-                Rest::Unmounted
+            let rests = if arm.cipher.is_none() && expected == Closed::KeyRemoved {
+                Closed::Unmounted
             } else {
                 expected
             };
@@ -84,26 +85,26 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Rest) {
             for daemon in daemons {
                 assert!(!Path::new(&format!("/proc/{daemon}")).exists(), "{}", arm.id);
             }
-            if rest == Rest::Unmounted {
+            if rest == Closed::Unmounted {
                 assert_eq!(mounts_over(&number), 0, "{}", arm.id);
                 assert_eq!(loops_over(&number), 0, "{}", arm.id);
             }
-            if rest == Rest::KeyRemoved {
-                let readable = fs::read(contender.directory.join("file"));
+            if rest == Closed::KeyRemoved {
+                let readable = fs::read(prepared.directory.join("file"));
                 assert!(readable.is_err(), "{}: its key was removed", arm.id);
             }
-            for content in &contender.backing().unwrap().content {
+            for content in &prepared.backing().unwrap().content {
                 if let Content::Path(path) = content {
                     assert!(path.exists(), "{}: {}", arm.id, path.display());
                 }
             }
-            contender.wake().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
-            let read = fs::read(contender.directory.join("file")).unwrap();
+            prepared.reopen().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
+            let read = fs::read(prepared.directory.join("file")).unwrap();
             assert_eq!(read, arm.id.repeat(1000).as_bytes(), "{} {round}", arm.id);
-            whole(&contender, &arm.id);
+            whole(&prepared, &arm.id);
         }
-        fs::remove_file(contender.directory.join("file")).unwrap();
-        contender.take_down().unwrap();
+        fs::remove_file(prepared.directory.join("file")).unwrap();
+        prepared.destroy().unwrap();
         let mut left: Vec<_> =
             fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
         left.sort();
@@ -118,8 +119,8 @@ fn fill_through(surface: &Surface) {
 }
 
 /// Every sector of the surface holds what the prefill wrote there.
-fn whole(contender: &Contender, id: &str) {
-    let Surface { file, extent, transform, .. } = &contender.surface;
+fn whole(prepared: &PreparedArm, id: &str) {
+    let Surface { file, extent, transform, .. } = &prepared.surface;
     assert_eq!(extent.len, SIZE, "{id}");
     let mut data = AlignedBuf::zeroed(SIZE as usize);
     file.read_exact_at(&mut data, extent.offset).unwrap();
@@ -146,50 +147,50 @@ fn loops_over(place: &str) -> usize {
 
 #[test]
 fn plain() {
-    rests_and_wakes("plain", &[], Rest::CacheDropped);
+    rests_and_wakes("plain", &[], Closed::CacheDropped);
 }
 
 #[test]
 fn builtin() {
-    rests_and_wakes("builtin", &[], Rest::CacheDropped);
+    rests_and_wakes("builtin", &[], Closed::CacheDropped);
 }
 
 #[test]
 fn builtin_mounted() {
-    rests_and_wakes("builtin-mounted", &[], Rest::Unmounted);
+    rests_and_wakes("builtin-mounted", &[], Closed::Unmounted);
 }
 
 #[test]
 fn bindfs() {
-    rests_and_wakes("bindfs", &[], Rest::Unmounted);
+    rests_and_wakes("bindfs", &[], Closed::Unmounted);
 }
 
 #[test]
 fn gocryptfs() {
-    rests_and_wakes("gocryptfs", &[("names", &["encrypted", "plain"])], Rest::Unmounted);
+    rests_and_wakes("gocryptfs", &[("names", &["encrypted", "plain"])], Closed::Unmounted);
 }
 
 #[test]
 fn encfs() {
-    rests_and_wakes("encfs", &[("preset", &["standard", "paranoia"])], Rest::Unmounted);
+    rests_and_wakes("encfs", &[("preset", &["standard", "paranoia"])], Closed::Unmounted);
 }
 
 #[test]
 fn cryfs() {
-    rests_and_wakes("cryfs", &[], Rest::Unmounted);
+    rests_and_wakes("cryfs", &[], Closed::Unmounted);
 }
 
 #[test]
 fn securefs() {
-    rests_and_wakes("securefs", &[], Rest::Unmounted);
+    rests_and_wakes("securefs", &[], Closed::Unmounted);
 }
 
 #[test]
 fn fscrypt() {
-    rests_and_wakes("fscrypt", &[("on", &["container", "target"])], Rest::KeyRemoved);
+    rests_and_wakes("fscrypt", &[("on", &["container", "target"])], Closed::KeyRemoved);
 }
 
 #[test]
 fn qemu_luks() {
-    rests_and_wakes("qemu-luks", &[("surface", &["file", "device"])], Rest::Unmounted);
+    rests_and_wakes("qemu-luks", &[("surface", &["file", "device"])], Closed::Unmounted);
 }

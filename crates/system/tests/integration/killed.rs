@@ -1,4 +1,4 @@
-//! A run that is killed at any point while it sets a contender up, or uses it: cleanup removes all of it, and nothing
+//! A run that is killed at any point while it sets a prepared up, or uses it: cleanup removes all of it, and nothing
 //! of the user's.
 
 use std::fs::{self, File};
@@ -9,8 +9,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cryptbench_system::provision::mountinfo::mounts;
-use cryptbench_system::provision::{Cleaned, Ledger, Scratch, WorkDirectory, cleanup};
-use cryptbench_system::{Availability, Ground, Selection, find};
+use cryptbench_system::resource::{Cleaned, Journal, Scratch, WorkDirectory, cleanup};
+use cryptbench_system::{ArmContext, Availability, Selection, find};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -35,13 +35,13 @@ fn part() -> Option<(String, String)> {
 /// Sets `system` up and waits for its end.
 fn set_up(system: &str, place: &Path) {
     let system = find(system).unwrap();
-    let ledger = |what: &str| Ledger::create(&format!("killed-{what}")).unwrap();
-    let scratch = Scratch::create(&place.join("plain"), 1 << 20, ledger("plain")).unwrap();
-    let work =
-        WorkDirectory::create(&place.join("cryptbench-killed.work"), ledger("work")).unwrap();
+    let journal = Journal::create("killed").unwrap();
+    let scratch = Scratch::create(&place.join("plain"), 1 << 20, &journal).unwrap();
+    let work = WorkDirectory::create(&place.join("cryptbench-killed.work"), &journal).unwrap();
     let arms = system.arms(&Selection::default()).unwrap();
     let mut fill = |_: &cryptbench_blockdev::Surface| Ok(());
-    let mut ground = Ground {
+    let mut context = ArmContext {
+        journal: &journal,
         scratch: &scratch.surface(),
         directory: place,
         work: work.path(),
@@ -52,15 +52,15 @@ fn set_up(system: &str, place: &Path) {
         stop: &std::sync::atomic::AtomicBool::new(false),
     };
     say("begins");
-    let mut contender = system.provision(arms.last().unwrap(), &mut ground).unwrap();
-    fs::write(contender.directory.join("file"), "content").unwrap();
+    let mut prepared = system.prepare(arms.last().unwrap(), &mut context).unwrap();
+    fs::write(prepared.directory.join("file"), "content").unwrap();
     say("stands");
     // Until it is told to go on, and then until it is killed.
     let _ = std::io::stdin().read(&mut [0]);
     loop {
-        contender.rest().unwrap();
-        contender.wake().unwrap();
-        assert_eq!(fs::read(contender.directory.join("file")).unwrap(), b"content");
+        prepared.close().unwrap();
+        prepared.reopen().unwrap();
+        assert_eq!(fs::read(prepared.directory.join("file")).unwrap(), b"content");
     }
 }
 
@@ -128,7 +128,7 @@ fn killed_anywhere(test: &str, system: &str) {
         }
         run.kill().unwrap();
         run.wait().unwrap();
-        let ledgers = || fs::read_dir(state.path().join("cryptbench/ledgers")).unwrap().count();
+        let journals = || fs::read_dir(state.path().join("cryptbench/ledgers")).unwrap().count();
         let cleaned = child(test, "cleanup", place.path(), state.path()).output().unwrap();
         assert!(cleaned.status.success(), "{point:?}: {cleaned:?}");
         let left: Vec<_> =
@@ -139,7 +139,7 @@ fn killed_anywhere(test: &str, system: &str) {
         assert!(!mounts().unwrap().iter().any(|m| m.source.contains(path)), "{point:?}");
         assert!(!somebody_works_with(path), "{point:?}");
         assert_eq!(loop_devices_over(path), 0, "{point:?}");
-        assert_eq!(ledgers(), 0, "{point:?}");
+        assert_eq!(journals(), 0, "{point:?}");
     }
 }
 

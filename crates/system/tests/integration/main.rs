@@ -1,7 +1,7 @@
 //! What `system` promises its users, one module for each subject.
 
 mod at_rest;
-mod contenders;
 mod killed;
 mod openssl_reads_what_we_write;
+mod prepared;
 mod stacked;

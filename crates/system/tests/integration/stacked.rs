@@ -12,8 +12,11 @@ use std::time::Duration;
 use cryptbench_blockdev::Surface;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
 use cryptbench_system::provision::mountinfo::mounts;
-use cryptbench_system::provision::{Ledger, Scratch, WorkDirectory, state_directories};
-use cryptbench_system::{Availability, Contender, Ground, Role, Selection, SystemError, find};
+use cryptbench_system::provision::state_directories;
+use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
+use cryptbench_system::{
+    ArmContext, Availability, PreparedArm, Role, Selection, SystemError, find,
+};
 
 const SIZE: u64 = 4 << 20;
 const NAME: &str = "a name that only the user knows";
@@ -40,9 +43,9 @@ fn use_each_arm(expected: &Expected) {
     // Two tests of one system run at the same time.
     let number = place.path().file_name().unwrap().to_string_lossy().replace('.', "");
     let run_id = format!("test-{}-{number}", system.name());
-    let ledger = |what: &str| Ledger::create(&format!("{run_id}-{what}")).unwrap();
-    let scratch = Scratch::create(&place.path().join("plain"), SIZE, ledger("plain")).unwrap();
-    let work = WorkDirectory::create(&place.path().join("work"), ledger("work")).unwrap();
+    let own = Journal::create(&format!("{run_id}-own")).unwrap();
+    let scratch = Scratch::create(&place.path().join("plain"), SIZE, &own).unwrap();
+    let work = WorkDirectory::create(&place.path().join("work"), &own).unwrap();
     let (mut engine, _) = Engine::open(EngineChoice::Auto).unwrap();
     let stop = AtomicBool::new(false);
     let mut fill = |surface: &Surface| {
@@ -55,7 +58,9 @@ fn use_each_arm(expected: &Expected) {
     let encrypted: Vec<_> = arms.iter().filter(|a| a.role == Role::Encrypted).collect();
     assert_eq!(encrypted.len(), expected.encrypted, "{arms:?}");
     for arm in &arms {
-        let mut ground = Ground {
+        let journal = Journal::create(&run_id).unwrap();
+        let mut context = ArmContext {
+            journal: &journal,
             scratch: &scratch.surface(),
             directory: place.path(),
             work: work.path(),
@@ -65,31 +70,33 @@ fn use_each_arm(expected: &Expected) {
             fill: &mut fill,
             stop: &AtomicBool::new(false),
         };
-        let contender = match system.provision(arm, &mut ground) {
-            Ok(contender) => contender,
+        let prepared = match system.prepare(arm, &mut context) {
+            Ok(prepared) => prepared,
             // A kernel can lack a cipher or a feature, which only trying tells: then nothing may be left either.
             Err(e @ (SystemError::Unavailable { .. } | SystemError::Target { .. })) => {
                 eprintln!("SKIPPED: {}: {e}", arm.id);
+                drop(journal);
                 assert_nothing_left(place.path(), &run_id, &[]);
                 continue;
             }
             Err(e) => panic!("{}: {e}", arm.id),
         };
-        assert_eq!(contender.daemons.len(), usize::from(expected.served), "{}", arm.id);
-        use_it(&contender, &arm.id);
+        assert_eq!(prepared.daemons.len(), usize::from(expected.served), "{}", arm.id);
+        use_it(&prepared, &arm.id);
         let plain_names = arm.settings.get("names").is_some_and(|n| n == "plain");
-        look_below(&contender, arm.cipher.is_some(), plain_names, &arm.id);
-        let daemons = contender.daemons.clone();
-        contender.take_down().unwrap();
+        look_below(&prepared, arm.cipher.is_some(), plain_names, &arm.id);
+        let daemons = prepared.daemons.clone();
+        prepared.destroy().unwrap();
+        drop(journal);
         assert_nothing_left(place.path(), &run_id, &daemons);
     }
 }
 
 /// Writes and reads files, and reads what the prefill wrote.
-fn use_it(contender: &Contender, id: &str) {
-    assert!(contender.covers_files && contender.surface.transform.is_none());
-    assert_eq!(contender.surface.extent.len, SIZE, "{id}");
-    let deep = contender.directory.join("deep");
+fn use_it(prepared: &PreparedArm, id: &str) {
+    assert!(prepared.covers_files && prepared.surface.transform.is_none());
+    assert_eq!(prepared.surface.extent.len, SIZE, "{id}");
+    let deep = prepared.directory.join("deep");
     fs::create_dir(&deep).unwrap();
     let content = TEXT.repeat(1000);
     let mut file = File::create(deep.join(NAME)).unwrap();
@@ -98,14 +105,14 @@ fn use_it(contender: &Contender, id: &str) {
     drop(file);
     assert_eq!(fs::read(deep.join(NAME)).unwrap(), content, "{id}");
     let mut first = vec![0; 512];
-    File::open(contender.directory.join("scratch")).unwrap().read_exact(&mut first).unwrap();
+    File::open(prepared.directory.join("scratch")).unwrap().read_exact(&mut first).unwrap();
     assert_eq!(first[..8], MARKER, "{id}");
 }
 
 /// What lies on the storage is not what was written, unless nothing encrypts it.
-fn look_below(contender: &Contender, encrypted: bool, names: bool, id: &str) {
-    rustix::fs::syncfs(File::open(&contender.directory).unwrap()).unwrap();
-    let Some(place) = &contender.stored else { return look_at_device(contender, id) };
+fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
+    rustix::fs::syncfs(File::open(&prepared.directory).unwrap()).unwrap();
+    let Some(place) = &prepared.stored else { return look_at_device(prepared, id) };
     // What is looked at has what was written in it: a wrong directory would hold no plaintext either. CryFS keeps
     // its blocks for a while, whatever it is asked to write back.
     let mut below = stored(place);
@@ -139,12 +146,12 @@ fn look_below(contender: &Contender, encrypted: bool, names: bool, id: &str) {
 }
 
 /// The same of a directory that the file system of the target encrypts itself: only its device shows ciphertext.
-fn look_at_device(contender: &Contender, id: &str) {
+fn look_at_device(prepared: &PreparedArm, id: &str) {
     const WITNESS: &[u8] = b"this file beside the encrypted directory is plain";
-    let beside = contender.directory.parent().unwrap();
+    let beside = prepared.directory.parent().unwrap();
     fs::write(beside.join("witness"), WITNESS).unwrap();
     rustix::fs::syncfs(File::open(beside).unwrap()).unwrap();
-    let device = fs::metadata(&contender.directory).unwrap().dev();
+    let device = fs::metadata(&prepared.directory).unwrap().dev();
     let source = mounts().unwrap().into_iter().rfind(|m| m.device == device).unwrap().source;
     let mut disk = File::open(&source).unwrap();
     let size = disk.seek(SeekFrom::End(0)).unwrap();
@@ -182,7 +189,7 @@ fn files(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// No file, mount, process or ledger of the arm is there any more.
+/// No file, mount, process or journal of the arm is there any more.
 fn assert_nothing_left(place: &Path, run_id: &str, daemons: &[u32]) {
     let mut left: Vec<_> = fs::read_dir(place).unwrap().flatten().map(|e| e.file_name()).collect();
     left.sort();
@@ -192,12 +199,12 @@ fn assert_nothing_left(place: &Path, run_id: &str, daemons: &[u32]) {
     }
     let place = place.to_str().unwrap();
     assert!(!mounts().unwrap().iter().any(|m| m.source.contains(place)));
-    let ledgers =
+    let journals =
         state_directories().into_iter().filter_map(|d| fs::read_dir(d.join("ledgers")).ok());
-    let ours =
-        ledgers.flat_map(Iterator::flatten).map(|e| e.file_name().into_string().unwrap()).filter(
-            |name| name.starts_with(run_id) && !name.contains("plain") && !name.contains("work"),
-        );
+    let ours = journals
+        .flat_map(Iterator::flatten)
+        .map(|e| e.file_name().into_string().unwrap())
+        .filter(|name| name.starts_with(run_id) && !name.contains("-own"));
     assert_eq!(ours.count(), 0);
 }
 

@@ -10,9 +10,10 @@ use std::sync::atomic::AtomicBool;
 
 use cryptbench_blockdev::Surface;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
-use cryptbench_system::provision::{Ledger, Scratch, WorkDirectory};
+use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
 use cryptbench_system::{
-    ArmSpec, Availability, Contender, Ground, Rest, Role, Selection, System, SystemError, find,
+    ArmContext, ArmSpec, Availability, Closed, PreparedArm, Role, Selection, System, SystemError,
+    find,
 };
 
 const SIZE: u64 = 4 << 20;
@@ -21,6 +22,7 @@ const TEXT: &[u8] = b"what a user wrote";
 /// Plain storage in the guest, for systems to build on.
 struct Site {
     place: PathBuf,
+    journal: Journal,
     scratch: Scratch,
     work: WorkDirectory,
     engine: Engine,
@@ -29,24 +31,22 @@ struct Site {
 impl Site {
     fn new() -> Self {
         let place = PathBuf::from(std::env::var_os("PLACE").unwrap());
-        let ledger = |what: &str| Ledger::create(&format!("run-{}-{what}", std::process::id()));
-        let scratch =
-            Scratch::create(&place.join("plain"), SIZE, ledger("plain").unwrap()).unwrap();
-        let work =
-            WorkDirectory::create(&place.join("cryptbench-inside.work"), ledger("work").unwrap())
-                .unwrap();
+        let journal = Journal::create(&format!("run-{}", std::process::id())).unwrap();
+        let scratch = Scratch::create(&place.join("plain"), SIZE, &journal).unwrap();
+        let work = WorkDirectory::create(&place.join("cryptbench-inside.work"), &journal).unwrap();
         let (engine, _) = Engine::open(EngineChoice::Threads).unwrap();
-        Self { place, scratch, work, engine }
+        Self { place, journal, scratch, work, engine }
     }
 
-    fn provision(&mut self, arm: &ArmSpec) -> Result<Contender, SystemError> {
+    fn provision(&mut self, arm: &ArmSpec) -> Result<PreparedArm, SystemError> {
         let stop = AtomicBool::new(false);
         let mut fill = |surface: &Surface| {
             self.engine
                 .prefill(surface, 1, &stop, &mut |_| ())
                 .map_err(|e| SystemError::Fill(Box::new(e)))
         };
-        let mut ground = Ground {
+        let mut context = ArmContext {
+            journal: &self.journal,
             scratch: &self.scratch.surface(),
             directory: &self.place,
             work: self.work.path(),
@@ -56,11 +56,11 @@ impl Site {
             fill: &mut fill,
             stop: &AtomicBool::new(false),
         };
-        find(arm.system).unwrap().provision(arm, &mut ground)
+        find(arm.system).unwrap().prepare(arm, &mut context)
     }
 }
 
-fn system() -> &'static dyn System {
+fn system() -> &'static System {
     find(&std::env::var("SYSTEM").unwrap()).unwrap()
 }
 
@@ -105,11 +105,11 @@ fn sets_every_arm_up() {
     }
     let mut site = Site::new();
     for arm in arms() {
-        let mut contender = site.provision(&arm).unwrap_or_else(|e| panic!("{}: {e}", arm.id));
-        check(&arm, &contender, &site.place);
-        rests(&arm, &mut contender);
-        let directory = contender.directory.clone();
-        contender.take_down().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
+        let mut prepared = site.provision(&arm).unwrap_or_else(|e| panic!("{}: {e}", arm.id));
+        check(&arm, &prepared, &site.place);
+        closes(&arm, &mut prepared);
+        let directory = prepared.directory.clone();
+        prepared.destroy().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
         assert!(!directory.exists(), "{}", arm.id);
         // In the guest the script looks at all there is; elsewhere others have theirs.
         assert!(!said("dmsetup", &["ls"]).contains("cryptbench-run"), "{}", arm.id);
@@ -120,24 +120,24 @@ fn sets_every_arm_up() {
 }
 
 /// Taken down to its container and brought up again, it has what it had.
-fn rests(arm: &ArmSpec, contender: &mut Contender) {
+fn closes(arm: &ArmSpec, prepared: &mut PreparedArm) {
     let id = &arm.id;
-    let rest = contender.rest().unwrap_or_else(|e| panic!("{id}: {e}"));
-    assert_eq!(rest, Rest::Unmounted, "{id}");
+    let closed = prepared.close().unwrap_or_else(|e| panic!("{id}: {e}"));
+    assert_eq!(closed, Closed::Unmounted, "{id}");
     assert!(!said("dmsetup", &["ls"]).contains("cryptbench-run"), "{id}");
-    contender.wake().unwrap_or_else(|e| panic!("{id}: {e}"));
-    let text = fs::read(contender.directory.join("a file")).unwrap();
+    prepared.reopen().unwrap_or_else(|e| panic!("{id}: {e}"));
+    let text = fs::read(prepared.directory.join("a file")).unwrap();
     assert!(text.starts_with(TEXT), "{id}");
-    filled(contender, id);
+    filled(prepared, id);
 }
 
-fn check(arm: &ArmSpec, contender: &Contender, place: &Path) {
+fn check(arm: &ArmSpec, prepared: &PreparedArm, place: &Path) {
     let id = &arm.id;
     let encrypted = arm.role == Role::Encrypted;
-    assert!(contender.covers_files, "{id}");
-    assert_eq!(contender.surface.extent.len, SIZE, "{id}");
-    filled(contender, id);
-    let file = contender.directory.join("a file");
+    assert!(prepared.covers_files, "{id}");
+    assert_eq!(prepared.surface.extent.len, SIZE, "{id}");
+    filled(prepared, id);
+    let file = prepared.directory.join("a file");
     let text = [TEXT, &[b'.'; 8192]].concat();
     let mut made = File::create(&file).unwrap();
     made.write_all(&text).unwrap();
@@ -156,11 +156,11 @@ fn check(arm: &ArmSpec, contender: &Contender, place: &Path) {
 }
 
 /// What the surface was filled with is read through it, sector by sector.
-fn filled(contender: &Contender, id: &str) {
-    assert_eq!(contender.surface.extent.len, SIZE, "{id}");
+fn filled(prepared: &PreparedArm, id: &str) {
+    assert_eq!(prepared.surface.extent.len, SIZE, "{id}");
     let mut data = cryptbench_blockdev::AlignedBuf::zeroed(1 << 20);
-    let at = contender.surface.extent.offset;
-    contender.surface.file.read_exact_at(&mut data, at).unwrap();
+    let at = prepared.surface.extent.offset;
+    prepared.surface.file.read_exact_at(&mut data, at).unwrap();
     assert!(data.chunks(512).all(|sector| sector.starts_with(&MARKER)), "{id}");
 }
 
@@ -199,8 +199,8 @@ fn fails_as_a_whole() {
 fn waits_to_be_killed() {
     let mut site = Site::new();
     let arm = arms().into_iter().find(|arm| arm.role == Role::Encrypted).unwrap();
-    let contender = site.provision(&arm).unwrap();
+    let prepared = site.provision(&arm).unwrap();
     fs::write("/run/ready", "").unwrap();
     std::thread::sleep(std::time::Duration::from_secs(600));
-    drop(contender);
+    drop(prepared);
 }

@@ -1,12 +1,12 @@
 //! Where a run takes place: one target, or the two of a pair.
 
 use cryptbench_load::WorkloadSpec;
-use cryptbench_system::Role;
+use cryptbench_system::{ArmSpec, Role};
 use cryptbench_text::chain;
 
 use super::{Consent, MIB, Target, human, pair};
 use crate::RunError;
-use crate::plan::arms::{Arms, LoadArm};
+use crate::plan::arms::{Arms, makes_a_disk};
 use crate::plan::request::TargetRequest;
 use crate::plan::sizes::{containers, file_space, least_scratch, makes_files, uses_range};
 
@@ -124,7 +124,7 @@ impl Targets {
                 workload.id
             ));
         }
-        let mut made = arms.iter().filter(|arm| arm.makes_files()).map(|arm| &arm.spec);
+        let mut made = arms.iter().filter(|arm| makes_a_disk(arm));
         let encrypted = made.clone().find(|arm| arm.role == Role::Encrypted);
         if let Some(arm) = encrypted.or_else(|| made.next()) {
             return refuse(format!(
@@ -143,7 +143,7 @@ impl Targets {
     pub(super) fn range(
         &self,
         asked: Option<(u64, &str)>,
-        arms: &[LoadArm],
+        arms: &[ArmSpec],
         workloads: &[WorkloadSpec],
     ) -> Result<Range, RunError> {
         let is_used = workloads.iter().any(|w| uses_range(&w.work));
@@ -174,7 +174,7 @@ impl Targets {
     fn check_room(
         &self,
         size: u64,
-        arms: &[LoadArm],
+        arms: &[ArmSpec],
         workloads: &[WorkloadSpec],
     ) -> Result<(), RunError> {
         let each = size + file_space(workloads);

@@ -1,11 +1,9 @@
 //! What a dm-crypt arm is set to, and the arms that a selection makes.
 
-use super::DmCrypt;
 use super::ciphers::{CIPHERS, KernelCipher, find};
-use crate::settings::{Choice as Values, choices, identifier};
-use crate::{ArmSpec, Role, Selection, Setting, SystemError};
-
-pub(super) const NAME: &str = "dm-crypt";
+use crate::settings::{Choice as Values, choices, identifier, in_words};
+use crate::system::{ArmSpec, Role, Setting, System};
+use crate::{Selection, SystemError};
 
 /// What can be swept.
 pub(super) const SETTINGS: &[Setting] = &[
@@ -124,21 +122,18 @@ impl Choice {
 }
 
 /// The arm of a cipher.
-fn encrypted(values: &Values, choice: &Choice, cipher: &KernelCipher) -> ArmSpec {
+fn encrypted(system: &System, values: &Values, choice: &Choice, cipher: &KernelCipher) -> ArmSpec {
     let mut label = format!("{} {} {} B", layout(choice.format), cipher.label, choice.sector);
     if choice.integrity == "hmac-sha256" {
         label.push_str(", HMAC-SHA256");
     }
     label.push_str(&words(choice));
     ArmSpec {
-        id: identifier(&DmCrypt, values),
-        label,
-        role: Role::Encrypted,
-        system: NAME,
         cipher: Some(cipher.name),
         data_unit: Some(choice.sector),
         layout: Some(layout(choice.format)),
-        settings: owned(values),
+        settings: in_words(values),
+        ..system.arm(identifier(system, values), label, Role::Encrypted)
     }
 }
 
@@ -160,27 +155,24 @@ fn words(choice: &Choice) -> String {
 }
 
 /// A null layer of the same stack; `kept` are the settings that mean something to it.
-fn null(values: &Values, target: Target, name: &str, label: &str, kept: &[&str]) -> ArmSpec {
+fn null(
+    system: &System,
+    values: &Values,
+    target: Target,
+    (name, label): (&str, &str),
+    kept: &[&str],
+) -> ArmSpec {
     let values: Values =
         values.iter().filter(|(name, _)| kept.contains(name)).map(|(n, v)| (*n, *v)).collect();
     let choice = Choice::with(&values, target);
-    let id = identifier(&DmCrypt, &values);
-    let label = format!("{label}{}", words(&choice));
+    let (id, own) = (identifier(system, &values), system.name);
+    let id = id.replacen(own, &format!("{own}/{name}"), 1);
     ArmSpec {
-        id: id.replacen(NAME, &format!("{NAME}/{name}"), 1),
-        label,
-        role: Role::NullLayer,
-        system: NAME,
-        cipher: None,
         // Smaller requests than a sector cannot be made, whether or not something is encrypted.
         data_unit: (target == Target::CipherNull).then_some(choice.sector),
-        layout: None,
-        settings: owned(&values),
+        settings: in_words(&values),
+        ..system.arm(id, format!("{label}{}", words(&choice)), Role::NullLayer)
     }
-}
-
-fn owned(values: &Values) -> std::collections::BTreeMap<&'static str, String> {
-    values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }
 
 fn layout(format: &str) -> &'static str {
@@ -194,8 +186,8 @@ fn layout(format: &str) -> &'static str {
 /// The null layers of the first choice, then the choices, as far as dm-crypt has them.
 ///
 /// A sweep does not multiply the null layers: they tell the layer from the cipher once, for each surface.
-pub(super) fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-    let all = choices(&DmCrypt, &with_sectors(selection)?);
+pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+    let all = choices(system, &with_sectors(system, selection)?);
     let (mut nulls, mut arms) = (Vec::<ArmSpec>::new(), Vec::<ArmSpec>::new());
     for mut values in all {
         let integrity = values.get("integrity").copied().unwrap_or_default();
@@ -212,17 +204,18 @@ pub(super) fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
         let surface = values.get("surface");
         if !nulls.iter().any(|n| n.settings.get("surface").map(String::as_str) == surface.copied())
         {
-            nulls.push(null(&values, Target::Linear, "linear", "dm-linear", &["surface"]));
+            let linear = ("linear", "dm-linear");
+            nulls.push(null(system, &values, Target::Linear, linear, &["surface"]));
             let kept = ["surface", "sector-size", "workqueues", "same-cpu"];
-            let label = "dm-crypt without a cipher";
-            nulls.push(null(&values, Target::CipherNull, "cipher-null", label, &kept));
+            let without = ("cipher-null", "dm-crypt without a cipher");
+            nulls.push(null(system, &values, Target::CipherNull, without, &kept));
         }
-        arms.push(encrypted(&values, &choice, cipher));
+        arms.push(encrypted(system, &values, &choice, cipher));
     }
     if arms.is_empty() {
         return Err(SystemError::NothingSelected {
             what: "this cipher, format, sector size and integrity together".to_owned(),
-            hint: hint(),
+            hint: hint(system),
         });
     }
     nulls.extend(arms);
@@ -235,21 +228,22 @@ fn names_a_cipher(selection: &Selection) -> bool {
     named.any(|name| find(name).is_some())
 }
 
-fn hint() -> String {
+fn hint(system: &System) -> String {
     let names = |with: bool| {
         let of_kind = CIPHERS.iter().filter(|c| c.authenticates.is_some() == with);
         of_kind.map(|c| c.name).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{NAME} has {} and, with integrity = aead, {}; integrity is LUKS2's, and LUKS1 has sectors of 512 \
+        "{} has {} and, with integrity = aead, {}; integrity is LUKS2's, and LUKS1 has sectors of 512 \
          bytes",
+        system.name,
         names(false),
         names(true)
     )
 }
 
 /// The selection with data units as sector sizes, where those are named and the setting is not.
-fn with_sectors(selection: &Selection) -> Result<Selection, SystemError> {
+fn with_sectors(system: &System, selection: &Selection) -> Result<Selection, SystemError> {
     let mut selection = selection.clone();
     if selection.settings.contains_key("sector-size") || selection.data_units.is_empty() {
         return Ok(selection);
@@ -260,7 +254,7 @@ fn with_sectors(selection: &Selection) -> Result<Selection, SystemError> {
     if units.is_empty() {
         return Err(SystemError::NothingSelected {
             what: format!("a data unit of {:?} bytes", selection.data_units),
-            hint: format!("{NAME} has {}", sizes.join(", ")),
+            hint: format!("{} has {}", system.name, sizes.join(", ")),
         });
     }
     selection.settings.insert("sector-size".to_owned(), units);
@@ -269,6 +263,7 @@ fn with_sectors(selection: &Selection) -> Result<Selection, SystemError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::DM_CRYPT;
     use super::*;
 
     fn select(ciphers: &[&str], settings: &[(&str, &[&str])]) -> Selection {
@@ -281,7 +276,7 @@ mod tests {
     }
 
     fn ids(selection: &Selection) -> Vec<String> {
-        arms(selection).unwrap().into_iter().map(|arm| arm.id).collect()
+        DM_CRYPT.arms(selection).unwrap().into_iter().map(|arm| arm.id).collect()
     }
 
     #[test]
@@ -340,7 +335,7 @@ mod tests {
     #[test]
     fn data_units_stand_for_sector_sizes() {
         let selection = Selection { data_units: vec![4096], ..Selection::default() };
-        let arms = arms(&selection).unwrap();
+        let arms = DM_CRYPT.arms(&selection).unwrap();
         assert_eq!(arms[2].id, "dm-crypt/aes-256-xts/sector-size=4096");
         assert_eq!(arms[1].data_unit, Some(4096));
         assert_eq!(arms[0].data_unit, None);
@@ -359,7 +354,7 @@ mod tests {
                 ("surface", &["file", "device"]),
             ],
         );
-        let arms = arms(&all).unwrap();
+        let arms = DM_CRYPT.arms(&all).unwrap();
         for arm in &arms {
             let choice = Choice::of(arm);
             let Target::Crypt(cipher) = choice.target else {
@@ -371,7 +366,7 @@ mod tests {
                 (s.name, *s.values.iter().find(|v| *v == value).unwrap())
             };
             let values: Values = SETTINGS.iter().map(known).collect();
-            assert_eq!(encrypted(&values, &choice, cipher), *arm);
+            assert_eq!(encrypted(&DM_CRYPT, &values, &choice, cipher), *arm);
         }
         let mut ids: Vec<_> = arms.iter().map(|arm| &arm.id).collect();
         ids.sort();
@@ -388,7 +383,7 @@ mod tests {
             (select(&[], &[("format", &["luks1"]), ("sector-size", &["4096"])]), "512 bytes"),
             (Selection { data_units: vec![8192], ..Selection::default() }, "512, 4096"),
         ] {
-            let error = arms(&selection).unwrap_err().to_string();
+            let error = DM_CRYPT.arms(&selection).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

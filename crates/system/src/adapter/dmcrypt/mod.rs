@@ -12,25 +12,18 @@ mod ciphers;
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use cryptbench_cipher::Tier;
 use cryptbench_text::chain;
-use zeroize::Zeroizing;
 
-use self::choice::{Choice, NAME, SETTINGS, Target};
+use self::choice::{Choice, SETTINGS, Target};
 use crate::command::run;
+use crate::kind::mapped::{Disk, Mapped, Volume};
 use crate::machine::Machine;
-use crate::provision::dm;
-use crate::provision::stack::Stack;
-use crate::provision::stand::{self, Container, Mapped, Place};
-use crate::{
-    ArmSpec, Attachment, Availability, Contender, Ground, Selection, Setting, System, SystemError,
-};
-
-/// Kernel encryption through cryptsetup.
-pub(crate) struct DmCrypt;
+use crate::provision::secret::random_key;
+use crate::resource::{ResourceStack, loop_device, mapping};
+use crate::system::{Kind, System};
+use crate::{Availability, SystemError};
 
 /// Opening is made cheap; what takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -38,63 +31,38 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Room for the header: 16 MiB in LUKS2, 2 MiB in LUKS1.
 const HEADER: u64 = 16 << 20;
 
-impl System for DmCrypt {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn about(&self) -> &'static str {
-        "LUKS2, LUKS1 and plain dm-crypt of the kernel, set up by cryptsetup on a loop device"
-    }
-
-    fn availability(&self) -> Availability {
-        let machine = Machine::this();
-        // The kernel first: no package helps without it.
-        stand::lacks_device_mapper(&machine).unwrap_or_else(|| {
-            if !machine.has("cryptsetup") {
-                return Availability::without(
-                    "there is no program cryptsetup",
-                    "apt install cryptsetup-bin",
-                );
-            }
-            let said = run("cryptsetup", ["--version"]);
-            Availability::Available(said.map_or_else(|e| chain(&e), |said| version(&said)))
-        })
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        choice::arms(selection)
-    }
-
-    fn attachment(&self) -> Attachment {
-        Attachment::Mounted
-    }
-
-    fn provision(&self, arm: &ArmSpec, ground: &mut Ground<'_>) -> Result<Contender, SystemError> {
-        let choice = Choice::of(arm);
-        let place = if choice.on_device { Place::Device } else { Place::File };
-        let name = stand::mapping_name(ground.run_id);
-        let mut secret = Zeroizing::new(vec![0; argv::secret_bytes(&choice)]);
-        getrandom::fill(&mut secret).expect("the kernel's random generator answers");
-        let opened = choice;
-        stand::set_up(
-            arm,
-            ground,
-            place,
-            |mapped| overhead(&choice, mapped),
-            move |stack, path, container| map(&opened, stack, path, container, &name, &secret),
-        )
-    }
-
-    /// The kernel's driver of the cipher, once it has been used since boot.
-    fn kernel_tier(&self, arm: &ArmSpec, _tier: Tier) -> Option<String> {
+/// Kernel encryption through cryptsetup.
+pub(crate) static DM_CRYPT: System = System {
+    settings: SETTINGS,
+    availability,
+    arms: choice::arms,
+    // The kernel's driver of the cipher, once it has been used since boot.
+    kernel_tier: |arm, _| {
         let Target::Crypt(cipher) = Choice::of(arm).target else { return None };
         ciphers::driver(&fs::read_to_string("/proc/crypto").ok()?, cipher.kernel_name)
-    }
+    },
+    ..System::new(
+        "dm-crypt",
+        "LUKS2, LUKS1 and plain dm-crypt of the kernel, set up by cryptsetup on a loop device",
+        Kind::Mapped(Mapped {
+            secret: |arm| Ok(random_key(argv::secret_bytes(&Choice::of(arm)))),
+            ..Mapped::new(open, |arm, mapped| overhead(&Choice::of(arm), mapped))
+        }),
+    )
+};
+
+fn availability(_: &System, machine: &Machine) -> Availability {
+    // The kernel first: no package helps without it.
+    machine.lacks_device_mapper().unwrap_or_else(|| {
+        if !machine.has("cryptsetup") {
+            return Availability::without(
+                "there is no program cryptsetup",
+                "apt install cryptsetup-bin",
+            );
+        }
+        let said = run("cryptsetup", ["--version"]);
+        Availability::Available(said.map_or_else(|e| chain(&e), |said| version(&said)))
+    })
 }
 
 /// `2.6.1` of `cryptsetup 2.6.1 flags: UDEV BLKID`.
@@ -118,37 +86,32 @@ fn overhead(choice: &Choice, mapped: u64) -> u64 {
     header + tags
 }
 
-fn map(
-    choice: &Choice,
-    stack: &mut Stack,
-    path: &Path,
-    container: Container,
-    name: &str,
-    secret: &Zeroizing<Vec<u8>>,
-) -> Result<Mapped, SystemError> {
-    let device = stack.loop_device(path, false)?;
+fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
+    let (choice, name) = (Choice::of(volume.arm), volume.name);
+    let device = loop_device::create(stack, &volume.container.path, false)?;
     let cryptsetup = |words| {
-        let invocation = dm::program("cryptsetup").args::<_, OsString>(words);
-        invocation.input(secret.clone()).run(&Machine::this(), LIMIT).map(drop)
+        let invocation = mapping::program("cryptsetup").args::<_, OsString>(words);
+        invocation.input(volume.secret.clone()).run(&Machine::this(), LIMIT).map(drop)
     };
-    if container == Container::New
-        && let Some(words) = argv::format(choice, &device)
+    if volume.is_new
+        && let Some(words) = argv::format(&choice, &device)
     {
         cryptsetup(words)?;
     }
     // dm-integrity lies below dm-crypt, under cryptsetup's name for it.
     let below = (choice.integrity != "none").then(|| format!("{name}_dif"));
     let names: Vec<_> = below.into_iter().chain([name.to_owned()]).collect();
-    let device = stack.map(&names, || match argv::open(choice, &device, name) {
+    let device = mapping::create(stack, &names, || match argv::open(&choice, &device, name) {
         Some(words) => cryptsetup(words),
-        None => dm::make_linear(name, &device),
+        None => mapping::make_linear(name, &device),
     })?;
-    Ok(Mapped { unreadable: choice.integrity != "none", ..Mapped::by_kernel(device) })
+    Ok(Disk { unreadable: choice.integrity != "none", ..Disk::by_kernel(device) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Selection;
 
     #[test]
     fn versions_are_read_from_what_cryptsetup_says() {
@@ -158,24 +121,24 @@ mod tests {
 
     #[test]
     fn absence_of_device_mapper_is_told_with_its_remedy() {
-        if dm::in_kernel() {
+        if mapping::in_kernel() {
             eprintln!("SKIPPED: this kernel has device mapper");
             return;
         }
         let Some(Availability::Unavailable { reason, remedy }) =
-            stand::lacks_device_mapper(&Machine::this())
+            Machine::this().lacks_device_mapper()
         else {
             panic!("available without device mapper")
         };
         assert!(reason.contains("no device mapper"), "{reason}");
         assert!(reason.contains("/dev/mapper/control"), "{reason}");
         assert!(remedy.contains("modprobe dm_mod"), "{remedy}");
-        assert!(matches!(DmCrypt.availability(), Availability::Unavailable { .. }));
+        assert!(matches!(DM_CRYPT.availability(), Availability::Unavailable { .. }));
     }
 
     #[test]
     fn tags_and_headers_have_room() {
-        let arms = choice::arms(&Selection::default()).unwrap();
+        let arms = DM_CRYPT.arms(&Selection::default()).unwrap();
         let luks = Choice::of(&arms[2]);
         let mapped = 100 << 20;
         assert_eq!(overhead(&luks, mapped), HEADER);

@@ -1,0 +1,123 @@
+//! The built-in engine, mounted: a container served through FUSE, a loop device on it, ext4 on that; what
+//! `cryptbench volume mount` does.
+//!
+//! No header is written: what follows a volume's opening is measured. The null layer is the same path
+//! without a cipher.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, Extent, FileDevice};
+use cryptbench_cipher::{SectorCipher, Tier};
+use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
+
+use super::builtin::{Keyed, kernel_of, keyed, offered, random_key};
+use crate::kind::mapped::{Disk, Mapped};
+use crate::machine::Machine;
+use crate::resource::container::Container;
+use crate::served_volume;
+use crate::system::{Kind, System};
+use crate::{ArmSpec, Availability, SystemError};
+
+/// Ciphers in this process behind a file system of their own.
+pub(crate) static BUILTIN_MOUNTED: System = System {
+    has_our_ciphers: true,
+    availability,
+    arms: |system, selection| offered(system, "mounted ", selection),
+    kernel_tier: kernel_of,
+    ..System::new(
+        "builtin-mounted",
+        "the same behind FUSE, a loop device and ext4, as `cryptbench volume mount` has it",
+        Kind::Mapped(Mapped {
+            overhead: |_, _| 0,
+            spare: |_| 0,
+            secret: random_key,
+            cached: false,
+            open: |volume, stack| {
+                let shown = plaintext(volume.arm, volume.secret, volume.container, volume.tier)?;
+                let (device, file) = served_volume::as_disk(stack, shown)?;
+                Ok(Disk { file: Some(file), ..Disk::by_kernel(device) })
+            },
+        }),
+    )
+};
+
+fn availability(_: &System, machine: &Machine) -> Availability {
+    if !machine.root {
+        return Availability::without("loop devices and mounts take root", "run as root");
+    }
+    for (node, remedy) in [
+        ("/dev/fuse", "load the fuse module (modprobe fuse)"),
+        ("/dev/loop-control", "load the loop module (modprobe loop)"),
+    ] {
+        if !Path::new(node).exists() {
+            return Availability::without(format!("there is no {node}"), remedy);
+        }
+    }
+    match machine.missing(&["losetup", "mount", "mkfs.ext4"]) {
+        Some(program) => Availability::without(
+            format!("there is no program {program}"),
+            "install the packages mount, util-linux and e2fsprogs",
+        ),
+        None => Availability::Available(env!("CARGO_PKG_VERSION").to_owned()),
+    }
+}
+
+/// The plaintext of a container without a header.
+fn plaintext(
+    arm: &ArmSpec,
+    key: &[u8],
+    container: &Container,
+    tier: Tier,
+) -> Result<Arc<dyn BlockDevice>, SystemError> {
+    let path = &container.path;
+    let device =
+        FileDevice::open(path, container.mode, false).map_err(SystemError::io("open", path))?;
+    let Keyed { cipher, first_tweak, tweak_step } = keyed(arm, key, tier)?;
+    let info = VolumeInfo {
+        format: arm.layout.unwrap_or("none"),
+        cipher: arm.cipher.unwrap_or("none").to_owned(),
+        kernel: cipher.tier(),
+        key_bytes: 0,
+        derivation: "none".to_owned(),
+        data_unit: cipher.data_unit(),
+        size: container.len,
+        data_offset: 0,
+        details: Vec::new(),
+    };
+    let mapping = Mapping {
+        data: Extent { offset: 0, len: container.len },
+        cipher,
+        first_tweak,
+        tweak_step,
+        protected: None,
+    };
+    Ok(Arc::new(Volume::new(Arc::new(device), mapping, Access::ReadWrite, info)?))
+}
+
+/// The null layer's cipher: what it would have to copy is copied, nothing is changed.
+pub(super) struct NoCipher;
+
+impl SectorCipher for NoCipher {
+    fn data_unit(&self) -> usize {
+        512
+    }
+
+    fn encrypt(&self, _first_unit: u64, src: &[u8], dst: &mut [u8]) {
+        dst.copy_from_slice(src);
+    }
+
+    fn encrypt_in_place(&self, _first_unit: u64, _data: &mut [u8]) {}
+
+    fn decrypt(&self, _first_unit: u64, src: &[u8], dst: &mut [u8]) {
+        dst.copy_from_slice(src);
+    }
+
+    fn decrypt_in_place(&self, _first_unit: u64, _data: &mut [u8]) {}
+
+    fn tier(&self) -> &'static str {
+        "none"
+    }
+
+    fn visit_keys(&self, _visit: &mut dyn FnMut(*const u8, usize)) {}
+}

@@ -1,0 +1,8 @@
+//! How arms are set up, by the kind of their system.
+
+pub(crate) mod in_place;
+pub(crate) mod inline;
+pub(crate) mod mapped;
+pub(crate) mod program;
+pub(crate) mod stacked;
+pub(crate) mod unsupported;

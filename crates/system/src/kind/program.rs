@@ -1,0 +1,171 @@
+//! Stacked file systems that a program serves through FUSE: a directory with ciphertext on the storage under
+//! measurement, and a mount in which it is plain.
+//!
+//! What differs from program to program is data ([`Program`]); setting up and serving is here.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cryptbench_text::chain;
+use zeroize::Zeroizing;
+
+use super::stacked::{Laid, Stacked};
+use crate::command::{Invocation, remedy};
+use crate::machine::Machine;
+use crate::prepared::Shown;
+use crate::provision::secret;
+use crate::resource::{ResourceStack, WorkTree, daemon, mount_point};
+use crate::settings::{self, Choice};
+use crate::system::{Kind, System};
+use crate::{
+    ArmContext, ArmSpec, Availability, Backing, Content, Random, Role, Selection, SystemError,
+};
+
+/// A program that asks its version takes this long at most.
+const VERSION_LIMIT: Duration = Duration::from_secs(30);
+
+/// One such program, whose name is the system's.
+pub(crate) struct Program {
+    /// How tables call it.
+    pub(crate) label: &'static str,
+    /// The type of its mounts, as the kernel lists them.
+    pub(crate) file_system: &'static str,
+    /// The cipher that a choice means; `None` where nothing is encrypted.
+    pub(crate) cipher: Option<fn(&Choice) -> &'static str>,
+    /// Arguments upon which it prints its version.
+    pub(crate) version: &'static [&'static str],
+    /// What of that it is.
+    pub(crate) read_version: fn(&str) -> Option<String>,
+    /// Makes an empty volume, where that is a step of its own.
+    pub(crate) create: Option<fn(&StackedDirs<'_>) -> Invocation>,
+    /// Serves the volume in the foreground.
+    pub(crate) serve: fn(&StackedDirs<'_>) -> Invocation,
+}
+
+/// Where a volume is made and served.
+pub(crate) struct StackedDirs<'a> {
+    /// The directory with ciphertext, empty at first.
+    pub(crate) ciphertext: &'a Path,
+    /// A directory on the same storage for what a program remembers of its volumes.
+    pub(crate) memory: &'a Path,
+    /// The directory in which it is plain.
+    pub(crate) mount_point: &'a Path,
+    /// What the system is set to.
+    pub(crate) choice: &'a Choice,
+    /// What opens the volume.
+    passphrase: &'a str,
+}
+
+impl StackedDirs<'_> {
+    /// The value of a setting.
+    pub(crate) fn setting(&self, name: &str) -> &'static str {
+        self.choice.get(name).copied().unwrap_or_default()
+    }
+
+    /// The passphrase as a program reads it from its standard input.
+    pub(crate) fn passphrase(&self) -> Zeroizing<Vec<u8>> {
+        secret::line(self.passphrase.as_bytes())
+    }
+}
+
+impl System {
+    /// The system that a program is.
+    pub(crate) const fn program(name: &'static str, about: &'static str, program: Program) -> Self {
+        let kind = Kind::Stacked(Stacked::Program(program));
+        Self { availability, arms, ..Self::new(name, about, kind) }
+    }
+}
+
+fn program_of(system: &System) -> &Program {
+    match &system.kind {
+        Kind::Stacked(Stacked::Program(program)) => program,
+        _ => unreachable!("made as one above"),
+    }
+}
+
+fn availability(system: &System, machine: &Machine) -> Availability {
+    let (name, program) = (system.name, program_of(system));
+    if !machine.has(name) {
+        return Availability::without(format!("there is no program {name}"), remedy(name));
+    }
+    if let Some(lacking) = machine.lacks_fuse() {
+        return lacking;
+    }
+    match Invocation::new(name).args(program.version).run_both(machine, VERSION_LIMIT) {
+        Ok(said) => Availability::Available(
+            (program.read_version)(&said).unwrap_or_else(|| "of unknown version".to_owned()),
+        ),
+        Err(e) => Availability::without(
+            format!("its version cannot be asked: {}", chain(&e)),
+            format!("install it anew: {}", remedy(name)),
+        ),
+    }
+}
+
+fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+    let program = program_of(system);
+    let role = if program.cipher.is_some() { Role::Encrypted } else { Role::NullLayer };
+    let arm = |choice: Choice| ArmSpec {
+        cipher: program.cipher.map(|cipher| cipher(&choice)),
+        // Requests of any size are whole for a file system.
+        ..settings::arm(system, program.label, role, &choice)
+    };
+    Ok(settings::choices(system, selection).into_iter().map(arm).collect())
+}
+
+/// Makes a volume, and gives what serves it.
+pub(crate) fn create(
+    program: &Program,
+    system: &System,
+    arm: &ArmSpec,
+    context: &ArmContext<'_>,
+    stack: &mut ResourceStack,
+) -> Result<Laid, SystemError> {
+    let choice = settings::of_arm(system, arm);
+    let passphrase = secret::passphrase();
+    let store = context.path_for(arm, "store");
+    let what = WorkTree { path: store.clone() };
+    stack.create(what.clone(), || what.make())?;
+    let part = |name: &str| -> Result<PathBuf, SystemError> {
+        let path = store.join(name);
+        std::fs::create_dir(&path).map_err(SystemError::io("create", &path))?;
+        Ok(path)
+    };
+    let (ciphertext, memory) = (part("ciphertext")?, part("memory")?);
+    let mount_point = mount_point::create(stack)?;
+    let dirs = StackedDirs {
+        ciphertext: &ciphertext,
+        memory: &memory,
+        mount_point: &mount_point,
+        choice: &choice,
+        passphrase: &passphrase,
+    };
+    let (name, machine) = (system.name, Machine::this());
+    if let Some(create) = program.create {
+        daemon::run_to_its_end(stack, name, &create(&dirs), &ciphertext, &machine)?;
+    }
+    let (file_system, invocation) = (program.file_system, (program.serve)(&dirs));
+    let open = move |stack: &mut ResourceStack| {
+        let number = daemon::serve(stack, name, &invocation, &mount_point, file_system, &machine)?;
+        Ok(Shown { directory: mount_point.clone(), device: None, daemons: vec![number] })
+    };
+    let backing = Backing {
+        // What the program remembers of its volumes lies there too.
+        content: vec![Content::Path(store)],
+        tree: Some(ciphertext.clone()),
+        random: Random::Mostly,
+    };
+    // The program's files go through the page cache of the target.
+    Ok(Laid { backing, stored: Some(ciphertext), cached: true, open: Box::new(open) })
+}
+
+/// The word of a text that looks like a version: digits and points, as in `1.9.5`.
+pub(crate) fn first_version(said: &str) -> Option<String> {
+    let numeric =
+        |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());
+    let trim = |word| str::trim_matches(word, |c: char| !c.is_ascii_alphanumeric());
+    said.split_whitespace().map(trim).find(numeric).map(ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Systems that this program knows and cannot set up by itself: what they are, why not here, and what their
+//! users can do.
+
+use crate::machine::Machine;
+use crate::system::{Kind, System};
+use crate::{ArmSpec, Availability, Selection, SystemError};
+
+impl System {
+    /// One that `why` says of, on a machine, why it cannot be set up there, and what would mend it.
+    pub(crate) const fn unsupported(
+        name: &'static str,
+        about: &'static str,
+        why: fn(&Machine) -> (String, String),
+    ) -> Self {
+        Self { availability, ..Self::new(name, about, Kind::Unsupported(why)) }
+    }
+}
+
+fn availability(system: &System, machine: &Machine) -> Availability {
+    let Kind::Unsupported(why) = system.kind else { unreachable!("made as one above") };
+    let (reason, remedy) = why(machine);
+    Availability::without(reason, remedy)
+}
+
+/// The arms of a system that is not set up by choosing it.
+pub(crate) fn no_arms(system: &System, _: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+    Err(refusal(system))
+}
+
+/// Why a system is not set up.
+pub(crate) fn refusal(system: &System) -> SystemError {
+    let (reason, remedy) = match system.availability() {
+        Availability::Unavailable { reason, remedy } => (reason, remedy),
+        Availability::Available(_) => because("it offers nothing", "choose another"),
+    };
+    SystemError::Unavailable { name: system.name.to_owned(), reason, remedy }
+}
+
+/// Reason and remedy, owned.
+pub(crate) fn because(reason: impl Into<String>, remedy: impl Into<String>) -> (String, String) {
+    (reason.into(), remedy.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Availability, Selection, find};
+
+    #[test]
+    fn each_says_why_and_what_to_do_and_offers_nothing() {
+        let names = ["bitlocker", "filevault2", "zfs", "bcachefs", "opal"];
+        for name in names {
+            let system = find(name).unwrap();
+            let Availability::Unavailable { reason, remedy } = system.availability() else {
+                panic!("{name} is available")
+            };
+            assert!(reason.len() > 10 && remedy.len() > 10, "{name}: {reason}; {remedy}");
+            let error = system.arms(&Selection::default()).unwrap_err().to_string();
+            assert!(error.contains(&reason) && error.contains(name), "{error}");
+        }
+    }
+}

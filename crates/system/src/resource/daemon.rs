@@ -1,0 +1,246 @@
+//! Programs that work for a run or serve a file system through FUSE: started, awaited, ended, and found again after a
+//! kill.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use serde::{Deserialize, Serialize};
+
+use super::mount::ProgramMount;
+use super::{Identity, Recovered, Resource, ResourceStack, ScratchFile, mount_point, removed};
+use crate::SystemError;
+use crate::command::{Invocation, Running, run};
+use crate::machine::Machine;
+use crate::provision::mountinfo::{MountEntry, mount_at};
+use crate::provision::{filesystem, process};
+
+/// The type of a mount whose program names none.
+const UNNAMED: &str = "fuse";
+
+/// A program that works or serves, started as a child.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Daemon {
+    /// Its name.
+    pub program: String,
+    /// Absolute path of what it makes or mounts at, which is among its arguments and no other run's.
+    pub path: PathBuf,
+}
+
+/// When a program ends that serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// When its mount is gone.
+    Unmounted,
+    /// When it is asked to, and then it unmounts what it serves.
+    Asked,
+}
+
+/// The process, once it is started.
+pub(crate) struct Served {
+    running: Option<Running>,
+    ends: Ends,
+}
+
+/// Runs a program that makes a volume at `path`, which it is given as an argument.
+///
+/// It is in the journal while it runs: it would outlive a killed run, and write on.
+pub(crate) fn run_to_its_end(
+    stack: &mut ResourceStack,
+    program: &'static str,
+    invocation: &Invocation,
+    path: &Path,
+    machine: &Machine,
+) -> Result<(), SystemError> {
+    let what = Daemon { program: program.to_owned(), path: path.to_owned() };
+    let number = stack.announce(what, Served { running: None, ends: Ends::Asked })?;
+    let ended = invocation.start(machine).and_then(|started| {
+        let identity = process::identity(started.child.id());
+        let noted = identity.map_or(Ok(()), |identity| stack.note(number, identity));
+        started.finish(machine.limit(program, machine.ready_within)).and(noted)
+    });
+    let gone = stack.destroy_last();
+    ended.and(gone)
+}
+
+/// Starts a program that serves a file system of the type `file_system` at the mount point `path`, awaits its mount, and
+/// gives the number of its process.
+pub(crate) fn serve(
+    stack: &mut ResourceStack,
+    program: &'static str,
+    invocation: &Invocation,
+    path: &Path,
+    file_system: &str,
+    machine: &Machine,
+) -> Result<u32, SystemError> {
+    serve_until(Ends::Unmounted, stack, program, invocation, path, file_system, machine)
+}
+
+/// Lets a program serve the plaintext of something as a file, which is a FUSE mount by itself; gives the file and the
+/// number of the process. `invocation` gets the path at which to mount.
+pub(crate) fn serve_file(
+    stack: &mut ResourceStack,
+    program: &'static str,
+    invocation: impl FnOnce(&Path) -> Invocation,
+) -> Result<(PathBuf, u32), SystemError> {
+    let path = mount_point::unused()?;
+    let file = ScratchFile { path: path.clone() };
+    stack.create(file.clone(), || file.make())?;
+    let (invocation, machine) = (invocation(&path), Machine::this());
+    let number = serve_until(Ends::Asked, stack, program, &invocation, &path, UNNAMED, &machine)?;
+    Ok((path, number))
+}
+
+fn serve_until(
+    ends: Ends,
+    stack: &mut ResourceStack,
+    program: &'static str,
+    invocation: &Invocation,
+    path: &Path,
+    file_system: &str,
+    machine: &Machine,
+) -> Result<u32, SystemError> {
+    let what = Daemon { program: program.to_owned(), path: path.to_owned() };
+    let daemon = stack.announce(what, Served { running: None, ends })?;
+    let (journal, mut running) = (stack.journal().clone(), None);
+    let mount = ProgramMount { path: path.to_owned(), file_system: file_system.to_owned() };
+    let made = stack.create(mount, || {
+        let started: &mut Running = running.insert(invocation.start(machine)?);
+        let identity = process::identity(started.child.id());
+        let noted = identity.map_or(Ok(()), |identity| journal.made(daemon, identity));
+        let mounted = noted.and_then(|()| {
+            let limit = machine.limit(program, machine.ready_within);
+            wait_until_mounted(path, file_system, started, limit)
+        });
+        if mounted.is_err() {
+            process::kill_group(&mut started.child);
+        }
+        Ok((ends, Some(Identity::number(mounted?.device))))
+    });
+    let made = made.map(drop);
+    let number = running.as_ref().map_or(0, |started| started.child.id());
+    stack.live::<Daemon>(daemon).running = running;
+    made.map(|()| number)
+}
+
+impl Resource for Daemon {
+    type Live = Served;
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, live: &mut Served, _: Option<Identity>) -> Result<(), SystemError> {
+        let Served { running: Some(Running { child, .. }), ends } = live else { return Ok(()) };
+        let failed = SystemError::io("await the end of the process that served", &self.path);
+        // One that ends by itself writes back what it holds.
+        let alone = *ends == Ends::Unmounted
+            && process::wait_within(child, process::GRACE).map_err(failed)?.is_some();
+        if !alone {
+            let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
+            let patience = if *ends == Ends::Asked { process::GRACE } else { process::GRACE / 12 };
+            if !matches!(process::wait_within(child, patience), Ok(Some(_))) {
+                process::kill_group(child);
+            }
+        }
+        // It may have come to it after its mount was looked for, or have ended without unmounting.
+        if serves_at(&self.path) { unmount_dead(&self.path) } else { Ok(()) }
+    }
+
+    fn recover(&self, identity: Option<Identity>) -> Recovered {
+        let found = process::of_dead_run(&self.program, &self.path, identity)?;
+        let ended = process::end(found);
+        // One that was killed before it had mounted may have come to it after its mount was looked for.
+        if ended.is_ok() && serves_at(&self.path) {
+            return removed(unmount_dead(&self.path));
+        }
+        removed(ended)
+    }
+}
+
+/// Whether a program has mounted something there.
+fn serves_at(path: &Path) -> bool {
+    mount_at(path).is_some_and(|m| m.file_system == UNNAMED || m.file_system.starts_with("fuse."))
+}
+
+/// Waits until `daemon` has mounted a file system of the type `file_system` at `path` and answers there.
+///
+/// The kernel tells when its list of mounts changes (proc_pid_mountinfo(5)), and when the daemon has ended.
+///
+/// # Errors
+/// [`SystemError::Program`] if the daemon ends or if nothing is mounted within `limit`.
+fn wait_until_mounted(
+    path: &Path,
+    file_system: &str,
+    daemon: &mut Running,
+    limit: Duration,
+) -> Result<MountEntry, SystemError> {
+    const LIST: &str = "/proc/self/mountinfo";
+    let end = Instant::now() + limit;
+    // Opened before the first look: no change after that look is missed.
+    let list = File::open(LIST).map_err(SystemError::io("open", LIST))?;
+    let handle = pidfd_open(Pid::from_child(&daemon.child), PidfdFlags::empty())
+        .map_err(|e| SystemError::io("watch", path)(e.into()))?;
+    loop {
+        if let Some(entry) = mount_at(path).filter(|entry| entry.file_system == file_system) {
+            let left = end.saturating_duration_since(Instant::now());
+            return if answers(path, left) {
+                Ok(entry)
+            } else {
+                Err(daemon.failed("it mounted its file system and does not answer"))
+            };
+        }
+        let status = daemon.child.try_wait().map_err(SystemError::io("watch", path))?;
+        if let Some(status) = status {
+            return Err(daemon.ended(status));
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let seconds = limit.as_secs_f64();
+            return Err(daemon.failed(&format!("it mounted nothing within {seconds} s")));
+        }
+        let changes = PollFlags::PRI | PollFlags::ERR;
+        let mut fds = [PollFd::new(&list, changes), PollFd::new(&handle, PollFlags::IN)];
+        process::wait_for(&mut fds, left).map_err(|e| SystemError::io("poll", LIST)(e.into()))?;
+    }
+}
+
+/// Whether the file system at `path` answers within `limit`. A call to one that hangs comes back when its daemon
+/// is killed.
+fn answers(path: &Path, limit: Duration) -> bool {
+    let (answer, answered) = channel();
+    let path = path.to_owned();
+    std::thread::spawn(move || answer.send(rustix::fs::statfs(&path).is_ok()));
+    answered.recv_timeout(limit).unwrap_or(false)
+}
+
+/// Unmounts what a program serves at `path`.
+///
+/// # Errors
+/// [`SystemError::Busy`], or what the system refused.
+pub(super) fn unmount(path: &Path) -> Result<(), SystemError> {
+    if rustix::process::geteuid().is_root() {
+        return filesystem::unmount(path);
+    }
+    match run(fusermount(), ["-u".as_ref(), path.as_os_str()]) {
+        Err(SystemError::Program { reason, .. }) if reason.contains("busy") => {
+            Err(SystemError::Busy { path: path.to_owned() })
+        }
+        other => other.map(drop),
+    }
+}
+
+/// Takes a mount out of the way whose user is gone, in use or not.
+pub(super) fn unmount_dead(path: &Path) -> Result<(), SystemError> {
+    if rustix::process::geteuid().is_root() {
+        return filesystem::unmount_dead(path);
+    }
+    run(fusermount(), ["-u".as_ref(), "-z".as_ref(), path.as_os_str()]).map(drop)
+}
+
+fn fusermount() -> &'static str {
+    if Machine::this().has("fusermount3") { "fusermount3" } else { "fusermount" }
+}

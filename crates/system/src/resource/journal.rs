@@ -1,0 +1,249 @@
+//! The journal of a run: each thing is written down before it is made, with its identity after it, so that a killed run's
+//! left-overs can be found, recognised and removed.
+//!
+//! It is one file of JSON lines for all of a run, numbered in the order in which things are made, and undone from the
+//! highest number down. It is locked for as long as its run lives. The kernel drops the lock when the process ends,
+//! however it ends, so a journal that can be locked belongs to a dead run.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::journals::{Found, Journals};
+use super::{AnyResource, Identity};
+use crate::SystemError;
+use crate::provision::state_directories;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    /// Who writes the journal: the first line.
+    Owner {
+        process: u32,
+        /// What the user named, such as the volume.
+        subject: PathBuf,
+    },
+    Intent {
+        id: u32,
+        #[serde(flatten)]
+        what: AnyResource,
+    },
+    Made {
+        id: u32,
+        identity: Identity,
+    },
+    Undone {
+        id: u32,
+    },
+}
+
+/// The journal of this run. Clones write to the same file, which goes with the last of them when all is undone.
+#[derive(Clone)]
+pub struct Journal {
+    open: Arc<Mutex<Open>>,
+}
+
+struct Open {
+    file: File,
+    directory: Journals,
+    name: OsString,
+    next: u32,
+    /// How many things are there.
+    there: u32,
+}
+
+impl Journal {
+    /// Creates and locks the journal of the run `run_id` in the first usable state directory.
+    ///
+    /// # Errors
+    /// [`SystemError::Target`] if no directory for it can be written, else [`SystemError::Io`].
+    pub fn create(run_id: &str) -> Result<Self, SystemError> {
+        Self::create_in(&state_directories(), run_id)
+    }
+
+    /// The same, with what it is about, by which [`living`] finds it.
+    ///
+    /// # Errors
+    /// As those.
+    pub fn create_about(run_id: &str, subject: &Path) -> Result<Self, SystemError> {
+        let journal = Self::create(run_id)?;
+        journal.tell_owner(std::process::id(), subject)?;
+        Ok(journal)
+    }
+
+    pub(super) fn tell_owner(&self, process: u32, subject: &Path) -> Result<(), SystemError> {
+        self.held().append(&Line::Owner { process, subject: subject.to_owned() })
+    }
+
+    pub(super) fn create_in(directories: &[PathBuf], run_id: &str) -> Result<Self, SystemError> {
+        let mut tried = Vec::new();
+        for state in directories {
+            let Some(directory) = Journals::make(state) else {
+                tried.push(state.display().to_string());
+                continue;
+            };
+            let name = OsString::from(format!("{run_id}.jsonl"));
+            let path = directory.path(&name);
+            // Locked before it takes the name that cleanup looks for: a cleanup at this very
+            // moment would otherwise take it for a dead run's.
+            let unlocked = OsString::from(format!("{run_id}.new"));
+            let held = directory.held();
+            let file = held
+                .create_file(&unlocked, 0o600)
+                .map_err(SystemError::io("create the journal", &path))?;
+            flock(&file, FlockOperation::NonBlockingLockExclusive)
+                .map_err(|e| SystemError::io("lock the journal", &path)(e.into()))?;
+            held.rename(&unlocked, &name).map_err(SystemError::io("name the journal", &path))?;
+            let open = Open { file, directory, name, next: 0, there: 0 };
+            return Ok(Self { open: Arc::new(Mutex::new(open)) });
+        }
+        Err(SystemError::Target {
+            path: PathBuf::from(tried.join(", ")),
+            problem: "no directory for the journal can be written, and without it a killed run \
+                      could not be cleaned up; set XDG_STATE_HOME to a writable directory"
+                .to_owned(),
+        })
+    }
+
+    /// Writes down that `what` is about to be made, and gives its number; call before making it.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`].
+    pub fn intend(&self, what: impl Into<AnyResource>) -> Result<u32, SystemError> {
+        let mut open = self.held();
+        let id = open.next;
+        open.append(&Line::Intent { id, what: what.into() })?;
+        open.next += 1;
+        open.there += 1;
+        Ok(id)
+    }
+
+    /// Writes down what was made under the number `id`; call right after it.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`].
+    pub fn made(&self, id: u32, identity: Identity) -> Result<(), SystemError> {
+        self.held().append(&Line::Made { id, identity })
+    }
+
+    /// Writes down that it is not there any more.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`].
+    pub fn undone(&self, id: u32) -> Result<(), SystemError> {
+        let mut open = self.held();
+        open.append(&Line::Undone { id })?;
+        open.there -= 1;
+        Ok(())
+    }
+
+    fn held(&self) -> MutexGuard<'_, Open> {
+        // A line is whole or torn, and a torn one is passed over.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn append(&mut self, line: &Line) -> Result<(), SystemError> {
+        let mut text = serde_json::to_vec(line).expect("a line is plain data");
+        text.push(b'\n');
+        self.file
+            .write_all(&text)
+            .and_then(|()| self.file.sync_data())
+            .map_err(|e| SystemError::io("write the journal", self.directory.path(&self.name))(e))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // With something still there the journal is what cleanup needs: it stays.
+        if self.there == 0 {
+            let _ = self.directory.held().remove_file(&self.name);
+        }
+    }
+}
+
+/// A process that lives and has set something up.
+#[derive(Clone, Debug)]
+pub struct Living {
+    /// Its number.
+    pub process: u32,
+    /// What it was asked to work on.
+    pub subject: PathBuf,
+    /// What it has made and not yet taken down, the last first.
+    pub resources: Vec<AnyResource>,
+    state: PathBuf,
+    journal: OsString,
+}
+
+impl Living {
+    /// Whether it has ended since: then its journal is gone or no longer locked.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let found = Journals::open(&self.state).and_then(|journals| journals.look(&self.journal));
+        !matches!(found, Some(Found::Living { .. }))
+    }
+}
+
+/// This user's processes that live and told what they work on.
+#[must_use]
+pub fn living() -> Vec<Living> {
+    state_directories().iter().flat_map(|state| living_in(state)).collect()
+}
+
+pub(super) fn living_in(state: &Path) -> Vec<Living> {
+    let Some(journals) = Journals::open(state) else { return Vec::new() };
+    let mut found = Vec::new();
+    for journal in journals.names() {
+        let Some(Found::Living { text, .. }) = journals.look(&journal) else { continue };
+        if let Some((process, subject)) = owner(&text) {
+            let resources = left_over(&text).into_iter().map(|(what, _)| what).collect();
+            found.push(Living { process, subject, resources, state: state.to_owned(), journal });
+        }
+    }
+    found
+}
+
+/// Number and subject of the process that wrote a journal.
+pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
+    text.lines().find_map(|line| match serde_json::from_str(line) {
+        Ok(Line::Owner { process, subject }) => Some((process, subject)),
+        _ => None,
+    })
+}
+
+/// What was not undone, the highest number first.
+pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
+    let mut left: Vec<(u32, AnyResource, Option<Identity>)> = Vec::new();
+    // The last line may be torn by the kill: what does not parse was not acted upon.
+    for line in text.lines().filter_map(|l| serde_json::from_str(l).ok()) {
+        match line {
+            Line::Intent { id, what } => left.push((id, what, None)),
+            Line::Made { id, identity } => {
+                left.iter_mut().filter(|l| l.0 == id).for_each(|l| l.2 = Some(identity));
+            }
+            Line::Undone { id } => left.retain(|l| l.0 != id),
+            Line::Owner { .. } => {}
+        }
+    }
+    left.sort_by_key(|l| std::cmp::Reverse(l.0));
+    left.into_iter().map(|(_, what, identity)| (what, identity)).collect()
+}
+
+#[cfg(test)]
+impl Journal {
+    /// Lets go of the lock as a killed process does: without any farewell. Gives the file, which can be locked then.
+    pub(super) fn killed(self) -> File {
+        use std::os::fd::AsRawFd as _;
+        let mut open = self.held();
+        open.there = u32::MAX;
+        let again = File::open(format!("/proc/self/fd/{}", open.file.as_raw_fd())).unwrap();
+        drop(open);
+        again
+    }
+}

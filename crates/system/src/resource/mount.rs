@@ -1,0 +1,236 @@
+//! File systems that are mounted: from a loop device, from a mapped device, over a directory, or by a program that serves
+//! them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::daemon::Ends;
+use super::{
+    Identity, NOT_OURS, Recovered, Resource, ResourceStack, daemon, loop_device, mapping,
+    mount_point, removed,
+};
+use crate::SystemError;
+use crate::command::run;
+use crate::provision::filesystem;
+use crate::provision::mountinfo::mount_at;
+
+/// A file system mounted from a loop device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// Absolute path of the mount point.
+    pub path: PathBuf,
+    /// Absolute path of the file that the loop device is over.
+    pub file: PathBuf,
+}
+
+/// A file system mounted from a device-mapper device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MappedFileSystem {
+    /// Absolute path of the mount point.
+    pub path: PathBuf,
+    /// Where the device is reached.
+    pub device: PathBuf,
+}
+
+/// A file system of the kernel mounted over a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackedMount {
+    /// Absolute path of the mount point.
+    pub path: PathBuf,
+    /// Its type, such as `ecryptfs`.
+    pub file_system: String,
+}
+
+/// A mount that a program serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramMount {
+    /// Absolute path of the mount point.
+    pub path: PathBuf,
+    /// Its type, such as `fuse.gocryptfs`.
+    pub file_system: String,
+}
+
+/// What is mounted at `path` now, as the journal knows it.
+fn found(path: &Path) -> Option<Identity> {
+    mount_at(path).map(|entry| Identity::number(entry.device))
+}
+
+/// Mounts the file system of `device`, which is a loop device over `file` if one is given, in a directory of its own.
+pub(crate) fn mount(
+    stack: &mut ResourceStack,
+    device: &Path,
+    file: Option<&Path>,
+) -> Result<PathBuf, SystemError> {
+    let path = mount_point::create(stack)?;
+    match file {
+        Some(file) => mount_at_path(stack, device, file, &path, false, None)?,
+        None => {
+            let what = MappedFileSystem { path: path.clone(), device: device.to_owned() };
+            stack.create(what, || {
+                filesystem::mount(device, &path, false, None)?;
+                Ok(((), found(&path)))
+            })?;
+        }
+    }
+    Ok(path)
+}
+
+/// Mounts the file system on the loop device over `file` at `path`, with `nosuid,nodev` unless `options` say otherwise.
+pub(crate) fn mount_at_path(
+    stack: &mut ResourceStack,
+    device: &Path,
+    file: &Path,
+    path: &Path,
+    read_only: bool,
+    options: Option<&str>,
+) -> Result<(), SystemError> {
+    stack.create(FileSystem { path: path.to_owned(), file: file.to_owned() }, || {
+        filesystem::mount(device, path, read_only, options)?;
+        Ok(((), found(path)))
+    })?;
+    Ok(())
+}
+
+/// Mounts a stacked file system of the kernel over the directory `lower`, in a directory of its own.
+pub(crate) fn mount_stacked(
+    stack: &mut ResourceStack,
+    file_system: &'static str,
+    lower: &Path,
+    options: &str,
+) -> Result<PathBuf, SystemError> {
+    let path = mount_point::create(stack)?;
+    // -i: the kernel's own options, not those of a mount program that asks questions.
+    let words = ["-i", "-t", file_system, "-o", options].map(AsRef::as_ref);
+    let places = [lower.as_os_str(), path.as_os_str()];
+    stack.create(
+        StackedMount { path: path.clone(), file_system: file_system.to_owned() },
+        || {
+            run("mount", words.into_iter().chain(places))?;
+            Ok(((), found(&path)))
+        },
+    )?;
+    Ok(path)
+}
+
+/// Unmounts what was mounted at `path`. Whoever did so in the meantime has done our work; and whoever mounted something
+/// else on top is in the way.
+pub(super) fn unmount_ours(
+    path: &Path,
+    identity: Option<Identity>,
+    unmount: impl FnOnce(&Path) -> Result<(), SystemError>,
+) -> Result<(), SystemError> {
+    match found(path) {
+        None => Ok(()),
+        there if there == identity => unmount(path),
+        Some(_) => Err(SystemError::Busy { path: path.to_owned() }),
+    }
+}
+
+/// Unmounts in a process of its own. What is unmounted writes to its disk, which this very process may serve: a thread of
+/// it that waited for that, were the process killed, would keep the server's connection open and wait for ever.
+fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
+    match run("umount", [path]) {
+        Err(SystemError::Program { reason, .. }) if reason.contains("busy") => {
+            Err(SystemError::Busy { path: path.to_owned() })
+        }
+        other => other.map(drop),
+    }
+}
+
+impl Resource for FileSystem {
+    type Live = ();
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
+        unmount_ours(&self.path, identity, unmount_by_program)
+    }
+
+    fn recover(&self, _identity: Option<Identity>) -> Recovered {
+        let entry = mount_at(&self.path)?;
+        // Numbers of loop devices are given out again: only the file below tells ours from another's mount.
+        match loop_device::of_file(&self.file, Some(entry.device)) {
+            None => NOT_OURS,
+            Some(_) => removed(filesystem::unmount_dead(&self.path)),
+        }
+    }
+}
+
+impl Resource for MappedFileSystem {
+    type Live = ();
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
+        unmount_ours(&self.path, identity, filesystem::unmount)
+    }
+
+    fn recover(&self, _identity: Option<Identity>) -> Recovered {
+        let name = mapping::name_of(&self.device)?;
+        let entry = mount_at(&self.path)?;
+        match mapping::number_of(name) == Some(entry.device) {
+            true => removed(filesystem::unmount_dead(&self.path)),
+            false => NOT_OURS,
+        }
+    }
+
+    fn made_by(&self) -> Option<String> {
+        mapping::name_of(&self.device).map(ToOwned::to_owned)
+    }
+}
+
+impl Resource for StackedMount {
+    type Live = ();
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
+        unmount_ours(&self.path, identity, filesystem::unmount)
+    }
+
+    fn recover(&self, identity: Option<Identity>) -> Recovered {
+        named(&self.path, &self.file_system, identity, filesystem::unmount_dead)
+    }
+}
+
+impl Resource for ProgramMount {
+    /// What ends the program.
+    type Live = Ends;
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, ends: &mut Ends, identity: Option<Identity>) -> Result<(), SystemError> {
+        match ends {
+            Ends::Unmounted => unmount_ours(&self.path, identity, daemon::unmount),
+            // With its program, which comes next.
+            Ends::Asked => Ok(()),
+        }
+    }
+
+    fn recover(&self, identity: Option<Identity>) -> Recovered {
+        named(&self.path, &self.file_system, identity, daemon::unmount_dead)
+    }
+}
+
+/// A mount that is told by its type and, where that was noted, its device number.
+fn named(
+    path: &Path,
+    file_system: &str,
+    identity: Option<Identity>,
+    unmount: impl FnOnce(&Path) -> Result<(), SystemError>,
+) -> Recovered {
+    let entry = mount_at(path)?;
+    if entry.file_system != file_system || identity.is_some_and(|id| id.device != entry.device) {
+        return NOT_OURS;
+    }
+    removed(unmount(path))
+}

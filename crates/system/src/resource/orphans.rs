@@ -1,0 +1,80 @@
+//! Programs that a killed run had started and that still work: awaited, so that what they make is found.
+
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::loop_device;
+
+const POLL: Duration = Duration::from_millis(10);
+
+/// How long what a killed run had started may take to end.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Waits until no program works with `word`, which is unique to a run, in its arguments any more.
+///
+/// A killed run's cryptsetup lives on and finishes what it was asked for: looked at too early, nothing is
+/// there yet.
+pub(crate) fn await_programs(word: &str) {
+    let until = Instant::now() + LIMIT;
+    while Instant::now() < until && somebody_works_with(word) {
+        sleep(POLL);
+    }
+}
+
+fn somebody_works_with(word: &str) -> bool {
+    !processes_with(word).is_empty()
+}
+
+/// The processes, but this one, that have `word` in their arguments.
+pub(super) fn processes_with(word: &str) -> Vec<u32> {
+    let own = std::process::id();
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let ids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let has = |id: &u32| {
+        *id != own
+            && fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| contains(&line, word))
+    };
+    ids.filter(has).collect()
+}
+
+fn contains(line: &[u8], word: &str) -> bool {
+    line.windows(word.len()).any(|window| window == word.as_bytes())
+}
+
+/// Waits until the loop device `device` has let go of `file`: a detached one does when its last user ends, which
+/// may be udev, or what a killed run had started.
+pub(super) fn await_detached(file: &Path, device: &Path) {
+    let until = Instant::now() + LIMIT;
+    let number = loop_device::number(device);
+    while Instant::now() < until && loop_device::of_file(file, number).is_some() {
+        sleep(POLL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_by_its_arguments_and_awaited() {
+        let word = format!("cryptbench-test-{}-orphan", std::process::id());
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "read -r line", &word])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Its arguments are there a moment after spawn(2) has come back: vfork(2) returns within exec.
+        let until = Instant::now() + LIMIT;
+        while !somebody_works_with(&word) {
+            assert!(Instant::now() < until, "it never showed");
+            sleep(POLL);
+        }
+        drop(child.stdin.take());
+        // A zombie has no arguments left.
+        await_programs(&word);
+        assert!(!somebody_works_with(&word));
+        child.wait().unwrap();
+    }
+}

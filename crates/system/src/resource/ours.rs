@@ -1,0 +1,66 @@
+//! What tells a file or directory of a killed run from a user's.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use cryptbench_os::{Directory, Entry};
+
+use super::{AnyResource, Identity};
+use crate::provision::runtime_directory;
+
+/// The open directory that `path` lies in, its name there, and what has that name. What is removed is removed in that
+/// directory: whoever swaps a part of the path meanwhile leads nothing elsewhere.
+pub(super) fn held(path: &Path) -> Option<(Directory, OsString, Entry)> {
+    let (directory, name) = Directory::of(path).ok()?;
+    let found = directory.entry(&name).ok()??;
+    Some((directory, name, found))
+}
+
+/// Whether it is what was noted. A file system that was mounted anew has another device number, perhaps with other
+/// inodes: there the name tells, which no other run has, and the owner.
+pub(super) fn is_noted(path: &Path, found: &Entry, noted: Identity) -> bool {
+    let now = Identity::from(found.identity);
+    noted.is(now)
+        || (noted.device != now.device
+            && noted.is_born_like(now)
+            && is_this_users(found)
+            && is_chosen_name(path))
+}
+
+pub(super) fn is_this_users(found: &Entry) -> bool {
+    found.owner == rustix::process::getuid().as_raw()
+}
+
+/// Whether it lies among mounts of our own, which do not come back.
+pub(super) fn is_in_runtime_directory(path: &Path) -> bool {
+    runtime_directory().is_some_and(|ours| path.starts_with(ours))
+}
+
+/// Whether a name is one that a run chose for itself: `cryptbench-20261121-203000-1a2b3c.scratch`.
+fn is_chosen_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some(rest) = name.and_then(|name| name.strip_prefix("cryptbench-")) else { return false };
+    let Some((id, _)) = rest.split_once('.') else { return false };
+    let parts: Vec<_> = id.split('-').collect();
+    let digits = |text: &str, count: usize| {
+        text.len() == count && text.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    matches!(parts[..], [day, time, random] if digits(day, 8) && digits(time, 6) && digits(random, 6))
+}
+
+/// Whether what was made may be on a file system that is not mounted now, as an encrypted one is not after a restart: it
+/// cannot be recovered yet. What lies in a mount of our own has gone with it, and has another name.
+pub(super) fn is_away(what: &AnyResource, identity: Option<Identity>) -> bool {
+    if !matches!(what, AnyResource::ScratchFile(_) | AnyResource::WorkDirectory(_)) {
+        return false;
+    }
+    let path = what.path();
+    let there = path.parent().and_then(|parent| Identity::at(parent).ok());
+    let other = there.is_none_or(|there| identity.is_some_and(|id| id.device != there.device));
+    identity.is_some()
+        && other
+        && is_chosen_name(path)
+        && !is_in_runtime_directory(path)
+        && fs::symlink_metadata(path).is_err()
+}

@@ -1,0 +1,150 @@
+//! A killed process that serves a file system and waits for it: it ends only once the file system's connection is broken.
+//!
+//! Its server threads are gone, a thread of it that flushes or reads the device above waits where no signal reaches it,
+//! and until that thread ends nothing closes the connection that would let it end.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use cryptbench_export::fuse::FILE_SYSTEM;
+use rustix::fs::{FlockOperation, flock};
+
+use super::{AnyResource, FuseMount, Identity};
+use crate::command;
+use crate::provision::mountinfo::mount_at;
+
+/// Where the kernel shows FUSE connections (Linux, `Documentation/filesystems/fuse/fuse.rst`).
+const CONNECTIONS: &str = "/sys/fs/fuse/connections";
+
+/// How long a forked process may take to become its program.
+const FORKED: Duration = Duration::from_secs(2);
+
+/// Bit of SIGKILL in the masks of proc_pid_status(5).
+const KILL: u64 = 1 << (9 - 1);
+
+/// What a process whose connection was broken gets to end in.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Breaks the connections of what a killed process served, as its journal tells, and waits for its end. A process
+/// that lives on is left alone.
+pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
+    let served = left.iter().filter_map(|(what, identity)| match what {
+        AnyResource::FuseMount(FuseMount { path }) => Some((path, *identity)),
+        _ => None,
+    });
+    let ours = |path: &Path, identity: Option<Identity>| {
+        let entry = mount_at(path)?;
+        let is_noted = identity.is_none_or(|id| id.device == entry.device);
+        (entry.file_system == FILE_SYSTEM && is_noted).then_some(entry.device)
+    };
+    let devices: Vec<u64> = served.filter_map(|(path, identity)| ours(path, identity)).collect();
+    if devices.is_empty() || !holder(journal).is_some_and(is_killed) {
+        return;
+    }
+    with_connections(|| {
+        for device in &devices {
+            // The number of a connection is that of its file system, whose major number is 0.
+            let abort = format!("{CONNECTIONS}/{}/abort", rustix::fs::minor(*device));
+            let _ = fs::write(abort, "1");
+        }
+    });
+    let until = Instant::now() + LIMIT;
+    while flock(journal, FlockOperation::NonBlockingLockShared).is_err() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits for a process that a dead run had forked and that has not become its program yet: until then it holds the lock
+/// of the run's journal, and the run looks alive.
+pub(super) fn await_forked(journal: &File) {
+    let is_gone = |process: u32| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // proc_pid_stat(5): the state follows the name in parentheses.
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+        matches!(state, None | Some('Z' | 'X'))
+    };
+    let until = Instant::now() + FORKED;
+    while holder(journal).is_some_and(is_gone) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The process that holds the lock of a journal, from proc_locks(5).
+fn holder(journal: &File) -> Option<u32> {
+    let identity = Identity::of(journal).ok()?;
+    let (major, minor) = (rustix::fs::major(identity.device), rustix::fs::minor(identity.device));
+    let file = format!("{major:02x}:{minor:02x}:{}", identity.inode);
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // `1: FLOCK  ADVISORY  WRITE 3820 fe:00:10560728 0 EOF`
+    let fields = |line: &str| -> Option<u32> {
+        let mut words = line.split_whitespace();
+        let is_flock = words.nth(1)? == "FLOCK";
+        let process = words.nth(2)?;
+        (is_flock && words.next()? == file).then(|| process.parse().ok())?
+    };
+    locks.lines().find_map(fields)
+}
+
+/// Whether a SIGKILL is on its way to some thread of a process.
+fn is_killed(process: u32) -> bool {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else { return false };
+    tasks.flatten().any(|task| {
+        let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        is_pending(&status)
+    })
+}
+
+fn is_pending(status: &str) -> bool {
+    let mask = |line: &str| {
+        let hexadecimal = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"))?;
+        u64::from_str_radix(hexadecimal.trim(), 16).ok()
+    };
+    status.lines().filter_map(mask).any(|pending| pending & KILL != 0)
+}
+
+/// Does something while the connections can be seen; a system without systemd has them mounted by nobody.
+fn with_connections(act: impl FnOnce()) {
+    let is_mounted = mount_at(Path::new(CONNECTIONS)).is_some();
+    let mounted =
+        !is_mounted && command::run("mount", ["-t", "fusectl", "fusectl", CONNECTIONS]).is_ok();
+    act();
+    if mounted {
+        let _ = command::run("umount", [CONNECTIONS]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pending_kill_is_told_from_other_signals() {
+        let status = |private: &str, shared: &str| {
+            format!(
+                "Name:\tx\nThreads:\t2\nSigPnd:\t{private}\nShdPnd:\t{shared}\nSigBlk:\t0000000000000100\n"
+            )
+        };
+        let none = "0000000000000000";
+        assert!(!is_pending(&status(none, none)));
+        assert!(is_pending(&status("0000000000000100", none)));
+        assert!(is_pending(&status(none, "0000000000004100")));
+        // SIGTERM and SIGINT.
+        assert!(!is_pending(&status("0000000000004002", none)));
+        assert!(!is_pending(""));
+    }
+
+    #[test]
+    fn the_holder_of_a_lock_is_found() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(holder(file.as_file()), None);
+        flock(file.as_file(), FlockOperation::NonBlockingLockExclusive).unwrap();
+        let found = holder(file.as_file());
+        if found.is_none() && fs::read_to_string("/proc/locks").is_err() {
+            eprintln!("SKIPPED: /proc/locks cannot be read");
+            return;
+        }
+        assert_eq!(found, Some(std::process::id()));
+        assert!(!is_killed(std::process::id()));
+    }
+}

@@ -1,0 +1,127 @@
+//! Directories that go with all that is in them: for the files that workloads make, and for what systems store.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use cryptbench_os::Directory;
+use rustix::fs::FileType;
+use serde::{Deserialize, Serialize};
+
+use super::mount_point;
+use super::ours::{held, is_in_runtime_directory, is_noted};
+use super::stack::Made;
+use super::{Identity, Journal, NOT_OURS, Recovered, Resource, removed};
+use crate::SystemError;
+
+/// A private directory that goes with all that is in it. Its name begins with `cryptbench-`, unless it lies among mounts
+/// of our own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkTree {
+    /// Absolute path.
+    pub path: PathBuf,
+}
+
+/// The open directory.
+pub(crate) struct Tree {
+    pub(super) held: Directory,
+    /// Where it was made, and its name there.
+    above: Directory,
+    name: OsString,
+}
+
+impl WorkTree {
+    /// Makes it, empty and for this user alone.
+    pub(crate) fn make(&self) -> Result<(Tree, Option<Identity>), SystemError> {
+        let failed = || SystemError::io("create", &self.path);
+        let (above, name) = Directory::of(&self.path).map_err(failed())?;
+        let held = above.create_subdirectory(&name).map_err(failed())?;
+        let identity = held.identity().map_err(|e| {
+            let _ = above.remove_directory(&name);
+            SystemError::io("inspect", &self.path)(e)
+        })?;
+        Ok((Tree { held, above, name }, Some(identity.into())))
+    }
+}
+
+impl Resource for WorkTree {
+    type Live = Tree;
+    const EXCLUSIVE: bool = true;
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, live: &mut Tree, _identity: Option<Identity>) -> Result<(), SystemError> {
+        let Tree { held, above, name } = live;
+        let failed = || SystemError::io("remove", &self.path);
+        held.clear().map_err(failed())?;
+        let identity = held.identity().map_err(failed())?;
+        let is_there = |above: &Directory, name: &OsString| {
+            above.entry(name).is_ok_and(|found| found.is_some_and(|f| f.identity == identity))
+        };
+        if is_there(above, name) {
+            return above.remove_directory(name).map_err(failed());
+        }
+        // Its surroundings' owner may have renamed it meanwhile, wherever it is, or removed it.
+        match held.path().and_then(|path| Directory::of(&path)) {
+            Ok((above, name)) if is_there(&above, &name) => {
+                above.remove_directory(&name).map_err(failed())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn recover(&self, identity: Option<Identity>) -> Recovered {
+        // Without an identity the process died between making it and noting it: nothing is in it yet.
+        let Some(identity) = identity else { return mount_point::recover(&self.path, None) };
+        let (above, name, found) = held(&self.path)?;
+        // All that is in it goes: its name must be one that a run gives, too.
+        let prefixed = name.to_str().is_some_and(|name| name.starts_with("cryptbench-"));
+        let named = prefixed || is_in_runtime_directory(&self.path);
+        if found.kind != FileType::Directory || !named || !is_noted(&self.path, &found, identity) {
+            return NOT_OURS;
+        }
+        removed(above.remove_tree(&name, found.identity))
+    }
+}
+
+/// A private directory that is removed with its content when it is dropped, and by cleanup when it is
+/// not.
+pub struct WorkDirectory {
+    /// There until it is removed.
+    made: Option<Made<WorkTree>>,
+    path: PathBuf,
+}
+
+impl WorkDirectory {
+    /// Creates `path`, which must not exist.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`].
+    pub fn create(path: &Path, journal: &Journal) -> Result<Self, SystemError> {
+        let what = WorkTree { path: path.to_owned() };
+        let made = Made::make(journal, what.clone(), || what.make())?;
+        Ok(Self { made: Some(made), path: path.to_owned() })
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it and says whether that went well. What fails stays in the journal, and cleanup tries again.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`].
+    pub fn remove(mut self) -> Result<(), SystemError> {
+        self.made.take().map_or(Ok(()), |mut made| made.destroy())
+    }
+}
+
+impl Drop for WorkDirectory {
+    fn drop(&mut self) {
+        // What fails here stays in the journal, and cleanup tries again.
+        let _ = self.made.take().map(|mut made| made.destroy());
+    }
+}

@@ -1,0 +1,132 @@
+//! PreparedArms are set up on real storage, encrypt what they are given, and leave nothing behind.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_blockdev::Surface;
+use cryptbench_load::{Engine, EngineChoice, MARKER};
+use cryptbench_system::provision::mountinfo::mount_at;
+use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
+use cryptbench_system::{ArmContext, Availability, PreparedArm, Selection, SystemError, find};
+
+const SIZE: u64 = 16 << 20;
+
+/// Sets every arm of `system` up, one after the other, and hands it to `check`.
+fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
+    let system = find(system).unwrap();
+    if let Availability::Unavailable { reason, .. } = system.availability() {
+        eprintln!("SKIPPED: {}: {reason}", system.name());
+        return;
+    }
+    // On the disk: a file system in RAM has no direct I/O of its own.
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let run_id = format!("test-{}-{}", std::process::id(), system.name());
+    let journal = Journal::create(&run_id).unwrap();
+    let scratch = Scratch::create(&place.path().join("plain"), SIZE, &journal).unwrap();
+    let work = WorkDirectory::create(&place.path().join("work"), &journal).unwrap();
+    let (mut engine, _) = Engine::open(EngineChoice::Auto).unwrap();
+    let stop = AtomicBool::new(false);
+    let mut fill = |surface: &Surface| {
+        engine.prefill(surface, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
+    };
+    fill(&scratch.surface()).unwrap();
+    for arm in system.arms(&Selection::default()).unwrap() {
+        let mut context = ArmContext {
+            journal: &journal,
+            scratch: &scratch.surface(),
+            directory: place.path(),
+            work: work.path(),
+            room: 0,
+            run_id: &run_id,
+            tier: cryptbench_cipher::tier().unwrap(),
+            fill: &mut fill,
+            stop: &AtomicBool::new(false),
+        };
+        let prepared = system.prepare(&arm, &mut context).unwrap();
+        check(&prepared, arm.cipher.is_some(), place.path());
+        let directory = prepared.directory.clone();
+        prepared.destroy().unwrap();
+        let left: Vec<_> =
+            fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert_eq!(left.len(), 2, "{}: {left:?}", arm.id);
+        assert!(mount_at(&directory).is_none(), "{}", arm.id);
+    }
+}
+
+/// Whether the beginning of the sectors of any file below `directory` shows what was written plain.
+fn shows(directory: &Path, what: &[u8]) -> bool {
+    fs::read_dir(directory).unwrap().flatten().any(|entry| {
+        let path = entry.path();
+        if !path.is_file() || path.extension().is_none_or(|e| e != "container") {
+            return false;
+        }
+        let mut bytes = Vec::new();
+        File::open(&path).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes.chunks(512).any(|sector| sector.starts_with(what))
+    })
+}
+
+#[test]
+fn plain_makes_files_where_the_work_is() {
+    each_arm("plain", |prepared, _, place| {
+        assert!(prepared.covers_files);
+        assert_eq!(prepared.directory, place.join("work"));
+        assert!(prepared.surface.transform.is_none());
+    });
+}
+
+#[test]
+fn the_inline_engine_does_not_cover_files() {
+    each_arm("builtin", |prepared, _, _| {
+        assert!(!prepared.covers_files);
+        assert!(prepared.surface.transform.is_some());
+    });
+}
+
+#[test]
+fn the_mounted_engine_keeps_files_and_requests_encrypted_and_takes_its_mounts_down() {
+    each_arm("builtin-mounted", |prepared, encrypted, place| {
+        assert!(prepared.covers_files);
+        let file = prepared.directory.join("a file");
+        let text = [b"what a user wrote".as_slice(), &[b'.'; 4096]].concat();
+        let mut made = File::create(&file).unwrap();
+        made.write_all(&text).unwrap();
+        made.sync_all().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), text);
+        assert_eq!(shows(place, b"what a user wrote"), !encrypted);
+        // The scratch file in it was filled with stamped sectors through the mount.
+        let mut first = vec![0; 4096];
+        File::open(prepared.directory.join("scratch")).unwrap().read_exact(&mut first).unwrap();
+        assert_eq!(first[..8], MARKER);
+        assert_eq!(prepared.surface.extent.len, SIZE);
+    });
+}
+
+#[test]
+fn a_work_directory_goes_with_all_that_is_in_it_and_follows_no_link() {
+    let place = tempfile::tempdir().unwrap();
+    let precious = place.path().join("precious");
+    fs::write(&precious, "kept").unwrap();
+    let journal = Journal::create(&format!("test-{}-tree", std::process::id())).unwrap();
+    let work = WorkDirectory::create(&place.path().join("work"), &journal).unwrap();
+    fs::create_dir(work.path().join("deep")).unwrap();
+    fs::write(work.path().join("deep/file"), "x").unwrap();
+    std::os::unix::fs::symlink(&precious, work.path().join("link")).unwrap();
+    work.remove().unwrap();
+    assert!(!place.path().join("work").exists());
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "kept");
+}
+
+#[test]
+fn another_directory_of_the_same_name_is_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let journal = Journal::create(&format!("test-{}-other", std::process::id())).unwrap();
+    let work = WorkDirectory::create(&place.path().join("work"), &journal).unwrap();
+    fs::rename(work.path(), place.path().join("moved")).unwrap();
+    fs::create_dir(place.path().join("work")).unwrap();
+    fs::write(place.path().join("work/theirs"), "kept").unwrap();
+    drop(work);
+    assert!(place.path().join("work/theirs").exists());
+}
