@@ -74,8 +74,9 @@ const HOMES: &[(&str, Kind, &str)] = &[
         "volumes and targets, checked by those who name them",
     ),
     ("crates/export/src/fuse", Kind::Open, "files of /sys"),
-    ("crates/runner/src/accounting", Kind::Open, "files of /proc and /sys"),
-    ("crates/runner/src/environment.rs", Kind::Open, "files of /proc and /sys"),
+    ("crates/os/src/linux", Kind::Open, "files of /proc and /sys"),
+    ("crates/os/src/other.rs", Kind::Create, "the one place that makes files on other systems"),
+    ("crates/os/src/other.rs", Kind::Open, "the one place that opens files on other systems"),
     ("crates/runner/src/run/below.rs", Kind::Open, "files of /proc"),
     (
         "crates/runner/src/target",

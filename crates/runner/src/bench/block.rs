@@ -14,7 +14,6 @@ use super::Storage;
 use super::below::{drop_below, late, settle_below};
 use super::fresh::FreshFile;
 use super::numbers::{percentiles, samples, scaled, share};
-use crate::accounting;
 use crate::{Outcome, RunError};
 
 impl Storage<'_> {
@@ -107,11 +106,8 @@ impl Storage<'_> {
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
             cpu_machine_s: passed.busy_s * share,
-            device: passed.device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
-            accounting: Some(Accounting {
-                cached_before,
-                ..accounting::scaled(&passed.accounting, share)
-            }),
+            device: passed.device.map(|d| scaled(d.into(), measured.bytes, measured.total_bytes)),
+            accounting: Some(Accounting { cached_before, ..Accounting::of(&passed, share) }),
             samples: samples(&measured.samples),
             parts,
         }))

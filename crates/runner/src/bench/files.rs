@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use cryptbench_load::{FileAction, FileSet, FileWork, LoadError};
+use cryptbench_record::Accounting;
 
 use super::Storage;
 use super::below::{drop_below, settle_below};
 use super::numbers::percentiles;
-use crate::accounting;
 use crate::{Outcome, RunError};
 
 impl Storage<'_> {
@@ -50,8 +50,8 @@ impl Storage<'_> {
             cpu_process_s: measured.cpu.as_secs_f64(),
             // All of it: the flush that follows, and the look at what was read, cannot be told apart.
             cpu_machine_s: passed.busy_s,
-            device: passed.device,
-            accounting: Some(accounting::scaled(&passed.accounting, 1.0)),
+            device: passed.device.map(Into::into),
+            accounting: Some(Accounting::of(&passed, 1.0)),
             samples: None,
             parts: BTreeMap::new(),
         }))

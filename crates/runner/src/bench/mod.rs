@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cryptbench_load::{Engine, FileSet, Work, WorkloadSpec};
+use cryptbench_os::counters::{Counters, Snapshot};
 use cryptbench_system::Contender;
 
-use crate::accounting::{Accountant, Snapshot};
 use crate::unlock::Unlocker;
 use crate::{Bench, Outcome, RunError};
 
@@ -27,7 +27,7 @@ pub(crate) struct Storage<'a> {
     /// One per arm of the plan.
     pub(crate) contenders: Vec<Contender>,
     pub(crate) workloads: Vec<WorkloadSpec>,
-    pub(crate) accountant: Accountant,
+    pub(crate) accountant: Counters,
     /// Of each arm the place whose device it is on, as the accountant numbers them.
     pub(crate) places: Vec<usize>,
     /// The sets of small files of each arm, as far as they were needed.
@@ -52,7 +52,7 @@ impl Storage<'_> {
     /// Counters before a trial on `arm`, whose daemons are from here on told apart.
     fn begin_account(&mut self, arm: usize) -> Snapshot {
         self.accountant.forget_watched();
-        self.accountant.look_at(self.places.get(arm).copied().unwrap_or(0));
+        self.accountant.use_device(self.places.get(arm).copied().unwrap_or(0));
         if let Some(contender) = self.contenders.get(arm) {
             for &pid in &contender.daemons {
                 self.accountant.watch(pid);

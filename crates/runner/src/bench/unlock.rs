@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use cryptbench_load::UnlockWork;
-use cryptbench_record::Percentiles;
+use cryptbench_record::{Accounting, Percentiles};
 
 use super::Storage;
-use crate::accounting;
 use crate::{Outcome, RunError};
 
 impl Storage<'_> {
@@ -27,10 +26,10 @@ impl Storage<'_> {
             bytes: 0,
             latency: Percentiles { mean_us: us, p50_us: us, max_us: us, ..Percentiles::default() },
             // The derivation's threads end with it, and count as the load's.
-            cpu_process_s: passed.accounting.generator_s,
+            cpu_process_s: passed.generator_s,
             cpu_machine_s: passed.busy_s,
-            device: passed.device,
-            accounting: Some(accounting::scaled(&passed.accounting, 1.0)),
+            device: passed.device.map(Into::into),
+            accounting: Some(Accounting::of(&passed, 1.0)),
             samples: None,
             parts: BTreeMap::from([
                 ("derivation".to_owned(), time.derivation.as_secs_f64()),

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{IoMode, Surface};
+use cryptbench_export::SERVING;
 use cryptbench_load::Engine;
+use cryptbench_os::counters::Counters;
 use cryptbench_record::{self as record, Line, Record, Scratch as RecordScratch, Target};
 use cryptbench_system as system;
 use cryptbench_text::chain;
@@ -21,14 +23,13 @@ use self::below::caches_below;
 use self::fill::{fill, precondition, prefill};
 use self::notes::{cut_short, few_requests, steady_note};
 use self::setup::{Beside, Prepared, stretch, take_down, work_directory};
-use crate::accounting::Accountant;
 use crate::bench::Storage;
 use crate::evidence::Proof;
 use crate::plan::{Arms, PAIRED, refit, resolve, room};
 use crate::schedule::drive_on;
 use crate::target::{Emulation, Places, Site, Stretch, human};
 use crate::unlock::{UNLOCK_TIME, Unlocker};
-use crate::{Event, Observer, Request, RunError, environment, evidence};
+use crate::{Event, Observer, Request, RunError, evidence, machine};
 
 /// How long the machine is watched while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);
@@ -68,9 +69,9 @@ pub fn run(
     };
     let (mut engine, fallback) = Engine::open(request.engine)?;
     let mut notes = emulation.as_ref().map_or(Vec::new(), |e| e.notes().to_vec());
-    let mut accountant = Accountant::new(site.device_stat.clone());
+    let mut accountant = Counters::new(site.device_stat.clone(), &SERVING);
     let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let machine = environment::machine(accountant.measure_baseline(BASELINE, cpus));
+    let machine = machine(accountant.measure_baseline(BASELINE, cpus));
     if let Some(reason) = &fallback {
         notes.push(format!("io_uring is not used ({reason}); requests are carried by threads."));
     }
@@ -78,7 +79,7 @@ pub fn run(
         notes.push(uncounted(site));
     }
     let beside_place = places.encrypted.as_ref().map(|site| {
-        let place = accountant.add_place(site.device_stat.clone());
+        let place = accountant.add_device(site.device_stat.clone());
         if !accountant.device_counts(place) {
             notes.push(uncounted(site));
         }

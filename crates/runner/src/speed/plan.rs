@@ -10,7 +10,7 @@ use cryptbench_system::SystemError;
 use super::visit::{Visit, Worker, visit};
 use super::{Speed, Speeds};
 use crate::RunError;
-use crate::environment::machine;
+use crate::machine;
 use crate::target::human;
 
 /// Bytes per thread unless asked otherwise: a usual large request, and within the caches of most

@@ -3,7 +3,6 @@
 mod block;
 pub(crate) mod emulate;
 mod existing;
-mod mount;
 mod pair;
 mod places;
 mod refusal;

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use cryptbench_export::fuse::{FILE_SYSTEM, remove_stale_mount};
+use cryptbench_os::FileType;
 use cryptbench_os::{Directory, Entry};
 use cryptbench_text::chain;
-use rustix::fs::FileType;
 
 use super::dm;
 use super::filesystem::unmount_dead;

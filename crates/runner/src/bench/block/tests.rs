@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_load::{Engine, EngineChoice, Profile, Work, WorkloadSpec};
+use cryptbench_os::counters::Counters;
 use cryptbench_system::provision::{Ledger, Scratch, WorkDirectory};
 use cryptbench_system::{Ground, Selection, find};
 
 use super::*;
-use crate::accounting::Accountant;
 
 /// Bytes that others have left in the page cache, many times what a trial writes.
 const OTHERS: usize = 96 << 20;
@@ -76,7 +76,7 @@ fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
         contenders: vec![contender],
         places: vec![0],
         workloads: vec![workload()],
-        accountant: Accountant::new(Some(stat)),
+        accountant: Counters::new(Some(stat), &[]),
         files: BTreeMap::new(),
         unlocker: None,
         trial: Duration::from_millis(10),

@@ -10,7 +10,7 @@ use cryptbench_stats::{block_order, median};
 use super::visit::{TOGETHER, guesses, header_key};
 use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
 use crate::RunError;
-use crate::environment::machine;
+use crate::machine;
 use crate::target::human;
 
 /// Fewest rounds: below five, quartiles say nothing.

@@ -1,0 +1,19 @@
+//! Storage as /proc and /sys show it.
+
+mod block;
+mod mounts;
+
+use std::io;
+use std::path::Path;
+
+pub use self::block::{Node, Tree, Untold};
+use crate::storage::{Mount, Space};
+
+pub(crate) fn list_mounts() -> io::Result<Vec<Mount>> {
+    Ok(mounts::parse(&std::fs::read("/proc/self/mountinfo")?))
+}
+
+pub(crate) fn space_of(path: &Path) -> io::Result<Space> {
+    let space = rustix::fs::statvfs(path)?;
+    Ok(Space { free: space.f_bavail * space.f_frsize, size: space.f_blocks * space.f_frsize })
+}
