@@ -10,9 +10,8 @@ use cryptbench_record::{ArmRole, Plan};
 
 use crate::evidence::traffic;
 use crate::plan::{Arms, Resolved, resolve, room};
-use crate::speed::{DiskRates, disk_rates};
 use crate::target::{EmulateRequest, Places, containers, emulate, human, makes_a_disk};
-use crate::{Request, RunError};
+use crate::{DiskRates, Request, RunError, disk_rates};
 
 /// What a run would do.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod disk_rates;
 mod dry_run;
 mod error;
 mod events;
@@ -9,11 +10,11 @@ mod evidence;
 mod plan;
 mod run;
 mod schedule;
-pub mod speed;
 mod target;
 pub mod unlock;
 
 pub use cryptbench_load::EngineChoice;
+pub use disk_rates::{DiskRates, disk_rates};
 pub use dry_run::{DryRun, dry_run};
 pub use error::RunError;
 pub use events::{Event, Observer};
