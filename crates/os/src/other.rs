@@ -142,6 +142,20 @@ impl Directory {
         Ok(())
     }
 
+    /// A path by which this process reaches it, as long as it is not renamed.
+    #[must_use]
+    pub fn reached(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// The path that it had when it was opened.
+    ///
+    /// # Errors
+    /// None here.
+    pub fn path(&self) -> io::Result<PathBuf> {
+        Ok(self.path.clone())
+    }
+
     fn join(&self, name: &OsStr) -> io::Result<PathBuf> {
         Ok(self.path.join(single(name)?))
     }
@@ -265,11 +279,19 @@ pub(crate) mod storage {
 
     use crate::storage::{Mount, Space};
 
-    pub(crate) fn list_mounts() -> io::Result<Vec<Mount>> {
+    /// Every mount, the latest last.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`]: the system's list is not known here.
+    pub fn mounts() -> io::Result<Vec<Mount>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(crate) fn space_of(_path: &Path) -> io::Result<Space> {
+    /// The room of the file system that `path` lies on.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`]: it is not known here.
+    pub fn space(_path: &Path) -> io::Result<Space> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -1,6 +1,5 @@
 //! What storage there is: mounts, free space, and block devices with what each stands on and who stands on it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 pub use crate::system::storage::*;
@@ -18,14 +17,6 @@ pub struct Mount {
     pub source: PathBuf,
     /// Options of the mount, then those of the file system that are not among them, with commas between.
     pub options: String,
-}
-
-/// Every mount, the latest last.
-///
-/// # Errors
-/// [`io::ErrorKind::Unsupported`] where the system's list is not known here; else what reading it says.
-pub fn mounts() -> io::Result<Vec<Mount>> {
-    list_mounts()
 }
 
 /// What is mounted at `path`, the topmost where several are.
@@ -58,12 +49,4 @@ pub struct Space {
     pub free: u64,
     /// All of it; 0 where the file system does not count (ramfs), and `free` says nothing then.
     pub size: u64,
-}
-
-/// The room of the file system that `path` lies on.
-///
-/// # Errors
-/// [`io::ErrorKind::Unsupported`] where it is not known here; else what the system says.
-pub fn space(path: &Path) -> io::Result<Space> {
-    space_of(path)
 }

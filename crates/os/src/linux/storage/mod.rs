@@ -9,11 +9,19 @@ use std::path::Path;
 pub use self::block::{Node, Tree, Untold};
 use crate::storage::{Mount, Space};
 
-pub(crate) fn list_mounts() -> io::Result<Vec<Mount>> {
+/// Every mount, the latest last.
+///
+/// # Errors
+/// If /proc is not there.
+pub fn mounts() -> io::Result<Vec<Mount>> {
     Ok(mounts::parse(&std::fs::read("/proc/self/mountinfo")?))
 }
 
-pub(crate) fn space_of(path: &Path) -> io::Result<Space> {
+/// The room of the file system that `path` lies on.
+///
+/// # Errors
+/// What statvfs(3) says.
+pub fn space(path: &Path) -> io::Result<Space> {
     let space = rustix::fs::statvfs(path)?;
     Ok(Space { free: space.f_bavail * space.f_frsize, size: space.f_blocks * space.f_frsize })
 }
