@@ -54,21 +54,27 @@ fn check(deny: &Path, which: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn said(command: &mut Command) -> anyhow::Result<Output> {
+/// What a command said.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn said(command: &mut Command) -> anyhow::Result<Output> {
     command.output().with_context(|| format!("cannot start {}", command.get_program().display()))
 }
 
 /// What comes after something was fetched.
 #[derive(Debug, PartialEq, Eq)]
-enum Step {
+pub enum Step {
     Go,
     /// It cannot be had, for this reason.
     Skip(String),
 }
 
+/// Whether something was fetched.
+///
 /// # Errors
 /// What is wrong here, and not with the network.
-fn fetched(done: &Output) -> anyhow::Result<Step> {
+pub fn fetched(done: &Output) -> anyhow::Result<Step> {
     decide(done.status.success(), &String::from_utf8_lossy(&done.stderr))
 }
 

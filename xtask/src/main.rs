@@ -4,6 +4,7 @@
 
 mod audit;
 mod bench;
+mod cross;
 mod devices;
 mod dist;
 mod fuzz;
@@ -35,6 +36,9 @@ enum Command {
     Test(test::Options),
     /// Feed every parser of strangers' bytes with mutated input for a while
     Fuzz(fuzz::Options),
+    /// Check that what is of no system builds for others
+    #[command(subcommand)]
+    Cross(cross::Cross),
     /// Print the device models beside the published sweeps, as docs/devices.md has them
     Devices,
     /// Build what is handed out: the Debian package, a static binary; show that builds repeat
@@ -64,6 +68,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Audit => audit::run(),
         Command::Test(options) => test::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Cross(cross) => cross::run(&cross),
         Command::Devices => devices::run(),
         Command::Dist(options) => dist::run(&options),
         Command::Newcomer(options) => newcomer::run(&options),

@@ -109,6 +109,10 @@ pub fn ensure(needs: &[Need]) -> Vec<String> {
                 .status()
                 .is_ok_and(|s| s.success())
         };
+        if names.iter().any(|name| name.ends_with(":arm64")) {
+            // Packages of another processor are known to apt once dpkg knows the processor.
+            let _ = Command::new("dpkg").args(["--add-architecture", "arm64"]).status();
+        }
         apt(&["-qq", "update"]);
         let mut install = vec!["-qq", "-y", "--no-install-recommends", "install"];
         install.extend(&names);

@@ -4,6 +4,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use crate::system;
+
 /// A zero-initialised byte buffer whose address is a multiple of [`AlignedBuf::ALIGN`].
 ///
 /// Direct I/O requires memory aligned to the device's logical block size, 4096 bytes at most on
@@ -55,72 +57,16 @@ impl AlignedBuf {
         Self::mapped(len).unwrap_or_else(|| Self::zeroed(len))
     }
 
-    #[cfg(target_os = "linux")]
     fn mapped(len: usize) -> Option<Self> {
-        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
         let whole = len.checked_next_multiple_of(Self::HUGE_PAGE)?;
-        let reserved = whole.checked_add(Self::HUGE_PAGE)?;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping, at an address of the kernel's choice, touches nothing that exists.
-        let start = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), reserved, protection, MapFlags::PRIVATE).ok()?
-        };
-        let before = start.align_offset(Self::HUGE_PAGE);
-        let ptr = start.cast::<u8>().wrapping_add(before.min(reserved));
-        // SAFETY: both ends of the mapping just made, outside the `whole` bytes from `ptr`; nothing refers
-        // to them. A failure leaves address space reserved and no memory.
-        unsafe {
-            if before > 0 {
-                let _ = munmap(start, before);
-            }
-            let after = reserved - before - whole;
-            if after > 0 {
-                let _ = munmap(ptr.wrapping_add(whole).cast(), after);
-            }
-        }
-        // SAFETY: the range is this mapping, and the advice changes no content. Refused, pages are small.
-        let _ = unsafe { madvise(ptr.cast(), whole, Advice::LinuxHugepage) };
-        // Zero already; this brings the pages in, in order and now, so that no request has to.
-        // SAFETY: `whole` bytes from `ptr` are mapped for writing and not yet shared.
-        unsafe { ptr.write_bytes(0, whole) };
-        Some(Self { ptr: NonNull::new(ptr)?, len, owner: Owner::Mapping(whole) })
+        Some(Self { ptr: system::huge_pages(whole)?, len, owner: Owner::Mapping(whole) })
     }
 
-    #[cfg(not(target_os = "linux"))]
-    fn mapped(_: usize) -> Option<Self> {
-        None
-    }
-
-    /// How many of its bytes lie on huge pages, as the kernel counts them (`/proc/self/smaps`).
-    #[cfg(target_os = "linux")]
+    /// How many of its bytes lie on huge pages, as the system counts them; 0 where it does not.
     pub fn bytes_on_huge_pages(&self) -> usize {
-        let (start, end) = (self.ptr.addr().get(), self.ptr.addr().get() + self.len);
-        let Ok(maps) = std::fs::read_to_string("/proc/self/smaps") else { return 0 };
-        let mut inside = false;
-        let mut kib = 0;
-        for line in maps.lines() {
-            let mut words = line.split_ascii_whitespace();
-            let Some(first) = words.next() else { continue };
-            let range = first.split_once('-').and_then(|(low, high)| {
-                let parse = |s| usize::from_str_radix(s, 16).ok();
-                Some((parse(low)?, parse(high)?))
-            });
-            match (range, words.next()) {
-                (Some((low, high)), _) => inside = low < end && start < high,
-                (None, Some(value)) if inside && first == "AnonHugePages:" => {
-                    kib += value.parse().unwrap_or(0);
-                }
-                _ => {}
-            }
-        }
+        let start = self.ptr.addr().get();
         // Neighbouring mappings with the same rights are one in the kernel's list.
-        (kib << 10).min(self.len)
-    }
-
-    /// How many of its bytes lie on huge pages; not known here.
-    #[cfg(not(target_os = "linux"))]
-    pub fn bytes_on_huge_pages(&self) -> usize {
-        0
+        system::on_huge_pages(start..start + self.len).min(self.len)
     }
 
     fn layout(len: usize) -> Layout {
@@ -153,13 +99,8 @@ impl Drop for AlignedBuf {
         match self.owner {
             // SAFETY: allocated in `zeroed` with this very layout.
             Owner::Heap => unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) },
-            #[cfg(target_os = "linux")]
-            Owner::Mapping(len) => {
-                // SAFETY: mapped in `mapped`, so many bytes, and owned by `self` alone.
-                let _ = unsafe { rustix::mm::munmap(self.ptr.as_ptr().cast(), len) };
-            }
-            #[cfg(not(target_os = "linux"))]
-            Owner::Mapping(_) => {}
+            // SAFETY: made by `huge_pages`, so many bytes, and owned by `self` alone.
+            Owner::Mapping(len) => unsafe { system::give_back(self.ptr, len) },
         }
     }
 }

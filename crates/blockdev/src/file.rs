@@ -2,15 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::OFlags;
-
-use crate::AlignedBuf;
 use crate::device::{BlockDevice, check_request};
 use crate::surface::{Extent, IoMode, Surface};
+use crate::{AlignedBuf, system};
 
 /// A regular file or a block special file.
 pub struct FileDevice {
@@ -29,11 +26,7 @@ impl FileDevice {
     /// What the system says; [`io::ErrorKind::InvalidInput`] if `path` is neither file nor block device,
     /// or if its file system has no direct I/O.
     pub fn open(path: &Path, mode: IoMode, read_only: bool) -> io::Result<Self> {
-        // Not blocking: opening a pipe would wait for its other end.
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        let mut options = File::options();
-        options.read(true).write(!read_only).custom_flags(flags.bits() as i32);
-        Self::from_file(options.open(path)?, mode, read_only)
+        Self::from_file(system::open_without_waiting(path, !read_only)?, mode, read_only)
     }
 
     /// The same of a file that is open already: for reading, and for writing unless `read_only`. It is this very file
@@ -44,16 +37,14 @@ impl FileDevice {
     /// As for [`open`](Self::open).
     pub fn from_file(mut file: File, mode: IoMode, read_only: bool) -> io::Result<Self> {
         let kind = file.metadata()?.file_type();
-        if !kind.is_file() && !kind.is_block_device() {
+        if !kind.is_file() && !system::is_block_device(kind) {
             let reason = "neither a regular file nor a block device";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
-        let mut flags = rustix::fs::fcntl_getfl(&file)?.difference(OFlags::NONBLOCK);
-        flags.set(OFlags::DIRECT, mode == IoMode::Direct);
-        rustix::fs::fcntl_setfl(&file, flags)?;
+        system::set_mode(&file, mode)?;
         let sector = match mode {
             IoMode::Buffered => 512,
-            IoMode::Direct => direct_sector(&file)?,
+            IoMode::Direct => system::direct_sector(&file)?.unwrap_or(AlignedBuf::ALIGN),
         };
         let size = file.seek(SeekFrom::End(0))?;
         // A trailing part of a sector belongs to no format.
@@ -64,16 +55,6 @@ impl FileDevice {
     fn must_copy(&self, memory: *const u8) -> bool {
         self.mode == IoMode::Direct && memory.align_offset(self.sector) != 0
     }
-}
-
-/// The unit of direct I/O: the file system's, or 4096 where the kernel does not tell.
-fn direct_sector(file: &File) -> io::Result<usize> {
-    let flags = rustix::fs::AtFlags::EMPTY_PATH;
-    let stat = rustix::fs::statx(file, "", flags, rustix::fs::StatxFlags::DIOALIGN)?;
-    if stat.stx_mask & rustix::fs::StatxFlags::DIOALIGN.bits() == 0 {
-        return Ok(AlignedBuf::ALIGN);
-    }
-    Ok((stat.stx_dio_offset_align.max(stat.stx_dio_mem_align) as usize).max(512))
 }
 
 impl BlockDevice for FileDevice {
@@ -96,11 +77,11 @@ impl BlockDevice for FileDevice {
         }
         if self.must_copy(buf.as_ptr()) {
             let mut aligned = AlignedBuf::zeroed(buf.len());
-            self.file.read_exact_at(&mut aligned, offset)?;
+            system::read_exact_at(&self.file, &mut aligned, offset)?;
             buf.copy_from_slice(&aligned);
             return Ok(());
         }
-        self.file.read_exact_at(buf, offset)
+        system::read_exact_at(&self.file, buf, offset)
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
@@ -114,9 +95,9 @@ impl BlockDevice for FileDevice {
         if self.must_copy(data.as_ptr()) {
             let mut aligned = AlignedBuf::zeroed(data.len());
             aligned.copy_from_slice(data);
-            return self.file.write_all_at(&aligned, offset);
+            return system::write_all_at(&self.file, &aligned, offset);
         }
-        self.file.write_all_at(data, offset)
+        system::write_all_at(&self.file, data, offset)
     }
 
     fn flush(&self) -> io::Result<()> {
@@ -128,14 +109,11 @@ impl BlockDevice for FileDevice {
         if self.read_only {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        use rustix::fs::FallocateFlags as Flags;
-        // On a block device the kernel turns this into a discard (block/fops.c, blkdev_fallocate).
-        rustix::fs::fallocate(&self.file, Flags::PUNCH_HOLE | Flags::KEEP_SIZE, offset, len)?;
-        Ok(())
+        system::punch_hole(&self.file, offset, len)
     }
 
     fn discard_zeroes(&self) -> bool {
-        // fallocate(2): a hole reads as zeros, on a block device too.
+        // A hole reads as zeros, on a block device too.
         true
     }
 
@@ -151,6 +129,8 @@ impl BlockDevice for FileDevice {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::OFlags;
+
     use super::*;
 
     #[test]

@@ -11,6 +11,16 @@ mod page_cache;
 mod surface;
 mod transform;
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+
 pub use aligned::AlignedBuf;
 pub use device::{BlockDevice, check_request, read_bytes, write_bytes};
 pub use file::FileDevice;

@@ -9,8 +9,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap_anonymous, munmap};
 use zeroize::Zeroize as _;
+
+use crate::system;
 
 /// Bytes of a place in a shared page.
 const PLACE: usize = 512;
@@ -33,14 +34,9 @@ pub fn locking_failed() -> bool {
 
 /// Keeps the pages at `start` from swap for as long as they are mapped, with what else lies on them.
 pub fn lock_in_place(start: *const u8, len: usize) {
-    if len > 0 && !lock(start.cast_mut(), len) {
+    if len > 0 && !system::lock(start, len) {
         FAILED.store(true, Ordering::Relaxed);
     }
-}
-
-fn lock(start: *mut u8, len: usize) -> bool {
-    // SAFETY: locking changes no memory, and the kernel refuses what is not mapped.
-    unsafe { mlock(start.cast(), len) }.is_ok()
 }
 
 /// A page that is shared by short secrets.
@@ -127,21 +123,14 @@ impl LockedBytes {
 
 /// New zeroed pages, locked if that can be done.
 fn map(len: usize, tell: bool) -> NonNull<u8> {
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: a new mapping, at an address of the kernel's choice, touches nothing that exists.
-    let start = unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) };
-    let start = start.ok().and_then(|start| NonNull::new(start.cast::<u8>()));
     // As of any allocation that fails.
-    let start = start.unwrap_or_else(|| {
+    let start = system::pages(len).unwrap_or_else(|| {
         std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u8; SHARED]>())
     });
-    if !lock(start.as_ptr(), len) && tell {
+    if !system::lock(start.as_ptr(), len) && tell {
         FAILED.store(true, Ordering::Relaxed);
     }
-    for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
-        // SAFETY: the range is the new mapping. A child process lacks it: only one that runs another program is made.
-        let _ = unsafe { madvise(start.as_ptr().cast(), len, advice) };
-    }
+    system::keep_to_this_process(start, len);
     start
 }
 
@@ -191,8 +180,8 @@ impl Drop for LockedBytes {
             Home::None => {}
             Home::Place(place) => give_back(place),
             Home::Mapping(start, whole) => {
-                // SAFETY: mapped in `with`, so many bytes, and owned by `self` alone.
-                let _ = unsafe { munmap(start.as_ptr().cast(), whole) };
+                // SAFETY: made by `pages` in `with`, so many bytes, and owned by `self` alone.
+                unsafe { system::give_back(start, whole) };
             }
         }
     }

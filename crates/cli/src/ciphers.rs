@@ -7,10 +7,10 @@ mod table;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cryptbench_runner::speed::{
-    Direction, DiskRates, INTERFACES, Interface, Meaning, SpeedRequest, Speeds, disk_rates,
-    meaning, plan,
+use cryptbench_microbench::cipher::{
+    Bottleneck, Direction, INTERFACES, Interface, SpeedRequest, Speeds, bottleneck, plan,
 };
+use cryptbench_runner::{DiskRates, disk_rates};
 use cryptbench_system::provision::data_directory;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -29,10 +29,10 @@ pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
     } else if args.csv {
         print_text(&data::csv(&speeds));
     } else {
-        let meanings = meanings(&speeds, disk().as_ref());
+        let bottlenecks = bottlenecks(&speeds, disk().as_ref());
         match args.html {
-            true => print_text(&page::page(&speeds, &meanings)),
-            false => print(table::render(&speeds, &meanings, width).trim_end()),
+            true => print_text(&page::page(&speeds, &bottlenecks)),
+            false => print(table::render(&speeds, &bottlenecks, width).trim_end()),
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -55,19 +55,19 @@ fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
             plan.time().as_secs_f64()
         ));
     }
-    let bar = progress(plan.visits(), plan.time());
+    let bar = progress(plan.samples(), plan.time());
     let speeds = plan.run(|| bar.inc(1));
     bar.finish_and_clear();
     Ok(speeds?)
 }
 
 /// A moving line on a terminal, nothing elsewhere.
-fn progress(visits: u32, time: Duration) -> ProgressBar {
+fn progress(samples: u32, time: Duration) -> ProgressBar {
     if !stderr_is_terminal() {
         return ProgressBar::hidden();
     }
     let target = ProgressDrawTarget::stderr_with_hz(8);
-    let bar = ProgressBar::with_draw_target(Some(visits.into()), target);
+    let bar = ProgressBar::with_draw_target(Some(samples.into()), target);
     let style = ProgressStyle::with_template("{bar:16} {msg}, {elapsed} gone")
         .expect("the template is well-formed")
         .progress_chars("█▌░");
@@ -82,7 +82,7 @@ fn disk() -> Option<DiskRates> {
 }
 
 /// The interfaces by rising rate, then the disk in both directions.
-fn meanings(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Meaning> {
+fn bottlenecks(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Bottleneck> {
     let mut interfaces: Vec<_> = INTERFACES
         .iter()
         .map(|(name, mb_s)| Interface {
@@ -99,7 +99,7 @@ fn meanings(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Meaning> {
         interfaces.extend(of("reading", disk.read_mb_s, Direction::Reading));
         interfaces.extend(of("writing", disk.write_mb_s, Direction::Writing));
     }
-    interfaces.into_iter().map(|interface| meaning(&speeds.rows, interface)).collect()
+    interfaces.into_iter().map(|interface| bottleneck(&speeds.rows, interface)).collect()
 }
 
 /// `1 thread`, `8 threads`.
@@ -167,16 +167,16 @@ fn method(speeds: &Speeds) -> String {
 }
 
 /// One line per class of ciphers: how many threads, and which.
-fn classes(meaning: &Meaning) -> Vec<(String, String)> {
+fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
     let mut lines = Vec::new();
-    for (index, (count, names)) in meaning.keep_up.iter().enumerate() {
+    for (index, (count, names)) in bottleneck.keep_up.iter().enumerate() {
         if !names.is_empty() {
             let only = if index == 0 { "" } else { "only " };
             lines.push((format!("{only}with {}", threads(*count)), names.join(", ")));
         }
     }
-    if !meaning.too_slow.is_empty() {
-        lines.push(("too slow".to_owned(), meaning.too_slow.join(", ")));
+    if !bottleneck.too_slow.is_empty() {
+        lines.push(("too slow".to_owned(), bottleneck.too_slow.join(", ")));
     }
     if let [(_, names)] = lines.as_mut_slice() {
         "every cipher of the table".clone_into(names);
@@ -204,12 +204,12 @@ mod tests {
     fn one_class_for_all_is_the_whole_table() {
         let interface = Interface { name: "a".to_owned(), mb_s: 1.0, direction: Direction::Both };
         let names = |n: &[&str]| n.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let mut m = Meaning {
+        let mut m = Bottleneck {
             interface,
             keep_up: vec![(1, vec![]), (2, names(&["x", "y"]))],
             too_slow: vec![],
         };
-        let of = |m: &Meaning| {
+        let of = |m: &Bottleneck| {
             classes(m).into_iter().map(|(a, b)| format!("{a}: {b}")).collect::<Vec<_>>()
         };
         assert_eq!(of(&m), ["only with 2 threads: every cipher of the table"]);

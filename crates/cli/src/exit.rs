@@ -10,6 +10,7 @@ use cryptbench_foreign::{ForeignError, RecordError as ArmError};
 use cryptbench_history::HistoryError;
 use cryptbench_kdf::KdfError;
 use cryptbench_load::{LoadError, ProfileError};
+use cryptbench_microbench::MicrobenchError;
 use cryptbench_record::RecordError;
 use cryptbench_runner::RunError;
 use cryptbench_serve::ServeError;
@@ -120,6 +121,14 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
             RunError::Profile(_) => INPUT,
             RunError::LeftOver => LEFT_OVER,
             RunError::Volume(error) => volume(error),
+        });
+    }
+    if let Some(error) = error.downcast_ref::<MicrobenchError>() {
+        return Some(match error {
+            MicrobenchError::Usage(_) | MicrobenchError::Cpu(_) | MicrobenchError::Cipher(_) => {
+                USAGE
+            }
+            MicrobenchError::Kdf(error) => kdf(error),
         });
     }
     if let Some(error) = error.downcast_ref::<Refusal>() {

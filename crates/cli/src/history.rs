@@ -100,7 +100,7 @@ fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
     let found = held.and_then(|held| held.entry(OsStr::new(FILE)));
     match found.map_err(|e| refuse(&e.to_string()))? {
         None => Ok(None),
-        Some(entry) if entry.kind != rustix::fs::FileType::RegularFile => {
+        Some(entry) if entry.kind != cryptbench_os::FileType::RegularFile => {
             Err(refuse("it is no regular file; name the history with --database").into())
         }
         Some(entry) if entry.owner != rustix::process::getuid().as_raw() => {

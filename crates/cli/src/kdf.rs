@@ -10,7 +10,7 @@ mod wording;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cryptbench_runner::speed::kdf::{KdfRequest, KdfSpeeds, plan};
+use cryptbench_microbench::kdf::{KdfRequest, KdfSpeeds, plan};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::KdfArgs;
@@ -45,19 +45,19 @@ fn measure(args: &KdfArgs, question: &study::Question) -> anyhow::Result<KdfSpee
         time: args.seconds,
         seed: None,
     })?;
-    let bar = progress(plan.visits(), plan.time());
+    let bar = progress(plan.samples(), plan.time());
     let speeds = plan.run(|| bar.inc(1));
     bar.finish_and_clear();
     Ok(speeds?)
 }
 
 /// A moving line on a terminal, nothing elsewhere.
-fn progress(visits: u32, time: Duration) -> ProgressBar {
+fn progress(samples: u32, time: Duration) -> ProgressBar {
     if !stderr_is_terminal() {
         return ProgressBar::hidden();
     }
     let target = ProgressDrawTarget::stderr_with_hz(8);
-    let bar = ProgressBar::with_draw_target(Some(visits.into()), target);
+    let bar = ProgressBar::with_draw_target(Some(samples.into()), target);
     let style = ProgressStyle::with_template("{bar:16} {msg}, {elapsed} gone")
         .expect("the template is well-formed")
         .progress_chars("█▌░");

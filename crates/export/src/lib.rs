@@ -23,3 +23,7 @@ mod stripes;
 
 pub use error::ExportError;
 pub use stats::Stats;
+
+/// Beginnings of the names of the threads that serve a device in this process, so that their time can be told from that
+/// of others.
+pub const SERVING: [&str; 3] = ["fuse-", "nbd", "export"];

@@ -3,11 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Component, Path};
+use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
-
-use crate::{Directory, random_name};
+use crate::{Directory, FileType, random_name, system};
 
 /// A file that is not whole yet. Dropped, it is gone; what had its name before is untouched until then.
 #[derive(Debug)]
@@ -133,58 +131,10 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`write_whole`]; a block device is refused.
 pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match stream(path)? {
+    match system::stream(path)? {
         Some(mut stream) => stream.write_all(bytes),
         None => write_whole(path, bytes),
     }
-}
-
-/// What takes bytes one after the other, if `path` is that.
-fn stream(path: &Path) -> io::Result<Option<File>> {
-    let own = own_descriptor(path);
-    // What a link in a directory of somebody else's leads to is not followed; those in `/dev` are root's.
-    let of_root = path.starts_with("/dev")
-        && !path.starts_with("/dev/shm")
-        && !path.components().any(|part| part == Component::ParentDir);
-    let follows = own || of_root;
-    let kind = match follows {
-        true => std::fs::metadata(path),
-        false => std::fs::symlink_metadata(path),
-    };
-    let fits = |kind: FileType| match kind {
-        FileType::Fifo => true,
-        FileType::CharacterDevice => follows,
-        FileType::RegularFile => own,
-        _ => false,
-    };
-    let Ok(found) = kind else { return Ok(None) };
-    if !fits(kind_of(&found)) {
-        return Ok(None);
-    }
-    let mut flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-    flags.set(OFlags::NOFOLLOW, !follows);
-    // Standard output that leads to a file: behind what is there already.
-    flags.set(OFlags::APPEND, own);
-    let opened = openat(CWD, path, flags, Mode::empty())?;
-    match fits(FileType::from_raw_mode(fstat(&opened)?.st_mode)) {
-        true => Ok(Some(opened.into())),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it was swapped just now")),
-    }
-}
-
-/// Whether `path` is a name for an open descriptor of this process.
-fn own_descriptor(path: &Path) -> bool {
-    if ["/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name)) {
-        return true;
-    }
-    let number = |below: &str| path.strip_prefix(below).ok().and_then(Path::to_str);
-    let found = number("/dev/fd").or_else(|| number("/proc/self/fd"));
-    found.is_some_and(|name| name.parse::<u32>().is_ok())
-}
-
-fn kind_of(found: &std::fs::Metadata) -> FileType {
-    use std::os::unix::fs::MetadataExt as _;
-    FileType::from_raw_mode(found.mode())
 }
 
 #[cfg(test)]
@@ -261,44 +211,5 @@ mod tests {
         assert!(dir.path().join(told.unwrap()).exists());
         new.appear().unwrap();
         assert_eq!(left(dir.path()), ["page"]);
-    }
-
-    #[test]
-    fn what_was_named_for_output_may_be_a_stream_but_no_link_to_one() {
-        let dir = tempfile::tempdir().unwrap();
-        write_named(Path::new("/dev/null"), b"gone").unwrap();
-        let link = dir.path().join("link");
-        symlink("/dev/null", &link).unwrap();
-        assert!(write_named(&link, b"page").is_err());
-        assert!(write_named(dir.path(), b"page").is_err());
-        let pipe = dir.path().join("pipe");
-        rustix::fs::mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
-        let reader = std::thread::spawn({
-            let pipe = pipe.clone();
-            move || fs::read(pipe).unwrap()
-        });
-        write_named(&pipe, b"page").unwrap();
-        assert_eq!(reader.join().unwrap(), b"page");
-    }
-
-    #[test]
-    fn a_descriptor_of_our_own_that_leads_to_a_file_is_written_where_it_stands() {
-        use std::os::fd::AsRawFd as _;
-
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("out");
-        fs::write(&path, "before, ").unwrap();
-        let open = File::options().append(true).open(&path).unwrap();
-        for below in ["/dev/fd", "/proc/self/fd"] {
-            let named = Path::new(below).join(open.as_raw_fd().to_string());
-            write_named(&named, b"page ").unwrap();
-        }
-        assert_eq!(fs::read(&path).unwrap(), b"before, page page ");
-        assert_eq!(left(dir.path()), ["out"]);
-        assert!(own_descriptor(Path::new("/dev/stdout")));
-        // Not every path that begins like one of ours is one.
-        for other in ["/dev/fd/../../etc/hostname", "/proc/self/fd/x", "/dev/shm/link"] {
-            assert!(!own_descriptor(Path::new(other)), "{other}");
-        }
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use crate::system::open_without_waiting;
 
 /// The content of the regular file at `path`, at most `limit` bytes of it.
 ///
@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 /// `InvalidInput` for a pipe, a device or a directory, `FileTooLarge` for a file that is longer; else what the system
 /// says.
 pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    let file = open_without_waiting(path)?;
     let len = regular(&file)?;
     let too_long = || {
         let problem = format!("it is longer than {limit} bytes, the most that is read");
@@ -41,17 +41,11 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 /// # Errors
 /// `InvalidInput` for a pipe, a device or a directory; else what the system says.
 pub fn read_beginning(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    let file = open_without_waiting(path)?;
     regular(&file)?;
     let mut beginning = Vec::new();
     file.take(bytes).read_to_end(&mut beginning)?;
     Ok(beginning)
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    // Not blocking: opening a pipe would wait for its other end.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    Ok(openat(CWD, path, flags, Mode::empty())?.into())
 }
 
 /// The length of a file that must be a regular one.
@@ -66,18 +60,6 @@ pub(crate) fn regular(file: &File) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_has_no_end_is_refused_at_once() {
-        let dir = tempfile::tempdir().unwrap();
-        let pipe = dir.path().join("pipe");
-        rustix::fs::mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
-        for path in [pipe.as_path(), Path::new("/dev/zero"), dir.path()] {
-            let error = read_file(path, 1 << 20).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{}", path.display());
-            assert!(read_beginning(path, 1).is_err() && read_text(path, 1).is_err());
-        }
-    }
 
     #[test]
     fn the_limit_is_the_last_length_that_is_read() {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod evidence;
+mod from_os;
 mod io;
 mod log;
 mod printable;

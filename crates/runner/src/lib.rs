@@ -1,8 +1,7 @@
 //! From a request to a record: plan, prepare, measure, verify, finish.
 #![forbid(unsafe_code)]
 
-mod accounting;
-mod environment;
+mod disk_rates;
 mod error;
 mod event;
 mod finish;
@@ -12,11 +11,10 @@ mod plan;
 mod prepare;
 mod recorder;
 mod run;
-pub mod speed;
 mod verify;
 
 pub use cryptbench_load::EngineChoice;
-pub use environment::machine;
+pub use disk_rates::{DiskRates, disk_rates};
 pub use error::RunError;
 pub use event::{Event, Observer};
 pub use halt::Halt;
@@ -27,3 +25,10 @@ pub use plan::storage::{Consent, human};
 pub use plan::volumes::UnlockSelection;
 pub use plan::{EmulateRequest, PairRequest, Request, TargetRequest};
 pub use run::run;
+
+/// Describes this machine; `idle_baseline` (a fraction, 0 to 1) was measured by the caller.
+#[must_use]
+pub fn machine(idle_baseline: f64) -> cryptbench_record::Machine {
+    let machine = cryptbench_os::machine::Machine::this().into();
+    cryptbench_record::Machine { idle_baseline, ..machine }
+}

@@ -6,11 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod chain;
+mod sizes;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 pub use chain::chain;
+pub use sizes::human;
 
 /// `text` as one line without characters that steer a terminal or reorder what is read.
 #[must_use]

@@ -17,7 +17,7 @@ use self::binaries::{Binary, build};
 use self::counts::Counts;
 use self::schedule::{Ended, How, run_all};
 use self::skips::Skips;
-use crate::{packages, tidy, tools};
+use crate::{cross, packages, tidy, tools};
 
 /// Tells tests how much to do.
 const TIER: &str = "CRYPTBENCH_TEST_TIER";
@@ -91,6 +91,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     })?;
     let ran = began.elapsed();
     println!();
+    let other_systems = match options.tier {
+        Tier::Nightly if !options.offline && options.filter.is_none() => cross::check_all(),
+        _ => Ok(()),
+    };
     all.print_slowest(options.slowest);
     skips.print();
     println!(
@@ -113,7 +117,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if all.passed == 0 {
         bail!("no test ran");
     }
-    Ok(())
+    other_systems
 }
 
 /// A line for each binary, and its failures.

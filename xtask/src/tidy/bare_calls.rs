@@ -69,13 +69,15 @@ const HOMES: &[(&str, Kind, &str)] = &[
     ("crates/cli/src/doctor/storage.rs", Kind::Open, "a file without a name, by its descriptor"),
     ("crates/cli/src/serve/devices.rs", Kind::Open, "files of /sys"),
     (
-        "crates/blockdev/src/file.rs",
+        "crates/blockdev/src/linux/file.rs",
         Kind::Open,
         "volumes and targets, checked by those who name them",
     ),
+    ("crates/blockdev/src/other.rs", Kind::Open, "the same on other systems"),
     ("crates/export/src/fuse", Kind::Open, "files of /sys"),
-    ("crates/runner/src/accounting", Kind::Open, "files of /proc and /sys"),
-    ("crates/runner/src/environment.rs", Kind::Open, "files of /proc and /sys"),
+    ("crates/os/src/linux", Kind::Open, "files of /proc and /sys"),
+    ("crates/os/src/other.rs", Kind::Create, "the one place that makes files on other systems"),
+    ("crates/os/src/other.rs", Kind::Open, "the one place that opens files on other systems"),
     (
         "crates/runner/src/plan/storage",
         Kind::Open,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cryptbench_runner::speed::{Speed, Speeds, by_mean};
+use cryptbench_microbench::cipher::{Speed, Speeds, by_mean};
 use serde_json::{Value, json};
 
 /// Names of the fields, in the order of [`fields`].

@@ -1,12 +1,12 @@
 //! The speeds as a page: what the report crate needs to draw it.
 
+use cryptbench_microbench::cipher::{Bottleneck, Speeds, by_mean};
 use cryptbench_report::{SpeedBar, SpeedChart, SpeedPage, speed_page};
-use cryptbench_runner::speed::{Meaning, Speeds, by_mean};
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 
 /// The whole page.
-pub fn page(speeds: &Speeds, meanings: &[Meaning]) -> String {
+pub fn page(speeds: &Speeds, bottlenecks: &[Bottleneck]) -> String {
     let charts = thread_counts(speeds).into_iter().map(|count| SpeedChart {
         title: threads(count),
         bars: by_mean(&speeds.rows, count)
@@ -32,7 +32,7 @@ pub fn page(speeds: &Speeds, meanings: &[Meaning]) -> String {
         method: method(speeds),
         facts,
         charts: charts.collect(),
-        meaning: meanings
+        meaning: bottlenecks
             .iter()
             .map(|m| {
                 let rate = rate(m.interface.mb_s);

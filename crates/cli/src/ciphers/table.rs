@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_cipher::{CipherError, CipherInfo, find};
-use cryptbench_runner::speed::{Meaning, Rate, Speeds, by_mean};
+use cryptbench_microbench::cipher::{Bottleneck, Speeds, Throughput, by_mean};
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 
@@ -22,12 +22,13 @@ pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
 }
 
 /// The whole answer: where, the table, what it means.
-pub fn render(speeds: &Speeds, meanings: &[Meaning], width: usize) -> String {
+pub fn render(speeds: &Speeds, bottlenecks: &[Bottleneck], width: usize) -> String {
     let parts = [
         header(speeds, width),
         wrap(&method(speeds), "", "", width),
         rates(speeds, width),
-        "What it means".to_owned() + &meanings.iter().map(|m| meant(m, width)).collect::<String>(),
+        "What it means".to_owned()
+            + &bottlenecks.iter().map(|m| meant(m, width)).collect::<String>(),
         wrap(CAVEAT, "", "", width),
     ];
     parts.join("\n\n")
@@ -74,10 +75,10 @@ fn rates(speeds: &Speeds, width: usize) -> String {
             rate(row.encrypt.mb_s),
             rate(row.decrypt.mb_s),
         ];
-        let mut mean = |r: Rate| cells.extend([rate(r.mb_s), spread(r.spread_percent)]);
+        let mut mean = |r: Throughput| cells.extend([rate(r.mb_s), spread(r.spread_percent)]);
         mean(row.mean);
         for count in others {
-            let same = |s: &&cryptbench_runner::speed::Speed| {
+            let same = |s: &&cryptbench_microbench::cipher::Speed| {
                 (s.cipher, s.data_unit, s.threads) == (row.cipher, row.data_unit, *count)
             };
             if let Some(other) = speeds.rows.iter().find(same) {
@@ -99,7 +100,7 @@ const ROOMY: usize = 90;
 
 /// The mode of all rows, as labels spell it; empty where they differ.
 fn common_mode(speeds: &Speeds) -> String {
-    let mut modes = speeds.rows.iter().map(cryptbench_runner::speed::Speed::mode);
+    let mut modes = speeds.rows.iter().map(cryptbench_microbench::cipher::Speed::mode);
     match modes.next() {
         Some(first) if modes.all(|mode| mode == first) => first.to_ascii_uppercase(),
         _ => String::new(),
@@ -110,10 +111,10 @@ fn spread(percent: f64) -> String {
     if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
 
-fn meant(meaning: &Meaning, width: usize) -> String {
-    let interface = &meaning.interface;
+fn meant(bottleneck: &Bottleneck, width: usize) -> String {
+    let interface = &bottleneck.interface;
     let mut out = format!("\n  {}, {} MB/s", interface.name, rate(interface.mb_s));
-    for (class, ciphers) in classes(meaning) {
+    for (class, ciphers) in classes(bottleneck) {
         out.push('\n');
         out.push_str(&wrap(&format!("{class}: {ciphers}"), "    ", "      ", width));
     }
@@ -151,10 +152,10 @@ mod tests {
     use std::time::Duration;
 
     use cryptbench_cipher::Tier;
-    use cryptbench_runner::speed::{Direction, Interface, Speed, meaning};
+    use cryptbench_microbench::cipher::{Direction, Interface, Speed, bottleneck};
 
     fn speeds(threads: &[usize]) -> Speeds {
-        let rate = |mb_s| Rate { mb_s, spread_percent: 12.3 };
+        let rate = |mb_s| Throughput { mb_s, spread_percent: 12.3 };
         let mut rows = Vec::new();
         let known = [
             ("slow-xts", "Slow-XTS", 40.0),
@@ -194,8 +195,8 @@ mod tests {
             let speeds = speeds(threads);
             let interface =
                 Interface { name: "SATA 3".to_owned(), mb_s: 560.0, direction: Direction::Both };
-            let meanings = [meaning(&speeds.rows, interface)];
-            let text = render(&speeds, &meanings, 80);
+            let bottlenecks = [bottleneck(&speeds.rows, interface)];
+            let text = render(&speeds, &bottlenecks, 80);
             assert!(!text.contains('\x1b'));
             for line in text.lines() {
                 assert!(textwrap::core::display_width(line) <= 80, "{line}\n{text}");

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cryptbench_kdf::Derivation;
-use cryptbench_runner::speed::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed, Point};
+use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed, Point};
 use serde_json::{Value, json};
 
 use super::study::Study;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::bail;
 use cryptbench_kdf::pim::{VolumeKind, derivation, mean_work_of_unknown};
 use cryptbench_kdf::{Derivation, Function, KdfError};
-use cryptbench_runner::speed::kdf::{
+use cryptbench_microbench::kdf::{
     Hardware, KdfSpeed, KdfSpeeds, Time, all_functions, known_pim, unknown_pim,
 };
 

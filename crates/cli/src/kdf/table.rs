@@ -104,7 +104,7 @@ pub fn sections(study: &Study) -> Vec<Section> {
 }
 
 fn defaults(study: &Study) -> Section {
-    let row = |row: &&cryptbench_runner::speed::kdf::KdfSpeed| {
+    let row = |row: &&cryptbench_microbench::kdf::KdfSpeed| {
         let time = study.default_time(row);
         let us = row.us_per_iteration();
         vec![
@@ -137,7 +137,7 @@ fn defaults(study: &Study) -> Section {
 
 fn pims(study: &Study) -> Section {
     let pims = &study.question.pims;
-    let row = |row: &&cryptbench_runner::speed::kdf::KdfSpeed| {
+    let row = |row: &&cryptbench_microbench::kdf::KdfSpeed| {
         let times = pims.iter().map(|&pim| match study.at(row.function, pim) {
             Some(at) => {
                 let time = row.time(&at);
@@ -158,7 +158,7 @@ fn pims(study: &Study) -> Section {
 
 fn largest(study: &Study) -> Section {
     let limit = asked(study.question.limit);
-    let row = |row: &&cryptbench_runner::speed::kdf::KdfSpeed| {
+    let row = |row: &&cryptbench_microbench::kdf::KdfSpeed| {
         let default = span(study.default_time(row).seconds);
         match study.largest_pim(row).and_then(|pim| Some((pim, study.at(row.function, pim)?))) {
             Some((pim, at)) => vec![
@@ -183,7 +183,7 @@ fn largest(study: &Study) -> Section {
 
 fn rates(study: &Study) -> Section {
     let many = study.speeds.threads;
-    let other = study.question.hardware != cryptbench_runner::speed::kdf::Hardware::HERE;
+    let other = study.question.hardware != cryptbench_microbench::kdf::Hardware::HERE;
     let mut heading = vec!["function".to_owned(), threads(1)];
     if many > 1 {
         heading.push(threads(many));
@@ -191,7 +191,7 @@ fn rates(study: &Study) -> Section {
     if other {
         heading.push("other hardware".to_owned());
     }
-    let row = |row: &&cryptbench_runner::speed::kdf::KdfSpeed| {
+    let row = |row: &&cryptbench_microbench::kdf::KdfSpeed| {
         let [one, all, more] = study.guesses(row);
         let mut cells = vec![name(row), figures(one)];
         if many > 1 {
@@ -214,7 +214,7 @@ fn rates(study: &Study) -> Section {
 
 fn attacks(study: &Study, entropies: &[f64]) -> Section {
     let unknown = study.question.unknown;
-    let row = |row: &&cryptbench_runner::speed::kdf::KdfSpeed| {
+    let row = |row: &&cryptbench_microbench::kdf::KdfSpeed| {
         let mut cells = vec![name(row)];
         for &bit in entropies {
             let attack = study.attack(row, bit);

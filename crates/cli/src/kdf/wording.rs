@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cryptbench_kdf::{Derivation, Function};
-use cryptbench_runner::speed::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed};
+use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed};
 
 use super::study::{DICEWARE_BITS, Study};
 

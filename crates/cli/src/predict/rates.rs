@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cryptbench_devices::Operation;
-use cryptbench_runner::speed::{BUFFER, SpeedRequest, plan};
+use cryptbench_microbench::cipher::{BUFFER, SpeedRequest, plan};
 use serde::Serialize;
 use serde_json::Value;
 

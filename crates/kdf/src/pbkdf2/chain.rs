@@ -200,6 +200,10 @@ pub(super) mod x86 {
 }
 
 /// Cost of an iteration on each vector of a hash; see [`Kernel::cost`].
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "vectors have kernels on x86 only")
+)]
 pub(super) struct Costs {
     pub(super) one: u32,
     pub(super) avx2: u32,
@@ -208,6 +212,10 @@ pub(super) struct Costs {
 }
 
 /// The kernels over [`Lanes`] for a hash of 32-bit words.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_mut, unused_variables, reason = "vectors have kernels on x86 only")
+)]
 pub(super) fn kernels_32<H, const N: usize>(tier: Tier, costs: &Costs) -> Vec<Kernel<H>>
 where
     H: Chain<N, Word = u32> + Hash<State = [u32; N], Mid = [u32; N]>,
@@ -229,6 +237,10 @@ where
 }
 
 /// The kernels over [`Lanes`] for a hash of 64-bit words.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_mut, unused_variables, reason = "vectors have kernels on x86 only")
+)]
 pub(super) fn kernels_64<H, const N: usize>(tier: Tier, costs: &Costs) -> Vec<Kernel<H>>
 where
     H: Chain<N, Word = u64> + Hash<State = [u64; N], Mid = [u64; N]>,

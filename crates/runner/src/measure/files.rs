@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use cryptbench_load::{FileAction, FileSet, FileWork};
+use cryptbench_record::Accounting;
 
 use super::lower_cache::{drop_below, settle_below};
 use super::numbers::percentiles;
-use crate::accounting;
 use crate::prepare::Session;
 use crate::{Halt, Observation};
 
@@ -30,11 +30,11 @@ impl Session<'_> {
         if work.action != FileAction::Create {
             drop_below(&self.arms[arm]);
         }
-        let before = self.begin_account(arm);
+        let before = self.begin_counting(arm);
         let set = self.files.get_mut(&arm).expect("just made");
         let measured = set.run(&directory, work, offsets, self.stop)?;
         settle_below(&self.arms[arm]);
-        let passed = self.accountant.passed(&before);
+        let passed = self.counters.passed(&before);
         if measured.interrupted {
             return Err(Halt::Interrupted);
         }
@@ -47,8 +47,8 @@ impl Session<'_> {
             cpu_process_s: measured.cpu.as_secs_f64(),
             // All of it: the flush that follows, and the look at what was read, cannot be told apart.
             cpu_machine_s: passed.busy_s,
-            device: passed.device,
-            accounting: Some(accounting::scaled(&passed.accounting, 1.0)),
+            device: passed.device.map(Into::into),
+            accounting: Some(Accounting::of(&passed, 1.0)),
             samples: None,
             parts: BTreeMap::new(),
         })

@@ -13,11 +13,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cryptbench_load::Work;
+use cryptbench_os::counters::Snapshot;
 use cryptbench_record::Line;
 use cryptbench_system::Target;
 
 use self::schedule::drive_on;
-use crate::accounting::Snapshot;
 use crate::prepare::Session;
 use crate::recorder::Recorder;
 use crate::{Bench, Halt, Observation, Observer as _};
@@ -39,20 +39,20 @@ impl Session<'_> {
     }
 
     /// Counters before a trial on `arm`, whose daemons are from here on told apart.
-    fn begin_account(&mut self, arm: usize) -> Snapshot {
+    fn begin_counting(&mut self, arm: usize) -> Snapshot {
         let spec = self.plan.arms.systems().get(arm);
         let target = match &self.encrypted {
             Some(encrypted) if spec.is_some_and(|a| a.target == Target::Encrypted) => encrypted,
             _ => &self.plain,
         };
-        self.accountant.forget_watched();
-        self.accountant.look_at(target.counted_by);
+        self.counters.forget_watched();
+        self.counters.use_device(target.counted_by);
         if let Some(prepared) = self.arms.get(arm) {
             for &pid in &prepared.daemons {
-                self.accountant.watch(pid);
+                self.counters.watch(pid);
             }
         }
-        self.accountant.snapshot()
+        self.counters.snapshot()
     }
 }
 

@@ -1,10 +1,9 @@
 //! From counters and histograms to what a record holds.
 
 use cryptbench_load::Sample;
+use cryptbench_os::counters::Passed;
 use cryptbench_record::{DeviceMoved, Percentiles, Samples};
 use hdrhistogram::Histogram;
-
-use crate::accounting::Passed;
 
 /// Requests that a percentile needs in its trial (docs/methodology.md).
 const FOR_P99: u64 = 1_000;

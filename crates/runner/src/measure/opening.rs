@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use cryptbench_load::UnlockWork;
-use cryptbench_record::Percentiles;
+use cryptbench_record::{Accounting, Percentiles};
 
-use crate::accounting;
 use crate::prepare::Session;
 use crate::{Halt, Observation};
 
@@ -19,12 +18,12 @@ impl Session<'_> {
         work: &UnlockWork,
         arm: usize,
     ) -> Result<Observation, Halt> {
-        let before = self.begin_account(arm);
+        let before = self.begin_counting(arm);
         let unlocker = self.unlocker.as_ref().expect("made for a plan that opens volumes");
         let Some(time) = unlocker.unlock(arm, work, self.stop)? else {
             return Err(Halt::Interrupted);
         };
-        let passed = self.accountant.passed(&before);
+        let passed = self.counters.passed(&before);
         let us = time.total.as_secs_f64() * 1e6;
         Ok(Observation {
             elapsed_s: time.total.as_secs_f64(),
@@ -32,10 +31,10 @@ impl Session<'_> {
             bytes: 0,
             latency: Percentiles { mean_us: us, p50_us: us, max_us: us, ..Percentiles::default() },
             // The derivation's threads end with it, and count as the load's.
-            cpu_process_s: passed.accounting.generator_s,
+            cpu_process_s: passed.generator_s,
             cpu_machine_s: passed.busy_s,
-            device: passed.device,
-            accounting: Some(accounting::scaled(&passed.accounting, 1.0)),
+            device: passed.device.map(Into::into),
+            accounting: Some(Accounting::of(&passed, 1.0)),
             samples: None,
             parts: BTreeMap::from([
                 ("derivation".to_owned(), time.derivation.as_secs_f64()),

@@ -13,7 +13,6 @@ use cryptbench_record::{Accounting, FLUSH};
 use super::fresh::FreshFile;
 use super::lower_cache::{drop_below, late, settle_below};
 use super::numbers::{percentiles, samples, scaled, share};
-use crate::accounting;
 use crate::prepare::Session;
 use crate::{Halt, Observation, RunError};
 
@@ -55,7 +54,7 @@ impl Session<'_> {
         }
         let job = job(work, self.lengths(), offsets, self.generation);
         let cached_before = cached(&surface);
-        let before = self.begin_account(arm);
+        let before = self.begin_counting(arm);
         let traced = self.plan.verify && stamps(work);
         let mut acknowledged = None;
         let measured = if work.stdio {
@@ -68,7 +67,7 @@ impl Session<'_> {
             self.engine.run(&surface, &job, self.stop)?
         };
         // CPU time is that of the measured time and its ramp, not of what follows.
-        let passed = self.accountant.passed(&before);
+        let passed = self.counters.passed(&before);
         if measured.interrupted {
             return Err(Halt::Interrupted);
         }
@@ -86,10 +85,10 @@ impl Session<'_> {
             if surface.mode == IoMode::Buffered {
                 settled()?;
                 // What the page cache took belongs to this trial.
-                passed.device = self.accountant.passed(&before).device;
+                passed.device = self.counters.passed(&before).device;
             } else if prepared.cached_below && !work.stdio {
                 // Beside direct writes, those that a cache below took count once they are on the device too.
-                let (rest, then) = late(settled, || self.accountant.passed(&before))?;
+                let (rest, then) = late(settled, || self.counters.passed(&before))?;
                 passed = then;
                 later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
                 parts.insert(FLUSH.to_owned(), later.as_secs_f64());
@@ -110,11 +109,8 @@ impl Session<'_> {
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
             cpu_machine_s: passed.busy_s * share,
-            device: passed.device.map(|d| scaled(d, measured.bytes, measured.total_bytes)),
-            accounting: Some(Accounting {
-                cached_before,
-                ..accounting::scaled(&passed.accounting, share)
-            }),
+            device: passed.device.map(|d| scaled(d.into(), measured.bytes, measured.total_bytes)),
+            accounting: Some(Accounting { cached_before, ..Accounting::of(&passed, share) }),
             samples: samples(&measured.samples),
             parts,
         })

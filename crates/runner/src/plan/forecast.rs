@@ -14,9 +14,8 @@ use super::request::Request;
 use super::sizes::containers;
 use super::storage::{EmulatedStorage, Present, Range, Storage, Target, Targets, human};
 use super::{Plan, plan};
-use crate::RunError;
-use crate::speed::{DiskRates, disk_rates};
 use crate::verify::traffic;
+use crate::{DiskRates, RunError, disk_rates};
 
 /// What a run would do.
 #[derive(Clone, Debug)]

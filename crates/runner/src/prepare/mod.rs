@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::IoMode;
+use cryptbench_export::SERVING;
 use cryptbench_load::{Engine, FileSet};
+use cryptbench_os::counters::Counters;
 use cryptbench_record as record;
 use cryptbench_system::resource::Journal;
 use cryptbench_system::{PreparedArm, Target};
@@ -23,12 +25,11 @@ use self::active_range::ActiveRange;
 use self::emulated::Emulation;
 pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
-use crate::accounting::Accountant;
 use crate::plan::arms::Arms;
 use crate::plan::storage::{Buffered, Present, Storage};
 use crate::plan::{Plan, limits, resumed};
 use crate::recorder::Recorder;
-use crate::{Event, Halt, Observer as _, RunError, environment};
+use crate::{Event, Halt, Observer as _, RunError, machine};
 
 /// How long the machine is watched while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);
@@ -46,7 +47,7 @@ pub(crate) struct Session<'a> {
     pub(crate) engine: Engine,
     /// Why io_uring is not used, if it is not.
     fallback: Option<String>,
-    pub(crate) accountant: Accountant,
+    pub(crate) counters: Counters,
     /// Number of the latest job, which is in the verify header of what it writes.
     pub(crate) generation: u64,
     /// The sets of small files of each arm, as far as they were needed.
@@ -101,16 +102,16 @@ impl<'a> Session<'a> {
                 format!("io_uring is not used ({reason}); requests are carried by threads.");
             notes.push(reason);
         }
-        let mut accountant = Accountant::new(targets.plain.device_stat.clone());
+        let mut counters = Counters::new(targets.plain.device_stat.clone(), &SERVING);
         let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        let machine = environment::machine(accountant.measure_baseline(BASELINE, cpus));
+        let machine = machine(counters.measure_baseline(BASELINE, cpus));
         let size = range.as_ref().map_or(0, |range| range.size);
         let target_notes = targets.notes(size);
         // Both targets are claimed before the first byte is written to either.
         let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, "work", 0, &journal)?;
         let encrypted = match targets.encrypted {
             Some(target) => {
-                let counted_by = accountant.add_place(target.device_stat.clone());
+                let counted_by = counters.add_device(target.device_stat.clone());
                 let encrypted = PreparedTarget::claim(
                     target,
                     range,
@@ -125,7 +126,7 @@ impl<'a> Session<'a> {
             None => None,
         };
         for target in [Some(&plain), encrypted.as_ref()].into_iter().flatten() {
-            if !accountant.device_counts(target.counted_by) {
+            if !counters.device_counts(target.counted_by) {
                 notes.push(target.uncounted());
             }
         }
@@ -142,7 +143,7 @@ impl<'a> Session<'a> {
             recorded: plan.recorded.clone(),
             engine,
             fallback,
-            accountant,
+            counters,
             generation: 0,
             files: BTreeMap::new(),
             unlocker: None,

@@ -30,7 +30,7 @@ pub(crate) struct PreparedTarget {
     pub(crate) size_reason: String,
     /// What keeps `inside` from others.
     pub(crate) private: Option<PrivateDirectory>,
-    /// The accountant's number of its device.
+    /// The counters' number of its device.
     pub(crate) counted_by: usize,
     /// Where what lies on it is kept in the page cache a second time, if it is.
     stored: Option<PathBuf>,

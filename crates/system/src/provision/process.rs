@@ -19,10 +19,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(60);
 
 /// The identity of a process: its number, and when it started in clock ticks after boot.
 pub(crate) fn identity(process: u32) -> Option<Identity> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // proc_pid_stat(5): the name in parentheses may hold anything; the start time is field 22.
-    let after_name = stat.rsplit_once(')')?.1;
-    let start = after_name.split_whitespace().nth(19)?.parse().ok()?;
+    let start = cryptbench_os::process::started(process)?;
     Some(Identity { device: process.into(), inode: start, born: None })
 }
 

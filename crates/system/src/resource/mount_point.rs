@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cryptbench_os::Directory;
-use rustix::fs::FileType;
+use cryptbench_os::{Directory, FileType};
 use serde::{Deserialize, Serialize};
 
 use super::ours::held;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, Surface};
-use cryptbench_os::Directory;
-use rustix::fs::{FallocateFlags, FileType, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
+use cryptbench_os::{Directory, FileType};
+use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 

@@ -58,14 +58,8 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
 /// Waits for a process that a dead run had forked and that has not become its program yet: until then it holds the lock
 /// of the run's journal, and the run looks alive.
 pub(super) fn await_forked(journal: &File) {
-    let is_gone = |process: u32| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        // proc_pid_stat(5): the state follows the name in parentheses.
-        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-        matches!(state, None | Some('Z' | 'X'))
-    };
     let until = Instant::now() + FORKED;
-    while holder(journal).is_some_and(is_gone) && Instant::now() < until {
+    while holder(journal).is_some_and(cryptbench_os::process::has_ended) && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
 }

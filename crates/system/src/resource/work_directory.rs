@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use cryptbench_os::Directory;
-use rustix::fs::FileType;
+use cryptbench_os::{Directory, FileType};
 use serde::{Deserialize, Serialize};
 
 use super::mount_point;

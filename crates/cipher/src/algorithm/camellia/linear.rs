@@ -37,6 +37,7 @@ impl Linear {
     }
 
     /// First `inner`, then this map.
+    #[cfg(target_arch = "x86_64")]
     pub(super) const fn after(self, inner: Self) -> Self {
         let mut columns = [0; 8];
         let mut bit = 0;
@@ -48,6 +49,7 @@ impl Linear {
     }
 
     /// The inverse; compilation fails if there is none.
+    #[cfg(target_arch = "x86_64")]
     pub(super) const fn inverse(self) -> Self {
         let mut columns = [0; 8];
         let mut bit = 0;

@@ -16,6 +16,7 @@ use rustix::fs::{FlockOperation, OFlags, fcntl_lock, flock, statvfs};
 use rustix::io::Errno;
 
 use super::block::{Node, Tree};
+use super::holders::{uses, uses_of_file};
 use super::refusal::Refusal;
 
 /// What a user has said may be lost.
@@ -152,7 +153,7 @@ impl Existing {
             identity,
             signatures,
             held,
-            backing_file: node.and_then(|node| node.backing_file()),
+            backing_file: node.and_then(|n| n.backing_file()).map(|f| f.display().to_string()),
         })
     }
 
@@ -349,8 +350,8 @@ fn kind(found: &fs::Metadata) -> Result<Kind, Refusal> {
 
 fn check_uses(path: &Path, kind: Kind, found: &fs::Metadata) -> Result<(), Refusal> {
     let uses = match kind {
-        Kind::File => Tree::this().uses_of_file(path),
-        _ => Tree::this().uses(found.rdev()),
+        Kind::File => uses_of_file(&Tree::this(), path),
+        _ => uses(&Tree::this(), found.rdev()),
     }?;
     if uses.is_empty() { Ok(()) } else { Err(Refusal::Used(uses)) }
 }

@@ -6,10 +6,10 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use cryptbench_os::storage::Untold;
 use rustix::fs::{OFlags, major, minor};
 
 use super::block::{Node, Tree};
-use super::mount::unescape;
 use super::refusal::{Refusal, quoted};
 
 /// One use.
@@ -52,174 +52,121 @@ impl fmt::Display for Holder {
     }
 }
 
-impl Tree {
-    fn proc(&self, name: &str) -> Result<String, Refusal> {
-        let path = self.root.join("proc").join(name);
-        fs::read_to_string(&path).map_err(|e| unknown(&path, &e))
-    }
-
-    /// All uses of the block device of that number: its own, those of its partitions, and those of the disk that it
-    /// is a partition of, but for other partitions there; and of what loop devices below it stand on, which the
-    /// kernel guards from nobody.
-    ///
-    /// # Errors
-    /// [`Refusal::Unknown`] if the kernel does not tell, [`Refusal::Claimed`] for what it does not say more of.
-    pub(super) fn uses(&self, number: u64) -> Result<Vec<Holder>, Refusal> {
-        let node = self.of_number(number).ok_or_else(|| {
-            let device = format!("{}:{}", major(number), minor(number));
-            Refusal::Unknown { what: format!("/sys has no device {device}") }
-        })?;
-        let mut all = self.uses_from(&node)?;
-        // What loop devices stand on does not know of them, and has users of its own.
-        for node in self.directly(&node) {
-            if let Some(file) = node.backing_file() {
-                let mut below = self.uses_below(Path::new(&file))?;
-                let by_itself =
-                    |a: &Holder| matches!(a, Holder::Looped { by, .. } if *by == path(&node));
-                below.retain(|a| !by_itself(a) && !all.contains(a));
-                all.append(&mut below);
-            }
-        }
-        Ok(all)
-    }
-
-    /// Uses of the file or device behind a loop device.
-    fn uses_below(&self, file: &Path) -> Result<Vec<Holder>, Refusal> {
-        let found = fs::metadata(file).map_err(|e| unknown(file, &e))?;
-        if found.is_file() {
-            return self.uses_of_file(file);
-        }
-        let node = self.of_number(found.rdev());
-        let gone = || unknown(file, &io::ErrorKind::NotFound.into());
-        let uses = self.uses_from(&node.ok_or_else(gone)?)?;
-        // Members of file systems over several disks are named nowhere, but claimed.
-        let exclusive = OFlags::EXCL.bits().cast_signed();
-        match fs::File::options().read(true).custom_flags(exclusive).open(file) {
-            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && uses.is_empty() => {
-                Err(Refusal::Claimed)
-            }
-            Err(e) if e.kind() != io::ErrorKind::ResourceBusy => Err(unknown(file, &e)),
-            _ => Ok(uses),
+/// All uses of the block device of that number: its own, those of its partitions, and those of the disk that it
+/// is a partition of, but for other partitions there; and of what loop devices below it stand on, which the
+/// kernel guards from nobody.
+///
+/// # Errors
+/// [`Refusal::Unknown`] if the kernel does not tell, [`Refusal::Claimed`] for what it does not say more of.
+pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
+    let node = tree.of_number(number).ok_or_else(|| {
+        let device = format!("{}:{}", major(number), minor(number));
+        Refusal::Unknown { what: format!("/sys has no device {device}") }
+    })?;
+    let mut all = uses_from(tree, &node)?;
+    // What loop devices stand on does not know of them, and has users of its own.
+    for node in tree.directly(&node) {
+        if let Some(file) = node.backing_file() {
+            let mut below = uses_below(tree, &file)?;
+            let by_itself =
+                |a: &Holder| matches!(a, Holder::Looped { by, .. } if *by == path(&node));
+            below.retain(|a| !by_itself(a) && !all.contains(a));
+            all.append(&mut below);
         }
     }
+    Ok(all)
+}
 
-    /// Uses of a device, its partitions and its disk.
-    fn uses_from(&self, node: &Node) -> Result<Vec<Holder>, Refusal> {
-        let mut all = Vec::new();
-        let mut own = vec![node.clone()];
-        own.extend(node.overlapping());
-        if let Some(root) = self.root_device()?
-            && let Some(hit) = self.stack(&root).iter().find(|n| own.contains(n))
-        {
-            all.push(Holder::Root { device: path(hit) });
-        }
-        if node.is_partition() {
-            own.push(node.disk());
-        }
-        for node in &own {
-            all.extend(self.uses_of(node)?);
-        }
-        Ok(all)
+/// Uses of the file or device behind a loop device.
+fn uses_below(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
+    let found = fs::metadata(file).map_err(|e| unknown(file, &e))?;
+    if found.is_file() {
+        return uses_of_file(tree, file);
     }
-
-    fn uses_of(&self, node: &Node) -> Result<Vec<Holder>, Refusal> {
-        let device = path(node);
-        let mut all: Vec<_> = self
-            .mount_points(node)?
-            .into_iter()
-            .map(|at| Holder::Mounted { device: device.clone(), at })
-            .collect();
-        if self.swaps()?.iter().any(|swap| is_device(swap, node)) {
-            all.push(Holder::Swap { device: device.clone() });
+    let node = tree.of_number(found.rdev());
+    let gone = || unknown(file, &io::ErrorKind::NotFound.into());
+    let uses = uses_from(tree, &node.ok_or_else(gone)?)?;
+    // Members of file systems over several disks are named nowhere, but claimed.
+    let exclusive = OFlags::EXCL.bits().cast_signed();
+    match fs::File::options().read(true).custom_flags(exclusive).open(file) {
+        Err(e) if e.kind() == io::ErrorKind::ResourceBusy && uses.is_empty() => {
+            Err(Refusal::Claimed)
         }
-        for holder in self.holders(node).map_err(|e| unknown(&node.0, &e))? {
-            let mut by = path(&holder);
-            if let Some(mapping) = holder.mapping() {
-                by = format!("{by} ({mapping})");
-            }
-            for at in self.mount_points(&holder)? {
-                by = format!("{by}, which is mounted at {}", at.display());
-            }
-            all.push(Holder::Held { device: device.clone(), by });
-        }
-        for over in self.loops_over(node).map_err(|e| unknown(&self.root.join("sys/block"), &e))? {
-            all.push(Holder::Looped { device: device.clone(), by: path(&over) });
-        }
-        Ok(all)
-    }
-
-    /// Where file systems of that device are mounted, as far as this process's namespace shows them.
-    fn mount_points(&self, node: &Node) -> Result<Vec<PathBuf>, Refusal> {
-        let number = node.number().map(|n| format!("{}:{}", major(n), minor(n)));
-        let mut found = Vec::new();
-        for line in self.proc("self/mountinfo")?.lines() {
-            let fields: Vec<_> = line.split(' ').collect();
-            let Some(dash) = fields.iter().position(|f| *f == "-") else { continue };
-            let (Some(dev), Some(at)) = (fields.get(2), fields.get(4)) else { continue };
-            // A file system of several devices hides their numbers (btrfs).
-            let source = fields.get(dash + 2).map(|s| unescape(s)).unwrap_or_default();
-            if number.as_deref() == Some(*dev) || is_device(&source, node) {
-                found.push(unescape(at));
-            }
-        }
-        Ok(found)
-    }
-
-    /// What the kernel swaps to (proc(5), /proc/swaps): devices and files.
-    fn swaps(&self) -> Result<Vec<PathBuf>, Refusal> {
-        let names = self.proc("swaps")?;
-        let names = names.lines().skip(1).filter_map(|l| l.split_whitespace().next());
-        Ok(names.map(unescape).collect())
-    }
-
-    /// The device that the root file system is mounted from.
-    fn root_device(&self) -> Result<Option<Node>, Refusal> {
-        let mounts = self.proc("self/mountinfo")?;
-        Ok(self.root_of(&mounts))
-    }
-
-    fn root_of(&self, mounts: &str) -> Option<Node> {
-        let line = mounts.lines().rfind(|line| line.split(' ').nth(4) == Some("/"))?;
-        let fields: Vec<_> = line.split(' ').collect();
-        let dash = fields.iter().position(|f| *f == "-")?;
-        let (major, minor) = fields.get(2)?.split_once(':')?;
-        let dev = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
-        self.of_mount(dev, &unescape(fields.get(dash + 2)?).to_string_lossy())
-    }
-
-    /// Uses of a regular file.
-    pub(super) fn uses_of_file(&self, file: &Path) -> Result<Vec<Holder>, Refusal> {
-        let device = file.display().to_string();
-        let same = |other: &Path| {
-            let identity = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
-            identity(other).is_some_and(|found| Some(found) == identity(file))
-        };
-        let mut all = Vec::new();
-        if self.swaps()?.iter().any(|swap| same(swap)) {
-            all.push(Holder::Swap { device: device.clone() });
-        }
-        for node in self.all().map_err(|e| unknown(&self.root.join("sys/block"), &e))? {
-            if node.backing_file().is_some_and(|backing| same(Path::new(&backing))) {
-                all.push(Holder::Looped { device: device.clone(), by: path(&node) });
-            }
-        }
-        Ok(all)
+        Err(e) if e.kind() != io::ErrorKind::ResourceBusy => Err(unknown(file, &e)),
+        _ => Ok(uses),
     }
 }
 
+/// Uses of a device, its partitions and its disk.
+fn uses_from(tree: &Tree, node: &Node) -> Result<Vec<Holder>, Refusal> {
+    let mut all = Vec::new();
+    let mut own = vec![node.clone()];
+    own.extend(node.overlapping());
+    if let Some(root) = tree.root_device()?
+        && let Some(hit) = tree.stack(&root).iter().find(|n| own.contains(n))
+    {
+        all.push(Holder::Root { device: path(hit) });
+    }
+    if node.is_partition() {
+        own.push(node.disk());
+    }
+    for node in &own {
+        all.extend(uses_of(tree, node)?);
+    }
+    Ok(all)
+}
+
+fn uses_of(tree: &Tree, node: &Node) -> Result<Vec<Holder>, Refusal> {
+    let device = path(node);
+    let mut all: Vec<_> = tree
+        .mount_points(node)?
+        .into_iter()
+        .map(|at| Holder::Mounted { device: device.clone(), at })
+        .collect();
+    if tree.swaps()?.iter().any(|swap| node.is_named(swap)) {
+        all.push(Holder::Swap { device: device.clone() });
+    }
+    for holder in tree.holders(node)? {
+        let mut by = path(&holder);
+        if let Some(mapping) = holder.mapping() {
+            by = format!("{by} ({mapping})");
+        }
+        for at in tree.mount_points(&holder)? {
+            by = format!("{by}, which is mounted at {}", at.display());
+        }
+        all.push(Holder::Held { device: device.clone(), by });
+    }
+    for over in tree.loops_over(node)? {
+        all.push(Holder::Looped { device: device.clone(), by: path(&over) });
+    }
+    Ok(all)
+}
+
+/// Uses of a regular file.
+pub(super) fn uses_of_file(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
+    let device = file.display().to_string();
+    let same = |other: &Path| {
+        let identity = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
+        identity(other).is_some_and(|found| Some(found) == identity(file))
+    };
+    let mut all = Vec::new();
+    if tree.swaps()?.iter().any(|swap| same(swap)) {
+        all.push(Holder::Swap { device: device.clone() });
+    }
+    for node in tree.all()? {
+        if node.backing_file().is_some_and(|backing| same(&backing)) {
+            all.push(Holder::Looped { device: device.clone(), by: path(&node) });
+        }
+    }
+    Ok(all)
+}
 fn unknown(path: &Path, why: &io::Error) -> Refusal {
     Refusal::Unknown { what: format!("{}: {why}", path.display()) }
 }
 
-/// Whether a path names that device: by its number, or by the kernel's name for it.
-fn is_device(named: &Path, node: &Node) -> bool {
-    if !named.is_absolute() {
-        return false;
-    }
-    let number = fs::metadata(named).ok().map(|m| m.rdev()).filter(|n| *n != 0);
-    match number {
-        Some(_) => number == node.number(),
-        None => named == node.device_path(),
+impl From<Untold> for Refusal {
+    fn from(untold: Untold) -> Self {
+        unknown(&untold.place, &untold.why)
     }
 }
 
@@ -288,8 +235,8 @@ mod tests {
         fn uses(&self, minor: u32) -> Result<Vec<Holder>, Refusal> {
             fs::write(self.dir.path().join("proc/self/mountinfo"), &self.mounts).unwrap();
             fs::write(self.dir.path().join("proc/swaps"), &self.swaps).unwrap();
-            let tree = Tree { root: fs::canonicalize(self.dir.path()).unwrap() };
-            tree.uses(makedev(4000, minor))
+            let tree = Tree::rooted(fs::canonicalize(self.dir.path()).unwrap());
+            uses(&tree, makedev(4000, minor))
         }
     }
 
@@ -335,7 +282,7 @@ mod tests {
         assert!(
             held.iter().any(|s| s.contains("/dev/dm-9 (secret, CRYPT), which is mounted at /"))
         );
-        let tree = Tree { root: fs::canonicalize(m.dir.path()).unwrap() };
+        let tree = Tree::rooted(fs::canonicalize(m.dir.path()).unwrap());
         let top = tree.of_number(makedev(4000, 30)).unwrap();
         assert_eq!(tree.disks(&top).into_iter().collect::<Vec<_>>(), ["zda"]);
         drop(disk);
@@ -367,10 +314,10 @@ mod tests {
         let disk = m.device("zdb", 5, None);
         assert!(m.said(5).is_empty());
         assert!(matches!(m.uses(999), Err(Refusal::Unknown { .. })), "no such device");
-        let tree = Tree { root: fs::canonicalize(m.dir.path()).unwrap() };
+        let tree = Tree::rooted(fs::canonicalize(m.dir.path()).unwrap());
         for file in ["proc/swaps", "proc/self/mountinfo"] {
             fs::remove_file(m.dir.path().join(file)).unwrap();
-            let uses = tree.uses(makedev(4000, 5));
+            let uses = uses(&tree, makedev(4000, 5));
             assert!(matches!(uses, Err(Refusal::Unknown { .. })), "without {file}: {uses:?}");
             assert!(m.said(5).is_empty());
         }
@@ -410,7 +357,7 @@ mod tests {
         Machine::stands_on(&single, &disk);
         Machine::stands_on(&array, &disk);
         Machine::stands_on(&array, &other);
-        let tree = Tree { root: fs::canonicalize(m.dir.path()).unwrap() };
+        let tree = Tree::rooted(fs::canonicalize(m.dir.path()).unwrap());
         let counted = |minor| {
             let node = tree.of_number(makedev(4000, minor)).unwrap();
             (tree.counted(&node).map(|n| n.name()), tree.kept_in(&node))

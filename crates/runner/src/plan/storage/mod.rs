@@ -4,7 +4,6 @@ mod block;
 pub(crate) mod emulated;
 mod existing;
 mod holders;
-mod mount;
 mod pair;
 mod refusal;
 mod target;

@@ -6,14 +6,13 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use cryptbench_os::storage::{mount_of, space};
 use cryptbench_record::Device;
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::chain;
-use rustix::fs::statvfs;
 
 use super::block::{Node, Tree, describe};
 use super::existing::{Consent, Existing, Kind, Overwritten};
-use super::mount::Mount;
 use super::{GIB, MIB, human};
 use crate::RunError;
 
@@ -99,10 +98,9 @@ impl Target {
     fn of_directory(directory: &Path, name: OsString) -> Result<Self, RunError> {
         let refuse = |problem: String| RunError::Target { path: directory.to_owned(), problem };
         let directory = fs::canonicalize(directory).map_err(|e| refuse(e.to_string()))?;
-        let space = statvfs(&directory).map_err(|e| refuse(e.to_string()))?;
+        let space = space(&directory).map_err(|e| refuse(e.to_string()))?;
         let dev = fs::metadata(&directory).map_err(|e| refuse(e.to_string()))?.dev();
-        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let mount = Mount::under(&mounts, dev, &directory).unwrap_or_default();
+        let mount = mount_of(dev, &directory).unwrap_or_default();
         let tree = Tree::this();
         let node = tree.of_mount(dev, &mount.source);
         let counted = node.as_ref().and_then(|node| tree.counted(node));
@@ -110,16 +108,16 @@ impl Target {
             scratch: name,
             path: directory,
             existing: None,
-            filesystem: mount.filesystem,
+            filesystem: mount.file_system,
             mount_options: mount.options,
-            source: mount.source,
+            source: mount.source.display().to_string(),
             number: dev,
             device: counted.as_ref().or(node.as_ref()).and_then(describe),
             node,
-            device_stat: counted.map(|node| node.0.join("stat")),
+            device_stat: counted.map(|node| node.counters()),
             // A file system of no size (ramfs) does not count its room: trying is all there is.
-            free: if space.f_blocks == 0 { u64::MAX } else { space.f_bavail * space.f_frsize },
-            filesystem_size: space.f_blocks * space.f_frsize,
+            free: if space.size == 0 { u64::MAX } else { space.free },
+            filesystem_size: space.size,
         })
     }
 
@@ -150,7 +148,7 @@ impl Target {
             number,
             device: counted.as_ref().or(node.as_ref()).and_then(describe),
             node,
-            device_stat: counted.map(|node| node.0.join("stat")),
+            device_stat: counted.map(|node| node.counters()),
             free: size,
             filesystem_size: size,
         })

@@ -147,7 +147,7 @@ pub(super) mod tests {
     const VERACRYPT: VolumeKind = VolumeKind::VeraCrypt { system: false };
 
     /// A row of made-up numbers: units of work in a second on one thread, and of guesses on all.
-    pub(in crate::speed::kdf) fn row(name: &str, per_second: f64, guesses: f64) -> KdfSpeed {
+    pub(in crate::kdf) fn row(name: &str, per_second: f64, guesses: f64) -> KdfSpeed {
         let function = Function::find(name).unwrap();
         let at = |pim| {
             let derivation = pim::derivation(VERACRYPT, function, pim).unwrap();

@@ -1,20 +1,19 @@
-//! One visit: a keyed cipher encrypts and then decrypts for a slice of time, on threads that start
+//! One sample: a keyed cipher encrypts and then decrypts for a slice of time, on threads that start
 //! together.
 
-use std::sync::{Barrier, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use cryptbench_cipher::SectorCipher;
 
-use crate::RunError;
+use crate::MicrobenchError;
+use crate::together::together;
 
 /// Bytes that each thread transforms before the clock runs: fetches code, tables and round keys.
 const WARM_UP: usize = 64 << 10;
 
-/// Rates of one visit, all threads together.
+/// Rates of one sample, all threads together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visit {
+pub(super) struct Sample {
     pub(super) encrypt_mb_s: f64,
     pub(super) decrypt_mb_s: f64,
 }
@@ -43,11 +42,14 @@ struct Span {
 /// Lets the workers encrypt for `slice`, then decrypt for `slice`; at least one buffer each.
 ///
 /// # Errors
-/// [`RunError::Usage`] if the system does not start so many threads.
-pub(super) fn visit(workers: &mut [Worker<'_>], slice: Duration) -> Result<Visit, RunError> {
-    Ok(Visit {
-        encrypt_mb_s: mb_s(&together(workers, Direction::Encrypt, slice)?),
-        decrypt_mb_s: mb_s(&together(workers, Direction::Decrypt, slice)?),
+/// [`MicrobenchError::Usage`] if the system does not start so many threads.
+pub(super) fn sample(
+    workers: &mut [Worker<'_>],
+    slice: Duration,
+) -> Result<Sample, MicrobenchError> {
+    Ok(Sample {
+        encrypt_mb_s: mb_s(&spans(workers, Direction::Encrypt, slice)?),
+        decrypt_mb_s: mb_s(&spans(workers, Direction::Decrypt, slice)?),
     })
 }
 
@@ -63,39 +65,17 @@ fn mb_s(spans: &[Span]) -> f64 {
     bytes as f64 / (end - start).as_secs_f64().max(1e-9) / 1e6
 }
 
-fn together(
+/// A span of each worker.
+fn spans(
     workers: &mut [Worker<'_>],
     direction: Direction,
     slice: Duration,
-) -> Result<Vec<Span>, RunError> {
-    let asked = workers.len();
-    let barrier = &Barrier::new(asked);
-    thread::scope(|scope| {
-        let mut started = Vec::with_capacity(asked);
-        for worker in workers {
-            let (go, may_go) = mpsc::channel::<()>();
-            let spawned = thread::Builder::new().spawn_scoped(scope, move || {
-                worker.warm_up(direction);
-                // Fails when another thread could not be started: the barrier would never open.
-                may_go.recv().ok()?;
-                barrier.wait();
-                Some(worker.work(direction, slice))
-            });
-            let handle = spawned.map_err(|e| {
-                RunError::Usage(format!("cannot start {asked} threads ({e}): ask for fewer"))
-            })?;
-            started.push((go, handle));
-        }
-        for (go, _) in &started {
-            // Only a thread that is gone does not receive, and joining it tells why.
-            let _ = go.send(());
-        }
-        let spans = started.into_iter().filter_map(|(_, handle)| match handle.join() {
-            Ok(span) => span,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        Ok(spans.collect())
-    })
+) -> Result<Vec<Span>, MicrobenchError> {
+    together(
+        workers.iter_mut(),
+        |worker| worker.warm_up(direction),
+        |worker| worker.work(direction, slice),
+    )
 }
 
 impl<'a> Worker<'a> {
@@ -178,8 +158,8 @@ mod tests {
         let mut buffers = vec![vec![0; 4096]; 3];
         let mut workers: Vec<_> =
             buffers.iter_mut().map(|b| worker(b, Layout::SECTOR_512)).collect();
-        let visit = visit(&mut workers, Duration::ZERO).unwrap();
-        assert!(visit.encrypt_mb_s > 0.0 && visit.decrypt_mb_s > 0.0);
+        let sample = sample(&mut workers, Duration::ZERO).unwrap();
+        assert!(sample.encrypt_mb_s > 0.0 && sample.decrypt_mb_s > 0.0);
         // Two warm-ups and two buffers of eight units each.
         assert!(workers.iter().all(|w| w.next_tweak == 100 + 4 * 8));
     }

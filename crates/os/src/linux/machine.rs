@@ -1,9 +1,9 @@
-//! What machine this is (Linux: /proc and /sys).
+//! What machine this is, from /proc, /sys and os-release.
 
 use std::fs;
 use std::thread::available_parallelism;
 
-use cryptbench_record::Machine;
+use crate::machine::Machine;
 
 /// CPU features that ciphers and hashes use, as /proc/cpuinfo names them.
 const FEATURES: &[&str] = &[
@@ -30,8 +30,7 @@ const FEATURES: &[&str] = &[
     "sve",
 ];
 
-/// Describes this machine; `idle_baseline` (a fraction, 0 to 1) was measured by the caller.
-pub fn machine(idle_baseline: f64) -> Machine {
+pub(crate) fn describe() -> Machine {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let uname = rustix::system::uname();
     let words = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
@@ -51,7 +50,6 @@ pub fn machine(idle_baseline: f64) -> Machine {
         emulated: (field(&cpuinfo, &["vendor_id"]).as_deref() == Some(USER_MODE_VENDOR))
             .then(|| USER_MODE.to_owned()),
         virtualisation: virtualisation(&cpuinfo, in_container()),
-        idle_baseline,
         load_average: load_average().unwrap_or(0.0),
     }
 }
@@ -136,7 +134,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let m = machine(0.0);
+        let m = describe();
         assert!(m.cpus > 0 && m.memory_bytes > 0 && m.kernel.starts_with("Linux"));
     }
 }

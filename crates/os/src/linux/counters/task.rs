@@ -1,10 +1,10 @@
 //! CPU time of one task, thread or process, as the kernel tells it in /proc.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use rustix::time::{ClockId, clock_gettime};
+
+pub(super) use crate::linux::process::{Stat, read, ticks_per_s};
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -39,45 +39,6 @@ impl TaskClock {
     }
 }
 
-/// What of `stat` is used (proc(5), /proc/PID/stat); times in clock ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) parent: u32,
-    /// `PF_*` of the kernel.
-    pub(super) flags: u64,
-    /// User and system time: of the one thread in `/proc/PID/task/TID`, of all threads, ended ones
-    /// included, in `/proc/PID`.
-    pub(super) cpu_ticks: u64,
-    /// The same of children that ended and were waited for, and of theirs.
-    pub(super) waited_ticks: u64,
-    /// Start, since boot.
-    pub(super) start_ticks: u64,
-}
-
-impl Stat {
-    pub(super) fn read(task: &Path) -> Option<Self> {
-        // 52 numbers and a name: far below this size.
-        let mut buffer = [0; 2048];
-        Self::parse(read(&task.join("stat"), &mut buffer)?)
-    }
-
-    /// The name in parentheses may hold anything, further parentheses included.
-    fn parse(stat: &[u8]) -> Option<Self> {
-        let end = stat.iter().rposition(|b| *b == b')')?;
-        let rest = std::str::from_utf8(&stat[end + 1..]).ok()?;
-        // Fields are counted from 1 in proc(5); the first after the name is the third.
-        let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
-        let field = |n: usize| fields.get(n - 3)?.parse::<u64>().ok();
-        Some(Self {
-            parent: u32::try_from(field(4)?).ok()?,
-            flags: field(9)?,
-            cpu_ticks: field(14)? + field(15)?,
-            waited_ticks: field(16)? + field(17)?,
-            start_ticks: field(22)?,
-        })
-    }
-}
-
 /// What a task used since a reading of it, nanoseconds.
 ///
 /// A task without an earlier reading counts in full when it started since (`since`, boot ticks), and
@@ -102,17 +63,6 @@ pub(super) fn children(proc: &Path, pid: u32, tid: u32) -> Option<Vec<u32>> {
 pub(super) fn ids(directory: &Path) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
-}
-
-/// The first bytes of a small file that the kernel makes up in one piece.
-pub(super) fn read<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-    let len = File::open(path).ok()?.read(buffer).ok()?;
-    Some(&buffer[..len])
-}
-
-/// Clock ticks per second, in which /proc counts.
-pub(super) fn ticks_per_s() -> u64 {
-    rustix::param::clock_ticks_per_second().max(1)
 }
 
 /// Nanoseconds of so many clock ticks.
@@ -145,21 +95,6 @@ fn schedstat(task: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stat_of_a_name_with_parentheses() {
-        let line = b"4321 (a) b (c\xff) S 17 4321 4321 0 -1 4194560 9 8 7 6 150 50 30 12 20 0 1 0 9876 1 2";
-        let expected = Stat {
-            parent: 17,
-            flags: 4_194_560,
-            cpu_ticks: 200,
-            waited_ticks: 42,
-            start_ticks: 9876,
-        };
-        assert_eq!(Stat::parse(line), Some(expected));
-        assert_eq!(Stat::parse(b"1 (cut) S 17 4321"), None);
-        assert_eq!(Stat::parse(b""), None);
-    }
 
     #[test]
     fn only_a_new_task_counts_in_full() {

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use cryptbench_kdf::pim::{VolumeKind, derivation};
 use cryptbench_kdf::{Argon2Params, Derivation, Effort, Function, Tier};
+use cryptbench_os::machine::Machine;
 use cryptbench_stats::{block_order, median};
+use cryptbench_text::human;
 
-use super::visit::{TOGETHER, guesses, header_key};
+use super::sample::{TOGETHER, guesses, header_key};
 use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
-use crate::RunError;
-use crate::environment::machine;
-use crate::plan::storage::human;
+use crate::MicrobenchError;
 
 /// Fewest rounds: below five, quartiles say nothing.
 const MIN_ROUNDS: u32 = 5;
@@ -40,7 +40,7 @@ pub struct KdfRequest {
     pub rounds: u32,
     /// Time for everything together, nearly.
     pub time: Duration,
-    /// Seed of the order of visits; `None` draws one.
+    /// Seed of the order of samples; `None` draws one.
     pub seed: Option<u64>,
 }
 
@@ -62,9 +62,9 @@ pub struct KdfPlan {
 ///
 /// # Errors
 /// An unknown function, or one that such a volume never had, a PIM that it does not take
-/// ([`RunError::Kdf`]); an unknown CPU tier ([`RunError::Cpu`]); too few or too many rounds
-/// ([`RunError::Usage`]).
-pub fn plan(request: &KdfRequest) -> Result<KdfPlan, RunError> {
+/// ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too many rounds
+/// ([`MicrobenchError::Usage`]).
+pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
     let tier = cryptbench_kdf::tier()?;
     let all: Vec<Function> =
         Function::all().filter(|&f| derivation(request.volume, f, None).is_ok()).collect();
@@ -86,7 +86,7 @@ pub fn plan(request: &KdfRequest) -> Result<KdfPlan, RunError> {
         }
     }
     if !(MIN_ROUNDS..=MAX_ROUNDS).contains(&request.rounds) {
-        return Err(RunError::Usage(format!(
+        return Err(MicrobenchError::Usage(format!(
             "{} rounds: ask for {MIN_ROUNDS} to {MAX_ROUNDS}",
             request.rounds
         )));
@@ -95,8 +95,8 @@ pub fn plan(request: &KdfRequest) -> Result<KdfPlan, RunError> {
         0 => available_parallelism().map_or(1, Into::into),
         n => n,
     };
-    let visits = f64::from(request.rounds) * functions.len() as f64;
-    let share = request.time.div_f64(visits * SHARES).max(MIN_SHARE);
+    let samples = f64::from(request.rounds) * functions.len() as f64;
+    let share = request.time.div_f64(samples * SHARES).max(MIN_SHARE);
     let seed = request
         .seed
         .unwrap_or_else(|| getrandom::u64().expect("the kernel's random generator answers"));
@@ -114,7 +114,7 @@ pub fn plan(request: &KdfRequest) -> Result<KdfPlan, RunError> {
 }
 
 /// A function with the costs at which it is measured.
-struct Contender {
+struct Case {
     function: Function,
     default: Derivation,
     short: Derivation,
@@ -122,8 +122,8 @@ struct Contender {
     guess: Derivation,
 }
 
-/// What a visit saw: seconds, and work in a second.
-struct Visit {
+/// What a sample saw: seconds, and work in a second.
+struct Sample {
     short: f64,
     long: f64,
     guesses: Guesses,
@@ -132,34 +132,34 @@ struct Visit {
 impl KdfPlan {
     /// Visits in all; [`run`](Self::run) announces each.
     #[must_use]
-    pub fn visits(&self) -> u32 {
+    pub fn samples(&self) -> u32 {
         self.functions.len() as u32 * self.rounds
     }
 
-    /// The time that the visits take, nearly.
+    /// The time that the samples take, nearly.
     #[must_use]
     pub fn time(&self) -> Duration {
-        self.share.mul_f64(SHARES * f64::from(self.visits()))
+        self.share.mul_f64(SHARES * f64::from(self.samples()))
     }
 
-    /// Measures. `visited` is called after each visit, outside measured time.
+    /// Measures. `sampled` is called after each sample, outside measured time.
     ///
     /// # Errors
-    /// [`RunError::Kdf`] if the memory that Argon2 needs is not to be had; [`RunError::Usage`] if the
+    /// [`MicrobenchError::Kdf`] if the memory that Argon2 needs is not to be had; [`MicrobenchError::Usage`] if the
     /// system does not start so many threads.
-    pub fn run(&self, mut visited: impl FnMut()) -> Result<KdfSpeeds, RunError> {
+    pub fn run(&self, mut sampled: impl FnMut()) -> Result<KdfSpeeds, MicrobenchError> {
         let start = Instant::now();
-        let here = machine(0.0);
-        let contenders = self
+        let here = Machine::this();
+        let cases = self
             .functions
             .iter()
-            .map(|&function| self.contender(function, here.memory_bytes))
+            .map(|&function| self.case(function, here.memory_bytes))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut seen: Vec<Vec<Visit>> = contenders.iter().map(|_| Vec::new()).collect();
+        let mut seen: Vec<Vec<Sample>> = cases.iter().map(|_| Vec::new()).collect();
         for round in 0..self.rounds {
-            for index in block_order(self.seed, 0, round, contenders.len()) {
-                seen[index].push(self.visit(&contenders[index])?);
-                visited();
+            for index in block_order(self.seed, 0, round, cases.len()) {
+                seen[index].push(self.sample(&cases[index])?);
+                sampled();
             }
         }
         Ok(KdfSpeeds {
@@ -172,12 +172,12 @@ impl KdfPlan {
             rounds: self.rounds,
             elapsed: start.elapsed(),
             complete: self.complete,
-            rows: contenders.iter().zip(&seen).map(|(c, v)| self.row(c, v)).collect(),
+            rows: cases.iter().zip(&seen).map(|(c, v)| self.row(c, v)).collect(),
         })
     }
 
     /// Tries the function once, briefly, and chooses the costs by that.
-    fn contender(&self, function: Function, memory_bytes: u64) -> Result<Contender, RunError> {
+    fn case(&self, function: Function, memory_bytes: u64) -> Result<Case, MicrobenchError> {
         let default = derivation(self.volume, function, None)?;
         // An unknown size of memory forbids nothing.
         let room = if memory_bytes == 0 { u64::MAX } else { memory_bytes / 2 / 1024 };
@@ -196,7 +196,7 @@ impl KdfPlan {
                     let rate = guesses(&at(work / TOGETHER as f64), 1, self.tier)?;
                     Ok(work / rate)
                 })?;
-                Ok(Contender {
+                Ok(Case {
                     function,
                     default,
                     short: at(short),
@@ -208,12 +208,12 @@ impl KdfPlan {
                 let Derivation::Argon2 { kind, params } =
                     derivation(self.volume, function, Some(1))?
                 else {
-                    return Err(RunError::Usage("Argon2id costs no memory".to_owned()));
+                    return Err(MicrobenchError::Usage("Argon2id costs no memory".to_owned()));
                 };
                 let least = Derivation::Argon2 { kind, params };
                 let need = |d: &Derivation| u64::from(d.memory_kib());
                 if need(&least) > room {
-                    return Err(RunError::Usage(format!(
+                    return Err(MicrobenchError::Usage(format!(
                         "Argon2id needs {} at least, which is more than half of the memory ({}): leave \
                          it out with --prf",
                         human(need(&least) * 1024),
@@ -234,7 +234,7 @@ impl KdfPlan {
                     kind,
                     params: Argon2Params { memory_kib: each, ..params },
                 };
-                Ok(Contender { function, default, short, long, guess })
+                Ok(Case { function, default, short, long, guess })
             }
         }
     }
@@ -251,28 +251,28 @@ impl KdfPlan {
         pims.filter_map(|pim| derivation(self.volume, function, Some(pim)).ok()).collect()
     }
 
-    fn visit(&self, contender: &Contender) -> Result<Visit, RunError> {
-        if let Derivation::Pbkdf2 { prf, iterations } = contender.short {
+    fn sample(&self, case: &Case) -> Result<Sample, MicrobenchError> {
+        if let Derivation::Pbkdf2 { prf, iterations } = case.short {
             // Untimed: code and tables, and the clock that these instructions allow.
             header_key(&Derivation::Pbkdf2 { prf, iterations: iterations.div_ceil(4) }, self.tier)?;
         }
-        let short = header_key(&contender.short, self.tier)?;
-        let long = header_key(&contender.long, self.tier)?;
-        let one = guesses(&contender.guess, 1, self.tier)?;
+        let short = header_key(&case.short, self.tier)?;
+        let long = header_key(&case.long, self.tier)?;
+        let one = guesses(&case.guess, 1, self.tier)?;
         let all = match self.threads {
             1 => one,
-            threads => guesses(&contender.guess, threads, self.tier)?,
+            threads => guesses(&case.guess, threads, self.tier)?,
         };
-        Ok(Visit { short, long, guesses: Guesses { one, all } })
+        Ok(Sample { short, long, guesses: Guesses { one, all } })
     }
 
-    fn row(&self, contender: &Contender, visits: &[Visit]) -> KdfSpeed {
-        let each = |pick: fn(&Visit) -> f64| visits.iter().map(pick).collect::<Vec<_>>();
-        let works = contender.long.work() as f64 / contender.short.work() as f64;
+    fn row(&self, case: &Case, samples: &[Sample]) -> KdfSpeed {
+        let each = |pick: fn(&Sample) -> f64| samples.iter().map(pick).collect::<Vec<_>>();
+        let works = case.long.work() as f64 / case.short.work() as f64;
         let excess: Vec<f64> =
-            visits.iter().map(|v| (v.long / v.short / works - 1.0) * 100.0).collect();
+            samples.iter().map(|v| (v.long / v.short / works - 1.0) * 100.0).collect();
         let effort = Effort::new(self.tier, 1);
-        let (kernel, guess_kernel) = match contender.function {
+        let (kernel, guess_kernel) = match case.function {
             Function::Pbkdf2(prf) => {
                 let blocks = GUESS_KEY_BYTES.div_ceil(prf.output_bytes) * TOGETHER;
                 (
@@ -286,13 +286,13 @@ impl KdfPlan {
             }
         };
         KdfSpeed {
-            function: contender.function,
-            default: contender.default,
-            old_volumes_only: !self.volume.makes_new(contender.function),
+            function: case.function,
+            default: case.default,
+            old_volumes_only: !self.volume.makes_new(case.function),
             kernel,
             guess_kernel,
-            short: Point::of(contender.short, &each(|v| v.short)),
-            long: Point::of(contender.long, &each(|v| v.long)),
+            short: Point::of(case.short, &each(|v| v.short)),
+            long: Point::of(case.long, &each(|v| v.long)),
             linearity_percent: median(&excess).unwrap_or(0.0),
             guesses: Guesses {
                 one: median(&each(|v| v.guesses.one)).unwrap_or(0.0),
@@ -303,7 +303,7 @@ impl KdfPlan {
 }
 
 /// Work in a second, from a few milliseconds: `seconds` tells how long so much work takes.
-fn pilot(seconds: impl Fn(f64) -> Result<f64, RunError>) -> Result<f64, RunError> {
+fn pilot(seconds: impl Fn(f64) -> Result<f64, MicrobenchError>) -> Result<f64, MicrobenchError> {
     const LONG_ENOUGH: f64 = 0.004;
     let mut work = 1024.0;
     loop {
@@ -352,11 +352,11 @@ mod tests {
     }
 
     #[test]
-    fn every_function_is_visited_in_every_round() {
+    fn every_function_is_sampled_in_every_round() {
         let plan = plan(&request()).unwrap();
-        let mut visits = 0;
-        let speeds = plan.run(|| visits += 1).unwrap();
-        assert_eq!((visits, plan.visits()), (2 * 5, 2 * 5));
+        let mut samples = 0;
+        let speeds = plan.run(|| samples += 1).unwrap();
+        assert_eq!((samples, plan.samples()), (2 * 5, 2 * 5));
         let names: Vec<_> = speeds.rows.iter().map(|r| r.function.name()).collect();
         assert_eq!(names, ["sha-512", "blake2s-256"]);
         assert!(!speeds.complete);
@@ -391,14 +391,14 @@ mod tests {
             plan(&request).unwrap_err()
         };
         let unknown = refused(|r| r.functions.push("md5".to_owned()));
-        assert!(matches!(unknown, RunError::Kdf(KdfError::Unknown { .. })), "{unknown}");
+        assert!(matches!(unknown, MicrobenchError::Kdf(KdfError::Unknown { .. })), "{unknown}");
         let never = refused(|r| r.functions.push("sha-1".to_owned()));
-        assert!(matches!(never, RunError::Kdf(KdfError::NotThere { .. })), "{never}");
+        assert!(matches!(never, MicrobenchError::Kdf(KdfError::NotThere { .. })), "{never}");
         let pim = refused(|r| r.pims.push(2_147_469));
-        assert!(matches!(pim, RunError::Kdf(KdfError::Pim { .. })), "{pim}");
+        assert!(matches!(pim, MicrobenchError::Kdf(KdfError::Pim { .. })), "{pim}");
         for rounds in [4, 100] {
             let error = plan(&KdfRequest { rounds, ..request() }).unwrap_err();
-            assert!(matches!(error, RunError::Usage(_)), "{error}");
+            assert!(matches!(error, MicrobenchError::Usage(_)), "{error}");
         }
     }
 

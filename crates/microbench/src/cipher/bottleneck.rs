@@ -37,7 +37,7 @@ pub const INTERFACES: [(&str, f64); 5] = [
 
 /// Which ciphers keep up with one interface.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Meaning {
+pub struct Bottleneck {
     /// With what.
     pub interface: Interface,
     /// For each measured number of threads, ascending, the ciphers that keep up with so many but not
@@ -47,8 +47,8 @@ pub struct Meaning {
     pub too_slow: Vec<String>,
 }
 
-/// One meaning per interface. A cipher that is measured on other threads only is left out.
-pub fn meaning(rows: &[Speed], interface: Interface) -> Meaning {
+/// One bottleneck per interface. A cipher that is measured on other threads only is left out.
+pub fn bottleneck(rows: &[Speed], interface: Interface) -> Bottleneck {
     let rate = |row: &Speed| match interface.direction {
         Direction::Both => row.encrypt.mb_s.min(row.decrypt.mb_s),
         Direction::Reading => row.decrypt.mb_s,
@@ -78,7 +78,7 @@ pub fn meaning(rows: &[Speed], interface: Interface) -> Meaning {
     let with = |need: Option<usize>| -> Vec<String> {
         found.iter().filter(|(n, _)| *n == need).map(|(_, name)| name.clone()).collect()
     };
-    Meaning {
+    Bottleneck {
         keep_up: threads.iter().map(|&n| (n, with(Some(n)))).collect(),
         too_slow: with(None),
         interface,
@@ -87,7 +87,7 @@ pub fn meaning(rows: &[Speed], interface: Interface) -> Meaning {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rate::tests::row;
+    use super::super::throughput::tests::row;
     use super::*;
 
     fn at(mb_s: f64, direction: Direction) -> Interface {
@@ -107,29 +107,29 @@ mod tests {
 
     #[test]
     fn the_slower_direction_decides() {
-        let m = meaning(&rows(), at(100.0, Direction::Both));
+        let m = bottleneck(&rows(), at(100.0, Direction::Both));
         let names = |n: &[&str]| n.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(m.keep_up, [(1, names(&["fast"])), (4, names(&["slow"]))]);
         assert!(m.too_slow.is_empty());
         // Reading decrypts, writing encrypts.
-        let m = meaning(&rows(), at(800.0, Direction::Reading));
+        let m = bottleneck(&rows(), at(800.0, Direction::Reading));
         assert_eq!(m.keep_up, [(1, vec![]), (4, names(&["fast"]))]);
         assert_eq!(m.too_slow, ["slow"]);
-        let m = meaning(&rows(), at(800.0, Direction::Writing));
+        let m = bottleneck(&rows(), at(800.0, Direction::Writing));
         assert_eq!(m.keep_up[0].1, ["fast"]);
     }
 
     #[test]
     fn data_units_are_named_where_they_differ() {
-        let m = meaning(&rows(), at(400.0, Direction::Both));
+        let m = bottleneck(&rows(), at(400.0, Direction::Both));
         assert_eq!(m.keep_up[1].1, ["slow (4096 B)"]);
         assert_eq!(m.too_slow, ["slow (512 B)"]);
     }
 
     #[test]
     fn a_rate_that_is_just_reached_is_reached() {
-        let m = meaning(&rows(), at(500.0, Direction::Both));
+        let m = bottleneck(&rows(), at(500.0, Direction::Both));
         assert_eq!(m.keep_up[0].1, ["fast"]);
-        assert_eq!(meaning(&[], at(1.0, Direction::Both)).too_slow, Vec::<String>::new());
+        assert_eq!(bottleneck(&[], at(1.0, Direction::Both)).too_slow, Vec::<String>::new());
     }
 }

@@ -1,17 +1,16 @@
-//! What a user asks for, resolved into contenders and time slices; and the rounds over them.
+//! What a user asks for, resolved into cases and time slices; and the rounds over them.
 
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use cryptbench_cipher::{CipherError, CipherInfo, Layout, SectorCipher, Tier, ciphers, find};
+use cryptbench_os::machine::Machine;
 use cryptbench_stats::block_order;
-use cryptbench_system::SystemError;
+use cryptbench_text::human;
 
-use super::visit::{Visit, Worker, visit};
+use super::sample::{Sample, Worker, sample};
 use super::{Speed, Speeds};
-use crate::RunError;
-use crate::environment::machine;
-use crate::plan::storage::human;
+use crate::MicrobenchError;
 
 /// Bytes per thread unless asked otherwise: a usual large request, and within the caches of most
 /// CPUs.
@@ -25,12 +24,12 @@ pub const DATA_UNITS: [u32; 2] = [512, 4096];
 
 /// Fewest rounds: below five, quartiles say nothing.
 const MIN_ROUNDS: u32 = 5;
-/// Most rounds: more time makes the visits longer instead.
+/// Most rounds: more time makes the samples longer instead.
 const MAX_ROUNDS: u32 = 15;
-/// Shortest visit, both directions together.
-const MIN_VISIT: Duration = Duration::from_millis(20);
-/// A visit long enough that further time makes more rounds.
-const GOOD_VISIT: Duration = Duration::from_millis(100);
+/// Shortest sample, both directions together.
+const MIN_SAMPLE: Duration = Duration::from_millis(20);
+/// A sample long enough that further time makes more rounds.
+const GOOD_SAMPLE: Duration = Duration::from_millis(100);
 
 /// What to measure; an empty list stands for the default.
 #[derive(Clone, Debug)]
@@ -43,14 +42,14 @@ pub struct SpeedRequest {
     pub threads: Vec<usize>,
     /// Bytes per thread, a multiple of every data unit.
     pub buffer: u64,
-    /// Time for everything together; a floor per visit can exceed it.
+    /// Time for everything together; a floor per sample can exceed it.
     pub time: Duration,
-    /// Seed of the order of visits; `None` draws one.
+    /// Seed of the order of samples; `None` draws one.
     pub seed: Option<u64>,
 }
 
 /// One cipher with one data unit on one number of threads.
-pub(super) struct Contender {
+pub(super) struct Case {
     pub(super) info: &'static CipherInfo,
     pub(super) data_unit: u32,
     pub(super) threads: usize,
@@ -59,85 +58,79 @@ pub(super) struct Contender {
 
 /// A request that can be carried out.
 pub struct SpeedPlan {
-    contenders: Vec<Contender>,
+    cases: Vec<Case>,
     tier: Tier,
     buffer: usize,
     rounds: u32,
-    visit: Duration,
+    sample: Duration,
     seed: u64,
 }
 
 /// Checks and completes a request; nothing is measured yet.
 ///
 /// # Errors
-/// An unknown cipher or an impossible data unit ([`SystemError::Cipher`]), an unknown CPU tier
-/// ([`RunError::Cpu`]), a buffer that no data unit divides or that memory cannot hold
-/// ([`RunError::Usage`]).
-pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, RunError> {
+/// An unknown cipher or an impossible data unit ([`MicrobenchError::Cipher`]), an unknown CPU tier
+/// ([`MicrobenchError::Cpu`]), a buffer that no data unit divides or that memory cannot hold
+/// ([`MicrobenchError::Usage`]).
+pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, MicrobenchError> {
     let tier = cryptbench_cipher::tier()?;
     let infos: Vec<&CipherInfo> = match request.ciphers.is_empty() {
         true => ciphers().iter().collect(),
         false => distinct(&request.ciphers)
             .into_iter()
             .map(|name| find(name))
-            .collect::<Result<_, _>>()
-            .map_err(SystemError::from)?,
+            .collect::<Result<_, _>>()?,
     };
     let data_units = match request.data_units.as_slice() {
         [] => DATA_UNITS.to_vec(),
         asked => distinct(asked).into_iter().copied().collect(),
     };
     let threads = threads(&request.threads, available_parallelism().map_or(1, Into::into));
-    let mut contenders = Vec::new();
+    let mut cases = Vec::new();
     for info in infos {
         for &data_unit in &data_units {
-            let kernel = keyed(info, data_unit, tier).map_err(SystemError::from)?.tier();
-            contenders.extend(threads.iter().map(|&threads| Contender {
-                info,
-                data_unit,
-                threads,
-                kernel,
-            }));
+            let kernel = keyed(info, data_unit, tier)?.tier();
+            cases.extend(threads.iter().map(|&threads| Case { info, data_unit, threads, kernel }));
         }
     }
-    let buffer = buffer(request.buffer, &data_units, &threads, machine(0.0).memory_bytes)?;
-    let (rounds, visit) = slices(request.time, contenders.len() as u32);
+    let buffer = buffer(request.buffer, &data_units, &threads, Machine::this().memory_bytes)?;
+    let (rounds, sample) = slices(request.time, cases.len() as u32);
     let seed = request
         .seed
         .unwrap_or_else(|| getrandom::u64().expect("the kernel's random generator answers"));
-    Ok(SpeedPlan { contenders, tier, buffer, rounds, visit, seed })
+    Ok(SpeedPlan { cases, tier, buffer, rounds, sample, seed })
 }
 
 impl SpeedPlan {
     /// Visits in all; [`run`](Self::run) announces each.
-    pub fn visits(&self) -> u32 {
-        self.contenders.len() as u32 * self.rounds
+    pub fn samples(&self) -> u32 {
+        self.cases.len() as u32 * self.rounds
     }
 
-    /// The time that the visits take if no cipher needs longer for one buffer.
+    /// The time that the samples take if no cipher needs longer for one buffer.
     pub fn time(&self) -> Duration {
-        self.visit * self.visits()
+        self.sample * self.samples()
     }
 
-    /// Measures. `visited` is called after each visit, outside measured time.
+    /// Measures. `sampled` is called after each sample, outside measured time.
     ///
     /// # Errors
-    /// [`RunError::Usage`] if the system does not start so many threads.
-    pub fn run(&self, mut visited: impl FnMut()) -> Result<Speeds, RunError> {
-        let most = self.contenders.iter().map(|c| c.threads).max().unwrap_or(0);
+    /// [`MicrobenchError::Usage`] if the system does not start so many threads.
+    pub fn run(&self, mut sampled: impl FnMut()) -> Result<Speeds, MicrobenchError> {
+        let most = self.cases.iter().map(|c| c.threads).max().unwrap_or(0);
         let mut buffers: Vec<Vec<u8>> = (0..most).map(|_| vec![0; self.buffer]).collect();
         // Incompressible, and every page is there before the clock runs.
         buffers.iter_mut().for_each(|buffer| random(buffer));
         let start = Instant::now();
-        let mut seen: Vec<Vec<Visit>> = vec![Vec::new(); self.contenders.len()];
+        let mut seen: Vec<Vec<Sample>> = vec![Vec::new(); self.cases.len()];
         for round in 0..self.rounds {
-            for index in block_order(self.seed, 0, round, self.contenders.len()) {
-                let contender = &self.contenders[index];
-                seen[index].push(self.visit(contender, &mut buffers, round)?);
-                visited();
+            for index in block_order(self.seed, 0, round, self.cases.len()) {
+                let case = &self.cases[index];
+                seen[index].push(self.sample(case, &mut buffers, round)?);
+                sampled();
             }
         }
-        let here = machine(0.0);
+        let here = Machine::this();
         Ok(Speeds {
             cpu_model: here.cpu_model,
             cpus: here.cpus,
@@ -146,25 +139,24 @@ impl SpeedPlan {
             buffer: self.buffer,
             rounds: self.rounds,
             elapsed: start.elapsed(),
-            rows: self.contenders.iter().zip(&seen).map(|(c, v)| Speed::new(c, v)).collect(),
+            rows: self.cases.iter().zip(&seen).map(|(c, v)| Speed::new(c, v)).collect(),
         })
     }
 
-    fn visit(
+    fn sample(
         &self,
-        contender: &Contender,
+        case: &Case,
         buffers: &mut [Vec<u8>],
         round: u32,
-    ) -> Result<Visit, RunError> {
-        let mut workers = Vec::with_capacity(contender.threads);
-        for (thread, buffer) in buffers.iter_mut().take(contender.threads).enumerate() {
-            let cipher =
-                keyed(contender.info, contender.data_unit, self.tier).map_err(SystemError::from)?;
+    ) -> Result<Sample, MicrobenchError> {
+        let mut workers = Vec::with_capacity(case.threads);
+        for (thread, buffer) in buffers.iter_mut().take(case.threads).enumerate() {
+            let cipher = keyed(case.info, case.data_unit, self.tier)?;
             let first_tweak = (u64::from(round) << 56) | ((thread as u64) << 40);
-            let step = layout(contender.data_unit).tweak_step;
+            let step = layout(case.data_unit).tweak_step;
             workers.push(Worker::new(cipher, buffer, step, first_tweak));
         }
-        visit(&mut workers, self.visit / 2)
+        sample(&mut workers, self.sample / 2)
     }
 }
 
@@ -210,9 +202,14 @@ fn threads(asked: &[usize], all: usize) -> Vec<usize> {
 }
 
 /// Bytes per thread, if every data unit divides them and all threads' buffers fit in half of memory.
-fn buffer(asked: u64, units: &[u32], threads: &[usize], memory: u64) -> Result<usize, RunError> {
+fn buffer(
+    asked: u64,
+    units: &[u32],
+    threads: &[usize],
+    memory: u64,
+) -> Result<usize, MicrobenchError> {
     if let Some(unit) = units.iter().find(|&&unit| !asked.is_multiple_of(u64::from(unit))) {
-        return Err(RunError::Usage(format!(
+        return Err(MicrobenchError::Usage(format!(
             "a buffer of {asked} bytes is no whole number of {unit}-byte data units: ask for a \
              multiple, such as 1MiB or 50MiB"
         )));
@@ -223,7 +220,7 @@ fn buffer(asked: u64, units: &[u32], threads: &[usize], memory: u64) -> Result<u
     let room = if memory == 0 { u64::MAX } else { memory / 2 };
     match usize::try_from(asked) {
         Ok(buffer) if total <= room => Ok(buffer),
-        _ => Err(RunError::Usage(format!(
+        _ => Err(MicrobenchError::Usage(format!(
             "{most} buffers of {} do not fit in half of the memory ({}): ask for less",
             human(asked),
             human(memory)
@@ -231,12 +228,12 @@ fn buffer(asked: u64, units: &[u32], threads: &[usize], memory: u64) -> Result<u
     }
 }
 
-/// Rounds, and the length of one visit, for so many contenders within `time`.
-fn slices(time: Duration, contenders: u32) -> (u32, Duration) {
-    let contenders = contenders.max(1);
-    let affordable = time.as_secs_f64() / (GOOD_VISIT.as_secs_f64() * f64::from(contenders));
+/// Rounds, and the length of one sample, for so many cases within `time`.
+fn slices(time: Duration, cases: u32) -> (u32, Duration) {
+    let cases = cases.max(1);
+    let affordable = time.as_secs_f64() / (GOOD_SAMPLE.as_secs_f64() * f64::from(cases));
     let rounds = (affordable as u32).clamp(MIN_ROUNDS, MAX_ROUNDS);
-    (rounds, (time / (contenders * rounds)).max(MIN_VISIT))
+    (rounds, (time / (cases * rounds)).max(MIN_SAMPLE))
 }
 
 #[cfg(test)]
@@ -290,11 +287,11 @@ mod tests {
     }
 
     #[test]
-    fn every_contender_is_visited_in_every_round() {
+    fn every_case_is_sampled_in_every_round() {
         let plan = plan(&request()).unwrap();
-        let mut visits = 0;
-        let speeds = plan.run(|| visits += 1).unwrap();
-        assert_eq!((visits, plan.visits()), (4 * 5, 4 * 5));
+        let mut samples = 0;
+        let speeds = plan.run(|| samples += 1).unwrap();
+        assert_eq!((samples, plan.samples()), (4 * 5, 4 * 5));
         let rows: Vec<_> = speeds.rows.iter().map(|r| (r.data_unit, r.threads)).collect();
         assert_eq!(rows, [(4096, 1), (4096, 2), (512, 1), (512, 2)]);
         assert!(speeds.rows.iter().all(|r| r.encrypt.mb_s > 0.0 && r.decrypt.mb_s > 0.0));
@@ -312,19 +309,13 @@ mod tests {
             plan(&r).err().unwrap()
         };
         let unknown = refused(|r| r.ciphers.push("rot13".to_owned()));
-        assert!(matches!(
-            unknown,
-            RunError::System(SystemError::Cipher(CipherError::Unknown { .. }))
-        ));
+        assert!(matches!(unknown, MicrobenchError::Cipher(CipherError::Unknown { .. })));
         for unit in [0_u32, 100] {
             let mut r = request();
             r.data_units.push(unit);
             let error = plan(&r).err().unwrap();
-            assert!(matches!(
-                error,
-                RunError::System(SystemError::Cipher(CipherError::DataUnit { .. }))
-            ));
+            assert!(matches!(error, MicrobenchError::Cipher(CipherError::DataUnit { .. })));
         }
-        assert!(matches!(refused(|r| r.buffer = 1000), RunError::Usage(_)));
+        assert!(matches!(refused(|r| r.buffer = 1000), MicrobenchError::Usage(_)));
     }
 }

@@ -7,24 +7,17 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Statx, StatxFlags, fstat, mkdirat, openat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, Statx, StatxFlags, fstat, mkdirat, openat,
     renameat_with, statx, unlinkat,
 };
 use rustix::io::Errno;
 
+use super::file_type;
+use crate::entry::single;
+use crate::{Entry, FileIdentity, FileType};
+
 /// Attempts to remove a tree that somebody still writes to.
 const ATTEMPTS: usize = 3;
-
-/// What tells one file from another that later has its name, and perhaps its inode number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileIdentity {
-    /// Device number of the file system.
-    pub device: u64,
-    /// Inode number.
-    pub inode: u64,
-    /// When it was made, in nanoseconds since 1970, where the file system keeps that (statx(2), `STATX_BTIME`).
-    pub born: Option<i64>,
-}
 
 impl FileIdentity {
     /// Of an open file or directory.
@@ -71,19 +64,6 @@ fn identity(found: &Statx) -> FileIdentity {
 #[derive(Debug)]
 pub struct Directory {
     descriptor: OwnedFd,
-}
-
-/// An entry of a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Which file it is.
-    pub identity: FileIdentity,
-    /// What kind of file.
-    pub kind: FileType,
-    /// User that owns it.
-    pub owner: u32,
-    /// Bytes.
-    pub len: u64,
 }
 
 impl Directory {
@@ -188,7 +168,7 @@ impl Directory {
         match status(self.descriptor.as_fd(), single(name)?, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(Entry {
                 identity: identity(&found),
-                kind: FileType::from_raw_mode(found.stx_mode.into()),
+                kind: file_type(found.stx_mode.into()),
                 owner: found.stx_uid,
                 len: found.stx_size,
             })),
@@ -336,15 +316,6 @@ impl AsFd for Directory {
 
 fn flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
-}
-
-/// A name of one part, which leads nowhere else.
-fn single(name: &OsStr) -> io::Result<&OsStr> {
-    let path = Path::new(name);
-    match path.file_name() {
-        Some(last) if last == name => Ok(name),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no name of a file")),
-    }
 }
 
 #[cfg(test)]

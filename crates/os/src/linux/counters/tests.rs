@@ -106,24 +106,23 @@ fn parts_are_told_apart_and_add_up() {
     }
     // The inner shell does the work: a descendant of the one that is watched.
     let mut shell = Shell::start(&format!("read go; sh -c '{LOOP}; times; read end'; :"));
-    let mut accountant = Accountant::new(None);
-    accountant.watch(shell.child.id());
-    accountant.serving_threads(&["serve-"]);
+    let mut counters = Counters::new(None, &["serve-"]);
+    counters.watch(shell.child.id());
     let (done, release) = (Arc::new(Barrier::new(4)), Arc::new(Barrier::new(4)));
 
-    let before = accountant.snapshot();
+    let before = counters.snapshot();
     shell.go();
     let threads = ["load-x", "serve-x", "elsewhere"].map(|name| burning(name, &done, &release));
     done.wait();
     let child_s = shell.seconds();
-    let passed = accountant.passed(&before);
+    let passed = counters.passed(&before);
     release.wait();
     for thread in threads {
         thread.join().unwrap();
     }
     shell.end();
 
-    let parts = &passed.accounting;
+    let parts = &passed;
     assert!(child_s > CLOSE_S, "the shell worked for {child_s} s only");
     assert!(close(parts.generator_s, WORK_S), "{parts:?}");
     assert!(close(parts.daemons_s, WORK_S + child_s), "child {child_s}, {parts:?}");
@@ -143,18 +142,18 @@ fn threads_and_children_that_ended_are_not_lost() {
     }
     let script = format!("read go; sh -c '{LOOP}; times; :'; echo; read end");
     let mut shell = Shell::start(&script);
-    let mut accountant = Accountant::new(None);
-    accountant.watch(shell.child.id());
-    let before = accountant.snapshot();
+    let mut counters = Counters::new(None, &[]);
+    counters.watch(shell.child.id());
+    let before = counters.snapshot();
     shell.go();
     Builder::new().name("load-1".to_owned()).spawn(burn).unwrap().join().unwrap();
     let child_s = shell.seconds();
     // `times` also tells of the inner shell's children, and the empty line says that it was waited for.
     shell.seconds();
     shell.seconds();
-    let passed = accountant.passed(&before);
+    let passed = counters.passed(&before);
     shell.end();
-    let parts = &passed.accounting;
+    let parts = &passed;
     assert!(close(parts.generator_s, WORK_S), "{parts:?}");
     assert!(close(parts.daemons_s, child_s), "child {child_s}, {parts:?}");
 }
@@ -165,42 +164,42 @@ fn a_child_that_is_not_watched_counts_once_it_was_waited_for() {
         return;
     }
     let mut shell = Shell::start(&format!("read go; {LOOP}; times; read end"));
-    let mut accountant = Accountant::new(None);
-    accountant.watch(shell.child.id());
-    accountant.forget_watched();
-    let before = accountant.snapshot();
+    let mut counters = Counters::new(None, &[]);
+    counters.watch(shell.child.id());
+    counters.forget_watched();
+    let before = counters.snapshot();
     shell.go();
     let child_s = shell.seconds();
-    assert_eq!(accountant.passed(&before).accounting.daemons_s, 0.0);
+    assert_eq!(counters.passed(&before).daemons_s, 0.0);
     shell.end();
-    let parts = accountant.passed(&before).accounting;
+    let parts = counters.passed(&before);
     assert!(close(parts.daemons_s, child_s), "child {child_s}, {parts:?}");
     // Watched or not, it counts once.
-    let mut accountant = Accountant::new(None);
+    let mut counters = Counters::new(None, &[]);
     let mut shell =
         Shell::start(&format!("read go; {LOOP}; times; read on; {LOOP}; times; read end"));
-    accountant.watch(shell.child.id());
+    counters.watch(shell.child.id());
     shell.go();
     let first_s = shell.seconds();
     shell.seconds();
-    let before = accountant.snapshot();
+    let before = counters.snapshot();
     shell.go();
     let second_s = shell.seconds() - first_s;
     shell.end();
-    let parts = accountant.passed(&before).accounting;
+    let parts = counters.passed(&before);
     assert!(close(parts.daemons_s, second_s), "child {second_s}, {parts:?}");
 }
 
 #[test]
 fn the_idle_baseline_is_taken_off_by_the_time() {
     let cpus = std::thread::available_parallelism().unwrap().get() as f64;
-    let mut accountant = Accountant::new(None);
+    let mut counters = Counters::new(None, &[]);
     // Less than nothing, so that what the machine really does is small beside it.
-    accountant.idle = Idle { busy: -20.0 * cpus, kernel: -10.0 * cpus };
-    let before = accountant.snapshot();
+    counters.idle = Idle { busy: -20.0 * cpus, kernel: -10.0 * cpus };
+    let before = counters.snapshot();
     burn();
-    let passed = accountant.passed(&before);
-    let (wall_s, parts) = (passed.wall_s, &passed.accounting);
+    let passed = counters.passed(&before);
+    let (wall_s, parts) = (passed.wall_s, &passed);
     let per_cpu_s = |s: f64| s / wall_s / cpus;
     // Nothing takes more than all processors, the sampling of the ticks aside.
     assert!((20.0..21.5).contains(&per_cpu_s(passed.busy_s)), "{passed:?}");
@@ -208,52 +207,27 @@ fn the_idle_baseline_is_taken_off_by_the_time() {
     let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;
     assert!((sum - passed.busy_s).abs() < 1e-9, "{sum} of {}", passed.busy_s);
     // A machine that idles less than before used nothing, and not less.
-    accountant.idle = Idle { busy: 1e6, kernel: 1e6 };
-    let passed = accountant.passed(&before);
-    assert_eq!((passed.busy_s, passed.accounting.kernel_s), (0.0, 0.0));
+    counters.idle = Idle { busy: 1e6, kernel: 1e6 };
+    let passed = counters.passed(&before);
+    assert_eq!((passed.busy_s, passed.kernel_s), (0.0, 0.0));
 }
 
-#[test]
-fn seconds_are_scaled_and_states_are_not() {
-    let whole = Accounting {
-        generator_s: 1.0,
-        daemons_s: 2.0,
-        kernel_s: 3.0,
-        other_s: -4.0,
-        cached_before: Some(0.5),
-        energy_j: Some(5.0),
-        temperature_c: Some(60.0),
-        frequency_mhz: Some(3000.0),
-        cpu_pressure: Some(0.1),
-        io_pressure: Some(0.2),
-        memory_pressure: Some(0.3),
-        stolen_s: Some(6.0),
-    };
-    let half = scaled(&whole, 0.5);
-    assert_eq!((half.generator_s, half.daemons_s), (0.5, 1.0));
-    assert_eq!((half.kernel_s, half.other_s), (1.5, -2.0));
-    assert_eq!((half.energy_j, half.stolen_s), (Some(2.5), Some(3.0)));
-    assert_eq!((half.cached_before, half.temperature_c), (Some(0.5), Some(60.0)));
-    assert_eq!((half.frequency_mhz, half.cpu_pressure), (Some(3000.0), Some(0.1)));
-    assert_eq!((half.io_pressure, half.memory_pressure), (Some(0.2), Some(0.3)));
-}
-
-/// `cargo test --release -p cryptbench-runner --lib snapshot_costs -- --ignored --nocapture`
+/// `cargo test --release -p cryptbench-os --lib snapshot_costs -- --ignored --nocapture`
 #[test]
 #[ignore = "prints what a snapshot costs here"]
 fn snapshot_costs() {
-    let mut accountant = Accountant::new(None);
+    let mut counters = Counters::new(None, &[]);
     for watched in ["nothing", "all processes"] {
         // CPU time: what else runs meanwhile does not matter.
         let mut costs: Vec<Duration> = (0..200)
             .map(|_| {
                 let start = task::nanoseconds(ClockId::ThreadCPUTime);
-                let _ = std::hint::black_box(accountant.snapshot());
+                let _ = std::hint::black_box(counters.snapshot());
                 Duration::from_nanos(task::nanoseconds(ClockId::ThreadCPUTime) - start)
             })
             .collect();
         costs.sort();
-        let snapshot = accountant.snapshot();
+        let snapshot = counters.snapshot();
         eprintln!(
             "watching {watched}: {} kernel threads, {} processes: median {:?}, 95 % {:?}",
             snapshot.wide.kernel.len(),
@@ -261,6 +235,6 @@ fn snapshot_costs() {
             costs[100],
             costs[190],
         );
-        accountant.watch(1);
+        counters.watch(1);
     }
 }

@@ -1,13 +1,12 @@
-//! One visit to a function: a header key, or guesses on threads that start together.
+//! One sample of a function: a header key, or guesses on threads that start together.
 
-use std::sync::{Barrier, mpsc};
-use std::thread;
 use std::time::Instant;
 
 use cryptbench_kdf::{Derivation, Effort, KdfError, Target, Tier};
 
 use super::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, SALT_BYTES};
-use crate::RunError;
+use crate::MicrobenchError;
+use crate::together::together;
 
 /// What is derived from. Its length does not matter below the hashes' block of 64 or 128 bytes.
 const PASSPHRASE: &[u8] = b"correct horse battery staple";
@@ -40,13 +39,13 @@ struct Span {
 /// same.
 ///
 /// # Errors
-/// As [`header_key`]; [`RunError::Usage`] if the system does not start so many threads.
+/// As [`header_key`]; [`MicrobenchError::Usage`] if the system does not start so many threads.
 pub(super) fn guesses(
     derivation: &Derivation,
     threads: usize,
     tier: Tier,
-) -> Result<f64, RunError> {
-    let spans = together(threads, || guess(derivation, tier))?;
+) -> Result<f64, MicrobenchError> {
+    let spans = together(0..threads, |_| (), |_| guess(derivation, tier))?;
     let spans = spans.into_iter().collect::<Result<Vec<Span>, KdfError>>()?;
     let (Some(start), Some(end)) =
         (spans.iter().map(|s| s.start).min(), spans.iter().map(|s| s.end).max())
@@ -80,50 +79,11 @@ fn guess(derivation: &Derivation, tier: Tier) -> Result<Span, KdfError> {
     Ok(Span { start, end: Instant::now() })
 }
 
-/// Runs `work` on so many threads, none of which begins before all are there.
-fn together<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Result<Vec<T>, RunError> {
-    let (barrier, work) = (&Barrier::new(threads), &work);
-    thread::scope(|scope| {
-        let mut started = Vec::with_capacity(threads);
-        for _ in 0..threads {
-            let (go, may_go) = mpsc::channel::<()>();
-            let spawned = thread::Builder::new().spawn_scoped(scope, move || {
-                // Fails when another thread could not be started: the barrier would never open.
-                may_go.recv().ok()?;
-                barrier.wait();
-                Some(work())
-            });
-            let handle = spawned.map_err(|e| {
-                RunError::Usage(format!("cannot start {threads} threads ({e}): ask for fewer"))
-            })?;
-            started.push((go, handle));
-        }
-        for (go, _) in &started {
-            // Only a thread that is gone does not receive, and joining it tells why.
-            let _ = go.send(());
-        }
-        let done = started.into_iter().filter_map(|(_, handle)| match handle.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        Ok(done.collect())
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use cryptbench_kdf::{Argon2Kind, Argon2Params, find};
 
     use super::*;
-
-    #[test]
-    fn all_threads_work() {
-        let count = AtomicUsize::new(0);
-        let numbers = together(3, || count.fetch_add(1, Ordering::Relaxed)).unwrap();
-        assert_eq!((numbers.len(), count.into_inner()), (3, 3));
-    }
 
     #[test]
     fn both_kinds_of_function_can_be_timed() {
@@ -138,7 +98,7 @@ mod tests {
         let none = Derivation::Pbkdf2 { prf: find("sha-1").unwrap(), iterations: 0 };
         assert!(matches!(
             guesses(&none, 2, Tier::Soft),
-            Err(RunError::Kdf(KdfError::NoIterations))
+            Err(MicrobenchError::Kdf(KdfError::NoIterations))
         ));
     }
 }

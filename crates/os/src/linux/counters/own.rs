@@ -51,14 +51,11 @@ pub(super) struct OwnUsed {
 }
 
 impl OwnThreads {
-    pub(super) fn new(proc: &Path, clock: TaskClock) -> Self {
+    pub(super) fn new(proc: &Path, clock: TaskClock, serving: &[&str]) -> Self {
         let issuing = [rustix::process::getpid(), rustix::thread::gettid()]
             .map(|id| id.as_raw_nonzero().get().unsigned_abs());
-        Self { tasks: proc.join("self/task"), clock, issuing, serving: Vec::new() }
-    }
-
-    pub(super) fn serving(&mut self, beginnings: &[&str]) {
-        self.serving = beginnings.iter().map(|b| (*b).to_owned()).collect();
+        let serving = serving.iter().map(|b| (*b).to_owned()).collect();
+        Self { tasks: proc.join("self/task"), clock, issuing, serving }
     }
 
     pub(super) fn read(&self) -> OwnReading {
@@ -129,10 +126,9 @@ mod tests {
     use super::*;
 
     fn own() -> OwnThreads {
-        let mut own = OwnThreads::new(Path::new("/nowhere"), TaskClock::Scheduler);
-        own.issuing = [10, 11];
-        own.serving(&["fuse-", "nbd"]);
-        own
+        let serving = ["fuse-", "nbd"];
+        let own = OwnThreads::new(Path::new("/nowhere"), TaskClock::Scheduler, &serving);
+        OwnThreads { issuing: [10, 11], ..own }
     }
 
     #[test]

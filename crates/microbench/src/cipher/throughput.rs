@@ -1,18 +1,18 @@
-//! Rates over several rounds: medians with their spread, and the order of a table.
+//! Throughput over several rounds: medians with their spread, and the order of a table.
 
 use cryptbench_stats::{median, quantile};
 
-/// A rate seen in several rounds.
+/// What went through in a second, seen in several rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
+pub struct Throughput {
     /// Median in MB/s (10^6 bytes per second).
     pub mb_s: f64,
     /// Interquartile range in percent of the median.
     pub spread_percent: f64,
 }
 
-impl Rate {
-    /// From one value in MB/s per round; no rounds give a rate of zero.
+impl Throughput {
+    /// From one value in MB/s per round; no rounds give zero.
     pub(super) fn of(rounds: &[f64]) -> Self {
         let mb_s = median(rounds).unwrap_or(0.0);
         let spread = match (quantile(rounds, 0.25), quantile(rounds, 0.75)) {
@@ -37,12 +37,12 @@ pub struct Speed {
     /// The kernel that really ran, such as `vaes-avx512`.
     pub kernel: &'static str,
     /// All threads together, encrypting.
-    pub encrypt: Rate,
+    pub encrypt: Throughput,
     /// All threads together, decrypting.
-    pub decrypt: Rate,
+    pub decrypt: Throughput,
     /// The arithmetic mean of both, as disk encryption programs show it in their benchmarks; its
     /// spread is that of the means of each round.
-    pub mean: Rate,
+    pub mean: Throughput,
 }
 
 impl Speed {
@@ -59,22 +59,22 @@ impl Speed {
         ""
     }
 
-    pub(super) fn new(contender: &super::plan::Contender, rounds: &[super::visit::Visit]) -> Self {
-        let rate = |pick: fn(&super::visit::Visit) -> f64| {
-            Rate::of(&rounds.iter().map(pick).collect::<Vec<_>>())
+    pub(super) fn new(case: &super::plan::Case, rounds: &[super::sample::Sample]) -> Self {
+        let rate = |pick: fn(&super::sample::Sample) -> f64| {
+            Throughput::of(&rounds.iter().map(pick).collect::<Vec<_>>())
         };
         let (encrypt, decrypt) = (rate(|v| v.encrypt_mb_s), rate(|v| v.decrypt_mb_s));
         let means = rate(|v| f64::midpoint(v.encrypt_mb_s, v.decrypt_mb_s));
         Self {
-            cipher: contender.info.name,
-            label: contender.info.label,
-            data_unit: contender.data_unit,
-            threads: contender.threads,
-            kernel: contender.kernel,
+            cipher: case.info.name,
+            label: case.info.label,
+            data_unit: case.data_unit,
+            threads: case.threads,
+            kernel: case.kernel,
             encrypt,
             decrypt,
             // The mean of the two figures beside it, so that a table adds up.
-            mean: Rate { mb_s: f64::midpoint(encrypt.mb_s, decrypt.mb_s), ..means },
+            mean: Throughput { mb_s: f64::midpoint(encrypt.mb_s, decrypt.mb_s), ..means },
         }
     }
 }
@@ -91,13 +91,13 @@ pub(super) mod tests {
     use super::*;
 
     /// A row of made-up numbers.
-    pub(in crate::speed) fn row(
+    pub(in crate::cipher) fn row(
         label: &'static str,
         data_unit: u32,
         threads: usize,
         (encrypt, decrypt): (f64, f64),
     ) -> Speed {
-        let rate = |mb_s| Rate { mb_s, spread_percent: 1.0 };
+        let rate = |mb_s| Throughput { mb_s, spread_percent: 1.0 };
         Speed {
             cipher: label,
             label,
@@ -112,10 +112,10 @@ pub(super) mod tests {
 
     #[test]
     fn median_and_interquartile_range_ignore_one_bad_round() {
-        let rate = Rate::of(&[100.0, 102.0, 98.0, 101.0, 3.0]);
-        assert_eq!(rate, Rate { mb_s: 100.0, spread_percent: 3.0 });
-        assert_eq!(Rate::of(&[]), Rate { mb_s: 0.0, spread_percent: 0.0 });
-        assert_eq!(Rate::of(&[0.0; 5]).spread_percent, 0.0);
+        let rate = Throughput::of(&[100.0, 102.0, 98.0, 101.0, 3.0]);
+        assert_eq!(rate, Throughput { mb_s: 100.0, spread_percent: 3.0 });
+        assert_eq!(Throughput::of(&[]), Throughput { mb_s: 0.0, spread_percent: 0.0 });
+        assert_eq!(Throughput::of(&[0.0; 5]).spread_percent, 0.0);
     }
 
     #[test]

@@ -1,21 +1,17 @@
 //! How fast the ciphers are in RAM, and which disks that suffices for: no file, no key schedule, only
 //! data units under tweaks that advance as they do on a volume.
 //!
-//! [`plan`] checks a [`SpeedRequest`], [`SpeedPlan::run`] measures it. Every round visits every
-//! contender (a cipher with a data unit on a number of threads) once, in an order drawn anew, so that
-//! a drift of the machine meets all of them alike; what is told is the median over the rounds.
+//! [`plan`] checks a [`SpeedRequest`], [`SpeedPlan::run`] measures it. A case is a cipher with a data unit on a
+//! number of threads.
 
-mod disk;
-pub mod kdf;
-mod meaning;
+mod bottleneck;
 mod plan;
-mod rate;
-mod visit;
+mod sample;
+mod throughput;
 
-pub use disk::{DiskRates, disk_rates};
-pub use meaning::{Direction, INTERFACES, Interface, Meaning, meaning};
+pub use bottleneck::{Bottleneck, Direction, INTERFACES, Interface, bottleneck};
 pub use plan::{BUFFER, DATA_UNITS, SpeedPlan, SpeedRequest, TIME, plan};
-pub use rate::{Rate, Speed, by_mean};
+pub use throughput::{Speed, Throughput, by_mean};
 
 use std::time::Duration;
 
@@ -32,10 +28,10 @@ pub struct Speeds {
     pub tier: cryptbench_cipher::Tier,
     /// Bytes per thread.
     pub buffer: usize,
-    /// Rounds over all contenders.
+    /// Rounds over all cases.
     pub rounds: u32,
     /// Wall-clock time from the first to the last round.
     pub elapsed: Duration,
-    /// One row per contender, in registry order.
+    /// One row per case, in registry order.
     pub rows: Vec<Speed>,
 }

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cryptbench_record::DeviceMoved;
-
 use super::task;
+use crate::counters::DeviceCounts;
 
 /// Processor time of all processors since boot, clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,17 +87,17 @@ impl DeviceStat {
         counts.then_some(Self(stat))
     }
 
-    pub(super) fn read(&self) -> Option<DeviceMoved> {
+    pub(super) fn read(&self) -> Option<DeviceCounts> {
         let mut buffer = [0; 1024];
         counters(std::str::from_utf8(task::read(&self.0, &mut buffer)?).ok()?)
     }
 }
 
 /// Requests and sectors of 512 bytes (Linux, Documentation/block/stat.rst).
-fn counters(stat: &str) -> Option<DeviceMoved> {
+fn counters(stat: &str) -> Option<DeviceCounts> {
     let f: Vec<u64> = stat.split_whitespace().map_while(|f| f.parse().ok()).collect();
     let [reads, _, sectors_read, _, writes, _, sectors_written, ..] = f[..] else { return None };
-    Some(DeviceMoved {
+    Some(DeviceCounts {
         read_bytes: sectors_read * 512,
         written_bytes: sectors_written * 512,
         reads,

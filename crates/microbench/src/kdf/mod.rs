@@ -1,15 +1,14 @@
 //! How long key derivation takes: one header key as opening a volume needs it, and guesses by the vector
 //! as somebody who searches the passphrase makes them.
 //!
-//! [`plan`] checks a [`KdfRequest`], [`KdfPlan::run`] measures it. Every round visits every function once
-//! in an order drawn anew; what is told is the median over the rounds. A function is measured at two
+//! [`plan`] checks a [`KdfRequest`], [`KdfPlan::run`] measures it. A case is a function, which is measured at two
 //! costs: times at other costs are calculated from the longer one, and the shorter one shows how far
 //! time is proportional to work ([`KdfSpeed::linearity_percent`]).
 
 mod attack;
 mod plan;
+mod sample;
 mod speed;
-mod visit;
 
 pub use attack::{Hardware, known_pim, unknown_pim};
 pub use plan::{KdfPlan, KdfRequest, plan};

@@ -1,0 +1,113 @@
+//! The one reader of `/proc/PID/stat` (proc_pid_stat(5)).
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// What of `stat` is used (proc(5), /proc/PID/stat); times in clock ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// `R` runs, `S` sleeps, `Z` has ended and was not waited for, `X` is dead, and so on.
+    pub(crate) state: char,
+    pub(crate) parent: u32,
+    /// `PF_*` of the kernel.
+    pub(crate) flags: u64,
+    /// User and system time: of the one thread in `/proc/PID/task/TID`, of all threads, ended ones
+    /// included, in `/proc/PID`.
+    pub(crate) cpu_ticks: u64,
+    /// The same of children that ended and were waited for, and of theirs.
+    pub(crate) waited_ticks: u64,
+    /// Start, since boot.
+    pub(crate) start_ticks: u64,
+}
+
+impl Stat {
+    pub(crate) fn read(task: &Path) -> Option<Self> {
+        // 52 numbers and a name: far below this size.
+        let mut buffer = [0; 2048];
+        Self::parse(read(&task.join("stat"), &mut buffer)?)
+    }
+
+    /// The name in parentheses may hold anything, further parentheses included.
+    fn parse(stat: &[u8]) -> Option<Self> {
+        let end = stat.iter().rposition(|b| *b == b')')?;
+        let rest = std::str::from_utf8(&stat[end + 1..]).ok()?;
+        // Fields are counted from 1 in proc(5); the first after the name is the third.
+        let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
+        let field = |n: usize| fields.get(n - 3)?.parse::<u64>().ok();
+        Some(Self {
+            state: fields.first()?.chars().next()?,
+            parent: u32::try_from(field(4)?).ok()?,
+            flags: field(9)?,
+            cpu_ticks: field(14)? + field(15)?,
+            waited_ticks: field(16)? + field(17)?,
+            start_ticks: field(22)?,
+        })
+    }
+}
+
+/// The first bytes of a small file that the kernel makes up in one piece.
+pub(crate) fn read<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let len = File::open(path).ok()?.read(buffer).ok()?;
+    Some(&buffer[..len])
+}
+
+/// Clock ticks per second, in which /proc counts.
+pub(crate) fn ticks_per_s() -> u64 {
+    rustix::param::clock_ticks_per_second().max(1)
+}
+
+pub(crate) fn stat(process: u32) -> Option<Stat> {
+    Stat::read(&Path::new("/proc").join(process.to_string()))
+}
+
+pub(crate) fn started(process: u32) -> Option<u64> {
+    Some(stat(process)?.start_ticks)
+}
+
+pub(crate) fn has_ended(process: u32) -> bool {
+    stat(process).is_none_or(|stat| matches!(stat.state, 'Z' | 'X'))
+}
+
+pub(crate) fn cpu_s(process: u32) -> Option<f64> {
+    Some(stat(process)?.cpu_ticks as f64 / ticks_per_s() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_of_a_name_with_parentheses() {
+        let line = b"4321 (a) b (c\xff) S 17 4321 4321 0 -1 4194560 9 8 7 6 150 50 30 12 20 0 1 0 9876 1 2";
+        let expected = Stat {
+            state: 'S',
+            parent: 17,
+            flags: 4_194_560,
+            cpu_ticks: 200,
+            waited_ticks: 42,
+            start_ticks: 9876,
+        };
+        assert_eq!(Stat::parse(line), Some(expected));
+        assert_eq!(Stat::parse(b"1 (cut) S 17 4321"), None);
+        assert_eq!(Stat::parse(b""), None);
+    }
+
+    #[test]
+    fn a_child_that_nobody_waited_for_has_ended() {
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "read line"])
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (process, first) = (child.id(), started(child.id()));
+        assert!(first.is_some() && !has_ended(process));
+        drop(child.stdin.take());
+        while !has_ended(process) {
+            std::thread::yield_now();
+        }
+        assert_eq!(started(process), first, "its number is kept until it is waited for");
+        child.wait().unwrap();
+        assert!(has_ended(process));
+    }
+}

@@ -1,0 +1,460 @@
+//! Block devices as /sys shows them: what each stands on, and who stands on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{major, makedev, minor};
+
+use super::mounts;
+use crate::storage::Mount;
+
+/// Devices upon devices: more levels than anybody stacks.
+const LEVELS: usize = 16;
+
+/// A machine's block devices. Tests put a directory in the place of `/`.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    root: PathBuf,
+}
+
+/// One device or partition: its directory in /sys.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node(PathBuf);
+
+/// What the kernel did not tell: the place that was read, and why it could not be.
+#[derive(Debug)]
+pub struct Untold {
+    /// The file or directory.
+    pub place: PathBuf,
+    /// What the system said.
+    pub why: io::Error,
+}
+
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the kernel does not tell {}", self.place.display())
+    }
+}
+
+impl std::error::Error for Untold {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.why)
+    }
+}
+
+impl Node {
+    /// The kernel's name, such as `sda1` or `dm-0`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.0.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Its directory in /sys, as an error names it.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.0
+    }
+
+    /// The file with its counters ([`crate::counters`]).
+    #[must_use]
+    pub fn counters(&self) -> PathBuf {
+        self.0.join("stat")
+    }
+
+    /// Whether a path names it: by its number, or by the kernel's name for it.
+    #[must_use]
+    pub fn is_named(&self, path: &Path) -> bool {
+        if !path.is_absolute() {
+            return false;
+        }
+        let number = fs::metadata(path).ok().map(|m| m.rdev()).filter(|n| *n != 0);
+        match number {
+            Some(_) => number == self.number(),
+            None => path == self.device_path(),
+        }
+    }
+
+    /// A file of its directory, trimmed; `None` where there is none, or it is no text.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<String> {
+        Some(fs::read_to_string(self.0.join(name)).ok()?.trim().to_owned())
+    }
+
+    /// Its device number.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        let text = self.attribute("dev")?;
+        let (major, minor) = text.split_once(':')?;
+        Some(makedev(major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// Whether it is a part of a disk.
+    #[must_use]
+    pub fn is_partition(&self) -> bool {
+        self.0.join("partition").exists()
+    }
+
+    /// The disk of a partition; of anything else itself.
+    #[must_use]
+    pub fn disk(&self) -> Self {
+        match self.0.parent() {
+            Some(parent) if self.is_partition() => Self(parent.to_owned()),
+            _ => self.clone(),
+        }
+    }
+
+    /// Its partitions.
+    #[must_use]
+    pub fn partitions(&self) -> Vec<Self> {
+        let mut all: Vec<_> =
+            entries(&self.0).into_iter().map(Self).filter(Self::is_partition).collect();
+        all.sort();
+        all
+    }
+
+    /// Partitions that its bytes belong to as well: those of a disk, or of a partition others that reach into it.
+    #[must_use]
+    pub fn overlapping(&self) -> Vec<Self> {
+        if !self.is_partition() {
+            return self.partitions();
+        }
+        let reach = |node: &Self| node.start()..node.start() + node.bytes().unwrap_or(u64::MAX / 2);
+        let own = reach(self);
+        let mut others = self.disk().partitions();
+        others.retain(|other| {
+            let there = reach(other);
+            other != self && there.start < own.end && own.start < there.end
+        });
+        others
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn device_path(&self) -> PathBuf {
+        // The kernel writes a slash in a name as an exclamation mark (cciss).
+        Path::new("/dev").join(self.name().replace('!', "/"))
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        Some(self.attribute("size")?.parse::<u64>().ok()? * 512)
+    }
+
+    /// First byte on its disk; 0 for a disk.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.attribute("start").and_then(|s| s.parse::<u64>().ok()).unwrap_or(0) * 512
+    }
+
+    /// The file behind a loop device, whose name need not be UTF-8.
+    #[must_use]
+    pub fn backing_file(&self) -> Option<PathBuf> {
+        let mut name = fs::read(self.0.join("loop/backing_file")).ok()?;
+        // The kernel ends it with a newline, and escapes nothing of it.
+        name.pop_if(|last| *last == b'\n');
+        Some(OsString::from_vec(name).into())
+    }
+
+    /// The name and kind that device mapper's user gave it, such as `secret (CRYPT)`.
+    #[must_use]
+    pub fn mapping(&self) -> Option<String> {
+        let name = self.attribute("dm/name")?;
+        let uuid = self.attribute("dm/uuid").unwrap_or_default();
+        Some(match uuid.split_once('-') {
+            Some((kind, _)) => format!("{name}, {kind}"),
+            None => name,
+        })
+    }
+}
+
+impl Tree {
+    /// This machine's.
+    #[must_use]
+    pub fn this() -> Self {
+        Self::rooted(PathBuf::from("/"))
+    }
+
+    /// That of a machine whose files, `proc` and `sys`, lie below `root`, which must be canonical.
+    #[must_use]
+    pub fn rooted(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    fn proc(&self, name: &str) -> Result<Vec<u8>, Untold> {
+        let place = self.root.join("proc").join(name);
+        fs::read(&place).map_err(|why| Untold { place, why })
+    }
+
+    /// All mounts, the latest last, as far as this process's namespace shows them.
+    ///
+    /// # Errors
+    /// If the kernel's list is not there.
+    pub fn mounts(&self) -> Result<Vec<Mount>, Untold> {
+        Ok(mounts::parse(&self.proc("self/mountinfo")?))
+    }
+
+    /// Where file systems of that device are mounted.
+    ///
+    /// # Errors
+    /// As [`Self::mounts`].
+    pub fn mount_points(&self, node: &Node) -> Result<Vec<PathBuf>, Untold> {
+        let number = node.number();
+        // A file system of several devices hides their numbers (btrfs).
+        let of = |mount: &Mount| number == Some(mount.device) || node.is_named(&mount.source);
+        Ok(self.mounts()?.into_iter().filter(of).map(|mount| mount.mountpoint).collect())
+    }
+
+    /// What the kernel swaps to (proc(5), /proc/swaps): devices and files.
+    ///
+    /// # Errors
+    /// If the kernel's list is not there.
+    pub fn swaps(&self) -> Result<Vec<PathBuf>, Untold> {
+        let list = self.proc("swaps")?;
+        let lines = list.split(|&b| b == b'\n').skip(1);
+        let names =
+            lines.filter_map(|l| l.split(u8::is_ascii_whitespace).find(|word| !word.is_empty()));
+        Ok(names.map(mounts::unescaped).collect())
+    }
+
+    /// The device that the root file system is mounted from.
+    ///
+    /// # Errors
+    /// As [`Self::mounts`].
+    pub fn root_device(&self) -> Result<Option<Node>, Untold> {
+        let root = self.mounts()?.into_iter().rfind(|mount| mount.mountpoint == Path::new("/"));
+        Ok(root.and_then(|mount| self.of_mount(mount.device, &mount.source)))
+    }
+
+    fn sys(&self, path: &str) -> PathBuf {
+        self.root.join("sys").join(path)
+    }
+
+    /// The device of that number.
+    #[must_use]
+    pub fn of_number(&self, number: u64) -> Option<Node> {
+        let link = format!("dev/block/{}:{}", major(number), minor(number));
+        fs::canonicalize(self.sys(&link)).ok().map(Node)
+    }
+
+    /// The device that a file system of the device number `dev`, mounted from `source`, lies on. Where several stand
+    /// upon each other it is the topmost.
+    #[must_use]
+    pub fn of_mount(&self, dev: u64, source: &Path) -> Option<Node> {
+        self.of_number(dev).or_else(|| {
+            // Some name their program instead, which is no path.
+            let found = Some(source).filter(|source| source.is_absolute());
+            let found = fs::metadata(found?).ok()?;
+            // A file system over a directory, as FUSE has them, names it as its source.
+            self.of_number(if found.is_dir() { found.dev() } else { found.rdev() })
+        })
+    }
+
+    /// The loop devices over this one.
+    ///
+    /// # Errors
+    /// If the kernel's list of devices is not there.
+    pub fn loops_over(&self, node: &Node) -> Result<Vec<Node>, Untold> {
+        let path = node.device_path();
+        let over = |candidate: &Node| {
+            candidate.backing_file().is_some_and(|backing| {
+                let number = fs::metadata(&backing).ok().map(|m| m.rdev()).filter(|n| *n != 0);
+                backing == path || (number.is_some() && number == node.number())
+            })
+        };
+        Ok(self.all()?.into_iter().filter(over).collect())
+    }
+
+    /// All disks, mappings, arrays and loop devices.
+    ///
+    /// # Errors
+    /// If the kernel's list of devices is not there.
+    pub fn all(&self) -> Result<Vec<Node>, Untold> {
+        listed(self.sys("block"))
+    }
+
+    /// What a device stands on directly, with no file system between: the members of a mapping or an array, the
+    /// disk of a partition, the device below a loop device.
+    #[must_use]
+    pub fn directly_below(&self, node: &Node) -> Vec<Node> {
+        let mut all: Vec<_> =
+            entries(&node.0.join("slaves")).into_iter().map(canonical).map(Node).collect();
+        if node.is_partition() {
+            all.push(node.disk());
+        }
+        let backing = node.backing_file().and_then(|file| fs::metadata(file).ok());
+        all.extend(backing.and_then(|file| self.of_number(file.rdev())));
+        all
+    }
+
+    /// The same, and the device with the file of a loop device.
+    fn below(&self, node: &Node) -> Vec<Node> {
+        let mut all = self.directly_below(node);
+        let backing = node.backing_file().and_then(|file| fs::metadata(file).ok());
+        all.extend(backing.filter(fs::Metadata::is_file).and_then(|f| self.of_number(f.dev())));
+        all
+    }
+
+    /// A device and all that it stands on with no file system between, the topmost first.
+    #[must_use]
+    pub fn directly(&self, top: &Node) -> Vec<Node> {
+        let mut all = vec![top.clone()];
+        let mut next = 0;
+        while let Some(node) = all.get(next).cloned() {
+            let mut below = self.directly_below(&node);
+            below.retain(|node| !all.contains(node));
+            all.extend(below);
+            next += 1;
+        }
+        all
+    }
+
+    /// The regular files that a device keeps its bytes in, by device and inode, each with its loop device.
+    #[must_use]
+    pub fn files(&self, top: &Node) -> BTreeMap<(u64, u64), Node> {
+        let file = |node: Node| {
+            let found = fs::metadata(node.backing_file()?).ok().filter(fs::Metadata::is_file)?;
+            Some(((found.dev(), found.ino()), node))
+        };
+        self.directly(top).into_iter().filter_map(file).collect()
+    }
+
+    /// The file of the topmost loop device that a device stands on: the page cache keeps it a second time.
+    #[must_use]
+    pub fn kept_in(&self, top: &Node) -> Option<PathBuf> {
+        let all = self.directly(top);
+        let files = all.iter().filter_map(Node::backing_file);
+        let is_device = |file: &PathBuf| fs::metadata(file).is_ok_and(|found| found.rdev() != 0);
+        files.into_iter().find(|file| !is_device(file))
+    }
+
+    /// A device and all that it stands on.
+    #[must_use]
+    pub fn stack(&self, top: &Node) -> BTreeSet<Node> {
+        let mut all = BTreeSet::from([top.clone()]);
+        let mut level = vec![top.clone()];
+        for _ in 0..LEVELS {
+            level = level.iter().flat_map(|node| self.below(node)).collect();
+            level.retain(|node| all.insert(node.clone()));
+        }
+        all
+    }
+
+    /// The names of the disks that a device ends on, such as `sda`.
+    #[must_use]
+    pub fn disks(&self, top: &Node) -> BTreeSet<String> {
+        let all = self.stack(top);
+        all.iter().filter(|node| self.below(node).is_empty()).map(Node::name).collect()
+    }
+
+    /// The devices that hold this one: mappings, arrays, volume groups.
+    ///
+    /// # Errors
+    /// If the kernel's list of them is not there.
+    pub fn holders(&self, node: &Node) -> Result<Vec<Node>, Untold> {
+        listed(node.0.join("holders"))
+    }
+
+    /// The device whose counters tell what was moved. A loop device, and a mapping upon one, counts what it is
+    /// asked for, cached or not: its file's device tells the truth. `None` where that has none.
+    #[must_use]
+    pub fn counted(&self, top: &Node) -> Option<Node> {
+        let mut found = top.clone();
+        for _ in 0..LEVELS {
+            if let Some(backing) = found.disk().backing_file() {
+                let file = fs::metadata(backing).ok()?;
+                found = self.of_number(file.rdev()).or_else(|| self.of_number(file.dev()))?;
+                continue;
+            }
+            match &entries(&found.0.join("slaves"))[..] {
+                [only] => found = Node(canonical(only.clone())),
+                _ => break,
+            }
+        }
+        let cached = self.directly(&found).iter().any(|node| node.backing_file().is_some());
+        (!cached).then_some(found)
+    }
+}
+
+/// The devices that a directory leads to.
+fn listed(place: PathBuf) -> Result<Vec<Node>, Untold> {
+    let found = fs::read_dir(&place).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let found = found.map_err(|why| Untold { place, why })?;
+    Ok(found.into_iter().map(|entry| Node(canonical(entry.path()))).collect())
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_default()
+}
+
+/// The entries of `holders`, `slaves` and `block` are symbolic links.
+fn canonical(path: PathBuf) -> PathBuf {
+    fs::canonicalize(&path).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::makedev;
+
+    use super::*;
+
+    /// A machine made of files, with one loop device over `file`, of a name and number that no real one has.
+    fn machine(file: &OsStr) -> (tempfile::TempDir, Tree) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let own = root.join("sys/devices/loop4007");
+        for sub in ["sys/dev/block", "sys/block", "proc/self", "sys/devices/loop4007/loop"] {
+            fs::create_dir_all(root.join(sub)).unwrap();
+        }
+        fs::write(own.join("dev"), "4000:7\n").unwrap();
+        let line = [root.join("file").as_os_str().as_bytes(), file.as_bytes(), b"\n"].concat();
+        fs::write(own.join("loop/backing_file"), line).unwrap();
+        symlink(&own, root.join("sys/block/loop4007")).unwrap();
+        symlink(&own, root.join("sys/dev/block/4000:7")).unwrap();
+        (dir, Tree::rooted(root))
+    }
+
+    #[test]
+    fn a_loop_device_over_a_file_whose_name_is_no_text_is_seen() {
+        let name = OsStr::from_bytes(b" \xff \n");
+        let (dir, tree) = machine(name);
+        let mut file = dir.path().canonicalize().unwrap().join("file").into_os_string();
+        file.push(name);
+        fs::write(&file, "").unwrap();
+        let node = tree.of_number(makedev(4000, 7)).unwrap();
+        assert_eq!(node.backing_file().as_deref(), Some(Path::new(&file)));
+        assert_eq!(tree.files(&node).len(), 1);
+        assert_eq!(tree.kept_in(&node).as_deref(), Some(Path::new(&file)));
+    }
+
+    #[test]
+    fn mounts_swap_and_root_are_told_among_names_that_are_no_text() {
+        let (dir, tree) = machine(OsStr::new(""));
+        let (mounts, swaps) =
+            (dir.path().join("proc/self/mountinfo"), dir.path().join("proc/swaps"));
+        let untold = tree.mounts().unwrap_err();
+        assert!(untold.place.ends_with("proc/self/mountinfo"), "{untold}");
+        let stranger = b"20 1 0:9 / /media/\xfe rw - fuse.x \xff rw\n".as_slice();
+        let root = b"21 1 4000:7 / / rw - ext4 /dev/loop4007 rw\n";
+        let data = b"22 1 0:50 / /mnt/\\012\xfd rw - btrfs /dev/loop4007 rw\n";
+        fs::write(mounts, [stranger, root, data].concat()).unwrap();
+        fs::write(swaps, b"Filename Type\n/swap\\040\xff file 1 0 -2\n/dev/loop4007\tpartition\n")
+            .unwrap();
+        let node = tree.of_number(makedev(4000, 7)).unwrap();
+        let points = tree.mount_points(&node).unwrap();
+        let at = |bytes: &'static [u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        assert_eq!(points, [at(b"/"), at(b"/mnt/\n\xfd")]);
+        assert_eq!(tree.root_device().unwrap(), Some(node));
+        assert_eq!(tree.swaps().unwrap(), [at(b"/swap \xff"), at(b"/dev/loop4007")]);
+    }
+}

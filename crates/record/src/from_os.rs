@@ -1,0 +1,86 @@
+//! What the operating system tells, in the words of the record.
+
+use cryptbench_os::counters::{DeviceCounts, Passed};
+
+use crate::{Accounting, DeviceMoved, Machine};
+
+impl From<DeviceCounts> for DeviceMoved {
+    fn from(counts: DeviceCounts) -> Self {
+        Self {
+            read_bytes: counts.read_bytes,
+            written_bytes: counts.written_bytes,
+            reads: counts.reads,
+            writes: counts.writes,
+        }
+    }
+}
+
+impl From<cryptbench_os::machine::Machine> for Machine {
+    /// Its idle baseline is left 0: it takes a while to measure.
+    fn from(machine: cryptbench_os::machine::Machine) -> Self {
+        Self {
+            cpu_model: machine.cpu_model,
+            cpus: machine.cpus,
+            cpu_features: machine.cpu_features,
+            memory_bytes: machine.memory_bytes,
+            kernel: machine.kernel,
+            os: machine.os,
+            virtualisation: machine.virtualisation,
+            emulated: machine.emulated,
+            idle_baseline: 0.0,
+            load_average: machine.load_average,
+        }
+    }
+}
+
+impl Accounting {
+    /// The part `share` (0 to 1) of what passed that falls to a trial: seconds and joules are scaled, states and
+    /// fractions of time stay. `cached_before` is left empty.
+    #[must_use]
+    pub fn of(passed: &Passed, share: f64) -> Self {
+        Self {
+            generator_s: passed.generator_s * share,
+            daemons_s: passed.daemons_s * share,
+            kernel_s: passed.kernel_s * share,
+            other_s: passed.other_s * share,
+            cached_before: None,
+            energy_j: passed.energy_j.map(|j| j * share),
+            temperature_c: passed.temperature_c,
+            frequency_mhz: passed.frequency_mhz,
+            cpu_pressure: passed.cpu_pressure,
+            io_pressure: passed.io_pressure,
+            memory_pressure: passed.memory_pressure,
+            stolen_s: passed.stolen_s.map(|s| s * share),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_scaled_and_states_are_not() {
+        let whole = Passed {
+            generator_s: 1.0,
+            daemons_s: 2.0,
+            kernel_s: 3.0,
+            other_s: -4.0,
+            energy_j: Some(5.0),
+            temperature_c: Some(60.0),
+            frequency_mhz: Some(3000.0),
+            cpu_pressure: Some(0.1),
+            io_pressure: Some(0.2),
+            memory_pressure: Some(0.3),
+            stolen_s: Some(6.0),
+            ..Passed::default()
+        };
+        let half = Accounting::of(&whole, 0.5);
+        assert_eq!((half.generator_s, half.daemons_s), (0.5, 1.0));
+        assert_eq!((half.kernel_s, half.other_s), (1.5, -2.0));
+        assert_eq!((half.energy_j, half.stolen_s), (Some(2.5), Some(3.0)));
+        assert_eq!((half.cached_before, half.temperature_c), (None, Some(60.0)));
+        assert_eq!((half.frequency_mhz, half.cpu_pressure), (Some(3000.0), Some(0.1)));
+        assert_eq!((half.io_pressure, half.memory_pressure), (Some(0.2), Some(0.3)));
+    }
+}

@@ -1,0 +1,223 @@
+//! `cargo xtask cross check`: what is of no system is type-checked for Windows, and everything for 64-bit ARM.
+//!
+//! The toolchain that the project is built with has the standard library of this machine alone, and others come from a
+//! server that is not Debian's. So Debian's own compiler is taken, `rustc-web`, which is kept as new as browsers need it:
+//! its package for ARM has the standard library in binary form, and for Windows it is built from `rust-web-src`.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+
+use crate::audit::{Step, fetched, said};
+use crate::packages::{Need, ensure};
+
+/// Another system to build for
+#[derive(clap::Subcommand)]
+pub enum Cross {
+    /// Type-check for another system; what is missing here is skipped with the reason
+    Check {
+        /// Which; without it each in turn
+        system: Option<System>,
+    },
+}
+
+/// A system that the program may be built for one day, and a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum System {
+    /// Windows on x86-64
+    Windows,
+    /// Linux on 64-bit ARM
+    Aarch64,
+}
+
+/// The crates that are of no system: what they need of one they get from `os` and `blockdev`.
+pub const PORTABLE: &[&str] = &[
+    "blockdev",
+    "cipher",
+    "cpu",
+    "foreign",
+    "history",
+    "kdf",
+    "microbench",
+    "os",
+    "record",
+    "report",
+    "stats",
+    "studies",
+    "text",
+    "volume",
+];
+
+/// Debian's compiler. A file of that name elsewhere on the path is another's.
+const RUSTC: &str = "/usr/bin/rustc";
+const CARGO: &str = "/usr/bin/cargo";
+
+const COMPILER: &str = "Debian's compiler, which has other systems' standard libraries";
+
+const FOR_ALL: [Need; 2] = [
+    Need { file: "/usr/share/doc/rustc-web/copyright", package: "rustc-web", reason: COMPILER },
+    Need { file: "/usr/share/doc/cargo-web/copyright", package: "cargo-web", reason: COMPILER },
+];
+
+const FOR_WINDOWS: [Need; 2] = [
+    Need {
+        file: "/usr/share/doc/rust-web-src/copyright",
+        package: "rust-web-src",
+        reason: "the standard library's source, built for Windows",
+    },
+    Need {
+        file: "/usr/bin/x86_64-w64-mingw32-gcc",
+        package: "gcc-mingw-w64-x86-64-win32",
+        reason: "SQLite's C for Windows",
+    },
+];
+
+const FOR_AARCH64: [Need; 3] = [
+    Need {
+        file: "/usr/lib/rustlib/aarch64-unknown-linux-gnu",
+        package: "libstd-rust-web-dev:arm64",
+        reason: "the standard library for ARM",
+    },
+    Need {
+        file: "/usr/bin/aarch64-linux-gnu-gcc",
+        package: "gcc-aarch64-linux-gnu",
+        reason: "SQLite's C for ARM",
+    },
+    Need {
+        file: "/usr/aarch64-linux-gnu/include/stdio.h",
+        package: "libc6-dev-arm64-cross",
+        reason: "SQLite's C for ARM",
+    },
+];
+
+impl System {
+    const fn triple(self) -> &'static str {
+        match self {
+            Self::Windows => "x86_64-pc-windows-gnu",
+            Self::Aarch64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+
+    fn needs(self) -> Vec<Need> {
+        match self {
+            Self::Windows => FOR_ALL.into_iter().chain(FOR_WINDOWS).collect(),
+            Self::Aarch64 => FOR_ALL.into_iter().chain(FOR_AARCH64).collect(),
+        }
+    }
+
+    /// Which crates, and from where their standard library is.
+    fn arguments(self) -> Vec<String> {
+        match self {
+            Self::Windows => {
+                let crates = PORTABLE.iter().map(|name| format!("--package=cryptbench-{name}"));
+                ["-Zbuild-std=std,panic_abort".to_owned()].into_iter().chain(crates).collect()
+            }
+            Self::Aarch64 => vec!["--workspace".to_owned()],
+        }
+    }
+}
+
+pub fn run(command: &Cross) -> anyhow::Result<()> {
+    let Cross::Check { system } = command;
+    match system {
+        Some(system) => check(*system),
+        None => check_all(),
+    }
+}
+
+/// Checks for each system in turn.
+///
+/// # Errors
+/// If it does not build for one.
+pub fn check_all() -> anyhow::Result<()> {
+    System::value_variants().iter().try_for_each(|system| check(*system))
+}
+
+/// Checks for one system, or says why it cannot.
+fn check(system: System) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let triple = system.triple();
+    match prepared(system)? {
+        Step::Skip(why) => println!("SKIPPED: {triple}: {why}"),
+        Step::Go => {
+            let mut command = cargo("check", system);
+            // A warning is a fault here as it is in clippy's run, of which other systems' code sees nothing.
+            command.args(["-Zwarnings", "--config", "build.warnings='deny'", "--offline"]);
+            let status = command.args(system.arguments()).status();
+            if !status.context("cannot start Debian's cargo")?.success() {
+                bail!("does not build for {triple}");
+            }
+            println!("{triple}: checked in {:.0} s", began.elapsed().as_secs_f64());
+        }
+    }
+    Ok(())
+}
+
+/// Installs and fetches what a check needs.
+fn prepared(system: System) -> anyhow::Result<Step> {
+    let missing = ensure(&system.needs());
+    if !missing.is_empty() {
+        return Ok(Step::Skip(missing.join("; ")));
+    }
+    let version = said(Command::new(RUSTC).arg("--version"))?;
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    let least = env!("CARGO_PKG_RUST_VERSION");
+    if number(version.trim_start_matches("rustc ")) < number(least) {
+        return Ok(Step::Skip(format!("Debian's {version} is older than {least}")));
+    }
+    let mut fetch = cargo("fetch", system);
+    if system == System::Windows {
+        let library = Path::new("/usr/lib/rustlib/src/rust/library/std");
+        if !library.is_dir() {
+            return Ok(Step::Skip(format!("{version} has no source at {}", library.display())));
+        }
+        fetch.arg("-Zbuild-std=std,panic_abort");
+    }
+    fetched(&said(fetch.arg("--quiet"))?)
+}
+
+/// Debian's cargo, with a target directory of its own: its compiler would build everything there anew.
+fn cargo(what: &str, system: System) -> Command {
+    let mut command = Command::new(CARGO);
+    command.args([what, "--locked", "--target", system.triple()]);
+    command.env("RUSTC", RUSTC).env("CARGO_TARGET_DIR", "target/cross");
+    // Nothing of it runs but build scripts and the compiler's plug-ins.
+    command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_INCREMENTAL", "0");
+    // What is asked for with -Z is not stable yet.
+    command.env("RUSTC_BOOTSTRAP", "1");
+    for name in ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// The first two numbers of a version.
+fn number(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split('.').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert_eq!(number("1.96.0 (ac68faa20 2026-05-25)"), Some((1, 96)));
+        assert!(number("1.100.0") > number("1.89"));
+        assert!(number("1.89.0") >= number("1.89"));
+        // What cannot be read is older than anything.
+        assert!(number("nightly") < number("1.0"));
+    }
+
+    #[test]
+    fn portable_crates_are_crates_of_ours() {
+        for name in PORTABLE {
+            let manifest = format!("{}/../crates/{name}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
+            assert!(Path::new(&manifest).is_file(), "{name}");
+        }
+    }
+}
