@@ -2,6 +2,7 @@
 
 mod bare_calls;
 mod errors;
+mod one_system;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,6 +82,7 @@ pub fn run() -> anyhow::Result<()> {
         }
     }
     bare_calls::check(&files, &mut faults)?;
+    one_system::check(&files, &mut faults)?;
     profiles(&mut faults)?;
     adapters(&mut faults)?;
     if faults.is_empty() {
