@@ -2,6 +2,7 @@
 
 mod bare_calls;
 mod errors;
+mod one_system;
 mod pipeline;
 
 use std::collections::BTreeSet;
@@ -84,6 +85,7 @@ pub fn run() -> anyhow::Result<()> {
         }
     }
     bare_calls::check(&files, &mut faults)?;
+    one_system::check(&files, &mut faults)?;
     profiles(&mut faults)?;
     adapters(&mut faults)?;
     if faults.is_empty() {

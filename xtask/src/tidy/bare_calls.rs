@@ -130,7 +130,7 @@ pub fn check(files: &[PathBuf], faults: &mut Vec<String>) -> io::Result<()> {
 }
 
 /// `crates/NAME/src/`.
-fn is_source(file: &Path) -> bool {
+pub(super) fn is_source(file: &Path) -> bool {
     let mut parts = file.components().map(Component::as_os_str);
     parts.next().is_some_and(|first| first == "crates")
         && parts.nth(1).is_some_and(|dir| dir == "src")
@@ -162,7 +162,7 @@ fn bare_calls(file: &Path, text: &str, needed: &mut BTreeSet<usize>) -> Vec<Stri
 }
 
 /// The lines with their numbers up to the module of tests, which is the last item of a file.
-fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut lines = text.lines().zip(1..).peekable();
     std::iter::from_fn(move || {
         let (line, number) = lines.next()?;
@@ -179,7 +179,7 @@ fn module(line: &str) -> Option<&str> {
 }
 
 /// Modules in files of their own that are compiled for tests only, without their ending.
-fn test_modules(file: &Path, text: &str) -> Vec<PathBuf> {
+pub(super) fn test_modules(file: &Path, text: &str) -> Vec<PathBuf> {
     let directory = match file.file_stem().and_then(|stem| stem.to_str()) {
         Some("mod" | "lib" | "main") | None => file.with_file_name(""),
         Some(_) => file.with_extension(""),

@@ -1,0 +1,132 @@
+//! What is of one operating system lies where that is said, and which system is built is asked in one file of a crate.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::bare_calls::{is_source, test_modules, without_tests};
+use crate::cross::PORTABLE;
+
+/// What only some systems have.
+const OF_ONE_SYSTEM: &[&str] =
+    &["rustix", "libc::", "io_uring::", "std::os::", "os::unix", "\"/proc/", "\"/sys/", "\"/dev/"];
+
+/// How a crate asks which system it is built for.
+const ASKS: &str = "target_os";
+
+/// Where it may lie, each with its reason. An entry that nothing needs any more is a fault, too.
+const HOMES: &[(&str, &str)] = &[
+    ("crates/os/src/linux", "what it is for"),
+    ("crates/blockdev/src/linux", "what it is for"),
+    ("crates/cli/src", "descriptors, signals and terminals; what doctor looks at; for now"),
+    ("crates/devices/src/backing.rs", "memory and files behind an emulated device; for now"),
+    ("crates/export/src", "FUSE, and NBD on a unix socket, are the system's"),
+    ("crates/load/src/engine", "each system has ways of its own to carry requests"),
+    ("crates/load/src/files", "small files relative to an open directory; for now"),
+    ("crates/load/src/clock.rs", "the processor's time of a thread; for now"),
+    ("crates/load/src/error.rs", "numbers of the system's errors; for now"),
+    ("crates/load/src/memory.rs", "how much memory the system would give; for now"),
+    ("crates/load/src/verify/reader.rs", "reading at a place; for now"),
+    ("crates/runner/src", "targets, evidence and caches; for now"),
+    ("crates/serve/src", "processes, and how busy the machine is; for now"),
+    ("crates/system/src", "what is set up is the system's: mappings, mounts, keys"),
+];
+
+/// Where which system is built may be asked, each with its reason.
+const ASKING: &[(&str, &str)] = &[
+    ("crates/blockdev/src/lib.rs", "chooses between linux and other"),
+    ("crates/os/src/lib.rs", "chooses between linux and other"),
+    ("crates/load/src", "until the engine has a folder for each system"),
+];
+
+/// Looks through the sources of all crates.
+pub fn check(files: &[PathBuf], faults: &mut Vec<String>) -> io::Result<()> {
+    let mut texts = Vec::new();
+    for file in files.iter().filter(|file| is_source(file)) {
+        texts.push((file.as_path(), fs::read_to_string(file)?));
+    }
+    let tests: Vec<PathBuf> =
+        texts.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
+    let mut needed = BTreeSet::new();
+    for (file, text) in &texts {
+        let is_test = tests
+            .iter()
+            .any(|module| file.starts_with(module) || **file == module.with_extension("rs"));
+        if !is_test {
+            faults.extend(look(file, text, &mut needed));
+        }
+    }
+    let idle = HOMES.iter().filter(|(place, _)| !needed.contains(place));
+    faults.extend(idle.map(|(place, _)| {
+        format!("xtask/src/tidy/one_system.rs: {place} needs no exception any more")
+    }));
+    let portable = |place: &str| PORTABLE.iter().find(|name| place == format!("crates/{name}/src"));
+    faults.extend(HOMES.iter().filter_map(|(place, _)| portable(place)).map(|name| {
+        format!("xtask/src/tidy/one_system.rs: {name} is of no system (xtask/src/cross.rs)")
+    }));
+    Ok(())
+}
+
+/// The faults of a file outside of its tests. Exceptions that it needs are entered in `needed`.
+fn look(file: &Path, text: &str, needed: &mut BTreeSet<&'static str>) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (number, line) in without_tests(text) {
+        let code = line.trim_start();
+        if code.starts_with("//") {
+            continue;
+        }
+        let at = || format!("{}:{number}", file.display());
+        if code.contains(ASKS) && !ASKING.iter().any(|(place, _)| file.starts_with(place)) {
+            faults.push(format!(
+                "{}: which system is built is asked in lib.rs of os and blockdev (ARCHITECTURE.md, invariant 7)",
+                at()
+            ));
+        }
+        let Some(found) = OF_ONE_SYSTEM.iter().find(|name| code.contains(*name)) else { continue };
+        match HOMES.iter().find(|(place, _)| file.starts_with(place)) {
+            Some((place, _)) => {
+                needed.insert(place);
+            }
+            None => faults.push(format!(
+                "{}: {found}: what is of one system lies in os/src/linux (ARCHITECTURE.md, invariant 7)",
+                at()
+            )),
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(place: &str, code: &str) -> usize {
+        let text = format!("//! Opens.\n{code}\n");
+        look(Path::new(place), &text, &mut BTreeSet::new()).len()
+    }
+
+    #[test]
+    fn what_is_of_one_system_is_found_outside_of_its_homes() {
+        for name in OF_ONE_SYSTEM {
+            let code = format!("use {name}x;");
+            assert_eq!(faults("crates/report/src/lib.rs", &code), 1, "{name}");
+            assert_eq!(faults("crates/os/src/linux/mod.rs", &code), 0, "{name}");
+            assert_eq!(faults("crates/os/src/other.rs", &code), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn which_system_it_is_is_asked_in_one_file() {
+        let code = "#[cfg(target_os = \"linux\")]";
+        assert_eq!(faults("crates/os/src/lib.rs", code), 0);
+        assert_eq!(faults("crates/os/src/linux/mod.rs", code), 1);
+        assert_eq!(faults("crates/runner/src/lib.rs", code), 1);
+    }
+
+    #[test]
+    fn comments_and_tests_are_let_alone() {
+        assert_eq!(faults("crates/report/src/lib.rs", "// As rustix does it."), 0);
+        let tests = "#[cfg(test)]\nmod tests {\n    use std::os::unix::fs::symlink;\n}";
+        assert_eq!(faults("crates/report/src/lib.rs", tests), 0);
+    }
+}
