@@ -82,10 +82,10 @@ const HOMES: &[(&str, Kind, &str)] = &[
         Kind::Open,
         "targets, with checks of their own; files of /proc and /sys",
     ),
-    ("crates/runner/src/bench", Kind::Create, "files of a run in a contender"),
-    ("crates/runner/src/bench", Kind::Open, "files of a run in a contender"),
-    ("crates/runner/src/evidence", Kind::Create, "files of a run in a contender"),
-    ("crates/runner/src/evidence", Kind::Open, "files of a run in a contender"),
+    ("crates/runner/src/bench", Kind::Create, "files of a run in an arm"),
+    ("crates/runner/src/bench", Kind::Open, "files of a run in an arm"),
+    ("crates/runner/src/evidence", Kind::Create, "files of a run in an arm"),
+    ("crates/runner/src/evidence", Kind::Open, "files of a run in an arm"),
     ("crates/runner/src/unlock", Kind::Create, "containers of a run, for now"),
     ("crates/runner/src/unlock", Kind::Open, "containers of a run, for now"),
     (
@@ -95,10 +95,13 @@ const HOMES: &[(&str, Kind, &str)] = &[
     ),
     ("crates/system/src/adapter", Kind::Create, "files of a run, for now"),
     ("crates/system/src/adapter", Kind::Open, "files of a run, for now"),
-    ("crates/system/src/contender.rs", Kind::Open, "/dev/null"),
+    ("crates/system/src/kind/mapped.rs", Kind::Create, "a file of /sys"),
+    ("crates/system/src/kind/mapped.rs", Kind::Open, "a device of a run"),
     ("crates/system/src/machine.rs", Kind::Open, "files of /proc and /lib/modules"),
-    ("crates/system/src/provision", Kind::Create, "files of a run, for now"),
-    ("crates/system/src/provision", Kind::Open, "files of a run, and of /proc and /sys; for now"),
+    ("crates/system/src/prepared.rs", Kind::Open, "/dev/null"),
+    ("crates/system/src/provision", Kind::Open, "files of /proc and /sys, devices"),
+    ("crates/system/src/resource/stuck.rs", Kind::Create, "a file of /sys"),
+    ("crates/system/src/resource", Kind::Open, "files of a run, and of /proc and /sys; for now"),
 ];
 
 /// Looks through the sources of all crates.
