@@ -74,7 +74,7 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
         }
     }
     let fit = |directory: &&PathBuf| {
-        // As ledgers are kept: for this user alone.
+        // As journals are kept: for this user alone.
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
         made.is_ok()
             && trusted_state_directories().contains(directory)

@@ -185,7 +185,7 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     settings::check(selection, &chosen)?;
     // Each system takes of the named ciphers those that it has.
     let foreign = settings::foreign_ciphers(selection, &chosen);
-    if let (Some(name), true) = (foreign.first(), chosen.iter().all(|s| settings::has_cipher(*s))) {
+    if let (Some(name), true) = (foreign.first(), chosen.iter().all(|s| settings::has_cipher(s))) {
         return Err(SystemError::NothingSelected {
             what: format!("the cipher {name:?}"),
             hint: format!("they have: {}", settings::ciphers(&chosen).join(", ")),

@@ -118,10 +118,13 @@ impl Attachment {
     }
 }
 
+/// Makes the transform of an arm, under a key of its own.
+pub(crate) type Transform = fn(&ArmSpec, Tier) -> Result<Arc<dyn SectorTransform>, SystemError>;
+
 /// How arms of a system are set up.
 pub(crate) enum Kind {
     /// As a transform in this process, over the scratch file of plain storage.
-    Inline(fn(&ArmSpec, Tier) -> Result<Arc<dyn SectorTransform>, SystemError>),
+    Inline(Transform),
     /// As a container that a device shows, with a file system on it.
     Mapped(Mapped),
     /// As a directory, or a file system, that another shows.

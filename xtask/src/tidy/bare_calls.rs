@@ -98,10 +98,13 @@ const HOMES: &[(&str, Kind, &str)] = &[
     ),
     ("crates/system/src/adapter", Kind::Create, "files of a run, for now"),
     ("crates/system/src/adapter", Kind::Open, "files of a run, for now"),
-    ("crates/system/src/contender.rs", Kind::Open, "/dev/null"),
+    ("crates/system/src/kind/mapped.rs", Kind::Create, "a file of /sys"),
+    ("crates/system/src/kind/mapped.rs", Kind::Open, "a device of a run"),
     ("crates/system/src/machine.rs", Kind::Open, "files of /proc and /lib/modules"),
-    ("crates/system/src/provision", Kind::Create, "files of a run, for now"),
-    ("crates/system/src/provision", Kind::Open, "files of a run, and of /proc and /sys; for now"),
+    ("crates/system/src/prepared.rs", Kind::Open, "/dev/null"),
+    ("crates/system/src/provision", Kind::Open, "files of /proc and /sys, devices"),
+    ("crates/system/src/resource/stuck.rs", Kind::Create, "a file of /sys"),
+    ("crates/system/src/resource", Kind::Open, "files of a run, and of /proc and /sys; for now"),
 ];
 
 /// Looks through the sources of all crates.

@@ -1,14 +1,12 @@
 //! Systems in the process that issues the requests: the scratch file of plain storage behind a transform.
 
-use std::sync::Arc;
+use cryptbench_blockdev::Surface;
 
-use cryptbench_blockdev::{SectorTransform, Surface};
-use cryptbench_cipher::Tier;
-
+use crate::system::Transform;
 use crate::{ArmContext, ArmSpec, PreparedArm, SystemError};
 
 pub(crate) fn prepare(
-    transform: fn(&ArmSpec, Tier) -> Result<Arc<dyn SectorTransform>, SystemError>,
+    transform: Transform,
     arm: &ArmSpec,
     context: &ArmContext<'_>,
 ) -> Result<PreparedArm, SystemError> {

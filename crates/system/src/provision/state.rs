@@ -1,4 +1,4 @@
-//! Where ledgers and records live (XDG Base Directory Specification).
+//! Where journals and records live (XDG Base Directory Specification).
 
 use std::env;
 use std::fs;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::{Writers, renamed_by};
 
-/// Where root's ledgers lie whatever its home is said to be: `sudo` and a login of root have different
+/// Where root's journals lie whatever its home is said to be: `sudo` and a login of root have different
 /// ones, and the one has to find what the other mounted.
 const OF_ROOT: &str = "/var/lib/cryptbench";
 
-/// Directories that may hold ledgers, the preferred one first.
+/// Directories that may hold journals, the preferred one first.
 ///
 /// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private
 /// directory in the temporary directory for users without a writable home. All of them are looked through
 /// for what is to be cleaned up or unmounted. Root takes none in which another user could rename anything, such as the
-/// home that `sudo` may leave in the environment: what a ledger names is removed.
+/// home that `sudo` may leave in the environment: what a journal names is removed.
 pub fn state_directories() -> Vec<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let chosen = env::var_os("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute());
@@ -80,7 +80,7 @@ fn candidates(variable: &str, below_home: &str) -> Vec<PathBuf> {
 
 /// Creates `dir` for this user alone, or accepts it when it is this user's and writable.
 ///
-/// Ownership matters in the shared temporary directory: a ledger that somebody else could write
+/// Ownership matters in the shared temporary directory: a journal that somebody else could write
 /// would make cleanup delete files of their choice.
 pub(crate) fn make_private(dir: &Path) -> bool {
     if fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).is_err() {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_ledgers_lie_in_one_place_whatever_its_home_is() {
+    fn roots_journals_lie_in_one_place_whatever_its_home_is() {
         let found = |home: &str| vec![PathBuf::from(home), "/tmp/cryptbench-0".into()];
         let (sudo, login) = (found("/home/u/.local/state"), found("/root/.local/state"));
         assert_eq!(with_roots(sudo.clone(), true, false)[0], Path::new(OF_ROOT));
