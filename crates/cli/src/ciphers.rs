@@ -7,6 +7,7 @@ mod table;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use cryptbench_report::thousands;
 use cryptbench_runner::speed::{
     Direction, DiskRates, INTERFACES, Interface, Meaning, SpeedRequest, Speeds, disk_rates,
     meaning, plan,
@@ -112,18 +113,7 @@ fn rate(mb_s: f64) -> String {
     match mb_s {
         _ if mb_s < 9.995 => format!("{mb_s:.2}"),
         _ if mb_s < 99.95 => format!("{mb_s:.1}"),
-        _ => {
-            let digits = format!("{mb_s:.0}");
-            let head = digits.len() % 3;
-            let mut out = digits[..head].to_owned();
-            for group in digits.as_bytes()[head..].chunks(3) {
-                if !out.is_empty() {
-                    out.push(',');
-                }
-                out.extend(group.iter().map(|&digit| char::from(digit)));
-            }
-            out
-        }
+        _ => thousands(mb_s),
     }
 }
 
