@@ -4,4 +4,5 @@ mod at_rest;
 mod contenders;
 mod killed;
 mod openssl_reads_what_we_write;
+mod place;
 mod stacked;
