@@ -7,11 +7,14 @@ mod bench;
 mod cross;
 mod devices;
 mod dist;
+mod docs;
 mod fuzz;
+mod msrv;
 mod newcomer;
 mod package;
 mod packages;
 mod readme;
+mod semver;
 mod test;
 mod tidy;
 mod tools;
@@ -41,12 +44,18 @@ enum Command {
     Cross(cross::Cross),
     /// Print the device models beside the published sweeps, as docs/devices.md has them
     Devices,
+    /// Build the documentation of all crates, where each warning is a fault
+    Docs,
     /// Build what is handed out: the Debian package, a static binary; show that builds repeat
     Dist(dist::Options),
     /// Follow the README in a new Debian, and tell how long each step takes
     Newcomer(newcomer::Options),
     /// Write the transcript of README.md anew, from a record that is kept as a fixture
     Readme(readme::Options),
+    /// Check that the oldest compiler that the manifests name can build everything
+    Msrv,
+    /// Check that the libraries keep what they promised at the last release
+    Semver,
     /// Check that the tree is where ARCHITECTURE.md says things live
     Tidy,
     /// Compare with other programs, side by side in one run
@@ -70,9 +79,12 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Cross(cross) => cross::run(&cross),
         Command::Devices => devices::run(),
+        Command::Docs => docs::run(),
         Command::Dist(options) => dist::run(&options),
         Command::Newcomer(options) => newcomer::run(&options),
         Command::Readme(options) => readme::run(&options),
+        Command::Msrv => msrv::run(),
+        Command::Semver => semver::run(),
         Command::Tidy => tidy::run(),
         Command::Bench(bench) => bench::run(bench),
     }

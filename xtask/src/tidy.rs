@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use crate::msrv;
+
 /// Our crates and what each may depend on (ARCHITECTURE.md, "Who may depend on whom").
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("blockdev", &[]),
@@ -86,6 +88,7 @@ pub fn run() -> anyhow::Result<()> {
     }
     bare_calls::check(&files, &mut faults)?;
     one_system::check(&files, &mut faults)?;
+    msrv::dependencies(&mut faults)?;
     profiles(&mut faults)?;
     adapters(&mut faults)?;
     if faults.is_empty() {

@@ -28,6 +28,9 @@ pub const CARGO_DENY: Tool = Tool {
     ],
 };
 
+pub const CARGO_SEMVER_CHECKS: Tool =
+    Tool { name: "cargo-semver-checks", arguments: &["--debug"], settings: &[] };
+
 impl Tool {
     /// Where the program is. Installs it if it is neither on the path nor among cargo's programs.
     ///
@@ -66,7 +69,7 @@ impl Tool {
 }
 
 /// The line that says what went wrong, of all that cargo said.
-fn reason(said: &str) -> &str {
+pub fn reason(said: &str) -> &str {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().next().unwrap_or("cargo does not say why");
     lines.find(|line| line.starts_with("error")).unwrap_or(first)

@@ -42,3 +42,8 @@ pub use error::CipherError;
 pub use legacy::{LegacyCipher, LegacyMode, legacy_ciphers};
 pub use registry::{CipherInfo, ciphers, find};
 pub use sector::{Layout, SectorCipher};
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use cryptbench_microbench::cipher::{
     Bottleneck, Direction, INTERFACES, Interface, SpeedRequest, Speeds, bottleneck, plan,
 };
+use cryptbench_report::thousands;
 use cryptbench_runner::{DiskRates, disk_rates};
 use cryptbench_system::provision::data_directory;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -112,18 +113,7 @@ fn rate(mb_s: f64) -> String {
     match mb_s {
         _ if mb_s < 9.995 => format!("{mb_s:.2}"),
         _ if mb_s < 99.95 => format!("{mb_s:.1}"),
-        _ => {
-            let digits = format!("{mb_s:.0}");
-            let head = digits.len() % 3;
-            let mut out = digits[..head].to_owned();
-            for group in digits.as_bytes()[head..].chunks(3) {
-                if !out.is_empty() {
-                    out.push(',');
-                }
-                out.extend(group.iter().map(|&digit| char::from(digit)));
-            }
-            out
-        }
+        _ => thousands(mb_s),
     }
 }
 

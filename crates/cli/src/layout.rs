@@ -1,6 +1,7 @@
 //! Tables and paragraphs in a given number of columns.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as Grid, TableStyle};
+use cryptbench_report::wrap;
 
 const LINES: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -34,17 +35,12 @@ pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: us
     grid.trim_fmt()
 }
 
-/// Text whose lines are all indented as far.
-pub fn wrap(text: &str, width: usize, indent: usize) -> String {
+/// A paragraph whose lines are all indented as far.
+pub fn paragraph(text: &str, width: usize, indent: usize) -> String {
     hang(&" ".repeat(indent), text, width)
 }
 
 /// Text whose first line begins with `first` and whose others are indented as far.
 pub fn hang(first: &str, text: &str, width: usize) -> String {
-    let rest = " ".repeat(textwrap::core::display_width(first));
-    let options = textwrap::Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(&rest)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::fill(text, options)
+    wrap(text, first, &" ".repeat(textwrap::core::display_width(first)), width)
 }

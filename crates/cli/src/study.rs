@@ -102,7 +102,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     let width = terminal_style(false).width;
     let say = |text: &str| {
         if !args.json {
-            print(&crate::layout::wrap(text, width, 0));
+            print(&crate::layout::paragraph(text, width, 0));
         }
     };
     say(&format!("Study {study} on this machine: {}", protocol.profiles.join(", then ")));

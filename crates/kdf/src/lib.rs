@@ -37,3 +37,8 @@ pub use pbkdf2::Target;
 pub use registry::{Prf, find, prfs};
 pub use stopwatch::Stopwatch;
 pub use trial::first_fit;
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,5 +1,6 @@
 //! How numbers are written for people: with a unit, and with no more digits than they carry.
 
+pub(crate) use crate::prose::thousands;
 use cryptbench_record::{Cell, Estimate, Workload};
 
 /// What stands where no number can be given.
@@ -226,23 +227,6 @@ pub(crate) fn duration(seconds: f64) -> String {
 /// A count with its noun: `1 pair`, `12 pairs`.
 pub(crate) fn count(n: usize, singular: &str, plural: &str) -> String {
     format!("{} {}", thousands(n as f64), if n == 1 { singular } else { plural })
-}
-
-/// An integer with a comma before every three digits.
-pub(crate) fn thousands(value: f64) -> String {
-    let plain = format!("{value:.0}");
-    let (sign, number) = match plain.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", plain.as_str()),
-    };
-    let mut out = String::from(sign);
-    for (i, c) in number.chars().enumerate() {
-        if i > 0 && (number.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// Keeps numbers together where lines are broken: no-break spaces before `%`, before and within

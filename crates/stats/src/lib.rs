@@ -5,6 +5,15 @@
 //! the encrypted and the plain trial of that block. `exp(mean d)` is the share of plain speed that
 //! is kept. Nothing here reads a clock, a file or a record: the functions are pure.
 //!
+//! ```
+//! use cryptbench_stats::estimate;
+//!
+//! let d = [0.903_f64, 0.897, 0.901, 0.899, 0.902, 0.898].map(f64::ln);
+//! let cost = estimate(&d, 0.95).expect("three pairs or more");
+//! assert!((cost.mean.exp() - 0.9).abs() < 1e-4, "nine tenths of plain speed are kept");
+//! assert!(cost.high < 0.0, "and that is no chance");
+//! ```
+//!
 //! | question | module |
 //! |---|---|
 //! | in which order do the arms run? | [`schedule`] |
@@ -51,3 +60,8 @@ pub use schedule::block_order;
 pub use steady_state::steady_state;
 pub use stopping::{Decision, StoppingRule};
 pub use unpaired::{UnpairedEstimate, equivalent_unpaired, estimate_unpaired};
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -3,6 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_cipher::{CipherError, CipherInfo, find};
 use cryptbench_microbench::cipher::{Bottleneck, Speeds, Throughput, by_mean};
+use cryptbench_report::wrap;
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 
@@ -133,17 +134,6 @@ fn table(width: usize) -> Table {
 fn aligned(row: Vec<String>) -> Vec<Cell> {
     let side = |i| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
     row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(side(i))).collect()
-}
-
-fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
-    // What the kernel calls a CPU could hold control characters, which must not steer a terminal.
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let options = textwrap::Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(next)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
-        .word_separator(textwrap::WordSeparator::AsciiSpace);
-    textwrap::fill(&clean, options)
 }
 
 #[cfg(test)]

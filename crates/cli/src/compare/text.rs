@@ -4,7 +4,7 @@ use cryptbench_foreign::Measure;
 use cryptbench_foreign::compare::{Compared, Side, Verdict};
 
 use super::Document;
-use crate::layout::{grid, hang, wrap};
+use crate::layout::{grid, hang, paragraph};
 
 /// More cells than these are shown by `--all` only: those that lie farthest apart come first.
 const SHOWN: usize = 40;
@@ -22,7 +22,11 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
         [side("A", &comparison.a, width), side("B", &comparison.b, width)].join("\n"),
     ];
     if !document.differences.is_empty() {
-        blocks.push(wrap("What differs between the two records besides their speeds:", width, 0));
+        blocks.push(paragraph(
+            "What differs between the two records besides their speeds:",
+            width,
+            0,
+        ));
         let rows = document.differences.iter();
         let rows = rows.map(|d| vec![d.what.clone(), d.a.clone(), d.b.clone()]).collect();
         blocks.push(grid(&["what", "A", "B"], rows, 3, width));
@@ -42,7 +46,7 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
             if names.len() > shown {
                 list.push_str(&format!("; and {} more (--all)", names.len() - shown));
             }
-            blocks.push(wrap(&format!("{text} ({}): {list}", names.len()), width, 0));
+            blocks.push(paragraph(&format!("{text} ({}): {list}", names.len()), width, 0));
         }
     }
     let sentences = document.sentences.iter().map(|s| hang("", s, width));
@@ -95,12 +99,12 @@ fn cells(document: &Document, all: bool, width: usize) -> String {
         ]
     });
     let table = grid(&["cell", "A", "B", "B of A"], rows.collect(), 1, width);
-    let mut text = format!("{table}\n\n{}", wrap(LEGEND, width, 0));
+    let mut text = format!("{table}\n\n{}", paragraph(LEGEND, width, 0));
     if left_out > 0 {
         let note = format!(
             "The {SHOWN} cells that lie farthest apart; {left_out} more with --all, --csv or --json."
         );
-        text.push_str(&format!("\n{}", wrap(&note, width, 0)));
+        text.push_str(&format!("\n{}", paragraph(&note, width, 0)));
     }
     text
 }
@@ -123,7 +127,7 @@ fn costs(document: &Document, width: usize) -> String {
     let headings = ["workload", "arm", "A keeps", "B keeps", "B of A"];
     let note = "What each record keeps of its own plain speed, in %: paired within the records, so that a slower disk is no \
                 cost, and unpaired between them.";
-    format!("{}\n\n{}", wrap(note, width, 0), grid(&headings, rows.collect(), 2, width))
+    format!("{}\n\n{}", paragraph(note, width, 0), grid(&headings, rows.collect(), 2, width))
 }
 
 fn mark(verdict: Verdict) -> &'static str {

@@ -1,5 +1,6 @@
 //! The diagnosis as text.
 
+use cryptbench_report::{clean, wrap};
 use textwrap::core::display_width;
 
 use super::diagnosis::{Diagnosis, Finding, Section, State};
@@ -16,8 +17,11 @@ pub fn render(diagnosis: &Diagnosis, width: usize) -> String {
         "cryptbench {} in {} ({}, {})",
         diagnosis.program_version, diagnosis.directory, diagnosis.distribution, diagnosis.kernel
     );
-    let mut parts =
-        vec![format!("{}\n{}", wrap("", &title, width), wrap("", &head(diagnosis), width))];
+    let mut parts = vec![format!(
+        "{}\n{}",
+        wrap(&title, "", "  ", width),
+        wrap(&head(diagnosis), "", "  ", width)
+    )];
     let mut told: Vec<&Finding> = Vec::new();
     for section in &diagnosis.sections {
         parts.push(section_text(section, &told, width));
@@ -55,10 +59,10 @@ fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
         let room = column.saturating_sub(display_width(&first));
         let first = format!("{first}{}", " ".repeat(room.max(1)));
         let (says, remedy) = shortened(finding, told);
-        lines.push(hang(&first, &clean(&says), column, width));
+        lines.push(hang(&first, &says, column, width));
         if let Some(remedy) = &remedy {
             let arrow = format!("{}-> ", " ".repeat(column));
-            lines.push(hang(&arrow, &clean(remedy), column + 3, width));
+            lines.push(hang(&arrow, remedy, column + 3, width));
         }
     }
     lines.join("\n")
@@ -99,7 +103,9 @@ fn install(diagnosis: &Diagnosis, width: usize) -> Option<String> {
     // A command stays on one line, so that it can be copied.
     lines.extend(install.command.iter().map(|command| format!("     {command}")));
     let first = if install.names_known { "     no package of " } else { "     install " };
-    lines.extend(install.without_package.iter().map(|words| wrap(first, words, width)));
+    lines.extend(
+        install.without_package.iter().map(|words| hang(first, words, display_width(first), width)),
+    );
     Some(lines.join("\n"))
 }
 
@@ -114,7 +120,7 @@ fn legend(diagnosis: &Diagnosis, width: usize) -> Option<String> {
         .filter(|(state, _)| findings(diagnosis).any(|f| f.state == *state))
         .map(|(state, words)| format!("{} {words}", mark(state)))
         .collect();
-    (!told.is_empty()).then(|| wrap("", &told.join("; "), width))
+    (!told.is_empty()).then(|| wrap(&told.join("; "), "", "  ", width))
 }
 
 /// Told without colour.
@@ -127,22 +133,8 @@ fn mark(state: State) -> &'static str {
     }
 }
 
-fn wrap(first: &str, text: &str, width: usize) -> String {
-    hang(first, &clean(text), if first.is_empty() { 2 } else { display_width(first) }, width)
-}
-
 fn hang(first: &str, text: &str, column: usize, width: usize) -> String {
-    let rest = " ".repeat(column.min(width.saturating_sub(1)));
-    let options = textwrap::Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(&rest)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    textwrap::fill(text, options)
-}
-
-/// Paths and the kernel's words cannot steer the terminal.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    wrap(text, first, &" ".repeat(column.min(width.saturating_sub(1))), width)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use cryptbench_history::Entry;
 use cryptbench_history::check::{Change, Check, Judged, Measure, NEEDED};
 
-use crate::layout::{grid, wrap};
+use crate::layout::{grid, paragraph};
 
 pub fn list(entries: &[Entry], width: usize) -> String {
     if entries.is_empty() {
@@ -25,12 +25,12 @@ pub fn list(entries: &[Entry], width: usize) -> String {
 
 /// One record with all its cells.
 pub fn check(check: &Check, width: usize) -> String {
-    let mut blocks = vec![wrap(&title(check), width, 0)];
+    let mut blocks = vec![paragraph(&title(check), width, 0)];
     if !check.cells.is_empty() {
         blocks.push(table(&check.cells.iter().collect::<Vec<_>>(), check.measure, width));
-        blocks.push(wrap(LEGEND, width, 0));
+        blocks.push(paragraph(LEGEND, width, 0));
     }
-    blocks.extend(sentences(check).iter().map(|s| wrap(s, width, 0)));
+    blocks.extend(sentences(check).iter().map(|s| paragraph(s, width, 0)));
     blocks.join("\n\n")
 }
 
@@ -40,15 +40,15 @@ pub fn regressions(checks: &[Check], width: usize) -> String {
     for check in checks.iter().filter(|c| c.count(Change::Regression) > 0) {
         let cells: Vec<&Judged> =
             check.cells.iter().filter(|c| c.change == Change::Regression).collect();
-        blocks.push(wrap(&title(check), width, 0));
+        blocks.push(paragraph(&title(check), width, 0));
         blocks.push(table(&cells, check.measure, width));
     }
     let judged = checks.iter().filter(|c| !c.cells.is_empty()).count();
     let found = blocks.len() / 2;
     if found > 0 {
-        blocks.push(wrap(LEGEND, width, 0));
+        blocks.push(paragraph(LEGEND, width, 0));
     }
-    blocks.push(wrap(
+    blocks.push(paragraph(
         &format!(
             "Of {} records {judged} could be judged: the others have fewer than {NEEDED} earlier ones of the same machine, \
              target, arm and workload. {} with a regression.",

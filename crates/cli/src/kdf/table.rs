@@ -2,11 +2,12 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_report::terminal::Style;
+use cryptbench_report::{thousands, wrap};
 
 use super::study::Study;
 use super::wording::{
     asked, assumptions, bits, cost, figures, hardware, known, linearity, method, name, span,
-    thousands, threads, verdicts,
+    threads, verdicts,
 };
 
 /// A heading, what the table is about, column names, rows.
@@ -161,13 +162,9 @@ fn largest(study: &Study) -> Section {
     let row = |row: &&cryptbench_microbench::kdf::KdfSpeed| {
         let default = span(study.default_time(row).seconds);
         match study.largest_pim(row).and_then(|pim| Some((pim, study.at(row.function, pim)?))) {
-            Some((pim, at)) => vec![
-                name(row),
-                thousands(pim.into()),
-                cost(&at),
-                span(row.time(&at).seconds),
-                default,
-            ],
+            Some((pim, at)) => {
+                vec![name(row), thousands(pim), cost(&at), span(row.time(&at).seconds), default]
+            }
             None => vec![name(row), "none".to_owned(), none(), none(), default],
         }
     };
@@ -238,7 +235,7 @@ fn attacks(study: &Study, entropies: &[f64]) -> Section {
         Some(highest) => format!(
             "Known: {}. Unknown: any of 1 to {} (--unknown-pim).",
             known(study),
-            thousands(highest.into())
+            thousands(highest)
         ),
         None => String::new(),
     };
@@ -291,15 +288,4 @@ fn drawn(heading: Vec<String>, rows: Vec<Vec<String>>, width: usize) -> String {
         column.set_padding((0, if index + 1 < columns { blanks } else { 0 }));
     }
     table.trim_fmt()
-}
-
-fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
-    // What the kernel calls a CPU could hold control characters, which must not steer a terminal.
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let options = textwrap::Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(next)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation)
-        .word_separator(textwrap::WordSeparator::AsciiSpace);
-    textwrap::fill(&clean, options)
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cryptbench_kdf::{Derivation, Function};
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed};
+use cryptbench_report::thousands;
 
 use super::study::{DICEWARE_BITS, Study};
 
@@ -56,19 +57,6 @@ pub fn figures(value: f64) -> String {
     }
 }
 
-/// An integer with a comma before every three digits.
-pub fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// `40`, `51.7`.
 pub fn bits(bits: f64) -> String {
     let text = format!("{bits:.1}");
@@ -89,9 +77,9 @@ fn plain(row: &KdfSpeed) -> &'static str {
 /// Iterations, or passes and memory.
 pub fn cost(derivation: &Derivation) -> String {
     match derivation {
-        Derivation::Pbkdf2 { iterations, .. } => thousands(u64::from(*iterations)),
+        Derivation::Pbkdf2 { iterations, .. } => thousands(*iterations),
         Derivation::Argon2 { params, .. } => {
-            format!("{}x{} MiB", thousands(u64::from(params.passes)), params.memory_kib / 1024)
+            format!("{}x{} MiB", thousands(params.passes), params.memory_kib / 1024)
         }
     }
 }
@@ -125,7 +113,7 @@ pub fn hardware(study: &Study) -> String {
 /// The PIM that an attacker knows.
 pub fn known(study: &Study) -> String {
     match (study.question.known, study.question.unknown) {
-        (Some(pim), _) => format!("PIM {}", thousands(u64::from(pim))),
+        (Some(pim), _) => format!("PIM {}", thousands(pim)),
         (None, Some(_)) => "the default cost".to_owned(),
         (None, None) => "the fixed cost".to_owned(),
     }
@@ -264,7 +252,7 @@ fn within_limit(study: &Study) -> Option<String> {
         let each = rows.iter().map(|row| {
             let time = span(study.default_time(row).seconds);
             match study.largest_pim(row) {
-                Some(pim) => format!("{} (PIM up to {})", plain(row), thousands(pim.into())),
+                Some(pim) => format!("{} (PIM up to {})", plain(row), thousands(pim)),
                 None => format!("{} ({time})", plain(row)),
             }
         });
@@ -348,7 +336,7 @@ fn attacked(study: &Study) -> Option<String> {
         return None;
     }
     let at = match study.question.known {
-        Some(pim) => format!("a known PIM of {}", thousands(pim.into())),
+        Some(pim) => format!("a known PIM of {}", thousands(pim)),
         None => "the default cost".to_owned(),
     };
     Some(format!("Against {} a passphrase holds at {at}: {}.", hardware(study), clauses.join("; ")))
@@ -387,7 +375,7 @@ fn secret_pim(study: &Study) -> Option<String> {
         "A secret PIM, drawn at random from 1 to {}, is worth {bits} bits beside a known one that costs its \
          owner as much on average ({} with {}{to}); one left at the default is worth none, since that is \
          tried first.",
-        thousands(highest.into()),
+        thousands(highest),
         span(quick.1),
         plain(quick.0),
     ))
@@ -414,7 +402,7 @@ pub fn assumptions(study: &Study) -> Vec<String> {
             "Known PIM: {}. Unknown PIM: any of 1 to {} with the same chance (--unknown-pim), tried from the \
              cheapest on.",
             known(study),
-            thousands(highest.into())
+            thousands(highest)
         ));
     }
     if let Some(row) = study.speeds.rows.iter().find(|row| row.default.memory_kib() > 0) {
@@ -422,7 +410,7 @@ pub fn assumptions(study: &Study) -> Vec<String> {
         out.push(format!(
             "Argon2id: as many guesses at once as there are threads, each with {} MiB; the rate was measured at a \
              lower cost and is taken as proportional to memory times passes.",
-            thousands(u64::from(known.memory_kib() / 1024))
+            thousands(known.memory_kib() / 1024)
         ));
     }
     out
@@ -463,8 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_apart() {
-        assert_eq!([0, 999, 1000, 10_014_000].map(thousands), ["0", "999", "1,000", "10,014,000"]);
+    fn numbers_have_three_figures() {
         assert_eq!(
             [0.7041, 2.384, 12.14, 1_420_000.4].map(figures),
             ["0.704", "2.38", "12.1", "1,420,000"]

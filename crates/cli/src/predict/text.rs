@@ -1,5 +1,6 @@
 //! Predictions for people, in 80 columns.
 
+use cryptbench_report::wrap;
 use cryptbench_runner::human;
 
 use super::validate::Group;
@@ -7,11 +8,14 @@ use super::{Cell, Prediction};
 
 pub(super) fn prediction(p: &Prediction) -> String {
     let kind = if p.emulated { "EMULATED, PREDICTED" } else { "PREDICTED" };
-    let mut lines = vec![wrapped(
+    let mut lines = vec![wrap(
         &format!("cryptbench predict: {kind}, nothing was measured on {}", p.device),
+        "",
         "  ",
+        80,
     )];
-    let fact = |name: &str, words: &str| wrapped(&format!("{name:<13}{words}"), "             ");
+    let fact =
+        |name: &str, words: &str| wrap(&format!("{name:<13}{words}"), "", "             ", 80);
     lines.push(fact("plain times", &p.plain_from));
     let rate = |c: &super::CipherRate| {
         format!("{} {} B {:.0}/{:.0} MB/s", c.cipher, c.data_unit, c.encrypt_mb_s, c.decrypt_mb_s)
@@ -42,7 +46,7 @@ pub(super) fn prediction(p: &Prediction) -> String {
         );
     }
     lines.push(String::new());
-    lines.extend(p.remarks.iter().map(|r| wrapped(r, "")));
+    lines.extend(p.remarks.iter().map(|r| wrap(r, "", "", 80)));
     lines.join("\n")
 }
 
@@ -58,10 +62,12 @@ fn row(cell: &Cell) -> String {
 }
 
 pub(super) fn validation(groups: &[Group]) -> String {
-    let mut lines = vec![wrapped(
+    let mut lines = vec![wrap(
         "Relative error of the predicted rate of encrypted requests: median and worst of the absolute values, and how \
          many cells are within 11 %.",
         "",
+        "",
+        80,
     )];
     lines.push(String::new());
     lines.push(format!("{:<49}{:>6}{:>8}{:>8}{:>9}", "", "cells", "median", "worst", "≤ 11 %"));
@@ -103,8 +109,4 @@ fn clipped(text: &str, width: usize) -> String {
         n if n <= width => text.to_owned(),
         n => format!("…{}", text.chars().skip(n - width + 1).collect::<String>()),
     }
-}
-
-fn wrapped(text: &str, indent: &str) -> String {
-    textwrap::fill(text, textwrap::Options::new(80).subsequent_indent(indent))
 }

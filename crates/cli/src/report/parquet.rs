@@ -9,14 +9,35 @@ pub fn render(record: &Record, results: &Results, rows: Rows) -> anyhow::Result<
     Ok(cryptbench_report::parquet::render(record, results, rows)?)
 }
 
-/// Says how to get it.
+/// The refusal.
 ///
 /// # Errors
-/// Always: a refusal of the command line.
+/// Always.
 #[cfg(not(feature = "parquet"))]
 pub fn render(_record: &Record, _results: &Results, _rows: Rows) -> anyhow::Result<Vec<u8>> {
+    Err(refused().into())
+}
+
+/// A refusal of the command line, which says how to get it.
+#[cfg(any(test, not(feature = "parquet")))]
+fn refused() -> crate::exit::Refusal {
     let option = std::path::Path::new("--format parquet");
     let how = "this cryptbench was built without it; `cargo install --path crates/cli --features parquet`, or take \
                --format csv";
-    Err(crate::exit::Refusal::usage(option, how).into())
+    crate::exit::Refusal::usage(option, how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tests are built with all features; a program without this one has nothing but these words.
+    #[test]
+    fn a_program_without_it_says_how_to_get_it() {
+        let said = refused().to_string();
+        for words in ["this cryptbench was built without it", "--features parquet", "--format csv"]
+        {
+            assert!(said.contains(words), "{said}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use cryptbench_studies::beside::Beside;
 use cryptbench_studies::{Replay, Replayed, Table, Verdict};
 
-use crate::layout::{grid, hang, wrap};
+use crate::layout::{grid, hang, paragraph};
 
 /// Devices of which all cells are shown beside a record; of the others, the distance.
 const SHOWN: usize = 1;
@@ -31,7 +31,7 @@ pub fn list(studies: &[Replay], width: usize) -> String {
          whose numbers were not published. `cryptbench studies A` prints a study in full, `cryptbench studies A \
          --beside RECORD` a record of yours beside its nearest device."
     );
-    format!("{table}\n\n{}", wrap(&sum, width, 0))
+    format!("{table}\n\n{}", paragraph(&sum, width, 0))
 }
 
 /// A study in full.
@@ -40,7 +40,7 @@ pub fn study(study: &Replay, width: usize) -> String {
     let fact = |name: &str, value: &str| hang(&format!("{name:<10}"), value, width);
     let mut blocks = vec![
         [
-            wrap(&format!("Study {}: {}", about.letter, about.title), width, 0),
+            paragraph(&format!("Study {}: {}", about.letter, about.title), width, 0),
             fact("by", &format!("{}, {}", about.author, about.year)),
             fact("source", about.source),
             fact("devices", &about.devices.join(", ")),
@@ -88,7 +88,7 @@ pub fn beside(near: &[Beside], width: usize) -> String {
     );
     blocks.push(grid(&["device", "cells", "factor"], rows.collect(), 1, width));
     for device in near.iter().take(SHOWN) {
-        blocks.push(wrap(
+        blocks.push(paragraph(
             &format!(
                 "Your record beside the {} of study {}. MB/s are MiB/s; a drop is what encryption costs, yours as the \
                  paired mean of each arm, theirs from one published speed each.",
@@ -118,9 +118,9 @@ pub fn beside(near: &[Beside], width: usize) -> String {
 fn conclusion(c: &Replayed, width: usize) -> String {
     let mut lines =
         vec![hang("- ", &format!("{} ({}): {}", c.text, c.source, c.finding.verdict), width)];
-    lines.extend(c.finding.numbers.iter().map(|n| wrap(n, width, 4)));
+    lines.extend(c.finding.numbers.iter().map(|n| paragraph(n, width, 4)));
     if !c.note.is_empty() {
-        lines.push(wrap(&format!("note: {}", c.note), width, 4));
+        lines.push(paragraph(&format!("note: {}", c.note), width, 4));
     }
     lines.join("\n")
 }
@@ -130,7 +130,7 @@ pub fn table(t: &Table, width: usize) -> String {
     let numeric =
         |field: &String| field.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c));
     let first = t.rows.first().and_then(|row| row.iter().skip(1).position(numeric));
-    let mut text = wrap(&t.title, width, 0);
+    let mut text = paragraph(&t.title, width, 0);
     text.push('\n');
     text.push_str(&grid(
         &t.headings,
@@ -140,7 +140,7 @@ pub fn table(t: &Table, width: usize) -> String {
     ));
     if !t.note.is_empty() {
         text.push('\n');
-        text.push_str(&wrap(t.note, width, 0));
+        text.push_str(&paragraph(t.note, width, 0));
     }
     text
 }

@@ -80,7 +80,7 @@ fn the_table_fits_and_says_what_it_means() {
 #[test]
 fn a_disk_that_was_measured_before_is_compared_with() {
     let s = Sandbox::new();
-    let done = s.run(&s.tiny(&["--json", "--quiet", "--system", "plain"]));
+    let done = s.run(&s.tiny(&["--profile", "quick", "--json", "--quiet", "--system", "plain"]));
     assert!(done.status.success(), "{}", text(&done.stderr));
     let record: cryptbench_record::Record = serde_json::from_slice(&done.stdout).unwrap();
     let table = answer(&s, &brief(&["--threads", "1"]));

@@ -113,28 +113,6 @@ fn the_record_is_never_written_over_and_what_is_amiss_is_said() {
 }
 
 #[test]
-fn a_binary_without_parquet_refuses_it_and_says_how_to_get_it() {
-    if cfg!(feature = "parquet") {
-        return skipped("this binary was built with Parquet");
-    }
-    let sandbox = Sandbox::new();
-    let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
-    let report = ["report", record.to_str().unwrap(), "--format", "parquet"];
-    let file = sandbox.out().join("trials.parquet");
-    let to_file = ["--output", file.to_str().unwrap()];
-    for more in [&[][..], &to_file, &["--table", "cells"]] {
-        let done = sandbox.run(&[&report, more].concat());
-        let error = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(2), "{more:?}: {error}");
-        assert!(done.stdout.is_empty(), "{more:?}");
-        let why = "--format parquet: this cryptbench was built without it";
-        assert!(error.contains(why), "{error}");
-        assert!(error.contains("--features parquet") && error.contains("--format csv"), "{error}");
-    }
-    assert!(!file.exists());
-}
-
-#[test]
 fn charts_are_files_with_names_and_others_files_are_kept() {
     let run = Run::new();
     let charts = run.sandbox.out().join("charts");

@@ -77,7 +77,7 @@ fn a_regression_is_found_and_noise_is_not() {
     let listed: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(listed.as_array().unwrap().len(), 8);
     let (code, shown) = history(&s, &["show", "2"]);
-    assert!(code == 0 && shown.contains("quick profile"), "{shown}");
+    assert!(code == 0 && shown.contains("tiny profile"), "{shown}");
     let (_, shown) = history(&s, &["show", "2", "--json"]);
     let record: Record = serde_json::from_str(&shown).unwrap();
     assert_eq!(record.run_id, "day-1");

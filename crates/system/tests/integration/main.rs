@@ -3,5 +3,6 @@
 mod at_rest;
 mod killed;
 mod openssl_reads_what_we_write;
+mod place;
 mod prepared;
 mod stacked;

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::skipped;
+use super::{skipped, text};
 
 /// Runs a program of the system and says whether it went well.
 pub fn did(program: &str, args: &[&str]) -> bool {
@@ -45,8 +45,12 @@ impl Loop {
                 let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();
                 Some(Self { device })
             }
-            _ => {
-                skipped("losetup does not work here");
+            Ok(made) => {
+                skipped(&format!("losetup: {}", text(&made.stderr).trim()));
+                None
+            }
+            Err(e) => {
+                skipped(&format!("losetup cannot be run: {e}"));
                 None
             }
         }

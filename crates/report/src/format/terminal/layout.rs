@@ -1,5 +1,6 @@
 //! Tables and blocks of text within a width.
 
+pub(super) use crate::prose::clean;
 use comfy_table::{Cell as Field, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 const LINES: TableStyle =
@@ -61,11 +62,6 @@ pub(super) fn fitted(mut table: Table, width: usize) -> String {
 /// Columns that the widest line takes.
 pub(super) fn widest(text: &str) -> usize {
     text.lines().map(textwrap::core::display_width).max().unwrap_or(0)
-}
-
-/// Control characters of foreign text become spaces, so that they cannot steer the terminal.
-pub(super) fn clean(label: &str) -> String {
-    label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Breaks a label into as few lines as [`ARM_HEADING`] needs, then as narrow as those lines allow:

@@ -31,6 +31,7 @@ use crate::cpu::Measure;
 use crate::device::moves_bytes;
 use crate::lookup::Lookup;
 use crate::presentation::{Form, peers::peers, ranking::ranking};
+use crate::prose::{self, clean};
 use crate::quantity::{NO_BREAK, is_time, thousands, unbroken};
 use crate::wording::{LEGEND, list, particulars, stop_words, verdict_mark};
 
@@ -252,13 +253,8 @@ fn notes(record: &Record, width: usize) -> Vec<String> {
     notes.map(|note| wrap(&format!("Note: {note}"), "", "  ", width)).collect()
 }
 
-/// Wraps to `width`, and to [`MOST_PROSE`] at most; words longer than a line are broken rather than overflow. Foreign
-/// text (labels, mount options) is [cleaned](layout::clean).
+/// As [`prose::wrap`], to [`MOST_PROSE`] columns at most, and without a break within an interval.
 fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
-    let options = textwrap::Options::new(width.min(MOST_PROSE))
-        .initial_indent(first)
-        .subsequent_indent(next)
-        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     // Ordinary spaces in the end, so that what is copied or searched is what it looks like.
-    textwrap::fill(&unbroken(&layout::clean(text)), options).replace(NO_BREAK, " ")
+    prose::wrap(&unbroken(&clean(text)), first, next, width.min(MOST_PROSE)).replace(NO_BREAK, " ")
 }

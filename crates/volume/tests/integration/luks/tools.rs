@@ -119,7 +119,7 @@ fn volumes_of_cryptsetup_open_here() {
     ] {
         // What this kernel or cryptsetup does not have is no matter here.
         if let Err(error) = lab.format(options) {
-            eprintln!("SKIPPED {options}: {error}");
+            eprintln!("SKIPPED: {options}: {error}");
             continue;
         }
         assert!(lab.opens("first"), "{options}");
@@ -215,7 +215,7 @@ fn plaintext_that_cryptsetup_encrypted_and_decrypted_is_the_same() {
              --pbkdf-force-iterations 1000 --key-file first {options} image"
         );
         if let Err(error) = lab.cryptsetup(&encrypt) {
-            eprintln!("SKIPPED {options}: {error}");
+            eprintln!("SKIPPED: {options}: {error}");
             continue;
         }
         let volume = open_with(lab.device(), &passphrase("first"), &writable()).unwrap();
@@ -228,7 +228,7 @@ fn plaintext_that_cryptsetup_encrypted_and_decrypted_is_the_same() {
         let decrypt =
             "reencrypt --decrypt --force-offline-reencrypt --key-file first --header header image";
         if let Err(error) = lab.cryptsetup(decrypt) {
-            eprintln!("SKIPPED decrypting: {error}");
+            eprintln!("SKIPPED: decrypting: {error}");
             continue;
         }
         let decrypted = std::fs::read(lab.path("image")).unwrap();
@@ -252,7 +252,7 @@ fn our_data_is_what_cryptsetup_decrypts() {
         let decrypt =
             "reencrypt --decrypt --force-offline-reencrypt --key-file first --header header image";
         if let Err(error) = lab.cryptsetup(decrypt) {
-            eprintln!("SKIPPED decrypting: {error}");
+            eprintln!("SKIPPED: decrypting: {error}");
             return;
         }
         let decrypted = std::fs::read(lab.path("image")).unwrap();
@@ -327,7 +327,7 @@ fn qemu_reads_what_we_write_and_the_other_way_round() {
             "convert -f raw -O luks {secret} -o key-secret=key,{options},hash-alg=sha256,iter-time=10 plain image"
         );
         if let Err(error) = lab.run(QEMU_IMG, &create) {
-            eprintln!("SKIPPED {options}: {error}");
+            eprintln!("SKIPPED: {options}: {error}");
             continue;
         }
         let volume = open_with(lab.device(), &passphrase("first"), &writable()).unwrap();

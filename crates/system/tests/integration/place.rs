@@ -1,0 +1,76 @@
+//! Where contenders are set up: on the build directory's disk, or on an ext4 of its own that can encrypt directories.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::{TempDir, tempdir, tempdir_in};
+
+pub struct Place {
+    // In the order in which they go.
+    directory: TempDir,
+    _disk: Option<Disk>,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { directory: tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), _disk: None }
+    }
+
+    /// Where fscrypt can be on the target itself. The build directory's file system hardly ever has it switched on.
+    pub fn that_encrypts() -> Option<Self> {
+        let disk = match Disk::new() {
+            Ok(disk) => disk,
+            Err(why) => {
+                eprintln!("SKIPPED: an ext4 with encryption of one's own: {why}");
+                return None;
+            }
+        };
+        let directory = tempdir_in(disk.files.path().join("mounted")).unwrap();
+        Some(Self { directory, _disk: Some(disk) })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// An ext4 in a file, mounted.
+struct Disk {
+    files: TempDir,
+    is_mounted: bool,
+}
+
+impl Disk {
+    fn new() -> Result<Self, String> {
+        let mut disk = Self { files: tempdir().unwrap(), is_mounted: false };
+        let (image, point) = (disk.files.path().join("image"), disk.files.path().join("mounted"));
+        File::create(&image).unwrap().set_len(400 << 20).unwrap();
+        std::fs::create_dir(&point).unwrap();
+        // As large as pages are, which some kernels ask for before they encrypt.
+        let mkfs = ["-q", "-F", "-b", "4096", "-O", "encrypt"];
+        did(Command::new("mkfs.ext4").args(mkfs).arg(&image))?;
+        did(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point))?;
+        disk.is_mounted = true;
+        Ok(disk)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if self.is_mounted {
+            // mount(8) attached the loop device so that it goes with the mount.
+            let done = did(Command::new("umount").arg(self.files.path().join("mounted")));
+            if !std::thread::panicking() {
+                done.unwrap();
+            }
+        }
+    }
+}
+
+fn did(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().display().to_string();
+    let output = command.output().map_err(|e| format!("{name}: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("{name}: {}", said.trim())) }
+}

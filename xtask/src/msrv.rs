@@ -1,0 +1,124 @@
+//! `cargo xtask msrv`: the oldest compiler that the manifests name can build what they describe.
+//!
+//! What needs no other compiler is part of `cargo xtask tidy`: no dependency asks for a newer one. Of the standard library
+//! clippy's `incompatible_msrv` tells. Only the language is left to the compiler itself.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use crate::tools;
+
+/// Checks everything with the oldest compiler, which rustup brings.
+pub fn run() -> anyhow::Result<()> {
+    let metadata = metadata()?;
+    let oldest = ours(&metadata)?;
+    let toolchain = ["toolchain", "install", &oldest, "--profile", "minimal", "--no-self-update"];
+    let installed = Command::new("rustup").args(toolchain).stdout(Stdio::null()).output();
+    match installed {
+        Err(e) => {
+            println!("SKIPPED: there is no rustup, and so no Rust {oldest}: {e}");
+            return Ok(());
+        }
+        Ok(done) if !done.status.success() => {
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            println!("SKIPPED: no Rust {oldest}: {}", tools::reason(&said));
+            return Ok(());
+        }
+        Ok(_) => {}
+    }
+    let status = Command::new("rustup")
+        .args(["run", &oldest, "cargo", "check", "--workspace", "--all-features", "--locked"])
+        // Set by the cargo that runs this, for another compiler.
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO")
+        .env_remove("RUSTC")
+        .args(["--target-dir", "target/msrv"])
+        .status()
+        .context("cannot start rustup")?;
+    if !status.success() {
+        bail!("Rust {oldest}, which the manifests name, does not build this");
+    }
+    Ok(())
+}
+
+/// Says which dependencies ask for a newer compiler than the manifests name.
+pub fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
+    newer(&metadata()?, faults)
+}
+
+fn newer(metadata: &Value, faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let oldest = ours(metadata)?;
+    for package in packages(metadata)? {
+        let Some(asks) = package["rust_version"].as_str() else { continue };
+        if version(asks)? > version(&oldest)? {
+            let name = package["name"].as_str().unwrap_or_default();
+            faults.push(format!("Cargo.lock: {name} asks for Rust {asks}, and we for {oldest}"));
+        }
+    }
+    Ok(())
+}
+
+/// What `rust-version` says, the same for all of our crates.
+fn ours(metadata: &Value) -> anyhow::Result<String> {
+    let mut ours = None;
+    // Only ours come from no registry.
+    for package in packages(metadata)?.iter().filter(|p| p["source"].is_null()) {
+        let name = package["name"].as_str().unwrap_or_default();
+        let said = package["rust_version"].as_str();
+        let said = said.with_context(|| format!("{name} names no rust-version"))?.to_owned();
+        if ours.get_or_insert_with(|| said.clone()) != &said {
+            bail!("{name} names another rust-version than others");
+        }
+    }
+    ours.context("there is no crate of ours")
+}
+
+fn packages(metadata: &Value) -> anyhow::Result<&Vec<Value>> {
+    metadata["packages"].as_array().context("cargo metadata lists no packages")
+}
+
+fn version(text: &str) -> anyhow::Result<Vec<u32>> {
+    let mut parts = text.split('.').map(str::parse).collect::<Result<Vec<u32>, _>>()?;
+    parts.resize(3, 0);
+    Ok(parts)
+}
+
+fn metadata() -> anyhow::Result<Value> {
+    let done = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--all-features", "--locked"])
+        // Dependencies for other systems need not be fetched.
+        .arg(format!("--filter-platform={}-unknown-linux-gnu", std::env::consts::ARCH))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    if !done.status.success() {
+        bail!("cargo metadata: {}", done.status);
+    }
+    Ok(serde_json::from_slice(&done.stdout)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_dependency_that_asks_for_a_newer_compiler_is_named() {
+        let package = |name: &str, source: Option<&str>, asks: Option<&str>| json!({ "name": name, "source": source, "rust_version": asks });
+        let metadata = json!({ "packages": [
+            package("ours", None, Some("1.89")),
+            package("old", Some("registry"), Some("1.9.1")),
+            package("same", Some("registry"), Some("1.89.0")),
+            package("silent", Some("registry"), None),
+            package("new", Some("registry"), Some("1.90")),
+        ]});
+        let mut faults = Vec::new();
+        newer(&metadata, &mut faults).unwrap();
+        assert_eq!(faults, ["Cargo.lock: new asks for Rust 1.90, and we for 1.89"]);
+        let without = json!({ "packages": [package("ours", None, None)] });
+        assert!(ours(&without).is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! `cargo xtask semver`: what the libraries promise is what they promised at the last release, by cargo-semver-checks.
+
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use crate::tools;
+
+/// The crates that others may build on.
+const LIBRARIES: &[&str] =
+    &["cryptbench-cipher", "cryptbench-kdf", "cryptbench-stats", "cryptbench-volume"];
+
+pub fn run() -> anyhow::Result<()> {
+    let tag = Command::new("git")
+        .args(["describe", "--tags", "--abbrev=0", "--match", "v*"])
+        .output()
+        .context("cannot start git")?;
+    if !tag.status.success() {
+        println!("SKIPPED: semver: there is no release to compare with (a tag v*)");
+        return Ok(());
+    }
+    let tag = String::from_utf8(tag.stdout)?.trim().to_owned();
+    let checks = match tools::CARGO_SEMVER_CHECKS.path() {
+        Ok(checks) => checks,
+        Err(why) => {
+            println!("SKIPPED: semver: {why:#}");
+            return Ok(());
+        }
+    };
+    let packages = LIBRARIES.iter().flat_map(|name| ["--package", name]);
+    let status = Command::new(checks)
+        .args(["semver-checks", "check-release", "--baseline-rev", &tag])
+        .args(packages)
+        .status()
+        .context("cannot start cargo-semver-checks")?;
+    if !status.success() {
+        bail!("a library breaks what it promised in {tag}; its version has to say so");
+    }
+    Ok(())
+}
