@@ -80,15 +80,6 @@ struct Measured {
     processor_s: f64,
 }
 
-/// Processor time of a process in seconds (proc_pid_stat(5), utime and stime).
-fn processor_s(pid: &str) -> anyhow::Result<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name is in parentheses and may hold anything.
-    let after = stat.rsplit_once(')').context("no name")?.1;
-    let ticks: u64 = after.split_whitespace().skip(11).take(2).flat_map(str::parse::<u64>).sum();
-    Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
-}
-
 /// Where the kernel shows the process that `pid` started; a run is its server's only one.
 fn child_of(pid: u32) -> Option<PathBuf> {
     let parent = format!("PPid:\t{pid}");
@@ -198,7 +189,8 @@ impl Server {
 
     /// Of the server and of this program.
     fn processor_s(&self) -> anyhow::Result<f64> {
-        Ok(processor_s(&self.child.id().to_string())? + processor_s("self")?)
+        let of = |process| cryptbench_os::process::cpu_s(process).context("no such process");
+        Ok(of(self.child.id())? + of(std::process::id())?)
     }
 
     /// A run with so many pages.
