@@ -73,7 +73,8 @@ impl Resource for MountPoint {
             Ok(Some(found)) if identity.is_some_and(|id| id.is(found.identity.into())) => {
                 above.remove_directory(name).map_err(SystemError::io("remove", &self.path))
             }
-            _ => Ok(()),
+            Ok(_) => Ok(()),
+            Err(e) => Err(SystemError::io("inspect", &self.path)(e)),
         }
     }
 

@@ -187,7 +187,7 @@ impl ResourceStack {
     /// # Errors
     /// [`SystemError::Busy`], or what the system refused; it can be tried again.
     pub(crate) fn close(&mut self) -> Result<bool, SystemError> {
-        let keys = self.resources[self.data..].iter().all(|r| r.is_key());
+        let keys = self.resources.iter().skip(self.data).all(|r| r.is_key());
         self.destroy_down_to(self.data)?;
         Ok(keys)
     }
