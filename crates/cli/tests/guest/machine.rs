@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 use crate::sandbox::{Sandbox, skipped, text};
 
 /// A boot takes about 3 s and the longest script a minute; a machine with other work needs longer.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(900);
 const POLL: Duration = Duration::from_millis(10);
 
 /// What user-mode Linux says where the host does not take the registers of a process back.
