@@ -32,10 +32,10 @@ pub const FOR_TESTS: &[Need] = &[
     },
     Need { file: "/usr/bin/nbdcopy", package: "libnbd-bin", reason: "NBD with libnbd's programs" },
     Need { file: "/usr/bin/bindfs", package: "bindfs", reason: "a null layer through FUSE" },
-    Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "gocryptfs as a contender" },
-    Need { file: "/usr/bin/encfs", package: "encfs", reason: "EncFS as a contender" },
-    Need { file: "/usr/bin/cryfs", package: "cryfs", reason: "CryFS as a contender" },
-    Need { file: "/usr/bin/securefs", package: "securefs", reason: "securefs as a contender" },
+    Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "gocryptfs as an arm" },
+    Need { file: "/usr/bin/encfs", package: "encfs", reason: "EncFS as an arm" },
+    Need { file: "/usr/bin/cryfs", package: "cryfs", reason: "CryFS as an arm" },
+    Need { file: "/usr/bin/securefs", package: "securefs", reason: "securefs as an arm" },
     Need { file: "/usr/sbin/xfs_io", package: "xfsprogs", reason: "policies of fscrypt" },
     Need {
         file: "/usr/bin/ecryptfs-add-passphrase",
@@ -45,10 +45,10 @@ pub const FOR_TESTS: &[Need] = &[
     Need {
         file: "/usr/bin/qemu-storage-daemon",
         package: "qemu-system-common",
-        reason: "qemu's LUKS as a contender",
+        reason: "qemu's LUKS as an arm",
     },
-    Need { file: "/usr/bin/nbdkit", package: "nbdkit", reason: "nbdkit's LUKS as a contender" },
-    Need { file: "/usr/bin/keyctl", package: "keyutils", reason: "eCryptfs as a contender" },
+    Need { file: "/usr/bin/nbdkit", package: "nbdkit", reason: "nbdkit's LUKS as an arm" },
+    Need { file: "/usr/bin/keyctl", package: "keyutils", reason: "eCryptfs as an arm" },
     Need { file: "/sbin/dmsetup", package: "dmsetup", reason: "device mapper in user-mode Linux" },
     Need { file: "/usr/bin/Rscript", package: "r-base-core", reason: "the CSV loaded in R" },
     Need {

@@ -4,6 +4,7 @@ mod bare_calls;
 mod errors;
 mod one_system;
 mod pipeline;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,6 +68,20 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("volume", &["blockdev", "cipher", "kdf", "text"]),
 ];
 
+/// What people read about the code and the program, but for what changed when.
+fn pages() -> anyhow::Result<Vec<PathBuf>> {
+    let mut pages: Vec<_> = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
+        .map(PathBuf::from)
+        .into();
+    for entry in fs::read_dir("docs").context("docs")? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    Ok(pages)
+}
+
 /// Names that say nothing about what is inside.
 const VAGUE: &[&str] = &["common", "utils", "util", "helpers", "helper", "misc"];
 
@@ -80,11 +95,15 @@ pub fn run() -> anyhow::Result<()> {
         opening(file, &mut faults)?;
         vague(file, &mut faults);
         unsafety(file, &mut faults)?;
+        words::check(file, &fs::read_to_string(file)?, &mut faults);
         if !file.starts_with("xtask") {
             let text = fs::read_to_string(file)?;
             errors::check(file, &text, &mut faults);
             pipeline::check(file, &text, &mut faults);
         }
+    }
+    for page in pages()? {
+        words::check(&page, &fs::read_to_string(&page)?, &mut faults);
     }
     bare_calls::check(&files, &mut faults)?;
     one_system::check(&files, &mut faults)?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use crate::Surface;
+use crate::IoTarget;
 
 /// Something that stores sectors: a file, a disk, memory, or the plaintext of an opened volume.
 ///
@@ -66,7 +66,7 @@ pub trait BlockDevice: Send + Sync {
     /// requests may go to the file directly and several at a time, without a call of this trait.
     ///
     /// A device that checks each request, or that can turn read-only, says `None`, as this default does.
-    fn surface(&self) -> Option<Surface> {
+    fn io_target(&self) -> Option<IoTarget> {
         None
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::device::{BlockDevice, check_request};
-use crate::surface::{Extent, IoMode, Surface};
+use crate::io_target::{Extent, IoMode, IoTarget};
 use crate::{AlignedBuf, system};
 
 /// A regular file or a block special file.
@@ -117,8 +117,8 @@ impl BlockDevice for FileDevice {
         true
     }
 
-    fn surface(&self) -> Option<Surface> {
-        Some(Surface {
+    fn io_target(&self) -> Option<IoTarget> {
+        Some(IoTarget {
             file: Arc::clone(&self.file),
             extent: Extent { offset: 0, len: self.size },
             mode: self.mode,

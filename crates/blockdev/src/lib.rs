@@ -1,14 +1,14 @@
 //! Block devices and what a load is driven against: the [`BlockDevice`] that volumes lie on and present,
-//! a [`Surface`], memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the
+//! a [`IoTarget`], memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the
 //! [`SectorTransform`] through which an inline encryption layer is reached.
 
 mod aligned;
 mod device;
 mod file;
+mod io_target;
 mod locked;
 mod memory;
 mod page_cache;
-mod surface;
 mod transform;
 
 #[cfg(target_os = "linux")]
@@ -24,8 +24,8 @@ use other as system;
 pub use aligned::AlignedBuf;
 pub use device::{BlockDevice, check_request, read_bytes, write_bytes};
 pub use file::FileDevice;
+pub use io_target::{Extent, IoMode, IoTarget};
 pub use locked::{LockedBytes, lock_in_place, locking_failed};
 pub use memory::MemoryDevice;
 pub use page_cache::cached_share;
-pub use surface::{Extent, IoMode, Surface};
 pub use transform::SectorTransform;

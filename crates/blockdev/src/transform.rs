@@ -2,7 +2,7 @@
 
 /// Turns plaintext into what lies on the device and back, one data unit at a time.
 ///
-/// Offsets count bytes from the start of the surface; offsets and lengths are multiples of
+/// Offsets count bytes from the start of the I/O target; offsets and lengths are multiples of
 /// [`unit`](SectorTransform::unit). Implementations are pure functions of offset and data, so that
 /// requests may be transformed in any order and from several threads.
 pub trait SectorTransform: Send + Sync {

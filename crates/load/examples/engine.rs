@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Parser;
-use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
 use cryptbench_load::{Amount, Direction, Engine, EngineChoice, Job, Operation, Pattern};
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -71,13 +71,13 @@ impl SectorTransform for NullLayer {
     fn open(&self, _: u64, _: &mut [u8]) {}
 }
 
-fn surface(a: &Arguments) -> Fallible<Surface> {
+fn io_target(a: &Arguments) -> Fallible<IoTarget> {
     let flags = if a.buffered { 0 } else { rustix::fs::OFlags::DIRECT.bits() };
     let mut file =
         OpenOptions::new().read(true).write(true).custom_flags(flags as i32).open(&a.file)?;
     let len = file.seek(SeekFrom::End(0))?;
     let null_layer = || Arc::new(NullLayer) as Arc<dyn SectorTransform>;
-    Ok(Surface {
+    Ok(IoTarget {
         file: Arc::new(file),
         extent: Extent { offset: 0, len },
         mode: if a.buffered { IoMode::Buffered } else { IoMode::Direct },
@@ -114,10 +114,10 @@ fn main() -> Fallible<()> {
         _ => EngineChoice::Auto,
     };
     let (mut engine, fallback) = Engine::open(choice)?;
-    let surface = surface(&a)?;
+    let io_target = io_target(&a)?;
     let stop = AtomicBool::new(false);
     if a.prefill {
-        engine.prefill(&surface, a.seed, &stop, &mut |_| ())?;
+        engine.prefill(&io_target, a.seed, &stop, &mut |_| ())?;
     }
     let job = Job {
         amount: Amount::Time {
@@ -129,7 +129,7 @@ fn main() -> Fallible<()> {
         generation: 1,
         ..Job::new(direction(&a.op), pattern(&a.pattern), a.bs, a.qd)
     };
-    let m = engine.run(&surface, &job, &stop)?;
+    let m = engine.run(&io_target, &job, &stop)?;
     let (elapsed, cpu, ios) = (m.elapsed.as_secs_f64(), m.cpu.as_secs_f64(), m.ios as f64);
     let us = |ns: u64| ns as f64 / 1000.0;
     let line = serde_json::json!({

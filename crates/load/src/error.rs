@@ -7,7 +7,7 @@ use crate::{MAX_BLOCK_SIZE, MAX_QUEUE_DEPTH, MAX_THREADS, Operation};
 
 /// Why a job did not run or did not finish.
 ///
-/// Offsets count bytes from the start of the surface's extent.
+/// Offsets count bytes from the start of the I/O target's extent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {

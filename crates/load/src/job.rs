@@ -22,9 +22,9 @@ pub const MAX_BLOCK_SIZE: u64 = 1 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// From the surface.
+    /// From the I/O target.
     Read,
-    /// To the surface.
+    /// To the I/O target.
     Write,
 }
 
@@ -109,7 +109,7 @@ pub enum Pattern {
     /// One block again and again (iozone's record rewrite).
     Same,
     /// `run` consecutive blocks at each of `points` places spread evenly over the extent, in
-    /// ascending order, wrapping (HD Tune's curve over the surface).
+    /// ascending order, wrapping (HD Tune's curve over the I/O target).
     Sampled {
         /// Places.
         points: u32,
@@ -221,7 +221,7 @@ pub struct Job {
     pub pattern: Pattern,
     /// Where the pattern begins.
     pub start: Start,
-    /// Bytes per request: a multiple of 512 and of the surface's data unit.
+    /// Bytes per request: a multiple of 512 and of the I/O target's data unit.
     pub block_size: u64,
     /// Requests in flight of each thread, 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
@@ -238,7 +238,7 @@ pub struct Job {
     /// Place and latency are kept of so many measured requests from the first on.
     pub samples: u32,
     /// Determines the offsets: jobs with the same seed, pattern, block size and extent visit the
-    /// same offsets in the same order, whatever the surface and the engine.
+    /// same offsets in the same order, whatever the I/O target and the engine.
     pub seed: u64,
     /// In the verify headers of written sectors, so that a later reader can tell which job wrote them.
     pub generation: u64,

@@ -1,4 +1,4 @@
-//! Drives a [`Surface`](cryptbench_blockdev::Surface) with a workload and returns latencies and
+//! Drives a [`IoTarget`](cryptbench_blockdev::IoTarget) with a workload and returns latencies and
 //! counters, knowing nothing of what lies behind it.
 //!
 //! - A [`Profile`] is data: the workloads that people quote, read from TOML or from a fio job file.

@@ -1,4 +1,4 @@
-//! Whether a surface holds what it acknowledged.
+//! Whether an I/O target holds what it acknowledged.
 //!
 //! Each write that the storage acknowledged is noted in a map, with the generation of its job. A reader
 //! goes over the extent and holds the verify header of every sector against the map. One generation is one

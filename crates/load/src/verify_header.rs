@@ -5,7 +5,7 @@
 //! | bytes | content |
 //! |-------|---------|
 //! | 0-7   | [`MARKER`] |
-//! | 8-15  | offset of the sector from the start of the surface |
+//! | 8-15  | offset of the sector from the start of the I/O target |
 //! | 16-23 | generation: the job that wrote it, 0 for the prefill |
 //! | 24-27 | low half of the job's seed |
 //! | 28-31 | check word over bytes 8-27 |
@@ -49,7 +49,7 @@ pub enum SectorState {
     },
     /// A sound verify header that belongs elsewhere: a misdirected write or read.
     Misplaced {
-        /// The place it was written for, from the start of the surface.
+        /// The place it was written for, from the start of the I/O target.
         offset: u64,
         /// The job that wrote it.
         generation: u64,
@@ -66,7 +66,7 @@ pub enum SectorState {
 }
 
 /// Examines a sector of at least [`HEADER_LEN`] bytes (shorter: [`SectorState::Unmarked`]) read
-/// from `offset` bytes after the start of the surface. Of less than a [`SECTOR`] only the verify header is
+/// from `offset` bytes after the start of the I/O target. Of less than a [`SECTOR`] only the verify header is
 /// examined.
 pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
     let Some(header) = sector.first_chunk::<HEADER_LEN>() else {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
 use cryptbench_load::{Amount, Engine, EngineChoice, Job, Operation, Pattern};
 
 static GO: AtomicBool = AtomicBool::new(false);
@@ -43,25 +43,25 @@ fn only_the_buffers_of_the_job_that_runs_are_locked() {
     let file = Arc::new(tempfile::tempfile().unwrap());
     file.set_len(8 << 20).unwrap();
     let (extent, mode) = (Extent { offset: 0, len: 8 << 20 }, IoMode::Buffered);
-    let surface = Surface { file, extent, mode, transform: Some(most.clone()) };
+    let io_target = IoTarget { file, extent, mode, transform: Some(most.clone()) };
     let job = |block, threads| Job {
         amount: Amount::Bytes(16 * block),
         threads,
         ..Job::new(Operation::Write, Pattern::Random, block, 6)
     };
     // Twice six blocks, more than the huge page that each small buffer of the two threads may lie on.
-    engine.run(&surface, &job(512 << 10, 1), &GO).unwrap();
+    engine.run(&io_target, &job(512 << 10, 1), &GO).unwrap();
     let large = pinned();
     if large == 0 {
         return eprintln!("SKIPPED: {}", engine.details());
     }
     assert!(large >= 6 << 20, "{large}");
     most.0.store(0, Relaxed);
-    engine.run(&surface, &job(4096, 2), &GO).unwrap();
+    engine.run(&io_target, &job(4096, 2), &GO).unwrap();
     let (beside, after) = (most.0.load(Relaxed), pinned());
     assert!(beside > 0 && beside < large, "{beside} of {large}");
     assert_eq!(after, 0, "the rings of the job's threads are gone");
-    engine.run(&surface, &job(512 << 10, 1), &GO).unwrap();
+    engine.run(&io_target, &job(512 << 10, 1), &GO).unwrap();
     assert_eq!(pinned(), large);
     drop(engine);
     assert_eq!(pinned(), 0);

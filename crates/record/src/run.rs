@@ -204,7 +204,7 @@ pub enum ArmRole {
     Encrypted,
 }
 
-/// One contender.
+/// One arm.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Arm {
     /// Identifier within the record, such as `builtin/aes-256-xts/512`.

@@ -47,7 +47,7 @@ fn fixture(kind: &str) -> Fixture {
     }
 }
 
-fn many() -> Vec<fixture::Contender> {
+fn many() -> Vec<fixture::FixtureArm> {
     let mut arms = vec![plain(), plain_again(), null_layer(&[0.99])];
     for i in 0..20_u32 {
         let ratio = 0.98 - 0.03 * f64::from(i);

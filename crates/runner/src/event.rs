@@ -21,12 +21,12 @@ pub enum Event<'a> {
         /// Bytes in all.
         total: u64,
     },
-    /// A contender is being set up.
+    /// An arm is being set up.
     Preparing {
         /// How people call it.
         what: &'a str,
     },
-    /// A contender's data is looked at: whether it comes back, and whether it is encrypted.
+    /// An arm's data is looked at: whether it comes back, and whether it is encrypted.
     Checking {
         /// How people call it.
         what: &'a str,

@@ -1,4 +1,4 @@
-//! Encryption systems: each turns a target into a surface and takes it down without a trace.
+//! Encryption systems: each turns a target into an I/O target and takes it down without a trace.
 //!
 //! A system knows nothing of workloads. What it sets up is written to a [journal](resource::Journal)
 //! before it is made, so that whatever a killed run left behind can be found and removed.

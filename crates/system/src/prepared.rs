@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_cipher::Tier;
 use rustix::fs::{Advice, fadvise};
 
@@ -16,15 +16,15 @@ use crate::{ArmSpec, SystemError};
 /// Name of the scratch file.
 const SCRATCH: &str = "scratch";
 
-/// Fills a surface to its last byte with incompressible data, so that no first write is measured.
-pub type Fill<'a> = &'a mut dyn FnMut(&Surface) -> Result<(), SystemError>;
+/// Fills an I/O target to its last byte with incompressible data, so that no first write is measured.
+pub type Fill<'a> = &'a mut dyn FnMut(&IoTarget) -> Result<(), SystemError>;
 
 /// What a system may build on.
 pub struct ArmContext<'a> {
     /// The journal of the run, to which all that is made is written first.
     pub journal: &'a Journal,
     /// The filled scratch file on plain storage.
-    pub scratch: &'a Surface,
+    pub scratch: &'a IoTarget,
     /// A directory on the storage under measurement, for what a system needs there.
     pub directory: &'a Path,
     /// The directory, on the same storage, in which workloads make new files on plain storage.
@@ -63,7 +63,7 @@ impl ArmContext<'_> {
         if self.scratch.mode == IoMode::Buffered {
             scratch.go_buffered()?;
         }
-        (self.fill)(&scratch.surface())?;
+        (self.fill)(&scratch.io_target())?;
         Ok(scratch)
     }
 }
@@ -96,8 +96,8 @@ pub enum Random {
 pub enum Content {
     /// A file, or all files below a directory, which are the arm's alone.
     Path(PathBuf),
-    /// The bytes below the surface, which other arms use in turn: only what was written last is this one's.
-    Surface(Surface),
+    /// The bytes below the I/O target, which other arms use in turn: only what was written last is this one's.
+    IoTarget(IoTarget),
 }
 
 /// How the data of an arm lie once it is closed.
@@ -114,11 +114,11 @@ pub enum Closed {
 /// An arm that is set up. Dropping it takes it down.
 pub struct PreparedArm {
     /// The filled scratch file, or device, that block workloads use.
-    pub surface: Surface,
+    pub io_target: IoTarget,
     /// Where workloads make new files.
     pub directory: PathBuf,
     /// Whether those files pass the system. A file in the directory of an inline system does not, unless
-    /// its requests are given the [surface](Self::surface)'s transform.
+    /// its requests are given the [I/O target](self::io_target)'s transform.
     pub covers_files: bool,
     /// Processes that serve it.
     pub daemons: Vec<u32>,
@@ -126,7 +126,7 @@ pub struct PreparedArm {
     /// there shows it decrypted. A run also sets it to the file that the storage under measurement itself lies in.
     pub stored: Option<PathBuf>,
     /// Whether direct writes may end in a page cache below the arm: they are on the device once that is written
-    /// back, which a flush of the surface and of what is [stored](Self::stored) waits for.
+    /// back, which a flush of the I/O target and of what is [stored](Self::stored) waits for.
     pub cached_below: bool,
     backing: Option<Backing>,
     /// What it stands on, besides the storage that plain is measured on.
@@ -141,7 +141,7 @@ pub(crate) struct Shown {
     /// The directory that files are made in.
     pub(crate) directory: PathBuf,
     /// What requests go to, where that is not a scratch file in the directory.
-    pub(crate) device: Option<Surface>,
+    pub(crate) device: Option<IoTarget>,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
 }
@@ -171,27 +171,28 @@ impl Layers {
         Ok(if keys { Closed::KeyRemoved } else { Closed::Unmounted })
     }
 
-    fn reopen(&mut self) -> Result<(Surface, Shown), SystemError> {
+    fn reopen(&mut self) -> Result<(IoTarget, Shown), SystemError> {
         let mut shown = (self.reopen)(&mut self.resources)?;
-        let surface = match (shown.device.take(), self.left) {
+        let io_target = match (shown.device.take(), self.left) {
             (Some(device), _) => device,
             (None, left) => {
                 let left = left.expect("left when it was closed");
                 left.open(&shown.directory.join(SCRATCH))?
             }
         };
-        Ok((surface, shown))
+        Ok((io_target, shown))
     }
 }
 
 impl PreparedArm {
     /// An arm on the scratch file itself.
-    pub(crate) fn on_scratch(surface: Surface, work: &Path, covers_files: bool) -> Self {
-        let mut content = vec![Content::Surface(Surface { transform: None, ..surface.clone() })];
+    pub(crate) fn on_scratch(io_target: IoTarget, work: &Path, covers_files: bool) -> Self {
+        let mut content =
+            vec![Content::IoTarget(IoTarget { transform: None, ..io_target.clone() })];
         let tree = covers_files.then(|| work.to_owned());
         content.extend(tree.clone().map(Content::Path));
         Self {
-            surface,
+            io_target,
             directory: work.to_owned(),
             covers_files,
             daemons: Vec::new(),
@@ -212,18 +213,18 @@ impl PreparedArm {
         reopen: Reopen,
     ) -> Result<Self, SystemError> {
         context.go_on()?;
-        let (surface, scratch) = match shown.device.take() {
+        let (io_target, scratch) = match shown.device.take() {
             Some(device) => {
                 (context.fill)(&device)?;
                 (device, None)
             }
             None => {
                 let scratch = context.scratch_in(&shown.directory)?;
-                (scratch.surface(), Some(scratch))
+                (scratch.io_target(), Some(scratch))
             }
         };
         Ok(Self {
-            surface,
+            io_target,
             directory: shown.directory,
             covers_files: true,
             daemons: shown.daemons,
@@ -253,18 +254,18 @@ impl PreparedArm {
 
     /// Takes the arm down to its data at rest, the same as if the machine were shut down: all is written back,
     /// and nothing is left of what was decrypted. Until it is [reopened](Self::reopen), only [`backing`](Self::backing)
-    /// and [`destroy`](Self::destroy) make sense; all copies of the surface's file must have been dropped before.
+    /// and [`destroy`](Self::destroy) make sense; all copies of the I/O target's file must have been dropped before.
     ///
     /// # Errors
     /// Any [`SystemError`]; then it can still be destroyed.
     pub fn close(&mut self) -> Result<Closed, SystemError> {
         match &mut self.layers {
             Some(layers) => {
-                self.surface = nowhere()?;
+                self.io_target = nowhere()?;
                 layers.close()
             }
             None => {
-                let Surface { file, extent, .. } = &self.surface;
+                let IoTarget { file, extent, .. } = &self.io_target;
                 file.sync_data().map_err(SystemError::io("write back", "the scratch file"))?;
                 // Advice: where it is not followed, what is read back comes from memory, as it did from a disk's own.
                 let _ =
@@ -274,15 +275,15 @@ impl PreparedArm {
         }
     }
 
-    /// Brings it up again over the same data, as if the machine had started anew. Surface, directory and processes may
+    /// Brings it up again over the same data, as if the machine had started anew. IoTarget, directory and processes may
     /// be others than before.
     ///
     /// # Errors
     /// Any [`SystemError`]; then it can still be destroyed.
     pub fn reopen(&mut self) -> Result<(), SystemError> {
         if let Some(layers) = &mut self.layers {
-            let (surface, Shown { directory, daemons, .. }) = layers.reopen()?;
-            (self.surface, self.directory, self.daemons) = (surface, directory, daemons);
+            let (io_target, Shown { directory, daemons, .. }) = layers.reopen()?;
+            (self.io_target, self.directory, self.daemons) = (io_target, directory, daemons);
         }
         Ok(())
     }
@@ -293,18 +294,18 @@ impl PreparedArm {
     /// # Errors
     /// Any [`SystemError`].
     pub fn destroy(self) -> Result<(), SystemError> {
-        let Self { surface, backing, layers, .. } = self;
+        let Self { io_target, backing, layers, .. } = self;
         // The file is let go of first: it may lie in the file system that is to be unmounted.
-        drop((surface, backing));
+        drop((io_target, backing));
         layers.map_or(Ok(()), |mut layers| layers.destroy())
     }
 }
 
-/// The surface of an arm that is closed: nothing can be asked of it.
-fn nowhere() -> Result<Surface, SystemError> {
+/// The I/O target of an arm that is closed: nothing can be asked of it.
+fn nowhere() -> Result<IoTarget, SystemError> {
     const NULL: &str = "/dev/null";
     let file = File::open(NULL).map_err(SystemError::io("open", NULL))?;
-    Ok(Surface {
+    Ok(IoTarget {
         file: Arc::new(file),
         extent: Extent { offset: 0, len: 0 },
         mode: IoMode::Buffered,

@@ -127,7 +127,7 @@ pub(crate) fn arm(system: &System, name: &str, role: Role, choice: &Choice) -> A
     }
 }
 
-/// The arms of a program that has LUKS1 in user space: for each surface the null layer, and each cipher. Tables call it
+/// The arms of a program that has LUKS1 in user space: for each I/O target the null layer, and each cipher. Tables call it
 /// `program`; `null` is what the null layer has in its identifier, and what tables call that.
 pub(crate) fn luks_arms(
     system: &System,
@@ -145,8 +145,8 @@ pub(crate) fn luks_arms(
     };
     let mut arms = Vec::<ArmSpec>::new();
     for values in choices(system, selection) {
-        let surface = Choice::from([("surface", values["surface"])]);
-        let mut without = arm(&surface, Role::NullLayer, null.1);
+        let io_target = Choice::from([("surface", values["surface"])]);
+        let mut without = arm(&io_target, Role::NullLayer, null.1);
         without.id = without.id.replacen(system.name, &format!("{}/{}", system.name, null.0), 1);
         if !arms.iter().any(|a| a.id == without.id) {
             arms.push(without);

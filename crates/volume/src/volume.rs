@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_blockdev::{
-    AlignedBuf, BlockDevice, Extent, SectorTransform, Surface, check_request, lock_in_place,
+    AlignedBuf, BlockDevice, Extent, IoTarget, SectorTransform, check_request, lock_in_place,
 };
 use cryptbench_cipher::SectorCipher;
 
@@ -251,14 +251,14 @@ impl BlockDevice for Volume {
         self.device.discard(self.mapping.data.offset + offset, len)
     }
 
-    fn surface(&self) -> Option<Surface> {
+    fn io_target(&self) -> Option<IoTarget> {
         // A protected hidden volume needs a look at each write; a cipher over a cipher has its own path.
-        let below = self.device.surface()?;
+        let below = self.device.io_target()?;
         if self.mapping.protected.is_some() || below.transform.is_some() {
             return None;
         }
         let Extent { offset, len } = self.mapping.data;
-        Some(Surface {
+        Some(IoTarget {
             extent: Extent { offset: below.extent.offset + offset, len },
             transform: Some(Arc::clone(&self.mapping) as Arc<dyn SectorTransform>),
             ..below

@@ -9,7 +9,7 @@ use crate::packages::{self, Need};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Rounds; each visits every contender once
+    /// Rounds; each visits every arm once
     #[arg(long, default_value_t = 15)]
     rounds: usize,
     /// Only ciphers whose name contains this

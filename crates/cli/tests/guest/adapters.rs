@@ -27,7 +27,7 @@ mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
 mkdir /run/disk
 mount /dev/ubda /run/disk
 inside() { PLACE=/run/disk ./inside --ignored --exact --nocapture --test-threads=1 "adapters::inside::$1"; }
-# Devices, mounts, containers and ledgers.
+# Devices, mounts, containers and journals.
 nothing_left() {
     local left
     left=$(dmsetup ls | grep -v '^No devices' || true; losetup -a; ls -A /run/disk | grep -v lost+found || true
@@ -73,17 +73,17 @@ fn qemu_luks_encrypts() {
     each_here("qemu-luks", ["aes-256-xts", "serpent-256-xts"]);
 }
 
-/// Sets a system up on both surfaces with both ciphers: each with each only where there is time for that.
+/// Sets a system up on both I/O targets with both ciphers: each with each only where there is time for that.
 fn each_here(system: &str, [first, second]: [&str; 2]) {
-    let surfaces = ["file", "device"];
-    let settings = |surfaces: &[&str], ciphers: &[&str]| {
-        serde_json::json!({ "surface": surfaces, "cipher": ciphers }).to_string()
+    let io_targets = ["file", "device"];
+    let settings = |io_targets: &[&str], ciphers: &[&str]| {
+        serde_json::json!({ "surface": io_targets, "cipher": ciphers }).to_string()
     };
     if nightly() {
-        return here(system, &settings(&surfaces, &[first, second]));
+        return here(system, &settings(&io_targets, &[first, second]));
     }
-    here(system, &settings(&surfaces[..1], &[first]));
-    here(system, &settings(&surfaces[1..], &[second]));
+    here(system, &settings(&io_targets[..1], &[first]));
+    here(system, &settings(&io_targets[1..], &[second]));
 }
 
 /// Sets every arm up that these settings make, on this machine.

@@ -52,7 +52,7 @@ fn signals_end_the_run_soon_with_a_partial_record_and_nothing_left() {
 #[test]
 fn kill_9_at_any_moment_leaves_nothing_after_cleanup() {
     // Moments from process start to well into the trials, closer together at the beginning, where
-    // ledger and scratch file are made.
+    // journal and scratch file are made.
     for i in 0..20u64 {
         let s = Sandbox::new();
         let mut child = start(&s);

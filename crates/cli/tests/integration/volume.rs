@@ -261,9 +261,9 @@ fn left(bench: &Bench) -> Vec<String> {
         .filter(|line| line.contains(&place))
         .map(ToOwned::to_owned)
         .collect();
-    let ledgers = bench.sandbox.left_behind();
-    let ledgers = ledgers.iter().filter(|path| path.extension().is_some_and(|e| e == "jsonl"));
-    found.extend(ledgers.map(|path| path.display().to_string()));
+    let journals = bench.sandbox.left_behind();
+    let journals = journals.iter().filter(|path| path.extension().is_some_and(|e| e == "jsonl"));
+    found.extend(journals.map(|path| path.display().to_string()));
     found
 }
 

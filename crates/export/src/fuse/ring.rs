@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use io_uring::squeue::Entry128;
 use io_uring::{IoUring, cqueue, opcode, types};
 use rustix::io::Errno;
@@ -78,14 +78,18 @@ pub(super) struct Ring {
 
 impl Ring {
     /// A ring with room for `entries` requests at once, to be used by the calling thread only.
-    pub(super) fn new(fuse: BorrowedFd<'_>, surface: &Surface, entries: usize) -> io::Result<Self> {
+    pub(super) fn new(
+        fuse: BorrowedFd<'_>,
+        io_target: &IoTarget,
+        entries: usize,
+    ) -> io::Result<Self> {
         let size = (entries as u32 * 2).next_power_of_two().min(4096);
         let ring: IoUring<Entry128, cqueue::Entry> = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_cqsize(size * 4)
             .build(size)?;
-        ring.submitter().register_files(&[surface.file.as_raw_fd(), fuse.as_raw_fd()])?;
+        ring.submitter().register_files(&[io_target.file.as_raw_fd(), fuse.as_raw_fd()])?;
         Ok(Self { ring })
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use cryptbench_blockdev::{BlockDevice, Surface};
+use cryptbench_blockdev::{BlockDevice, IoTarget};
 
 use super::channel::{self, End};
 use super::mount::Mount;
@@ -61,10 +61,10 @@ pub fn mount(
     // Through io_uring the disk is driven directly; a device that needs a call for each request is
     // served by threads.
     if options.transport != Transport::Device
-        && let Some(surface) = device.surface()
+        && let Some(io_target) = device.io_target()
         && let Some(switch) = UringSwitch::on()
     {
-        match start(Arc::clone(&device), path, options, Some((surface, switch))) {
+        match start(Arc::clone(&device), path, options, Some((io_target, switch))) {
             Err(_) if options.transport == Transport::PreferUring => {}
             other => return other,
         }
@@ -81,7 +81,7 @@ fn start(
     device: Arc<dyn BlockDevice>,
     path: &Path,
     options: &FuseOptions,
-    direct: Option<(Surface, UringSwitch)>,
+    direct: Option<(IoTarget, UringSwitch)>,
 ) -> Result<Server, ExportError> {
     let session = Session::new(Bytes::new(device), options);
     let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
@@ -99,12 +99,12 @@ fn start(
     let agreed = channel::greet(fuse.as_fd(), &shared.session, direct.is_some())?;
     let fuse = Arc::new(fuse);
     let mut threads = options.threads.max(1);
-    if let Some((surface, switch)) = direct {
+    if let Some((io_target, switch)) = direct {
         drop(switch);
         if !agreed.uring {
             return Err(ExportError::Option("this kernel has no FUSE over io_uring".to_owned()));
         }
-        server.start_rings(&fuse, surface)?;
+        server.start_rings(&fuse, io_target)?;
         // FORGET and INTERRUPT still come by the old way.
         (server.transport, threads) = ("io_uring", 1);
     }
@@ -180,18 +180,19 @@ impl Server {
         })
     }
 
-    fn start_rings(&self, fuse: &Arc<OwnedFd>, surface: Surface) -> Result<(), ExportError> {
-        let surface = Arc::new(surface);
+    fn start_rings(&self, fuse: &Arc<OwnedFd>, io_target: IoTarget) -> Result<(), ExportError> {
+        let io_target = Arc::new(io_target);
         let (report, reports) = std::sync::mpsc::channel();
         let queues = uring::queues();
         for queue in &queues {
-            let (fuse, surface, report) = (Arc::clone(fuse), Arc::clone(&surface), report.clone());
+            let (fuse, io_target, report) =
+                (Arc::clone(fuse), Arc::clone(&io_target), report.clone());
             let queue = queue.clone();
             self.start(format!("fuse-ring-{}", queue.cpu), move |shared| {
                 uring::serve(
                     fuse.as_fd(),
                     &shared.session,
-                    &surface,
+                    &io_target,
                     &shared.stop,
                     &queue,
                     &report,

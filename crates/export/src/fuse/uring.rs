@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::Sender;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use rustix::io::Errno;
 
 use super::abi::{self, Header, Request};
@@ -72,7 +72,7 @@ fn depth(threads: usize) -> usize {
 pub(super) fn serve(
     fuse: BorrowedFd<'_>,
     session: &Session,
-    surface: &Surface,
+    io_target: &IoTarget,
     stop: &Stop,
     queues: &Queues,
     report: &Sender<io::Result<()>>,
@@ -89,7 +89,7 @@ pub(super) fn serve(
     std::thread::scope(|scope| {
         let done = &done;
         scope.spawn(move || slow::run(session, stop, &lane, done));
-        match Worker::new(fuse, session, surface, queues, done, jobs) {
+        match Worker::new(fuse, session, io_target, queues, done, jobs) {
             Ok(mut worker) => match worker.begin(stop) {
                 Ok(()) => {
                     let _ = report.send(Ok(()));
@@ -140,7 +140,7 @@ struct Worker<'a> {
     /// may be later than it is asked to.
     vectors: Vec<[Vector; 2]>,
     session: &'a Session,
-    surface: &'a Surface,
+    io_target: &'a IoTarget,
     done: &'a Done,
     jobs: Sender<Job>,
     /// Requests that the disk or the slow lane has.
@@ -154,7 +154,7 @@ impl<'a> Worker<'a> {
     fn new(
         fuse: BorrowedFd<'_>,
         session: &'a Session,
-        surface: &'a Surface,
+        io_target: &'a IoTarget,
         queues: &Queues,
         done: &'a Done,
         jobs: Sender<Job>,
@@ -175,14 +175,14 @@ impl<'a> Worker<'a> {
         }
         let headers = (entries.len() * HEADER_STRIDE).next_multiple_of(MAX_REQUEST);
         let arena = Arena::new(headers + entries.len() * MAX_REQUEST)?;
-        let ring = Ring::new(fuse, surface, entries.len() + 2)?;
+        let ring = Ring::new(fuse, io_target, entries.len() + 2)?;
         Ok(Self {
             ring,
             arena,
             entries,
             vectors: Vec::new(),
             session,
-            surface,
+            io_target,
             done,
             jobs,
             in_flight: 0,
@@ -344,8 +344,8 @@ impl<'a> Worker<'a> {
         let request = &mut self.entries[entry];
         (request.offset, request.len, request.held) = (offset, len, true);
         self.session.counters.write(len);
-        let surface = self.surface;
-        if let Some(transform) = &surface.transform {
+        let io_target = self.io_target;
+        if let Some(transform) = &io_target.transform {
             transform.seal_in_place(offset, &mut self.payload(entry)[..len]);
         }
         self.begin_transfer(entry, State::Writing, offset, len)
@@ -369,7 +369,7 @@ impl<'a> Worker<'a> {
         let Entry { state, offset, len, moved, .. } = self.entries[entry];
         let left = &mut self.payload(entry)[moved..len];
         let (data, len) = (left.as_mut_ptr(), left.len() as u32);
-        let on_disk = self.surface.extent.offset + offset + moved as u64;
+        let on_disk = self.io_target.extent.offset + offset + moved as u64;
         // SAFETY: the bytes lie in the entry's data, which nobody touches until the disk is done with it.
         unsafe {
             if state == State::Reading {
@@ -402,8 +402,8 @@ impl<'a> Worker<'a> {
         if state == State::Writing {
             return self.reply_written(entry, len);
         }
-        let surface = self.surface;
-        if let Some(transform) = &surface.transform {
+        let io_target = self.io_target;
+        if let Some(transform) = &io_target.transform {
             transform.open(offset, &mut self.payload(entry)[..len]);
         }
         self.reply(entry, Ok(len))

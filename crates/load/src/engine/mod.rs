@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 
 pub use self::prepare::Precondition;
 use self::rate_limit::RateLimit;
@@ -51,7 +51,7 @@ pub enum EngineChoice {
     Threads,
 }
 
-/// Runs jobs against surfaces, one at a time.
+/// Runs jobs against I/O targets, one at a time.
 ///
 /// With io_uring one thread for each of the job's threads prepares, submits and completes requests, the
 /// inline layer's work included; a job of one thread stays in the calling thread, unless it polls. With
@@ -132,14 +132,14 @@ impl Engine {
     /// waited for. [`LoadError::Unavailable`] when a device cannot be polled.
     pub fn run(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         job: &Job,
         stop: &AtomicBool,
     ) -> Result<Measurement, LoadError> {
-        self.measure(surface, job, stop, |tally| tally, |tally| tally)
+        self.measure(io_target, job, stop, |tally| tally, |tally| tally)
     }
 
-    /// As [`run`](Self::run), noting each write that was acknowledged, so that what the surface holds can
+    /// As [`run`](Self::run), noting each write that was acknowledged, so that what the I/O target holds can
     /// be [verified](Acknowledged::verify) later.
     ///
     /// # Errors
@@ -147,16 +147,16 @@ impl Engine {
     /// the map.
     pub fn run_traced(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         job: &Job,
         acknowledged: &Arc<Acknowledged>,
         stop: &AtomicBool,
     ) -> Result<Measurement, LoadError> {
-        job.check(surface)?;
-        acknowledged.check(surface, job)?;
+        job.check(io_target)?;
+        acknowledged.check(io_target, job)?;
         acknowledged.begin(job);
         let trace = |tally| Traced::new(tally, acknowledged, job.generation);
-        let measured = self.measure(surface, job, stop, trace, Traced::into_inner);
+        let measured = self.measure(io_target, job, stop, trace, Traced::into_inner);
         // Only a stop leaves requests behind, and one that comes late does not interrupt.
         if measured.is_ok() && !stop.load(Relaxed) {
             acknowledged.end(job);
@@ -173,36 +173,36 @@ impl Engine {
     #[cfg(target_os = "linux")]
     pub fn run_stdio(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         job: &Job,
         stop: &AtomicBool,
     ) -> Result<Measurement, LoadError> {
         job.check_stdio()?;
         let mut engine = Self { kind: Kind::Threads(Threads { way: Way::Stdio }) };
-        engine.run(surface, job, stop)
+        engine.run(io_target, job, stop)
     }
 
     fn measure<S: Sink + Send + 'static>(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         job: &Job,
         stop: &AtomicBool,
         wrap: impl Fn(Tally) -> S,
         unwrap: impl Fn(S) -> Tally,
     ) -> Result<Measurement, LoadError> {
-        job.check(surface)?;
+        job.check(io_target)?;
         let task = Task {
-            transfer: Transfer::of_job(surface, job),
+            transfer: Transfer::of_job(io_target, job),
             block: job.block_size as u32,
             depth: job.queue_depth,
             threads: job.threads,
             rate_limit: RateLimit::of_job(job),
         };
-        let offsets = JobOffsets::new(job, surface.extent.len);
+        let offsets = JobOffsets::new(job, io_target.extent.len);
         let gate = Arc::new(Gate::new(job, self.tallies(job)));
         let sink = || wrap(Tally::new(&gate, job));
         let (sinks, interrupted) =
-            self.carry(surface, &task, offsets, sink, &|now| gate.begin(now), stop)?;
+            self.carry(io_target, &task, offsets, sink, &|now| gate.begin(now), stop)?;
         Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
     }
 
@@ -217,7 +217,7 @@ impl Engine {
 
     fn carry<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         task: &Task,
         offsets: P,
         sink: impl Fn() -> S,
@@ -227,8 +227,8 @@ impl Engine {
         match &mut self.kind {
             #[cfg(target_os = "linux")]
             Kind::Uring(u) => {
-                u.check(surface)?;
-                if u.takes_crew(task) {
+                u.check(io_target)?;
+                if u.takes_pool(task) {
                     return u.drive_pool(task, offsets, sink, begin, stop, &mut || ());
                 }
                 let mut sink = sink();
@@ -236,7 +236,7 @@ impl Engine {
                 Ok((vec![sink], interrupted))
             }
             Kind::Threads(t) => {
-                let _ = surface;
+                let _ = io_target;
                 t.drive(task, offsets, sink, begin, stop, &mut || ())
             }
         }

@@ -1,9 +1,9 @@
-//! Filling a surface before it is measured.
+//! Filling an I/O target before it is measured.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 
 use super::fill::{Fill, SharedFill};
 use super::transfer::{Task, Transfer, flush_or_stop};
@@ -19,7 +19,7 @@ const FILL_DEPTH: u32 = 4;
 /// Most requests in flight of [preconditioning](Engine::precondition) with small blocks.
 const SMALL_DEPTH: u32 = 64;
 
-/// How a surface is brought to a known state before it is measured.
+/// How an I/O target is brought to a known state before it is measured.
 ///
 /// The SNIA Solid State Storage Performance Test Specification preconditions with two passes of
 /// sequential 128 KiB writes, whatever the load that follows. Passes in a random order leave a device
@@ -30,7 +30,7 @@ pub struct Precondition {
     pub pattern: Pattern,
     /// Times that the whole extent is written, at least 1.
     pub passes: u32,
-    /// Bytes per request: a multiple of 512 and of the surface's data unit. The last block of the extent
+    /// Bytes per request: a multiple of 512 and of the I/O target's data unit. The last block of the extent
     /// may be shorter.
     pub block_size: u64,
     /// Determines data and order.
@@ -39,7 +39,7 @@ pub struct Precondition {
 
 impl Engine {
     /// Fills the whole extent with incompressible data with verify headers (generation 0) through the
-    /// surface's inline layer at full speed, and flushes it to the device.
+    /// I/O target's inline layer at full speed, and flushes it to the device.
     ///
     /// `progress` is told the bytes written so far.
     ///
@@ -48,31 +48,31 @@ impl Engine {
     /// [`run`](Self::run).
     pub fn prefill(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         seed: u64,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), LoadError> {
-        self.prefill_part(surface, 0..surface.extent.len, seed, stop, progress)
+        self.prefill_part(io_target, 0..io_target.extent.len, seed, stop, progress)
     }
 
-    /// As [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the surface.
+    /// As [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the I/O target.
     ///
     /// Parts that follow one another leave what one fill of the whole would have left.
     ///
     /// # Errors
-    /// As `prefill`; a part that is empty, unaligned or beyond the surface is refused.
+    /// As `prefill`; a part that is empty, unaligned or beyond the I/O target is refused.
     pub fn prefill_part(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         part: Range<u64>,
         seed: u64,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), LoadError> {
-        let block = fill_block(surface)?;
-        check_fill(surface, &part, u64::from(block))?;
-        self.fill(surface, FillOffsets::sequential(block, part), block, seed, stop, progress)
+        let block = fill_block(io_target)?;
+        check_fill(io_target, &part, u64::from(block))?;
+        self.fill(io_target, FillOffsets::sequential(block, part), block, seed, stop, progress)
     }
 
     /// Writes the whole extent some number of times with data that has verify headers (generation 0), and flushes it.
@@ -84,7 +84,7 @@ impl Engine {
     /// [`prefill`](Self::prefill).
     pub fn precondition(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         how: &Precondition,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u64),
@@ -97,16 +97,16 @@ impl Engine {
         if how.passes == 0 {
             return Err(LoadError::Precondition);
         }
-        let part = 0..surface.extent.len;
-        check_fill(surface, &part, how.block_size)?;
+        let part = 0..io_target.extent.len;
+        check_fill(io_target, &part, how.block_size)?;
         let block = how.block_size as u32;
         let offsets = FillOffsets::passes(block, part, how.passes, order);
-        self.fill(surface, offsets, block, how.seed, stop, progress)
+        self.fill(io_target, offsets, block, how.seed, stop, progress)
     }
 
     fn fill(
         &mut self,
-        surface: &Surface,
+        io_target: &IoTarget,
         offsets: FillOffsets,
         block: u32,
         seed: u64,
@@ -114,14 +114,14 @@ impl Engine {
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), LoadError> {
         let depth = (FILL_BLOCK * FILL_DEPTH / block).clamp(FILL_DEPTH, SMALL_DEPTH);
-        let transfer = Transfer::of_fill(surface, seed);
+        let transfer = Transfer::of_fill(io_target, seed);
         let task = Task { transfer, block, depth, threads: 1, rate_limit: None };
         let begin = |_| ();
         let interrupted = match &mut self.kind {
             #[cfg(target_os = "linux")]
             Kind::Uring(u) => {
-                u.check(surface)?;
-                if u.takes_crew(&task) {
+                u.check(io_target)?;
+                if u.takes_pool(&task) {
                     let done = SharedFill::default();
                     let mut tick = || progress(done.bytes());
                     u.drive_pool(&task, offsets, || done.clone(), &begin, stop, &mut tick)?.1
@@ -135,7 +135,7 @@ impl Engine {
                 t.drive(&task, offsets, || done.clone(), &begin, stop, &mut tick)?.1
             }
         };
-        if interrupted || !flush_or_stop(&surface.file, true, stop)? {
+        if interrupted || !flush_or_stop(&io_target.file, true, stop)? {
             return Err(LoadError::Interrupted);
         }
         Ok(())
@@ -143,8 +143,8 @@ impl Engine {
 }
 
 /// [`FILL_BLOCK`], or the data unit where that is larger or no divisor.
-fn fill_block(surface: &Surface) -> Result<u32, LoadError> {
-    let unit = surface.transform.as_ref().map_or(1, |t| t.unit() as u64);
+fn fill_block(io_target: &IoTarget) -> Result<u32, LoadError> {
+    let unit = io_target.transform.as_ref().map_or(1, |t| t.unit() as u64);
     let block = u64::from(FILL_BLOCK).next_multiple_of(unit);
     if block > MAX_BLOCK_SIZE {
         return Err(LoadError::BlockNotUnits { block_size: u64::from(FILL_BLOCK), unit });

@@ -15,7 +15,7 @@ use crate::LoadError;
 /// Bytes of the buffer: `st_blksize` of the usual file systems, which is what glibc allocates.
 const BUFFER: usize = 4096;
 
-/// A `FILE` over a surface's file, for one thread.
+/// A `FILE` over an I/O target's file, for one thread.
 pub(super) struct Stream {
     stream: NonNull<libc::FILE>,
     /// Position in the file of the next byte.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
-use cryptbench_blockdev::{SectorTransform, Surface};
+use cryptbench_blockdev::{IoTarget, SectorTransform};
 
 use super::STOP_POLL;
 use super::rate_limit::RateLimit;
@@ -25,7 +25,7 @@ pub(super) struct Task {
     pub(super) rate_limit: Option<RateLimit>,
 }
 
-/// Traffic between buffers and a surface.
+/// Traffic between buffers and an I/O target.
 #[derive(Clone)]
 pub(super) struct Transfer {
     pub(super) file: Arc<File>,
@@ -53,13 +53,13 @@ pub(super) struct FlushEvery {
 }
 
 impl Transfer {
-    pub(super) fn of_job(surface: &Surface, job: &Job) -> Self {
+    pub(super) fn of_job(io_target: &IoTarget, job: &Job) -> Self {
         let has_headers = job.content != Content::Zeros;
         Self {
-            file: Arc::clone(&surface.file),
-            base: surface.extent.offset,
+            file: Arc::clone(&io_target.file),
+            base: io_target.extent.offset,
             direction: job.direction,
-            transform: surface.transform.clone(),
+            transform: io_target.transform.clone(),
             headers: has_headers.then(|| HeaderWriter::new(job.generation, job.seed)),
             dsync: job.flush == Flush::EachWrite,
             every: match job.flush {
@@ -74,12 +74,12 @@ impl Transfer {
     }
 
     /// Incompressible data of generation 0.
-    pub(super) fn of_fill(surface: &Surface, seed: u64) -> Self {
+    pub(super) fn of_fill(io_target: &IoTarget, seed: u64) -> Self {
         Self {
-            file: Arc::clone(&surface.file),
-            base: surface.extent.offset,
+            file: Arc::clone(&io_target.file),
+            base: io_target.extent.offset,
             direction: Direction::Write,
-            transform: surface.transform.clone(),
+            transform: io_target.transform.clone(),
             headers: Some(HeaderWriter::new(0, seed)),
             dsync: false,
             every: None,

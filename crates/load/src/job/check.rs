@@ -1,8 +1,8 @@
-//! Which jobs make sense, on their own and on the surface that they are to run on.
+//! Which jobs make sense, on their own and on the I/O target that they are to run on.
 
 use std::ops::Range;
 
-use cryptbench_blockdev::{IoMode, Surface};
+use cryptbench_blockdev::{IoMode, IoTarget};
 
 use super::{
     Amount, Content, Direction, Flush, Job, MAX_BLOCK_SIZE, MAX_QUEUE_DEPTH, MAX_THREADS, Pattern,
@@ -14,9 +14,9 @@ use crate::{LoadError, SECTOR};
 const MAX_THETA: f64 = 100.0;
 
 impl Job {
-    /// Checks the job against the surface it is to run on.
-    pub(crate) fn check(&self, surface: &Surface) -> Result<(), LoadError> {
-        check_block(surface, self.block_size)?;
+    /// Checks the job against the I/O target it is to run on.
+    pub(crate) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
+        check_block(io_target, self.block_size)?;
         let Self { queue_depth, threads, .. } = *self;
         if queue_depth == 0 || queue_depth > MAX_QUEUE_DEPTH {
             return Err(LoadError::QueueDepth { queue_depth });
@@ -24,7 +24,7 @@ impl Job {
         if threads == 0 || threads > MAX_THREADS {
             return Err(LoadError::Threads { threads });
         }
-        self.check_pattern(surface.extent.len / self.block_size)?;
+        self.check_pattern(io_target.extent.len / self.block_size)?;
         self.check_content()?;
         self.check_end()
     }
@@ -92,38 +92,38 @@ impl Job {
     }
 }
 
-/// Checks that requests of `block_size` bytes can go to a surface, and that one fits.
-fn check_block(surface: &Surface, block_size: u64) -> Result<(), LoadError> {
+/// Checks that requests of `block_size` bytes can go to an I/O target, and that one fits.
+fn check_block(io_target: &IoTarget, block_size: u64) -> Result<(), LoadError> {
     if block_size == 0 || !block_size.is_multiple_of(SECTOR as u64) || block_size > MAX_BLOCK_SIZE {
         return Err(LoadError::BlockSize { block_size });
     }
-    if let Some(transform) = &surface.transform {
+    if let Some(transform) = &io_target.transform {
         let unit = transform.unit() as u64;
         if !block_size.is_multiple_of(unit) {
             return Err(LoadError::BlockNotUnits { block_size, unit });
         }
     }
-    check_range(surface)?;
-    let len = surface.extent.len;
+    check_range(io_target)?;
+    let len = io_target.extent.len;
     if len < block_size {
         return Err(LoadError::ExtentTooSmall { len, block_size });
     }
     Ok(())
 }
 
-/// Checks that a surface may be filled to its last byte in blocks of `block` bytes.
+/// Checks that an I/O target may be filled to its last byte in blocks of `block` bytes.
 pub(crate) fn check_fill(
-    surface: &Surface,
+    io_target: &IoTarget,
     part: &Range<u64>,
     block: u64,
 ) -> Result<(), LoadError> {
-    check_range(surface)?;
-    let unit = surface.transform.as_ref().map_or(SECTOR, |t| t.unit().max(SECTOR)) as u64;
+    check_range(io_target)?;
+    let unit = io_target.transform.as_ref().map_or(SECTOR, |t| t.unit().max(SECTOR)) as u64;
     let (offset, len) = (part.start, part.end.saturating_sub(part.start));
     if len == 0 {
         return Err(LoadError::ExtentTooSmall { len, block_size: unit });
     }
-    if part.end > surface.extent.len {
+    if part.end > io_target.extent.len {
         return Err(LoadError::ExtentRange { offset, len });
     }
     if !offset.is_multiple_of(unit) || !len.is_multiple_of(unit) {
@@ -138,13 +138,13 @@ pub(crate) fn check_fill(
     Ok(())
 }
 
-pub(crate) fn check_range(surface: &Surface) -> Result<(), LoadError> {
-    let (offset, len) = (surface.extent.offset, surface.extent.len);
+pub(crate) fn check_range(io_target: &IoTarget) -> Result<(), LoadError> {
+    let (offset, len) = (io_target.extent.offset, io_target.extent.len);
     if offset.checked_add(len).is_none_or(|end| end > i64::MAX as u64) {
         return Err(LoadError::ExtentRange { offset, len });
     }
     let unit = SECTOR as u64;
-    if surface.mode == IoMode::Direct && !offset.is_multiple_of(unit) {
+    if io_target.mode == IoMode::Direct && !offset.is_multiple_of(unit) {
         return Err(LoadError::ExtentUnaligned { offset, len, unit });
     }
     Ok(())

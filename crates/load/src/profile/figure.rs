@@ -40,7 +40,7 @@ pub enum Presentation {
     Table,
     /// Two-sided bars per block size, plain beside encrypted (ATTO).
     Bars,
-    /// Speed over the surface with access times as dots (HD Tune).
+    /// Speed over the I/O target with access times as dots (HD Tune).
     Curve,
     /// A grid of test by read and write (CrystalDiskMark, Anvil).
     Grid,

@@ -37,7 +37,7 @@ impl Default for Rates {
 /// What a forecast takes for granted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assumptions {
-    /// Contenders, plain storage included.
+    /// Arms, plain storage included.
     pub arms: u32,
     /// Measured trials of each workload on each arm.
     pub pairs: u32,

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 
 use crate::window::{Completed, Sink};
 use crate::{Content, Job, LoadError, Operation, SECTOR};
 
-/// The last acknowledged generation of each unit of a surface, and the one before.
+/// The last acknowledged generation of each unit of an I/O target, and the one before.
 ///
 /// The unit is what is written as one: the block size of the jobs, or their greatest common divisor.
 /// Sixteen bytes of memory for each.
@@ -39,7 +39,7 @@ pub(super) struct History {
 }
 
 impl Acknowledged {
-    /// For a surface of `len` bytes to which nothing was written yet.
+    /// For an I/O target of `len` bytes to which nothing was written yet.
     ///
     /// # Errors
     /// [`LoadError::Untraceable`] for a unit that is no multiple of 512 bytes, or zero.
@@ -47,7 +47,7 @@ impl Acknowledged {
         Self::new(len, unit, NONE)
     }
 
-    /// For a surface of `len` bytes after a [prefill](crate::Engine::prefill) with this seed: generation 0
+    /// For an I/O target of `len` bytes after a [prefill](crate::Engine::prefill) with this seed: generation 0
     /// all over.
     ///
     /// # Errors
@@ -126,9 +126,9 @@ impl Acknowledged {
     }
 
     /// Whether a job's writes can be traced.
-    pub(crate) fn check(&self, surface: &Surface, job: &Job) -> Result<(), LoadError> {
+    pub(crate) fn check(&self, io_target: &IoTarget, job: &Job) -> Result<(), LoadError> {
         let has_headers = job.content != Content::Zeros || !job.direction.writes();
-        let inside = surface.extent.len / self.unit <= self.units.len() as u64;
+        let inside = io_target.extent.len / self.unit <= self.units.len() as u64;
         if has_headers && inside && job.block_size.is_multiple_of(self.unit) {
             return Ok(());
         }

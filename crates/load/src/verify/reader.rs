@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use cryptbench_blockdev::{AlignedBuf, IoMode, Surface};
+use cryptbench_blockdev::{AlignedBuf, IoMode, IoTarget};
 
 use super::judge::Judge;
 use super::{Acknowledged, Verification};
@@ -15,9 +15,9 @@ use crate::{LoadError, MAX_BLOCK_SIZE, Operation};
 const READ: u64 = 1 << 20;
 
 impl Acknowledged {
-    /// Reads every unit through the surface's inline layer and holds it against what was acknowledged.
+    /// Reads every unit through the I/O target's inline layer and holds it against what was acknowledged.
     ///
-    /// A buffered surface is read past the page cache as far as the kernel heeds the advice to drop it;
+    /// A buffered I/O target is read past the page cache as far as the kernel heeds the advice to drop it;
     /// direct I/O leaves no doubt. `progress` is told the bytes read so far.
     ///
     /// # Errors
@@ -26,13 +26,13 @@ impl Acknowledged {
     /// of [`unit`](Self::unit).
     pub fn verify(
         &self,
-        surface: &Surface,
+        io_target: &IoTarget,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Verification, LoadError> {
-        check_range(surface)?;
+        check_range(io_target)?;
         let unit = self.unit();
-        if let Some(transform) = &surface.transform
+        if let Some(transform) = &io_target.transform
             && !unit.is_multiple_of(transform.unit() as u64)
         {
             return Err(LoadError::BlockNotUnits {
@@ -43,7 +43,7 @@ impl Acknowledged {
         if unit > MAX_BLOCK_SIZE {
             return Err(LoadError::BlockSize { block_size: unit });
         }
-        let len = self.len().min(surface.extent.len / unit * unit);
+        let len = self.len().min(io_target.extent.len / unit * unit);
         let chunk = (READ / unit).max(1) * unit;
         let mut buffer = AlignedBuf::zeroed(chunk as usize);
         let mut second = AlignedBuf::zeroed(unit as usize);
@@ -55,7 +55,7 @@ impl Acknowledged {
                 return Err(LoadError::Interrupted);
             }
             let data = &mut buffer[..chunk.min(len - at) as usize];
-            read(surface, at, data)?;
+            read(io_target, at, data)?;
             for (i, data) in data.chunks(unit as usize).enumerate() {
                 let offset = at + i as u64 * unit;
                 let Some(history) = self.history(offset / unit) else {
@@ -63,7 +63,7 @@ impl Acknowledged {
                     continue;
                 };
                 let again = if judge.is_outdated(data, offset, history) {
-                    read(surface, offset, &mut second)?;
+                    read(io_target, offset, &mut second)?;
                     Some(&*second)
                 } else {
                     None
@@ -78,19 +78,19 @@ impl Acknowledged {
 }
 
 /// Reads from the device and opens what was read.
-fn read(surface: &Surface, offset: u64, data: &mut [u8]) -> Result<(), LoadError> {
+fn read(io_target: &IoTarget, offset: u64, data: &mut [u8]) -> Result<(), LoadError> {
     let (operation, len) = (Operation::Read, data.len() as u32);
-    let at = surface.extent.offset + offset;
+    let at = io_target.extent.offset + offset;
     #[cfg(target_os = "linux")]
-    if surface.mode == IoMode::Buffered {
+    if io_target.mode == IoMode::Buffered {
         use rustix::fs::{Advice, fadvise};
         // Advice: where it is not followed, what the cache holds is verified.
         let _ =
-            fadvise(&*surface.file, at, std::num::NonZeroU64::new(len.into()), Advice::DontNeed);
+            fadvise(&*io_target.file, at, std::num::NonZeroU64::new(len.into()), Advice::DontNeed);
     }
     let mut done = 0;
     while done < data.len() {
-        match surface.file.read_at(&mut data[done..], at + done as u64) {
+        match io_target.file.read_at(&mut data[done..], at + done as u64) {
             Ok(0) => {
                 return Err(LoadError::Short { operation, offset, wanted: len, got: done as u32 });
             }
@@ -99,7 +99,7 @@ fn read(surface: &Surface, offset: u64, data: &mut [u8]) -> Result<(), LoadError
             Err(source) => return Err(LoadError::Io { operation, offset, len, source }),
         }
     }
-    if let Some(transform) = &surface.transform {
+    if let Some(transform) = &io_target.transform {
         transform.open(offset, data);
     }
     Ok(())

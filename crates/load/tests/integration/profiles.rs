@@ -164,13 +164,13 @@ fn hdtune_samples_the_surface() {
     assert_eq!((p.trials, p.estimator), (Some(5), Some(Estimator::Mean)));
     assert_eq!(p.workloads.len(), 6);
     let read = |pattern, size| BlockWork::new(Direction::Read, pattern, size, 1);
-    let surface = BlockWork {
+    let io_target = BlockWork {
         start: Start::First,
         amount: WorkAmount::Bytes(100 * 16 * 64 * KIB),
         samples: 100 * 16,
         ..read(Pattern::Sampled { points: 100, run: 16 }, 64 * KIB)
     };
-    is(&p, "surface", Headline::Bandwidth, surface);
+    is(&p, "surface", Headline::Bandwidth, io_target);
     for (id, size) in [("512", 512), ("4k", 4 * KIB), ("64k", 64 * KIB), ("1m", MIB)] {
         let access = BlockWork { samples: 200, ..read(Pattern::Random, size) };
         is(&p, &format!("access-{id}"), Headline::Latency, access);

@@ -1,6 +1,6 @@
 //! What a run advises, and that it stays silent where its figures do not carry a sentence.
 
-use crate::fixture::{Contender, Fixture, encrypted, null_layer, plain, plain_again};
+use crate::fixture::{Fixture, FixtureArm, encrypted, null_layer, plain, plain_again};
 use cryptbench_record::Record;
 use cryptbench_report::analyse;
 
@@ -8,7 +8,7 @@ fn advice(record: &Record) -> Vec<String> {
     analyse(record).advice
 }
 
-fn of(arms: Vec<Contender>) -> Vec<String> {
+fn of(arms: Vec<FixtureArm>) -> Vec<String> {
     let arms = [vec![plain(), plain_again(), null_layer(&[0.98])], arms].concat();
     advice(&Fixture { arms, ..Fixture::default() }.record())
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_system::PreparedArm;
 use rustix::fs::OFlags;
 
@@ -14,7 +14,7 @@ use crate::RunError;
 /// An empty file that grows to a size, removed when it is dropped. It lies in a directory that goes as a
 /// whole, should the process be killed.
 pub(super) struct FreshFile {
-    pub(super) surface: Surface,
+    pub(super) io_target: IoTarget,
     path: PathBuf,
 }
 
@@ -22,7 +22,7 @@ impl FreshFile {
     /// A file for `len` bytes where the prepared's new files go, through its inline layer.
     pub(super) fn create(arm: &PreparedArm, len: u64, number: u64) -> Result<Self, RunError> {
         let path = arm.directory.join(format!("fresh-{number}"));
-        let mode = arm.surface.mode;
+        let mode = arm.io_target.mode;
         let flags = if mode == IoMode::Direct { OFlags::DIRECT.bits() } else { 0 };
         let file = OpenOptions::new()
             .read(true)
@@ -32,13 +32,13 @@ impl FreshFile {
             .custom_flags(flags.cast_signed())
             .open(&path)
             .map_err(|source| RunError::Storage { act: "create a new file", source })?;
-        let surface = Surface {
+        let io_target = IoTarget {
             file: Arc::new(file),
             extent: Extent { offset: 0, len },
             mode,
-            transform: arm.surface.transform.clone(),
+            transform: arm.io_target.transform.clone(),
         };
-        Ok(Self { surface, path })
+        Ok(Self { io_target, path })
     }
 }
 

@@ -1,10 +1,10 @@
-//! Block workloads: the load engine on a prepared's surface.
+//! Block workloads: the load engine on a prepared's I/O target.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::{Extent, IoMode, Surface, cached_share};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, cached_share};
 use cryptbench_load::{
     Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Job, LoadError, WorkAmount,
 };
@@ -28,43 +28,43 @@ impl Session<'_> {
         offsets: u64,
     ) -> Result<Observation, Halt> {
         let prepared = &self.arms[arm];
-        let (surface, fresh) = match work.file {
+        let (io_target, fresh) = match work.file {
             FileUse::Scratch(bytes) => {
-                let mut surface = prepared.surface.clone();
-                surface.extent.len =
-                    bytes.map_or(surface.extent.len, |b| b.min(surface.extent.len));
-                (surface, None)
+                let mut io_target = prepared.io_target.clone();
+                io_target.extent.len =
+                    bytes.map_or(io_target.extent.len, |b| b.min(io_target.extent.len));
+                (io_target, None)
             }
             FileUse::Fresh(bytes) => {
                 let fresh = FreshFile::create(prepared, bytes, self.generation)?;
-                (fresh.surface.clone(), Some(fresh))
+                (fresh.io_target.clone(), Some(fresh))
             }
         };
         if prepared.cached_below || prepared.stored.is_some() {
             // What others wrote, or the trial before left, is not billed to this one, and can be dropped.
-            settle(&surface)?;
+            settle(&io_target)?;
             settle_below(prepared);
         }
         if work.cache == Cache::Cold {
             // A mounted system may take requests through a page cache although they ask to bypass it.
             if fresh.is_none() {
-                drop_cache(&surface);
+                drop_cache(&io_target);
             }
             drop_below(prepared);
         }
         let job = job(work, self.lengths(), offsets, self.generation);
-        let cached_before = cached(&surface);
+        let cached_before = cached(&io_target);
         let before = self.begin_counting(arm);
         let traced = self.plan.verify && stamps(work);
         let mut acknowledged = None;
         let measured = if work.stdio {
-            self.engine.run_stdio(&surface, &job, self.stop)?
+            self.engine.run_stdio(&io_target, &job, self.stop)?
         } else if traced {
-            let map = Arc::new(Acknowledged::nothing(surface.extent.len, work.block_size)?);
+            let map = Arc::new(Acknowledged::nothing(io_target.extent.len, work.block_size)?);
             let map = acknowledged.insert(map);
-            self.engine.run_traced(&surface, &job, map, self.stop)?
+            self.engine.run_traced(&io_target, &job, map, self.stop)?
         } else {
-            self.engine.run(&surface, &job, self.stop)?
+            self.engine.run(&io_target, &job, self.stop)?
         };
         // CPU time is that of the measured time and its ramp, not of what follows.
         let passed = self.counters.passed(&before);
@@ -78,11 +78,11 @@ impl Session<'_> {
             let prepared = &self.arms[arm];
             let settled = || {
                 let began = Instant::now();
-                settle(&surface)?;
+                settle(&io_target)?;
                 settle_below(prepared);
                 Ok::<_, RunError>(began.elapsed())
             };
-            if surface.mode == IoMode::Buffered {
+            if io_target.mode == IoMode::Buffered {
                 settled()?;
                 // What the page cache took belongs to this trial.
                 passed.device = self.counters.passed(&before).device;
@@ -97,7 +97,7 @@ impl Session<'_> {
             }
         }
         if let Some(map) = acknowledged {
-            self.read_back(&map, &surface)?;
+            self.read_back(&map, &io_target)?;
         }
         drop(fresh);
         let elapsed_s = (measured.elapsed + later).as_secs_f64();
@@ -125,8 +125,8 @@ impl Session<'_> {
     }
 
     /// Reads what a trial wrote, and ends the run if the storage does not hold it.
-    fn read_back(&self, map: &Acknowledged, surface: &Surface) -> Result<(), RunError> {
-        let found = match map.verify(surface, self.stop, &mut |_| ()) {
+    fn read_back(&self, map: &Acknowledged, io_target: &IoTarget) -> Result<(), RunError> {
+        let found = match map.verify(io_target, self.stop, &mut |_| ()) {
             // The schedule sees the same flag.
             Err(LoadError::Interrupted) => return Ok(()),
             other => other?,
@@ -173,23 +173,23 @@ fn job(work: &BlockWork, (ramp, trial): (Duration, Duration), seed: u64, generat
     }
 }
 
-/// Share of the surface that lies in the page cache; direct I/O has none.
-fn cached(surface: &Surface) -> Option<f64> {
-    (surface.mode == IoMode::Buffered).then_some(())?;
-    let Extent { offset, len } = surface.extent;
-    cached_share(&surface.file, offset..offset + len)
+/// Share of the I/O target that lies in the page cache; direct I/O has none.
+fn cached(io_target: &IoTarget) -> Option<f64> {
+    (io_target.mode == IoMode::Buffered).then_some(())?;
+    let Extent { offset, len } = io_target.extent;
+    cached_share(&io_target.file, offset..offset + len)
 }
 
 /// Waits until what was written is on the device.
-fn settle(surface: &Surface) -> Result<(), RunError> {
-    rustix::fs::fdatasync(&*surface.file)
+fn settle(io_target: &IoTarget) -> Result<(), RunError> {
+    rustix::fs::fdatasync(&*io_target.file)
         .map_err(|e| RunError::Storage { act: "flush the scratch file", source: e.into() })
 }
 
 /// Drops the scratch file's clean pages from the page cache; needs no privilege.
-fn drop_cache(surface: &Surface) {
+fn drop_cache(io_target: &IoTarget) {
     // Advice: where it is not followed, the device counters show it.
-    let _ = rustix::fs::fadvise(&*surface.file, 0, None, rustix::fs::Advice::DontNeed);
+    let _ = rustix::fs::fadvise(&*io_target.file, 0, None, rustix::fs::Advice::DontNeed);
 }
 
 #[cfg(test)]

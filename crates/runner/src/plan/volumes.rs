@@ -1,4 +1,4 @@
-//! The contenders: plain storage, and volumes of each format under each PRF and PIM.
+//! The arms: plain storage, and volumes of each format under each PRF and PIM.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ impl UnlockFormat {
     }
 }
 
-/// What to choose from all contenders; an empty list means the default ones.
+/// What to choose from all arms; an empty list means the default ones.
 #[derive(Clone, Debug, Default)]
 pub struct UnlockSelection {
     /// Formats by name: `veracrypt`, `truecrypt`, `luks1`, `luks2`.
@@ -97,7 +97,7 @@ pub struct UnlockSelection {
     pub pims: Vec<u32>,
 }
 
-/// What a contender opens.
+/// What an arm opens.
 #[derive(Clone, Copy, Debug)]
 pub enum UnlockKind {
     /// A plain file: it is opened and its first block read.
@@ -113,7 +113,7 @@ pub enum UnlockKind {
     },
 }
 
-/// One contender.
+/// One arm.
 #[derive(Clone, Debug)]
 pub struct UnlockArm {
     /// Identifier within a run, such as `builtin/veracrypt/sha-512` or `builtin/veracrypt/sha-512/pim-1`.
@@ -126,7 +126,7 @@ pub struct UnlockArm {
     pub kind: UnlockKind,
 }
 
-/// The contenders of a run: plain, plain again, then the chosen volumes by format, PRF and PIM.
+/// The arms of a run: plain, plain again, then the chosen volumes by format, PRF and PIM.
 ///
 /// # Errors
 /// [`RunError::Usage`] for a format that is not known, or if nothing can be chosen so;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cryptbench_blockdev::{IoMode, Surface};
+use cryptbench_blockdev::{IoMode, IoTarget};
 use cryptbench_system::SystemError;
 use cryptbench_system::resource::{Journal, Scratch};
 
@@ -38,10 +38,10 @@ impl ActiveRange {
         Ok(Self::Made(scratch))
     }
 
-    pub(crate) fn surface(&self) -> Surface {
+    pub(crate) fn io_target(&self) -> IoTarget {
         match self {
-            Self::Made(scratch) => scratch.surface(),
-            Self::Overwritten(extent) => extent.surface(),
+            Self::Made(scratch) => scratch.io_target(),
+            Self::Overwritten(extent) => extent.io_target(),
         }
     }
 

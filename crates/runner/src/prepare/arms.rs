@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use cryptbench_system::{self as system, ArmContext, ArmSpec, PreparedArm, SystemError, Target};
 
 use super::Session;
@@ -20,7 +20,7 @@ impl Session<'_> {
         arms: &[ArmSpec],
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Halt> {
-        let mode = self.plain.surface().mode;
+        let mode = self.plain.io_target().mode;
         for arm in arms {
             self.go_on()?;
             recorder.event(Event::Preparing { what: &arm.label });
@@ -32,7 +32,7 @@ impl Session<'_> {
                     false => error.into(),
                 }
             })?;
-            if made.surface.mode != mode {
+            if made.io_target.mode != mode {
                 return Err(no_direct_io(&arm.label).into());
             }
             self.arms.push(made);
@@ -50,10 +50,10 @@ impl Session<'_> {
         recorder: &mut Recorder<'_>,
     ) -> Result<PreparedArm, SystemError> {
         let (engine, stop, seed) = (&mut self.engine, self.stop, self.recorded.seed);
-        let mut fill = |surface: &Surface| {
-            let total = surface.extent.len;
+        let mut fill = |io_target: &IoTarget| {
+            let total = io_target.extent.len;
             engine
-                .prefill(surface, seed, stop, &mut |done| {
+                .prefill(io_target, seed, stop, &mut |done| {
                     recorder.event(Event::Filling { done, total });
                 })
                 .map_err(|e| SystemError::Fill(Box::new(e)))
@@ -64,7 +64,7 @@ impl Session<'_> {
         };
         let mut context = ArmContext {
             journal: &self.journal,
-            scratch: &target.surface(),
+            scratch: &target.io_target(),
             directory: &target.inside,
             work: target.work.path(),
             room: self.plan.file_space(),

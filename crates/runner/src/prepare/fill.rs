@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Pattern, Precondition};
 
 use super::Session;
@@ -27,7 +27,7 @@ impl Session<'_> {
     /// [`Halt`].
     pub(super) fn fill(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
         let filled = self.fill_plain(recorder)?;
-        self.precondition(&self.plain.surface(), recorder)?;
+        self.precondition(&self.plain.io_target(), recorder)?;
         self.go_on()?;
         let Some(encrypted) = &mut self.encrypted else { return Ok(()) };
         let began = SystemTime::now();
@@ -35,12 +35,12 @@ impl Session<'_> {
         if filled < range.len() {
             range.shrink(filled)?;
         }
-        let surface = range.surface();
-        let total = surface.extent.len;
+        let io_target = range.io_target();
+        let total = io_target.extent.len;
         let mut tell = |done| recorder.event(Event::Filling { done, total });
-        self.engine.prefill(&surface, self.recorded.seed, self.stop, &mut tell)?;
+        self.engine.prefill(&io_target, self.recorded.seed, self.stop, &mut tell)?;
         encrypted.find_stored(began, filled).into_iter().for_each(|note| recorder.tell(note));
-        self.precondition(&surface, recorder)
+        self.precondition(&io_target, recorder)
     }
 
     /// Fills the plain range, and returns how many bytes it then has: a disk too slow for its size gets a smaller one.
@@ -52,7 +52,7 @@ impl Session<'_> {
         // In steps, so that a slow disk can end between two of them.
         let mut done = 0;
         let least = LEAST_FILLED.max(least_scratch(&plan.workloads)).max(range.least());
-        let surface = range.surface();
+        let io_target = range.io_target();
         while done < total {
             // Not a byte is written for who has changed their mind.
             if stop.load(std::sync::atomic::Ordering::Relaxed) {
@@ -66,7 +66,7 @@ impl Session<'_> {
                 break;
             }
             let end = (done + LEAST_FILLED).min(total);
-            engine.prefill_part(&surface, done..end, recorded.seed, stop, &mut |bytes| {
+            engine.prefill_part(&io_target, done..end, recorded.seed, stop, &mut |bytes| {
                 recorder.event(Event::Filling { done: done + bytes, total });
             })?;
             done = end;
@@ -75,13 +75,17 @@ impl Session<'_> {
     }
 
     /// Writes a filled range again in a random order.
-    fn precondition(&mut self, surface: &Surface, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
+    fn precondition(
+        &mut self,
+        io_target: &IoTarget,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), Halt> {
         let passes = self.plan.precondition;
         if passes == 0 {
             return Ok(());
         }
         self.go_on()?;
-        let total = surface.extent.len * u64::from(passes);
+        let total = io_target.extent.len * u64::from(passes);
         let how = Precondition {
             pattern: Pattern::Permutation,
             passes,
@@ -89,6 +93,6 @@ impl Session<'_> {
             seed: self.recorded.seed,
         };
         let mut tell = |done| recorder.event(Event::Filling { done, total });
-        Ok(self.engine.precondition(surface, &how, self.stop, &mut tell)?)
+        Ok(self.engine.precondition(io_target, &how, self.stop, &mut tell)?)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use cryptbench_system::PreparedArm;
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_system::resource::{Journal, PrivateDirectory, WorkDirectory};
@@ -108,8 +108,8 @@ impl PreparedTarget {
     ///
     /// # Panics
     /// Where volumes are opened, which no request is sent to.
-    pub(crate) fn surface(&self) -> Surface {
-        self.range.as_ref().expect("systems are under a load").surface()
+    pub(crate) fn io_target(&self) -> IoTarget {
+        self.range.as_ref().expect("systems are under a load").io_target()
     }
 
     /// Finds out where the `len` bytes lie that were written since `began`, so that what a cache below keeps of them can be

@@ -1,4 +1,4 @@
-//! The volumes: small, one for each contender, made by this program as it makes them for its users.
+//! The volumes: small, one for each arm, made by this program as it makes them for its users.
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use cryptbench_record::{Evidence, Names, Rest, Reveals};
 use cryptbench_system::{self as system, Backing, Content, PreparedArm, SystemError};
 use cryptbench_text::chain;
@@ -23,7 +23,7 @@ const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANC
 /// What is looked at.
 pub(crate) trait Subject {
     /// Where requests go; while it rests, nowhere.
-    fn surface(&self) -> &Surface;
+    fn io_target(&self) -> &IoTarget;
     /// Where its files are, if it has files.
     fn files(&self) -> Option<&Path>;
     /// What lies on the storage, if that is known.
@@ -35,8 +35,8 @@ pub(crate) trait Subject {
 }
 
 impl Subject for PreparedArm {
-    fn surface(&self) -> &Surface {
-        &self.surface
+    fn io_target(&self) -> &IoTarget {
+        &self.io_target
     }
 
     fn files(&self) -> Option<&Path> {
@@ -117,7 +117,7 @@ fn all_of(
     let backing = subject.backing().cloned();
     let before = backing.as_ref().map(trees).unwrap_or_default();
     let writing = Failure::storage("write what is to be found again");
-    let region = write::surface(subject.surface(), &pattern, stop).map_err(&writing)?;
+    let region = write::io_target(subject.io_target(), &pattern, stop).map_err(&writing)?;
     if let (Some(known), Some(root)) = (&known, subject.files()) {
         write::files(root, known, &pattern, stop).map_err(&writing)?;
     }
@@ -163,15 +163,14 @@ fn read_back(
     evidence: &mut Evidence,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
-    let read =
-        read_back::surface(subject.surface(), what.pattern, what.region, stop).and_then(|bytes| {
-            match (what.known, subject.files()) {
-                (Some(known), Some(root)) => {
-                    Ok(bytes + read_back::files(root, known, what.pattern, stop)?)
-                }
-                _ => Ok(bytes),
+    let read = read_back::io_target(subject.io_target(), what.pattern, what.region, stop).and_then(
+        |bytes| match (what.known, subject.files()) {
+            (Some(known), Some(root)) => {
+                Ok(bytes + read_back::files(root, known, what.pattern, stop)?)
             }
-        });
+            _ => Ok(bytes),
+        },
+    );
     match read {
         Ok(bytes) => evidence.verified_bytes = bytes,
         Err(e) if e.kind() == io::ErrorKind::Interrupted => return Err(Failure::Stopped),
@@ -248,11 +247,11 @@ fn drop_from_cache(backing: &Backing) -> io::Result<()> {
                 write_back(path)?;
                 forget(path);
             }
-            Content::Surface(surface) => {
-                surface.file.sync_data()?;
+            Content::IoTarget(io_target) => {
+                io_target.file.sync_data()?;
                 // Advice: where it is not followed, the device's counters show it.
                 let advice = rustix::fs::Advice::DontNeed;
-                let _ = rustix::fs::fadvise(&*surface.file, 0, None, advice);
+                let _ = rustix::fs::fadvise(&*io_target.file, 0, None, advice);
             }
         }
     }
@@ -278,7 +277,7 @@ fn reveals(backing: &Backing, known: Option<&Known>, names: u64) -> Option<Revea
 fn trees(backing: &Backing) -> Vec<Tree> {
     let content = backing.content.iter().filter_map(|content| match content {
         Content::Path(path) => Some(path),
-        Content::Surface(_) => None,
+        Content::IoTarget(_) => None,
     });
     let mut roots: Vec<_> = content.chain(&backing.tree).collect();
     roots.dedup();

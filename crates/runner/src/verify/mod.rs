@@ -1,7 +1,7 @@
 //! After the trials: what was written through each arm comes back after it lay at rest, and what lies there meanwhile
 //! shows no plaintext.
 //!
-//! A marked pattern is written into the surface of the arm, and into files of known names, sizes and times where it
+//! A marked pattern is written into the I/O target of the arm, and into files of known names, sizes and times where it
 //! has files. The arm is taken down to its data at rest, what lies on the storage is searched, the arm is brought up
 //! again, and the pattern is read back. Arms that encrypt nothing prove that the search finds what is there.
 

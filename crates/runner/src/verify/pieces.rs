@@ -16,7 +16,7 @@ use super::tree::{Entry, Tree};
 pub(super) const PIECE: u64 = 1 << 20;
 
 /// Bytes at the beginning of a file that was changed since, which are searched first. The pattern is at the beginning
-/// of a surface, and headers of files take little.
+/// of an I/O target, and headers of files take little.
 const BEGINNING: u64 = 12 << 20;
 
 /// Something to read.
@@ -45,14 +45,14 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// The pieces of what lies at rest; of a surface that others use in turn, the first `region` bytes.
+    /// The pieces of what lies at rest; of an I/O target that others use in turn, the first `region` bytes.
     pub(super) fn of(backing: &Backing, before: &[Tree], region: u64) -> Self {
         let mut all = Self::default();
         let (mut first, mut others) = (Vec::new(), Vec::new());
         for content in &backing.content {
             match content {
-                Content::Surface(surface) => {
-                    let source = Source::Open(Arc::clone(&surface.file), surface.extent.offset);
+                Content::IoTarget(io_target) => {
+                    let source = Source::Open(Arc::clone(&io_target.file), io_target.extent.offset);
                     let number = all.add("the scratch file".to_owned(), source);
                     first.extend(cut(number, 0, region));
                 }

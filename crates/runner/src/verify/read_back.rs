@@ -6,24 +6,24 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_blockdev::{AlignedBuf, Surface};
+use cryptbench_blockdev::{AlignedBuf, IoTarget};
 
 use super::inspect::go_on;
 use super::known_plaintext::Known;
 use super::pattern::{LINE, Pattern};
 use super::write::REQUEST;
 
-/// Bytes of the surface's first `region` bytes that are what was written, counted by lines.
+/// Bytes of the I/O target's first `region` bytes that are what was written, counted by lines.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.
-pub(super) fn surface(
-    surface: &Surface,
+pub(super) fn io_target(
+    io_target: &IoTarget,
     pattern: &Pattern,
     region: u64,
     stop: &AtomicBool,
 ) -> io::Result<u64> {
-    let Surface { file, extent, transform, .. } = surface;
+    let IoTarget { file, extent, transform, .. } = io_target;
     let mut buffer = AlignedBuf::zeroed(REQUEST);
     let (mut at, mut whole) = (0, 0);
     while at < region {
@@ -88,7 +88,7 @@ mod tests {
 
     static GO: AtomicBool = AtomicBool::new(false);
 
-    fn place(len: u64) -> (tempfile::TempDir, Surface) {
+    fn place(len: u64) -> (tempfile::TempDir, IoTarget) {
         let dir = tempfile::tempdir().unwrap();
         let file = OpenOptions::new()
             .read(true)
@@ -98,31 +98,31 @@ mod tests {
             .unwrap();
         file.set_len(len).unwrap();
         let extent = Extent { offset: 512, len: len - 512 };
-        let surface =
-            Surface { file: Arc::new(file), extent, mode: IoMode::Buffered, transform: None };
-        (dir, surface)
+        let io_target =
+            IoTarget { file: Arc::new(file), extent, mode: IoMode::Buffered, transform: None };
+        (dir, io_target)
     }
 
     #[test]
     fn what_was_written_is_counted_and_what_was_damaged_is_not() {
-        let (_dir, surface) = place((2 << 20) + 4096);
+        let (_dir, io_target) = place((2 << 20) + 4096);
         let pattern = Pattern::new();
-        let region = write::surface(&surface, &pattern, &GO).unwrap();
+        let region = write::io_target(&io_target, &pattern, &GO).unwrap();
         assert_eq!(region, 2 << 20, "whole blocks");
-        let verified = || super::surface(&surface, &pattern, region, &GO).unwrap();
+        let verified = || super::io_target(&io_target, &pattern, region, &GO).unwrap();
         assert_eq!(verified(), region);
-        surface.file.write_all_at(b"?", 512 + (1 << 20) + 70).unwrap();
+        io_target.file.write_all_at(b"?", 512 + (1 << 20) + 70).unwrap();
         assert_eq!(verified(), region - LINE as u64);
     }
 
     #[test]
     fn who_is_stopped_writes_and_reads_no_further() {
-        let (dir, surface) = place(1 << 20);
+        let (dir, io_target) = place(1 << 20);
         let (pattern, stop) = (Pattern::new(), AtomicBool::new(true));
         let known = Known::new(&pattern);
         let stopped = |e: io::Error| e.kind() == io::ErrorKind::Interrupted;
-        assert!(write::surface(&surface, &pattern, &stop).is_err_and(stopped));
-        assert!(super::surface(&surface, &pattern, 4096, &stop).is_err_and(stopped));
+        assert!(write::io_target(&io_target, &pattern, &stop).is_err_and(stopped));
+        assert!(super::io_target(&io_target, &pattern, 4096, &stop).is_err_and(stopped));
         assert!(files(dir.path(), &known, &pattern, &stop).is_err_and(stopped));
         assert!(write::files(dir.path(), &known, &pattern, &stop).is_err_and(stopped));
     }

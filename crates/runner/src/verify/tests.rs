@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface, cached_share};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform, cached_share};
 use cryptbench_record::ReadBack;
 use cryptbench_system::{Backing, Closed, Content, Random, SystemError};
 use rand::{Rng as _, SeedableRng as _};
@@ -55,10 +55,10 @@ impl SectorTransform for Under {
 }
 
 /// What a system does in place of coming to rest or up again, with the file that it stores all in.
-type Act = Box<dyn FnMut(&mut Surface, &Path) -> Result<(), SystemError>>;
+type Act = Box<dyn FnMut(&mut IoTarget, &Path) -> Result<(), SystemError>>;
 
 struct Fake {
-    surface: Surface,
+    io_target: IoTarget,
     stored: PathBuf,
     backing: Backing,
     at_rest: Act,
@@ -75,7 +75,7 @@ impl Fake {
             OpenOptions::new().read(true).write(true).create_new(true).open(&stored).unwrap();
         file.set_len(SIZE).unwrap();
         Self {
-            surface: Surface {
+            io_target: IoTarget {
                 file: Arc::new(file),
                 extent: Extent { offset: 0, len: SIZE },
                 mode: IoMode::Buffered,
@@ -96,7 +96,7 @@ impl Fake {
 
     fn rests(
         mut self,
-        act: impl FnMut(&mut Surface, &Path) -> Result<(), SystemError> + 'static,
+        act: impl FnMut(&mut IoTarget, &Path) -> Result<(), SystemError> + 'static,
     ) -> Self {
         self.at_rest = Box::new(act);
         self
@@ -104,7 +104,7 @@ impl Fake {
 
     fn wakes(
         mut self,
-        act: impl FnMut(&mut Surface, &Path) -> Result<(), SystemError> + 'static,
+        act: impl FnMut(&mut IoTarget, &Path) -> Result<(), SystemError> + 'static,
     ) -> Self {
         self.at_wake = Box::new(act);
         self
@@ -112,8 +112,8 @@ impl Fake {
 }
 
 impl Subject for Fake {
-    fn surface(&self) -> &Surface {
-        &self.surface
+    fn io_target(&self) -> &IoTarget {
+        &self.io_target
     }
 
     fn files(&self) -> Option<&Path> {
@@ -125,12 +125,12 @@ impl Subject for Fake {
     }
 
     fn close(&mut self) -> Result<Closed, SystemError> {
-        (self.at_rest)(&mut self.surface, &self.stored).map(|()| Closed::Unmounted)
+        (self.at_rest)(&mut self.io_target, &self.stored).map(|()| Closed::Unmounted)
     }
 
     fn reopen(&mut self) -> Result<(), SystemError> {
         self.woken += 1;
-        (self.at_wake)(&mut self.surface, &self.stored)
+        (self.at_wake)(&mut self.io_target, &self.stored)
     }
 }
 
@@ -156,7 +156,7 @@ fn refused() -> SystemError {
 }
 
 /// Overwrites what is stored.
-fn damage(_: &mut Surface, stored: &Path) -> Result<(), SystemError> {
+fn damage(_: &mut IoTarget, stored: &Path) -> Result<(), SystemError> {
     let file = File::options().write(true).open(stored).unwrap();
     file.write_all_at(&[7; 100], 5000).unwrap();
     Ok(())
@@ -189,11 +189,11 @@ fn what_does_not_come_to_rest_or_up_again_is_not_checked_and_lost_nothing() {
 
 #[test]
 fn what_is_gone_or_cannot_be_read_when_it_comes_up_again_is_lost() {
-    let gone = |_: &mut Surface, stored: &Path| {
+    let gone = |_: &mut IoTarget, stored: &Path| {
         Err(SystemError::Lost { path: stored.into(), problem: "it is not there".to_owned() })
     };
-    let unreadable = |surface: &mut Surface, stored: &Path| {
-        surface.file = Arc::new(File::options().write(true).open(stored).unwrap());
+    let unreadable = |io_target: &mut IoTarget, stored: &Path| {
+        io_target.file = Arc::new(File::options().write(true).open(stored).unwrap());
         Ok(())
     };
     for (fake, why) in [
@@ -282,10 +282,10 @@ fn nothing_of_what_rests_is_in_memory_when_it_is_brought_up_again() {
         Ok(())
     });
     // Dirty as a program leaves it that was told to end.
-    let fake = fake.rests(|surface, _| {
+    let fake = fake.rests(|io_target, _| {
         let mut data = vec![0; SIZE as usize];
-        surface.file.read_exact_at(&mut data, 0).unwrap();
-        surface.file.write_all_at(&data, 0).unwrap();
+        io_target.file.read_exact_at(&mut data, 0).unwrap();
+        io_target.file.write_all_at(&data, 0).unwrap();
         Ok(())
     });
     assert!(alone(fake).error.is_none());

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use cryptbench_blockdev::{AlignedBuf, Surface};
+use cryptbench_blockdev::{AlignedBuf, IoTarget};
 
 use super::inspect::go_on;
 use super::known_plaintext::{CHANGED, Known};
 use super::pattern::Pattern;
 
-/// Bytes of the surface that are written, where it has as many: as long as a second on the slowest systems.
+/// Bytes of the I/O target that are written, where it has as many: as long as a second on the slowest systems.
 pub(super) const REGION: u64 = 8 << 20;
 
 /// Bytes of a request.
@@ -22,12 +22,16 @@ pub(super) const REQUEST: usize = 1 << 20;
 /// The data units of all formats and the sectors of all devices divide it.
 const WHOLE: u64 = 4096;
 
-/// Writes the pattern at the beginning of the surface, and gives how many bytes that are.
+/// Writes the pattern at the beginning of the I/O target, and gives how many bytes that are.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.
-pub(super) fn surface(surface: &Surface, pattern: &Pattern, stop: &AtomicBool) -> io::Result<u64> {
-    let Surface { file, extent, transform, .. } = surface;
+pub(super) fn io_target(
+    io_target: &IoTarget,
+    pattern: &Pattern,
+    stop: &AtomicBool,
+) -> io::Result<u64> {
+    let IoTarget { file, extent, transform, .. } = io_target;
     let region = REGION.min(extent.len) / WHOLE * WHOLE;
     let (mut plain, mut stored) = (AlignedBuf::zeroed(REQUEST), AlignedBuf::zeroed(REQUEST));
     let mut at = 0;
@@ -78,7 +82,7 @@ pub(super) fn files(
     Ok(())
 }
 
-/// Removes the files; what stays goes with the contender.
+/// Removes the files; what stays goes with the arm.
 pub(super) fn remove(root: &Path, known: &Known) {
     let _ = fs::remove_dir_all(root.join(&known.directories[0]));
 }

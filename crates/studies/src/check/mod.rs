@@ -62,7 +62,7 @@ pub enum Check {
     /// Among the numbers that differ in one dimension alone, `who` has this rank in this share of the cells; ties count
     /// as first and not as last.
     Ranked {
-        /// The contenders.
+        /// The arms.
         among: Select,
         /// In what they differ.
         along: Dimension,
@@ -164,7 +164,7 @@ pub enum Share {
     Most,
 }
 
-/// A place among contenders.
+/// A place among arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// None is better.

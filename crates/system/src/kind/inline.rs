@@ -1,6 +1,6 @@
 //! Systems in the process that issues the requests: the scratch file of plain storage behind a transform.
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 
 use crate::system::Transform;
 use crate::{ArmContext, ArmSpec, PreparedArm, SystemError};
@@ -11,6 +11,6 @@ pub(crate) fn prepare(
     context: &ArmContext<'_>,
 ) -> Result<PreparedArm, SystemError> {
     let transform = transform(arm, context.tier)?;
-    let surface = Surface { transform: Some(transform), ..context.scratch.clone() };
-    Ok(PreparedArm::on_scratch(surface, context.work, false))
+    let io_target = IoTarget { transform: Some(transform), ..context.scratch.clone() };
+    Ok(PreparedArm::on_scratch(io_target, context.work, false))
 }

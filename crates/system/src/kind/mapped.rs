@@ -1,5 +1,5 @@
 //! A disk of an arm's own: a container file on the storage under measurement, a device that shows its plaintext, ext4 on
-//! that, and the surface that requests go to.
+//! that, and the I/O target that requests go to.
 //!
 //! One device serves both kinds of workload. Small files are made in the file system. Requests go either to a scratch
 //! file in it, as users have it and as the built-in engine is mounted, or to the device itself, behind the file system's
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_cipher::Tier;
 use rustix::fs::{OFlags, statvfs};
 use zeroize::Zeroizing;
@@ -54,7 +54,7 @@ fn free(directory: &Path) -> Result<u64, SystemError> {
     Ok(space.f_bavail * space.f_frsize)
 }
 
-/// Bytes that the mapped device needs for `len` bytes of surface, and those of them that are the file
+/// Bytes that the mapped device needs for `len` bytes of I/O target, and those of them that are the file
 /// system's; whole MiB.
 fn layout(len: u64, room: u64, on_device: bool) -> (u64, u64) {
     let len = len.next_multiple_of(MIB);
@@ -237,7 +237,7 @@ fn open(
     mode: IoMode,
     offset: u64,
     len: Option<u64>,
-) -> Result<Surface, SystemError> {
+) -> Result<IoTarget, SystemError> {
     let flags = if mode == IoMode::Direct { OFlags::DIRECT.bits() } else { 0 };
     let mut file: File = OpenOptions::new()
         .read(true)
@@ -247,7 +247,7 @@ fn open(
         .map_err(SystemError::io("open", device))?;
     let end = file.seek(SeekFrom::End(0)).map_err(SystemError::io("measure", device))?;
     let there = end.saturating_sub(offset);
-    Ok(Surface {
+    Ok(IoTarget {
         file: Arc::new(file),
         extent: Extent { offset, len: len.map_or(there, |len| len.min(there)) },
         mode,

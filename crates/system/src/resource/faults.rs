@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cryptbench_blockdev::{FileDevice, IoMode, Surface};
+use cryptbench_blockdev::{FileDevice, IoMode, IoTarget};
 use cryptbench_export::fuse::FuseOptions;
 use rustix::mount::{MountFlags, mount, unmount};
 use rustix::process::{Pid, Signal, kill_process};
@@ -125,13 +125,13 @@ impl Place {
         let arm = arms.iter().find(|a| a.role == Role::Encrypted).unwrap_or(&arms[0]);
         let mut context = ArmContext {
             journal: &journal,
-            scratch: &scratch.surface(),
+            scratch: &scratch.io_target(),
             directory: &target,
             work: work.path(),
             room: 0,
             run_id,
             tier: cryptbench_cipher::tier().unwrap(),
-            fill: &mut |_: &Surface| Ok(()),
+            fill: &mut |_: &IoTarget| Ok(()),
             stop: &AtomicBool::new(false),
         };
         system.prepare(arm, &mut context)

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_os::{Directory, FileType};
 use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -149,9 +149,9 @@ impl Scratch {
         Ok(())
     }
 
-    /// The file as a plain surface.
-    pub fn surface(&self) -> Surface {
-        Surface {
+    /// The file as a plain I/O target.
+    pub fn io_target(&self) -> IoTarget {
+        IoTarget {
             file: Arc::clone(&self.file),
             extent: Extent { offset: 0, len: self.len },
             mode: self.mode,
@@ -224,7 +224,7 @@ impl Left {
     ///
     /// # Errors
     /// [`SystemError::Lost`] if it is not there or shorter; else [`SystemError::Io`].
-    pub(crate) fn open(self, path: &Path) -> Result<Surface, SystemError> {
+    pub(crate) fn open(self, path: &Path) -> Result<IoTarget, SystemError> {
         let file =
             OpenOptions::new().read(true).write(true).open(path).map_err(|e| match e.kind() {
                 io::ErrorKind::NotFound => {
@@ -242,7 +242,7 @@ impl Left {
         if there < self.len {
             return Err(lost(path, format!("{there} bytes are there where {} were", self.len)));
         }
-        Ok(Surface {
+        Ok(IoTarget {
             file: Arc::new(file),
             extent: Extent { offset: 0, len: self.len },
             mode: self.mode,

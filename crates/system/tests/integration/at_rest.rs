@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_blockdev::{AlignedBuf, Surface};
+use cryptbench_blockdev::{AlignedBuf, IoTarget};
 use cryptbench_load::{Engine, EngineChoice, SectorState, verify_sector};
 use cryptbench_system::provision::mountinfo::mounts;
 use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
@@ -39,8 +39,8 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
     let work = WorkDirectory::create(&place.path().join("work"), &journal).unwrap();
     let (mut engine, _) = Engine::open(EngineChoice::Auto).unwrap();
     let stop = AtomicBool::new(false);
-    let mut fill = |surface: &Surface| {
-        engine.prefill(surface, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
+    let mut fill = |io_target: &IoTarget| {
+        engine.prefill(io_target, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
     };
     let owned = |values: &[&str]| values.iter().map(ToString::to_string).collect();
     let settings: BTreeMap<String, Vec<String>> =
@@ -48,7 +48,7 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
     for arm in system.arms(&Selection { settings, ..Selection::default() }).unwrap() {
         let mut context = ArmContext {
             journal: &journal,
-            scratch: &scratch.surface(),
+            scratch: &scratch.io_target(),
             directory: place.path(),
             work: work.path(),
             room: 0,
@@ -76,7 +76,7 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
         assert!(cached.is_none_or(|c| c == prepared.cached_below), "{}", arm.id);
         // What they write to is the others' too, and is filled with their data.
         if expected == Closed::CacheDropped {
-            fill_through(&prepared.surface);
+            fill_through(&prepared.io_target);
         }
         fs::write(prepared.directory.join("file"), arm.id.repeat(1000)).unwrap();
         for round in 0..rounds(system.name()) {
@@ -120,21 +120,21 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
     }
 }
 
-/// How many times a contender rests. What worked once works from what it was woken to, too; of CryFS, whose key derivation
+/// How many times an arm rests. What worked once works from what it was woken to, too; of CryFS, whose key derivation
 /// takes seconds each time, only the nightly tests see that (CONTRIBUTING.md, "Tiers").
 fn rounds(system: &str) -> usize {
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
     if system == "cryfs" && !nightly { 1 } else { 2 }
 }
 
-fn fill_through(surface: &Surface) {
+fn fill_through(io_target: &IoTarget) {
     let (mut engine, _) = Engine::open(EngineChoice::Auto).unwrap();
-    engine.prefill(surface, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
+    engine.prefill(io_target, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
 }
 
-/// Every sector of the surface holds what the prefill wrote there.
+/// Every sector of the I/O target holds what the prefill wrote there.
 fn whole(prepared: &PreparedArm, id: &str) {
-    let Surface { file, extent, transform, .. } = &prepared.surface;
+    let IoTarget { file, extent, transform, .. } = &prepared.io_target;
     assert_eq!(extent.len, SIZE, "{id}");
     let mut data = AlignedBuf::zeroed(SIZE as usize);
     file.read_exact_at(&mut data, extent.offset).unwrap();

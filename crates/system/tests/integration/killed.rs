@@ -56,10 +56,10 @@ fn set_up(system: &str, place: &Path) {
     let scratch = Scratch::create(&place.join("plain"), 1 << 20, &journal).unwrap();
     let work = WorkDirectory::create(&place.join("cryptbench-killed.work"), &journal).unwrap();
     let arms = system.arms(&Selection::default()).unwrap();
-    let mut fill = |_: &cryptbench_blockdev::Surface| Ok(());
+    let mut fill = |_: &cryptbench_blockdev::IoTarget| Ok(());
     let mut context = ArmContext {
         journal: &journal,
-        scratch: &scratch.surface(),
+        scratch: &scratch.io_target(),
         directory: place,
         work: work.path(),
         room: 0,

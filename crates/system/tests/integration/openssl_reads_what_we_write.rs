@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_load::{
     Amount, Engine, EngineChoice, Job, MARKER, Operation, Pattern, SectorState, verify_sector,
 };
@@ -88,7 +88,7 @@ fn write_to_file(
     let path = dir.path().join("scratch");
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
     file.set_len(SIZE).unwrap();
-    let surface = Surface {
+    let io_target = IoTarget {
         file: Arc::new(file),
         extent: Extent { offset: 0, len: SIZE },
         mode: IoMode::Buffered,
@@ -96,7 +96,7 @@ fn write_to_file(
     };
     let stop = AtomicBool::new(false);
     let (mut engine, _) = Engine::open(choice).unwrap();
-    engine.prefill(&surface, 1, &stop, &mut |_| {}).unwrap();
+    engine.prefill(&io_target, 1, &stop, &mut |_| {}).unwrap();
     for (block_size, pattern) in [(4096, Pattern::Random), (1 << 20, Pattern::Sequential)] {
         let job = Job {
             amount: Amount::Time { ramp: Duration::ZERO, duration: Duration::from_millis(50) },
@@ -104,9 +104,9 @@ fn write_to_file(
             generation: 7,
             ..Job::new(Operation::Write, pattern, block_size, 4)
         };
-        engine.run(&surface, &job, &stop).unwrap();
+        engine.run(&io_target, &job, &stop).unwrap();
     }
-    surface.file.sync_all().unwrap();
+    io_target.file.sync_all().unwrap();
     (dir, path)
 }
 

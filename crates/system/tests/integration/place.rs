@@ -1,4 +1,4 @@
-//! Where contenders are set up: on the build directory's disk, or on an ext4 of its own that can encrypt directories.
+//! Where arms are set up: on the build directory's disk, or on an ext4 of its own that can encrypt directories.
 
 use std::fs::File;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
@@ -28,14 +28,14 @@ fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
     let work = WorkDirectory::create(&place.path().join("work"), &journal).unwrap();
     let (mut engine, _) = Engine::open(EngineChoice::Auto).unwrap();
     let stop = AtomicBool::new(false);
-    let mut fill = |surface: &Surface| {
-        engine.prefill(surface, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
+    let mut fill = |io_target: &IoTarget| {
+        engine.prefill(io_target, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
     };
-    fill(&scratch.surface()).unwrap();
+    fill(&scratch.io_target()).unwrap();
     for arm in system.arms(&Selection::default()).unwrap() {
         let mut context = ArmContext {
             journal: &journal,
-            scratch: &scratch.surface(),
+            scratch: &scratch.io_target(),
             directory: place.path(),
             work: work.path(),
             room: 0,
@@ -73,7 +73,7 @@ fn plain_makes_files_where_the_work_is() {
     each_arm("plain", |prepared, _, place| {
         assert!(prepared.covers_files);
         assert_eq!(prepared.directory, place.join("work"));
-        assert!(prepared.surface.transform.is_none());
+        assert!(prepared.io_target.transform.is_none());
     });
 }
 
@@ -81,7 +81,7 @@ fn plain_makes_files_where_the_work_is() {
 fn the_inline_engine_does_not_cover_files() {
     each_arm("builtin", |prepared, _, _| {
         assert!(!prepared.covers_files);
-        assert!(prepared.surface.transform.is_some());
+        assert!(prepared.io_target.transform.is_some());
     });
 }
 
@@ -100,7 +100,7 @@ fn the_mounted_engine_keeps_files_and_requests_encrypted_and_takes_its_mounts_do
         let mut first = vec![0; 4096];
         File::open(prepared.directory.join("scratch")).unwrap().read_exact(&mut first).unwrap();
         assert_eq!(first[..8], MARKER);
-        assert_eq!(prepared.surface.extent.len, SIZE);
+        assert_eq!(prepared.io_target.extent.len, SIZE);
     });
 }
 

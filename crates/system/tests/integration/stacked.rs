@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::Duration;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
 use cryptbench_system::provision::mountinfo::mounts;
 use cryptbench_system::provision::state_directories;
@@ -55,8 +55,8 @@ fn use_each_arm(expected: &Expected) {
     let work = WorkDirectory::create(&place.path().join("work"), &own).unwrap();
     let (mut engine, _) = Engine::open(EngineChoice::Auto).unwrap();
     let stop = AtomicBool::new(false);
-    let mut fill = |surface: &Surface| {
-        engine.prefill(surface, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
+    let mut fill = |io_target: &IoTarget| {
+        engine.prefill(io_target, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
     };
     let owned = |values: &[&str]| values.iter().map(ToString::to_string).collect();
     let settings: BTreeMap<String, Vec<String>> =
@@ -68,7 +68,7 @@ fn use_each_arm(expected: &Expected) {
         let journal = Journal::create(&run_id).unwrap();
         let mut context = ArmContext {
             journal: &journal,
-            scratch: &scratch.surface(),
+            scratch: &scratch.io_target(),
             directory: place.path(),
             work: work.path(),
             room: 0,
@@ -101,8 +101,8 @@ fn use_each_arm(expected: &Expected) {
 
 /// Writes and reads files, and reads what the prefill wrote.
 fn use_it(prepared: &PreparedArm, id: &str) {
-    assert!(prepared.covers_files && prepared.surface.transform.is_none());
-    assert_eq!(prepared.surface.extent.len, SIZE, "{id}");
+    assert!(prepared.covers_files && prepared.io_target.transform.is_none());
+    assert_eq!(prepared.io_target.extent.len, SIZE, "{id}");
     let deep = prepared.directory.join("deep");
     fs::create_dir(&deep).unwrap();
     let content = TEXT.repeat(1000);

@@ -3,7 +3,7 @@
 //! On the disk they are to agree in bandwidth and requests per second. On a file in RAM and a loop device
 //! over one, the storage costs little, and requests per CPU-second show what the engines cost.
 
-mod contender;
+mod peer;
 mod ram;
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use cryptbench_stats::{estimate, median};
 
-use self::contender::{Accounting, Contender, CpuTime, Job, Observed};
+use self::peer::{Accounting, CpuTime, Job, Observed, Peer};
 use self::ram::{LoopOverRam, RamFile};
 use super::{build_release, machine, version};
 
@@ -71,30 +71,25 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let binary = build_release(&["--package", "cryptbench-load", "--example", "engine"])?
         .join("examples/engine");
     println!("{}; {fio}; {} rounds of {} s\n", machine(), options.rounds, options.seconds);
-    let ours = Contender::ours(binary);
-    let contenders = [Contender::fio(options.size.min(1024)), ours];
+    let ours = Peer::ours(binary);
+    let peers = [Peer::fio(options.size.min(1024)), ours];
     if !options.no_disk {
         let directory = tempfile::tempdir_in(&options.target)?;
         let file = directory.path().join("scratch");
         fill(&file, options.size)?;
         let accounting = Accounting::Own;
-        compare("file on the disk", &file, DISK_JOBS, accounting, &contenders, options)?;
+        compare("file on the disk", &file, DISK_JOBS, accounting, &peers, options)?;
     }
     if !options.no_ram {
         match RamFile::new(options.size.min(1024)) {
-            Ok(file) => compare_ram("file in RAM", &file.path, &contenders, options)?,
+            Ok(file) => compare_ram("file in RAM", &file.path, &peers, options)?,
             Err(e) => println!("SKIPPED: file in RAM: {e:#}"),
         }
     }
     if !options.no_loop {
         match LoopOverRam::attach(options.size.min(1024)) {
             Ok(device) => {
-                compare_ram(
-                    "loop device over a file in RAM",
-                    &device.device,
-                    &contenders,
-                    options,
-                )?;
+                compare_ram("loop device over a file in RAM", &device.device, &peers, options)?;
             }
             Err(e) => println!("SKIPPED: loop device over a file in RAM: {e:#}"),
         }
@@ -107,10 +102,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 fn compare_ram(
     title: &str,
     file: &Path,
-    contenders: &[Contender; 2],
+    peers: &[Peer; 2],
     options: &Options,
 ) -> anyhow::Result<()> {
-    compare(title, file, RAM_JOBS, Accounting::WholeProcess, contenders, options)
+    compare(title, file, RAM_JOBS, Accounting::WholeProcess, peers, options)
 }
 
 fn compare(
@@ -118,7 +113,7 @@ fn compare(
     file: &Path,
     jobs: &[Job],
     accounting: Accounting,
-    contenders: &[Contender; 2],
+    peers: &[Peer; 2],
     options: &Options,
 ) -> anyhow::Result<()> {
     println!("**{title}**\n");
@@ -130,7 +125,7 @@ fn compare(
     for job in jobs {
         let start_up = [0, 1].map(|i| match accounting {
             Accounting::Own => Ok(CpuTime::default()),
-            Accounting::WholeProcess => contenders[i].start_up_cpu_s(file, job),
+            Accounting::WholeProcess => peers[i].start_up_cpu_s(file, job),
         });
         let [a, b] = start_up;
         let start_up = [a?, b?];
@@ -140,7 +135,7 @@ fn compare(
             // discarded.
             for turn in 0..2 {
                 let i = (round + turn) % 2;
-                let observed = contenders[i].run(
+                let observed = peers[i].run(
                     file,
                     job,
                     (options.seconds, options.rest),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
 use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
 use cryptbench_system::{
@@ -40,14 +40,14 @@ impl Site {
 
     fn provision(&mut self, arm: &ArmSpec) -> Result<PreparedArm, SystemError> {
         let stop = AtomicBool::new(false);
-        let mut fill = |surface: &Surface| {
+        let mut fill = |io_target: &IoTarget| {
             self.engine
-                .prefill(surface, 1, &stop, &mut |_| ())
+                .prefill(io_target, 1, &stop, &mut |_| ())
                 .map_err(|e| SystemError::Fill(Box::new(e)))
         };
         let mut context = ArmContext {
             journal: &self.journal,
-            scratch: &self.scratch.surface(),
+            scratch: &self.scratch.io_target(),
             directory: &self.place,
             work: self.work.path(),
             room: 0,
@@ -135,7 +135,7 @@ fn check(arm: &ArmSpec, prepared: &PreparedArm, place: &Path) {
     let id = &arm.id;
     let encrypted = arm.role == Role::Encrypted;
     assert!(prepared.covers_files, "{id}");
-    assert_eq!(prepared.surface.extent.len, SIZE, "{id}");
+    assert_eq!(prepared.io_target.extent.len, SIZE, "{id}");
     filled(prepared, id);
     let file = prepared.directory.join("a file");
     let text = [TEXT, &[b'.'; 8192]].concat();
@@ -155,12 +155,12 @@ fn check(arm: &ArmSpec, prepared: &PreparedArm, place: &Path) {
     }
 }
 
-/// What the surface was filled with is read through it, sector by sector.
+/// What the I/O target was filled with is read through it, sector by sector.
 fn filled(prepared: &PreparedArm, id: &str) {
-    assert_eq!(prepared.surface.extent.len, SIZE, "{id}");
+    assert_eq!(prepared.io_target.extent.len, SIZE, "{id}");
     let mut data = cryptbench_blockdev::AlignedBuf::zeroed(1 << 20);
-    let at = prepared.surface.extent.offset;
-    prepared.surface.file.read_exact_at(&mut data, at).unwrap();
+    let at = prepared.io_target.extent.offset;
+    prepared.io_target.file.read_exact_at(&mut data, at).unwrap();
     assert!(data.chunks(512).all(|sector| sector.starts_with(&MARKER)), "{id}");
 }
 

@@ -58,7 +58,7 @@ impl Sandbox {
         self.dir.path().join("out")
     }
 
-    /// `cryptbench` with these arguments, its ledgers and records within the sandbox.
+    /// `cryptbench` with these arguments, its journals and records within the sandbox.
     pub fn command(&self, args: &[&str]) -> Command {
         let home = self.dir.path().join("home");
         let mut command = Command::new(env!("CARGO_BIN_EXE_cryptbench"));
@@ -101,7 +101,7 @@ impl Sandbox {
         serde_json::from_slice(&done.stdout).unwrap()
     }
 
-    /// Everything in the target directory and every ledger: what a run must not leave behind.
+    /// Everything in the target directory and every journal: what a run must not leave behind.
     pub fn left_behind(&self) -> Vec<PathBuf> {
         let mut found = files(self.target());
         let home = self.dir.path().join("home");

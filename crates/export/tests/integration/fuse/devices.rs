@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cryptbench_blockdev::{
-    BlockDevice, FileDevice, IoMode, MemoryDevice, SectorTransform, Surface, check_request,
+    BlockDevice, FileDevice, IoMode, IoTarget, MemoryDevice, SectorTransform, check_request,
 };
 
 /// A file of `size` bytes, with direct I/O where there is any.
@@ -92,12 +92,12 @@ impl BlockDevice for Shifted {
         self.below.flush()
     }
 
-    fn surface(&self) -> Option<Surface> {
-        let mut surface = self.below.surface()?;
-        surface.extent.offset += self.start;
-        surface.extent.len = self.len;
-        surface.transform = Some(Arc::clone(&self.shift) as Arc<dyn SectorTransform>);
-        Some(surface)
+    fn io_target(&self) -> Option<IoTarget> {
+        let mut io_target = self.below.io_target()?;
+        io_target.extent.offset += self.start;
+        io_target.extent.len = self.len;
+        io_target.transform = Some(Arc::clone(&self.shift) as Arc<dyn SectorTransform>);
+        Some(io_target)
     }
 }
 
@@ -157,7 +157,7 @@ impl BlockDevice for Failing {
 }
 
 /// A [`Shifted`] whose code is broken: calls for its sectors from `bad_from` on panic, and so does the
-/// transform of its surface where `in_transform` is set.
+/// transform of its I/O target where `in_transform` is set.
 pub struct Broken {
     pub inner: Shifted,
     pub bad_from: u64,
@@ -215,12 +215,12 @@ impl BlockDevice for Broken {
         self.inner.flush()
     }
 
-    fn surface(&self) -> Option<Surface> {
-        let mut surface = self.inner.surface()?;
+    fn io_target(&self) -> Option<IoTarget> {
+        let mut io_target = self.inner.io_target()?;
         if self.in_transform {
             let broken = BrokenShift(Arc::clone(&self.inner.shift), self.bad_from);
-            surface.transform = Some(Arc::new(broken));
+            io_target.transform = Some(Arc::new(broken));
         }
-        Some(surface)
+        Some(io_target)
     }
 }

@@ -18,7 +18,7 @@ mod target;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 
 use self::drive::{Ends, drive};
 use self::io_buffers::IoBuffers;
@@ -63,13 +63,13 @@ impl Uring {
         self.how.clone()
     }
 
-    /// Whether this engine can work on a surface.
-    pub(super) fn check(&self, surface: &Surface) -> Result<(), LoadError> {
-        if self.polled { polled::check(surface) } else { Ok(()) }
+    /// Whether this engine can work on an I/O target.
+    pub(super) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
+        if self.polled { polled::check(io_target) } else { Ok(()) }
     }
 
     /// Whether a task is one for [`drive_pool`](Self::drive_pool).
-    pub(super) fn takes_crew(&self, task: &Task) -> bool {
+    pub(super) fn takes_pool(&self, task: &Task) -> bool {
         self.polled || task.threads > 1
     }
 

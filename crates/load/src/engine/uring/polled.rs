@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use cryptbench_blockdev::{IoMode, Surface};
+use cryptbench_blockdev::{IoMode, IoTarget};
 
 use crate::LoadError;
 
@@ -10,11 +10,11 @@ use crate::LoadError;
 ///
 /// # Errors
 /// [`LoadError::Unavailable`] for buffered I/O and for devices without queues for polling.
-pub(super) fn check(surface: &Surface) -> Result<(), LoadError> {
-    if surface.mode != IoMode::Direct {
+pub(super) fn check(io_target: &IoTarget) -> Result<(), LoadError> {
+    if io_target.mode != IoMode::Direct {
         return Err(unavailable("polling for completions takes direct I/O"));
     }
-    if device_polls(surface) == Some(false) {
+    if device_polls(io_target) == Some(false) {
         return Err(unavailable(NO_QUEUES));
     }
     Ok(())
@@ -30,7 +30,7 @@ pub(super) fn explain(e: LoadError) -> LoadError {
     }
 }
 
-const NO_QUEUES: &str = "the device or file system under the surface has no queues for polling (for NVMe: \
+const NO_QUEUES: &str = "the device or file system under the io_target has no queues for polling (for NVMe: \
                          module parameter nvme.poll_queues)";
 
 fn unavailable(reason: &str) -> LoadError {
@@ -38,8 +38,8 @@ fn unavailable(reason: &str) -> LoadError {
 }
 
 /// What the block layer says of the device; `None` where there is no one block device.
-fn device_polls(surface: &Surface) -> Option<bool> {
-    let metadata = surface.file.metadata().ok()?;
+fn device_polls(io_target: &IoTarget) -> Option<bool> {
+    let metadata = io_target.file.metadata().ok()?;
     let block = metadata.file_type().is_block_device();
     let device = if block { metadata.rdev() } else { metadata.dev() };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));

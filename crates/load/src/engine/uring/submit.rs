@@ -335,7 +335,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+    use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
 
     use super::super::session::Session;
     use super::*;
@@ -379,7 +379,7 @@ mod tests {
         };
         let clock = Clock::start();
         let sealed = Arc::new(Sealed(clock, AtomicU64::new(0)));
-        let surface = Surface {
+        let io_target = IoTarget {
             file: Arc::new(tempfile::tempfile().unwrap()),
             extent: Extent { offset: 0, len: 1 << 20 },
             mode: IoMode::Buffered,
@@ -387,7 +387,7 @@ mod tests {
         };
         let job = Job::new(Operation::Read, Pattern::Random, 512, 4);
         let job = Job { direction: Direction::Mixed { read_percent: 50 }, ..job };
-        let transfer = Transfer::of_job(&surface, &job);
+        let transfer = Transfer::of_job(&io_target, &job);
         let task = Task { transfer, block: 512, depth: 4, threads: 1, rate_limit: None };
         let base = session.arena(8 * 512);
         // SAFETY: the arena has room for four slots of two blocks, and outlives the buffers.

@@ -1,4 +1,4 @@
-//! How the file under a surface takes requests: at once, in their turn, or through worker threads of the kernel.
+//! How the file under an I/O target takes requests: at once, in their turn, or through worker threads of the kernel.
 
 use cryptbench_blockdev::AlignedBuf;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstatfs};

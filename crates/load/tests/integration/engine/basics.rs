@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::engine::GO;
 use crate::engine::storage::{BASE, Xor, engines, extent_of, job, scratch, states, stored};
-use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
 use cryptbench_load::{
     Amount, Engine, EngineChoice, LoadError, MARKER, Operation, Pattern, SectorState,
 };
@@ -30,14 +30,14 @@ fn a_prefill_stamps_every_sector_once_and_nothing_else() {
     // Neither a whole number of requests nor of pages.
     let len = (5 << 20) + 8 * 1024 + 4096;
     for mut engine in engines() {
-        let surface = scratch(len, None);
+        let io_target = scratch(len, None);
         let mut told = Vec::new();
-        engine.prefill(&surface, 9, &GO, &mut |n| told.push(n)).unwrap();
+        engine.prefill(&io_target, 9, &GO, &mut |n| told.push(n)).unwrap();
         assert_eq!(told.last(), Some(&len), "{}", engine.name());
         assert!(told.is_sorted());
-        let bytes = stored(&surface);
+        let bytes = stored(&io_target);
         surroundings_are_blank(&bytes);
-        let states = states(extent_of(&bytes, &surface));
+        let states = states(extent_of(&bytes, &io_target));
         assert!(states.iter().all(|&s| s == SectorState::Valid { generation: 0, seed: 9 }));
     }
 }
@@ -50,14 +50,14 @@ fn verify_headers_hold_offset_and_generation() {
             (Pattern::Sequential, 256 << 10, 8),
             (Pattern::Random, 4096, 32),
         ] {
-            let surface = scratch(2 << 20, None);
-            engine.prefill(&surface, 1, &GO, &mut |_| ()).unwrap();
+            let io_target = scratch(2 << 20, None);
+            engine.prefill(&io_target, 1, &GO, &mut |_| ()).unwrap();
             let m =
-                engine.run(&surface, &job(Operation::Write, pattern, block, depth), &GO).unwrap();
+                engine.run(&io_target, &job(Operation::Write, pattern, block, depth), &GO).unwrap();
             assert!(m.ios > 0 && !m.interrupted);
-            let bytes = stored(&surface);
+            let bytes = stored(&io_target);
             surroundings_are_blank(&bytes);
-            let states = states(extent_of(&bytes, &surface));
+            let states = states(extent_of(&bytes, &io_target));
             let new = states.iter().filter(|&&s| is_generation(s, 5)).count();
             let old = states.iter().filter(|&&s| is_generation(s, 0)).count();
             assert_eq!(new + old, states.len(), "{} {pattern} {block}", engine.name());
@@ -69,12 +69,12 @@ fn verify_headers_hold_offset_and_generation() {
 #[test]
 fn counts_add_up() {
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         for operation in [Operation::Write, Operation::Read] {
             for (block, depth) in [(512, 1), (4096, 3), (1 << 20, 1), (128 << 10, 16)] {
-                let block = if surface.mode == IoMode::Direct { block.max(4096) } else { block };
+                let block = if io_target.mode == IoMode::Direct { block.max(4096) } else { block };
                 let m = engine
-                    .run(&surface, &job(operation, Pattern::Random, block, depth), &GO)
+                    .run(&io_target, &job(operation, Pattern::Random, block, depth), &GO)
                     .unwrap();
                 assert!(m.ios > 0);
                 assert_eq!(m.latency.len(), m.ios);
@@ -90,20 +90,20 @@ fn counts_add_up() {
 fn sealed_data_hides_the_marker_and_opens_again() {
     for mut engine in engines() {
         let xor = Arc::new(Xor::default());
-        let surface = scratch(1 << 20, Some(xor.clone() as Arc<dyn SectorTransform>));
-        engine.prefill(&surface, 3, &GO, &mut |_| ()).unwrap();
+        let io_target = scratch(1 << 20, Some(xor.clone() as Arc<dyn SectorTransform>));
+        engine.prefill(&io_target, 3, &GO, &mut |_| ()).unwrap();
         for (block, depth) in [(4096, 32), (64 << 10, 4)] {
             engine
-                .run(&surface, &job(Operation::Write, Pattern::Random, block, depth), &GO)
+                .run(&io_target, &job(Operation::Write, Pattern::Random, block, depth), &GO)
                 .unwrap();
         }
-        let bytes = stored(&surface);
+        let bytes = stored(&io_target);
         surroundings_are_blank(&bytes);
         assert!(!contains_marker(&bytes), "plaintext reached the storage");
         assert!(xor.opened.lock().unwrap().is_empty(), "nothing was read yet");
 
         // What lies there is the seal of valid stamps.
-        let mut opened = extent_of(&bytes, &surface).to_vec();
+        let mut opened = extent_of(&bytes, &io_target).to_vec();
         xor.open(0, &mut opened);
         assert!(states(&opened).iter().all(|&s| is_generation(s, 5) || is_generation(s, 0)));
 
@@ -112,7 +112,7 @@ fn sealed_data_hides_the_marker_and_opens_again() {
         for (pattern, block, depth) in
             [(Pattern::Sequential, 256 << 10, 2), (Pattern::Random, 4096, 16)]
         {
-            engine.run(&surface, &job(Operation::Read, pattern, block, depth), &GO).unwrap();
+            engine.run(&io_target, &job(Operation::Read, pattern, block, depth), &GO).unwrap();
         }
         let opened = xor.opened.lock().unwrap();
         assert!(!opened.is_empty());
@@ -129,9 +129,9 @@ fn sealed_data_hides_the_marker_and_opens_again() {
 #[test]
 fn plain_data_shows_the_marker() {
     for mut engine in engines() {
-        let surface = scratch(64 << 10, None);
-        engine.prefill(&surface, 1, &GO, &mut |_| ()).unwrap();
-        assert!(contains_marker(&stored(&surface)));
+        let io_target = scratch(64 << 10, None);
+        engine.prefill(&io_target, 1, &GO, &mut |_| ()).unwrap();
+        assert!(contains_marker(&stored(&io_target)));
     }
 }
 
@@ -143,10 +143,10 @@ fn both_engines_visit_the_same_places() {
         let mut visits = Vec::new();
         for mut engine in engines() {
             let xor = Arc::new(Xor::default());
-            let surface = scratch(64 << 20, Some(xor.clone() as Arc<dyn SectorTransform>));
+            let io_target = scratch(64 << 20, Some(xor.clone() as Arc<dyn SectorTransform>));
             let mut job = job(Operation::Read, pattern, 4096, 1);
             job.seed = seed;
-            engine.run(&surface, &job, &GO).unwrap();
+            engine.run(&io_target, &job, &GO).unwrap();
             let opened = xor.opened.lock().unwrap();
             let offsets: Vec<u64> = opened.iter().step_by(8).map(|o| o.0).collect();
             assert!(offsets.len() > 3, "{}", engine.name());
@@ -164,10 +164,10 @@ fn time(ms: u64) -> Amount {
 #[test]
 fn an_empty_window_holds_the_request_that_closes_it() {
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         let mut job = job(Operation::Read, Pattern::Random, 4096, 1);
         job.amount = time(0);
-        let m = engine.run(&surface, &job, &GO).unwrap();
+        let m = engine.run(&io_target, &job, &GO).unwrap();
         assert_eq!((m.ios, m.bytes, m.interrupted), (1, 4096, false));
     }
 }
@@ -175,12 +175,12 @@ fn an_empty_window_holds_the_request_that_closes_it() {
 #[test]
 fn extremes_of_depth_and_duration_work() {
     for mut engine in engines() {
-        let surface = scratch(8 << 20, None);
+        let io_target = scratch(8 << 20, None);
         for (block, depth, ms) in [(4096, 1, 0), (4096, 1024, 1), (8 << 20, 2, 0), (4096, 1, 1)] {
             for operation in [Operation::Write, Operation::Read] {
                 let mut job = job(operation, Pattern::Random, block, depth);
                 job.amount = time(ms);
-                let m = engine.run(&surface, &job, &GO).unwrap();
+                let m = engine.run(&io_target, &job, &GO).unwrap();
                 assert!(m.ios > 0 && m.elapsed > Duration::ZERO, "{block} {depth} {ms}");
                 assert_eq!(m.latency.len(), m.ios);
             }
@@ -195,11 +195,11 @@ fn buffered_surfaces_work() {
         let file = Arc::new(tempfile::tempfile().unwrap());
         file.set_len(BASE + (1 << 20)).unwrap();
         let extent = Extent { offset: 4097, len: 1 << 20 };
-        let surface = Surface { file, extent, mode: IoMode::Buffered, transform: None };
-        engine.prefill(&surface, 1, &GO, &mut |_| ()).unwrap();
+        let io_target = IoTarget { file, extent, mode: IoMode::Buffered, transform: None };
+        engine.prefill(&io_target, 1, &GO, &mut |_| ()).unwrap();
         let job = job(Operation::Write, Pattern::Sequential, 1024, 4);
-        engine.run(&surface, &job, &GO).unwrap();
-        let bytes = stored(&surface);
+        engine.run(&io_target, &job, &GO).unwrap();
+        let bytes = stored(&io_target);
         let states = states(&bytes[4097..][..1 << 20]);
         assert!(states.iter().all(|&s| is_generation(s, 5) || is_generation(s, 0)));
     }
@@ -218,9 +218,9 @@ fn jobs_that_do_not_fit_are_refused() {
     for mut engine in engines() {
         let plain = scratch(1 << 20, None);
         let wide = scratch(1 << 20, Some(Arc::new(Wide)));
-        let mut refused = |surface: &Surface, block, depth| {
+        let mut refused = |io_target: &IoTarget, block, depth| {
             let job = job(Operation::Read, Pattern::Random, block, depth);
-            engine.run(surface, &job, &GO).unwrap_err()
+            engine.run(io_target, &job, &GO).unwrap_err()
         };
         assert!(matches!(
             refused(&wide, 4096 + 512, 1),
@@ -253,7 +253,7 @@ fn failing_requests_name_operation_place_and_reason() {
         let file = Arc::new(OpenOptions::new().read(true).write(true).open("/dev/full").unwrap());
         let extent = Extent { offset: 0, len: 1 << 20 };
         let mode = IoMode::Buffered;
-        let full = Surface { file, extent, mode, transform: None };
+        let full = IoTarget { file, extent, mode, transform: None };
         let write = job(Operation::Write, Pattern::Sequential, 4096, 8);
         match engine.run(&full, &write, &GO).unwrap_err() {
             LoadError::Io { operation: Operation::Write, offset, len: 4096, source } => {
@@ -269,7 +269,7 @@ fn failing_requests_name_operation_place_and_reason() {
         let named = tempfile::NamedTempFile::new().unwrap();
         named.as_file().set_len(1 << 20).unwrap();
         let file = Arc::new(std::fs::File::open(named.path()).unwrap());
-        let read_only = Surface { file, extent, mode, transform: None };
+        let read_only = IoTarget { file, extent, mode, transform: None };
         let e = engine.run(&read_only, &write, &GO).unwrap_err();
         assert!(matches!(e, LoadError::Io { operation: Operation::Write, .. }), "{e}");
 
@@ -285,8 +285,8 @@ fn failing_requests_name_operation_place_and_reason() {
         }
 
         // And the engine still works, and let go of the files.
-        let surface = scratch(1 << 20, None);
-        engine.run(&surface, &write, &GO).unwrap();
+        let io_target = scratch(1 << 20, None);
+        engine.run(&io_target, &write, &GO).unwrap();
         assert_eq!(Arc::strong_count(&read_only.file), 1);
         assert_eq!(Arc::strong_count(&full.file), 1);
     }
@@ -295,7 +295,7 @@ fn failing_requests_name_operation_place_and_reason() {
 #[test]
 fn the_stop_flag_ends_a_run() {
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         let mut job = job(Operation::Read, Pattern::Random, 4096, 4);
         job.amount = time(3_600_000);
         let stop = AtomicBool::new(false);
@@ -304,12 +304,12 @@ fn the_stop_flag_ends_a_run() {
                 std::thread::sleep(Duration::from_millis(60));
                 stop.store(true, Ordering::Relaxed);
             });
-            engine.run(&surface, &job, &stop).unwrap()
+            engine.run(&io_target, &job, &stop).unwrap()
         });
         assert!(m.interrupted);
         assert!(m.ios > 0);
         assert_eq!(m.latency.len(), m.ios);
-        let e = engine.prefill(&surface, 1, &stop, &mut |_| ()).unwrap_err();
+        let e = engine.prefill(&io_target, 1, &stop, &mut |_| ()).unwrap_err();
         assert!(matches!(e, LoadError::Interrupted), "{e}");
     }
 }
@@ -320,7 +320,7 @@ fn the_stop_flag_ends_a_run_on_a_hung_device() {
     use std::os::fd::OwnedFd;
     for mut engine in engines() {
         let (reader, _writer) = std::io::pipe().unwrap();
-        let surface = Surface {
+        let io_target = IoTarget {
             file: Arc::new(OwnedFd::from(reader).into()),
             extent: Extent { offset: 0, len: 1 << 20 },
             mode: IoMode::Buffered,
@@ -336,15 +336,15 @@ fn the_stop_flag_ends_a_run_on_a_hung_device() {
                 std::thread::sleep(Duration::from_millis(30));
                 stop.store(true, Ordering::Relaxed);
             });
-            engine.run(&surface, &job(Operation::Read, Pattern::Random, 4096, 4), &stop)
+            engine.run(&io_target, &job(Operation::Read, Pattern::Random, 4096, 4), &stop)
         });
         match m {
             Ok(m) => assert!(m.interrupted && m.ios == 0 && m.cpu == Duration::ZERO),
             Err(e) => panic!("{e:?}"),
         }
         // The abandoned requests do not disturb what follows.
-        let surface = scratch(1 << 20, None);
-        let m = engine.run(&surface, &job(Operation::Write, Pattern::Random, 4096, 4), &GO);
+        let io_target = scratch(1 << 20, None);
+        let m = engine.run(&io_target, &job(Operation::Write, Pattern::Random, 4096, 4), &GO);
         assert!(m.unwrap().ios > 0);
     }
 }
@@ -364,10 +364,10 @@ fn the_stop_flag_leaves_hung_threads_behind() {
     }
     let (mut engine, _) = Engine::open(EngineChoice::Threads).unwrap();
     let stuck = Arc::new(Stuck(std::sync::Barrier::new(3)));
-    let surface = scratch(1 << 20, Some(stuck.clone() as Arc<dyn SectorTransform>));
+    let io_target = scratch(1 << 20, Some(stuck.clone() as Arc<dyn SectorTransform>));
     let stop = AtomicBool::new(true);
     let job = job(Operation::Read, Pattern::Random, 4096, 2);
-    let m = engine.run(&surface, &job, &stop).unwrap();
+    let m = engine.run(&io_target, &job, &stop).unwrap();
     assert!(m.interrupted && m.ios == 0);
     stuck.0.wait(); // lets the two threads end
 }
@@ -375,12 +375,12 @@ fn the_stop_flag_leaves_hung_threads_behind() {
 #[test]
 fn an_engine_may_change_threads() {
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         let write = job(Operation::Write, Pattern::Random, 4096, 4);
-        engine.run(&surface, &write, &GO).unwrap();
-        let m = std::thread::scope(|s| s.spawn(|| engine.run(&surface, &write, &GO)).join());
+        engine.run(&io_target, &write, &GO).unwrap();
+        let m = std::thread::scope(|s| s.spawn(|| engine.run(&io_target, &write, &GO)).join());
         assert!(m.unwrap().unwrap().ios > 0);
-        assert!(engine.run(&surface, &write, &GO).unwrap().ios > 0);
+        assert!(engine.run(&io_target, &write, &GO).unwrap().ios > 0);
     }
 }
 
@@ -400,10 +400,10 @@ fn a_panicking_layer_leaves_the_engine_usable() {
         }
     }
     for mut engine in engines() {
-        let surface = scratch(1 << 20, Some(Arc::new(Bomb)));
+        let io_target = scratch(1 << 20, Some(Arc::new(Bomb)));
         for operation in [Operation::Read, Operation::Write] {
             let job = job(operation, Pattern::Random, 4096, 8);
-            let run = std::panic::AssertUnwindSafe(|| engine.run(&surface, &job, &GO));
+            let run = std::panic::AssertUnwindSafe(|| engine.run(&io_target, &job, &GO));
             match std::panic::catch_unwind(run) {
                 Ok(result) => assert!(matches!(result, Err(LoadError::Panicked))),
                 Err(_) => assert_eq!(engine.name(), "io_uring"),

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cryptbench_blockdev::{BlockDevice, Extent, IoMode, MemoryDevice, Surface};
+use cryptbench_blockdev::{BlockDevice, Extent, IoMode, IoTarget, MemoryDevice};
 use cryptbench_export::fuse::{FuseOptions, Server, mount};
 
 /// A device that is mounted for one test.
@@ -32,11 +32,11 @@ impl Served {
     }
 
     /// The whole device, with direct I/O.
-    pub fn surface(&self) -> Surface {
+    pub fn io_target(&self) -> IoTarget {
         let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).custom_flags(flags).open(self.server.file());
-        Surface {
+        IoTarget {
             file: Arc::new(file.unwrap()),
             extent: Extent { offset: 0, len: self.len },
             mode: IoMode::Direct,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-use cryptbench_blockdev::{Extent, IoMode, MemoryDevice, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, MemoryDevice};
 use cryptbench_load::{Amount, Direction, Flush, Job, LoadError, Operation, Pattern, Start};
 
 use crate::engine::GO;
@@ -59,15 +59,15 @@ fn a_full_disk_is_named() {
             let Some(tmpfs) = Tmpfs::new() else { return };
             let path = tmpfs.0.path().join("scratch");
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
-            let surface = Surface {
+            let io_target = IoTarget {
                 file: Arc::new(file.unwrap()),
                 extent: Extent { offset: 0, len: 4 << 20 },
                 mode: IoMode::Buffered,
                 transform: None,
             };
-            surface.file.set_len(4 << 20).unwrap();
+            io_target.file.set_len(4 << 20).unwrap();
             let job = whole(Operation::Write, 4 << 20, 4, threads);
-            match engine.run(&surface, &job, &GO).unwrap_err() {
+            match engine.run(&io_target, &job, &GO).unwrap_err() {
                 LoadError::Io { operation: Operation::Write, offset, source, .. } => {
                     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
                     // Of two threads, the second may fill it before the first has begun.
@@ -76,7 +76,11 @@ fn a_full_disk_is_named() {
                 LoadError::Short { operation: Operation::Write, .. } => {}
                 e => panic!("{}: {e}", engine.name()),
             }
-            assert_eq!(Arc::strong_count(&surface.file), 1, "and the file system can be unmounted");
+            assert_eq!(
+                Arc::strong_count(&io_target.file),
+                1,
+                "and the file system can be unmounted"
+            );
         }
     }
 }
@@ -90,11 +94,11 @@ fn an_error_in_the_middle_ends_the_job_and_names_the_place() {
         for operation in [Operation::Write, Operation::Read] {
             for (depth, threads) in [(1, 1), (4, 1), (2, 3)] {
                 device.misbehave(0..0, Misdeed::Lose);
-                let surface = served.surface();
+                let io_target = served.io_target();
                 let job = whole(operation, 1 << 20, depth, threads);
-                engine.run(&surface, &job, &GO).unwrap();
+                engine.run(&io_target, &job, &GO).unwrap();
                 device.misbehave(bad..bad + BLOCK, Misdeed::Fail(5));
-                match engine.run(&surface, &job, &GO).unwrap_err() {
+                match engine.run(&io_target, &job, &GO).unwrap_err() {
                     LoadError::Io { operation: o, offset, len, source } => {
                         assert_eq!((o, offset, u64::from(len)), (operation, bad, BLOCK));
                         assert_eq!(source.raw_os_error(), Some(5));
@@ -113,7 +117,7 @@ fn a_removed_directory_does_not_disturb_an_open_file() {
         let path = directory.path().join("scratch");
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
         file.set_len(1 << 20).unwrap();
-        let surface = Surface {
+        let io_target = IoTarget {
             file: Arc::new(file),
             extent: Extent { offset: 0, len: 1 << 20 },
             mode: IoMode::Buffered,
@@ -129,7 +133,7 @@ fn a_removed_directory_does_not_disturb_an_open_file() {
                 std::thread::sleep(Duration::from_millis(20));
                 directory.close().unwrap();
             });
-            engine.run(&surface, &job, &GO).unwrap()
+            engine.run(&io_target, &job, &GO).unwrap()
         });
         assert!(m.ios > 0 && !m.interrupted);
         assert!(!path.exists());
@@ -141,7 +145,7 @@ fn a_removed_directory_does_not_disturb_an_open_file() {
 fn storage_that_is_gone_is_told() {
     for mut engine in engines() {
         let Some(served) = Served::new(Arc::new(Faulty::new(1 << 20))) else { return };
-        let surface = served.surface();
+        let io_target = served.io_target();
         let job = Job {
             amount: Amount::Time { ramp: Duration::ZERO, duration: Duration::from_secs(60) },
             ..job(Operation::Read, Pattern::Random, 4096, 4)
@@ -151,15 +155,15 @@ fn storage_that_is_gone_is_told() {
                 std::thread::sleep(Duration::from_millis(50));
                 served.server.stop();
             });
-            engine.run(&surface, &job, &GO)
+            engine.run(&io_target, &job, &GO)
         });
         match result.unwrap_err() {
             LoadError::Io { operation: Operation::Read, .. } => {}
             e => panic!("{}: {e}", engine.name()),
         }
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         let job = whole(Operation::Write, 1 << 20, 2, 1);
-        engine.run(&surface, &job, &AtomicBool::new(false)).unwrap();
+        engine.run(&io_target, &job, &AtomicBool::new(false)).unwrap();
     }
 }
 
@@ -169,12 +173,12 @@ fn writes_are_awaited_before_they_are_flushed() {
     for mut engine in engines() {
         let recorder = Arc::new(Recorder::new(1 << 20));
         let Some(served) = Served::new(recorder.clone()) else { return };
-        let surface = served.surface();
+        let io_target = served.io_target();
         let job = Job {
             flush: Flush::Every { writes: 8, data_only: false, drained: true },
             ..whole(Operation::Write, 1 << 20, 4, 1)
         };
-        assert_eq!(engine.run(&surface, &job, &GO).unwrap().flushes, 8);
+        assert_eq!(engine.run(&io_target, &job, &GO).unwrap().flushes, 8);
         let (mut begun, mut ended, mut flushes) = (0, 0, 0);
         for event in recorder.events() {
             match event {
@@ -191,7 +195,7 @@ fn writes_are_awaited_before_they_are_flushed() {
 
         let before = recorder.events().len();
         let job = Job { flush: Flush::EachWrite, ..whole(Operation::Write, 8 * BLOCK, 1, 1) };
-        engine.run(&surface, &job, &GO).unwrap();
+        engine.run(&io_target, &job, &GO).unwrap();
         let flushes = recorder.events()[before..].iter().filter(|e| **e == Event::Flush).count();
         assert!(flushes >= 8, "{}: each write is flushed, not {flushes} of 8", engine.name());
     }
@@ -229,11 +233,11 @@ fn an_error_leaves_the_others_the_time_to_finish() {
             before_flush: || (),
         };
         let Some(served) = Served::new(Arc::new(device)) else { return };
-        let surface = served.surface();
-        let e = engine.run(&surface, &whole(Operation::Read, 1 << 20, 1, 2), &GO).unwrap_err();
+        let io_target = served.io_target();
+        let e = engine.run(&io_target, &whole(Operation::Read, 1 << 20, 1, 2), &GO).unwrap_err();
         assert!(matches!(e, LoadError::Io { offset, .. } if offset == 20 * BLOCK), "{e}");
         assert!(answered.load(SeqCst), "{}: a request was abandoned", engine.name());
-        assert_eq!(Arc::strong_count(&surface.file), 1, "all threads let go of it");
+        assert_eq!(Arc::strong_count(&io_target.file), 1, "all threads let go of it");
     }
 }
 
@@ -271,7 +275,7 @@ fn queued_flushes_hold_nothing_back() {
                 flush: Flush::Every { writes: 2, data_only: false, drained },
                 ..whole(Operation::Write, 1 << 20, 4, 1)
             };
-            let m = engine.run(&served.surface(), &job, &GO).unwrap();
+            let m = engine.run(&served.io_target(), &job, &GO).unwrap();
             assert!(m.flushes > 3 && m.flushes <= m.writes / 2, "{m:?}");
             let reads = state.0.lock().unwrap().1;
             assert_eq!(reads >= 1, !drained, "{}: {reads} reads beside flushes", engine.name());

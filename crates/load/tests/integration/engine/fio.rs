@@ -48,8 +48,8 @@ fn by_fio(path: &str, engine: &str, job: &Job, direct: bool) -> Option<f64> {
     told["jobs"][0][side]["iops"].as_f64()
 }
 
-fn ours(engine: &mut Engine, surface: &cryptbench_blockdev::Surface, job: &Job) -> f64 {
-    let m = engine.run(surface, job, &GO).unwrap();
+fn ours(engine: &mut Engine, io_target: &cryptbench_blockdev::IoTarget, job: &Job) -> f64 {
+    let m = engine.run(io_target, job, &GO).unwrap();
     m.ios as f64 / m.elapsed.as_secs_f64()
 }
 
@@ -76,11 +76,11 @@ fn rates_agree_within_a_factor_of_two() {
             }
             let disk = std::env::temp_dir();
             let place = if memory { std::path::Path::new("/dev/shm") } else { &disk };
-            let surface = scratch_in(place, LEN, None);
-            engine.prefill(&surface, 1, &GO, &mut |_| ()).unwrap();
-            let fd = std::os::fd::AsRawFd::as_raw_fd(&*surface.file);
+            let io_target = scratch_in(place, LEN, None);
+            engine.prefill(&io_target, 1, &GO, &mut |_| ()).unwrap();
+            let fd = std::os::fd::AsRawFd::as_raw_fd(&*io_target.file);
             let path = format!("/proc/{}/fd/{fd}", std::process::id());
-            let direct = surface.mode == cryptbench_blockdev::IoMode::Direct;
+            let direct = io_target.mode == cryptbench_blockdev::IoMode::Direct;
             let job = Job {
                 amount: Amount::Time { ramp: Duration::ZERO, duration: TIME },
                 ..Job::new(operation, Pattern::Random, 4096, depth)
@@ -89,7 +89,7 @@ fn rates_agree_within_a_factor_of_two() {
             for _ in 0..ROUNDS {
                 let Some(theirs) = by_fio(&path, theirs_is, &job, direct) else { return };
                 a.push(theirs);
-                b.push(ours(&mut engine, &surface, &job));
+                b.push(ours(&mut engine, &io_target, &job));
             }
             let (theirs, ours) = (median(a), median(b));
             let ratio = ours / theirs;

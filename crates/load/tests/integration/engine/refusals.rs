@@ -65,11 +65,11 @@ fn senseless_jobs_are_refused() {
         (|j| j.rate = Some(Rate::Bytes(f64::NAN)), |e| matches!(e, LoadError::Rate { .. })),
     ];
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         for (number, (change, wanted)) in cases.iter().enumerate() {
             let mut job = job(Operation::Write, Pattern::Random, 4096, 1);
             change(&mut job);
-            let e = engine.run(&surface, &job, &GO).unwrap_err();
+            let e = engine.run(&io_target, &job, &GO).unwrap_err();
             assert!(wanted(&e), "case {number}: {e:?}");
             assert!(e.to_string().len() > 20, "{e}");
         }
@@ -88,11 +88,11 @@ fn odd_jobs_that_make_sense_run() {
         |j| j.amount = Amount::Time { ramp: Duration::ZERO, duration: Duration::ZERO },
     ];
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         for change in changes {
             let mut job = job(Operation::Read, Pattern::Random, 4096, 8);
             change(&mut job);
-            assert!(engine.run(&surface, &job, &GO).unwrap().ios > 0, "{job:?}");
+            assert!(engine.run(&io_target, &job, &GO).unwrap().ios > 0, "{job:?}");
         }
     }
 }

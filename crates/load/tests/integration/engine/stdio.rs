@@ -27,19 +27,19 @@ fn what_goes_through_the_buffer_arrives() {
     for block in [512, 1536, 4096, 6144, 20480] {
         for start in [Start::First, Start::Seeded] {
             let xor = Arc::new(Xor::default());
-            let surface = scratch(len, Some(xor.clone() as Arc<dyn SectorTransform>));
+            let io_target = scratch(len, Some(xor.clone() as Arc<dyn SectorTransform>));
             let write =
                 Job { start, flush: Flush::AtEnd, ..stdio_job(Operation::Write, block, len) };
-            let m = engine.run_stdio(&surface, &write, &GO).unwrap();
+            let m = engine.run_stdio(&io_target, &write, &GO).unwrap();
             assert_eq!((m.ios, m.bytes, m.flushes), (len / block, len, 1), "{block}");
-            let mut bytes = extent_of(&stored(&surface), &surface).to_vec();
+            let mut bytes = extent_of(&stored(&io_target), &io_target).to_vec();
             xor.open(0, &mut bytes);
             let five = |s: &SectorState| matches!(s, SectorState::Valid { generation: 5, .. });
             assert!(states(&bytes).iter().all(five), "{block}");
 
             xor.opened.lock().unwrap().clear();
             let read = stdio_job(Operation::Read, block, len);
-            assert_eq!(engine.run_stdio(&surface, &read, &GO).unwrap().ios, len / block);
+            assert_eq!(engine.run_stdio(&io_target, &read, &GO).unwrap().ios, len / block);
             let opened = xor.opened.lock().unwrap();
             assert_eq!(opened.len() as u64, len / 512);
             assert!(opened.iter().all(|(_, s)| five(s)), "{block}");
@@ -53,8 +53,8 @@ fn small_requests_are_gathered() {
     let recorder = Arc::new(Recorder::new(64 << 10));
     let Some(served) = Served::new(recorder.clone()) else { return };
     let mut engine = Engine::open(EngineChoice::Threads).unwrap().0;
-    let surface = served.surface();
-    engine.run_stdio(&surface, &stdio_job(Operation::Write, 512, 64 << 10), &GO).unwrap();
+    let io_target = served.io_target();
+    engine.run_stdio(&io_target, &stdio_job(Operation::Write, 512, 64 << 10), &GO).unwrap();
     let writes = recorder.writes();
     assert!(writes.iter().all(|&(_, len)| len == 4096), "{writes:?}");
     assert_eq!(writes.len(), 16);
@@ -63,7 +63,7 @@ fn small_requests_are_gathered() {
 #[test]
 fn what_no_stream_can_carry_is_refused() {
     let mut engine = Engine::open(EngineChoice::Threads).unwrap().0;
-    let surface = scratch(1 << 20, None);
+    let io_target = scratch(1 << 20, None);
     let changes: &[fn(&mut Job)] = &[
         |j| j.pattern = Pattern::Random,
         |j| j.threads = 2,
@@ -74,7 +74,7 @@ fn what_no_stream_can_carry_is_refused() {
     for change in changes {
         let mut job = stdio_job(Operation::Write, 512, 1 << 20);
         change(&mut job);
-        let e = engine.run_stdio(&surface, &job, &GO).unwrap_err();
+        let e = engine.run_stdio(&io_target, &job, &GO).unwrap_err();
         assert!(matches!(e, LoadError::Stdio), "{e}");
     }
 }

@@ -1,11 +1,11 @@
-//! Scratch surfaces and test transforms for the engine tests.
+//! Scratch I/O targets and test transforms for the engine tests.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
 use cryptbench_load::{
     Amount, Engine, EngineChoice, Job, Operation, Pattern, SECTOR, SectorState, verify_sector,
 };
@@ -23,9 +23,9 @@ pub fn engines() -> Vec<Engine> {
     engines
 }
 
-/// A surface of `len` bytes after [`BASE`] in an anonymous file; direct where the file system
+/// An I/O target of `len` bytes after [`BASE`] in an anonymous file; direct where the file system
 /// knows that.
-pub fn scratch(len: u64, transform: Option<Arc<dyn SectorTransform>>) -> Surface {
+pub fn scratch(len: u64, transform: Option<Arc<dyn SectorTransform>>) -> IoTarget {
     scratch_in(&std::env::temp_dir(), len, transform)
 }
 
@@ -34,7 +34,7 @@ pub fn scratch_in(
     directory: &std::path::Path,
     len: u64,
     transform: Option<Arc<dyn SectorTransform>>,
-) -> Surface {
+) -> IoTarget {
     let named = tempfile::NamedTempFile::new_in(directory).unwrap();
     named.as_file().set_len(BASE + len + BASE).unwrap();
     let open = |flags: rustix::fs::OFlags| {
@@ -46,21 +46,21 @@ pub fn scratch_in(
         Err(_) => (open(rustix::fs::OFlags::empty()).unwrap(), IoMode::Buffered),
     };
     let extent = Extent { offset: BASE, len };
-    Surface { file: Arc::new(file), extent, mode, transform }
+    IoTarget { file: Arc::new(file), extent, mode, transform }
 }
 
 /// All bytes of the file, surroundings of the extent included.
-pub fn stored(surface: &Surface) -> Vec<u8> {
+pub fn stored(io_target: &IoTarget) -> Vec<u8> {
     use std::io::Read;
-    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*surface.file));
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*io_target.file));
     let mut bytes = Vec::new();
     File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
     bytes
 }
 
 /// The bytes of the extent among those of the file.
-pub fn extent_of<'a>(bytes: &'a [u8], surface: &Surface) -> &'a [u8] {
-    &bytes[surface.extent.offset as usize..][..surface.extent.len as usize]
+pub fn extent_of<'a>(bytes: &'a [u8], io_target: &IoTarget) -> &'a [u8] {
+    &bytes[io_target.extent.offset as usize..][..io_target.extent.len as usize]
 }
 
 /// What the sectors of an extent hold.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cryptbench_blockdev::{Extent, IoMode, SectorTransform, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
 use cryptbench_load::{Amount, Flush, Job, LoadError, Operation, Pattern};
 
 use crate::engine::GO;
@@ -35,27 +35,27 @@ impl SectorTransform for Names {
 fn threads_have_names_and_share_a_window() {
     for mut engine in engines() {
         let names = Arc::new(Names::default());
-        let surface = scratch(4 << 20, Some(names.clone() as Arc<dyn SectorTransform>));
+        let io_target = scratch(4 << 20, Some(names.clone() as Arc<dyn SectorTransform>));
         let timed = Job { threads: 3, ..job(Operation::Read, Pattern::Random, 4096, 1) };
-        let m = engine.run(&surface, &timed, &GO).unwrap();
+        let m = engine.run(&io_target, &timed, &GO).unwrap();
         assert!(m.ios > 0 && m.elapsed >= Duration::from_millis(40));
         assert_eq!((m.latency.len(), m.bytes), (m.ios, m.ios * 4096));
         // Of so many bytes, each thread has its share.
         let whole = Job { amount: Amount::Bytes(1 << 20), ..timed };
-        assert_eq!(engine.run(&surface, &whole, &GO).unwrap().ios, 256);
+        assert_eq!(engine.run(&io_target, &whole, &GO).unwrap().ios, 256);
         assert!(!engine.details().is_empty());
         let names = names.0.lock().unwrap();
         let expected = ["load-0", "load-1", "load-2"].map(str::to_owned);
         assert_eq!(*names, BTreeSet::from(expected), "{}", engine.name());
         drop(engine);
-        assert_eq!(Arc::strong_count(&surface.file), 1);
+        assert_eq!(Arc::strong_count(&io_target.file), 1);
     }
 }
 
 #[test]
 fn the_stop_flag_ends_all_threads() {
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         for amount in [
             Amount::Time { ramp: Duration::ZERO, duration: Duration::from_secs(3600) },
             Amount::Bytes(1 << 50),
@@ -67,11 +67,11 @@ fn the_stop_flag_ends_all_threads() {
                     std::thread::sleep(Duration::from_millis(60));
                     stop.store(true, Ordering::Relaxed);
                 });
-                engine.run(&surface, &job, &stop).unwrap()
+                engine.run(&io_target, &job, &stop).unwrap()
             });
             assert!(m.interrupted && m.ios > 0, "{}", engine.name());
             assert_eq!(m.latency.len(), m.ios);
-            assert_eq!(Arc::strong_count(&surface.file), 1, "all threads let go of it");
+            assert_eq!(Arc::strong_count(&io_target.file), 1, "all threads let go of it");
         }
     }
 }
@@ -85,7 +85,7 @@ fn the_stop_flag_ends_several_rings_on_a_hung_device() {
             continue;
         }
         let (reader, _writer) = std::io::pipe().unwrap();
-        let surface = Surface {
+        let io_target = IoTarget {
             file: Arc::new(OwnedFd::from(reader).into()),
             extent: Extent { offset: 0, len: 1 << 20 },
             mode: IoMode::Buffered,
@@ -98,12 +98,12 @@ fn the_stop_flag_ends_several_rings_on_a_hung_device() {
                 stop.store(true, Ordering::Relaxed);
             });
             let job = Job { threads: 2, ..job(Operation::Read, Pattern::Random, 4096, 4) };
-            engine.run(&surface, &job, &stop)
+            engine.run(&io_target, &job, &stop)
         });
         assert!(m.is_ok_and(|m| m.interrupted && m.ios == 0));
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         let job = Job { threads: 2, ..job(Operation::Write, Pattern::Random, 4096, 4) };
-        assert!(engine.run(&surface, &job, &GO).unwrap().ios > 0);
+        assert!(engine.run(&io_target, &job, &GO).unwrap().ios > 0);
     }
 }
 
@@ -121,14 +121,14 @@ fn a_panicking_layer_ends_all_threads() {
         fn open(&self, _: u64, _: &mut [u8]) {}
     }
     for mut engine in engines() {
-        let surface = scratch(1 << 20, Some(Arc::new(Bomb)));
+        let io_target = scratch(1 << 20, Some(Arc::new(Bomb)));
         let job = Job {
             threads: 3,
             amount: Amount::Bytes(1 << 20),
             flush: Flush::Every { writes: 3, data_only: true, drained: true },
             ..job(Operation::Write, Pattern::Permutation, 4096, 2)
         };
-        let result = engine.run(&surface, &job, &GO).map(|m| m.ios);
+        let result = engine.run(&io_target, &job, &GO).map(|m| m.ios);
         assert!(matches!(result, Err(LoadError::Panicked)), "{}: {result:?}", engine.name());
         let plain = scratch(1 << 20, None);
         assert!(engine.run(&plain, &job, &GO).unwrap().ios > 0);

@@ -35,18 +35,18 @@ fn after(misdeed: &Misdeed, generations: &[u64]) -> Vec<Verification> {
     for mut engine in engines() {
         let device = Arc::new(Faulty::new((BLOCKS * BLOCK) as usize));
         let Some(served) = Served::new(device.clone()) else { return Vec::new() };
-        let surface = served.surface();
-        engine.prefill(&surface, 1, &GO, &mut |_| ()).unwrap();
-        let map = Arc::new(Acknowledged::filled(surface.extent.len, BLOCK, 1).unwrap());
-        engine.run_traced(&surface, &rewrite(1), &map, &GO).unwrap();
-        let before = map.verify(&surface, &GO, &mut |_| ()).unwrap();
+        let io_target = served.io_target();
+        engine.prefill(&io_target, 1, &GO, &mut |_| ()).unwrap();
+        let map = Arc::new(Acknowledged::filled(io_target.extent.len, BLOCK, 1).unwrap());
+        engine.run_traced(&io_target, &rewrite(1), &map, &GO).unwrap();
+        let before = map.verify(&io_target, &GO, &mut |_| ()).unwrap();
         assert_eq!((before.valid, before.faults()), (BLOCKS * SECTORS, 0));
         device.misbehave(BAD..BAD + BLOCK, misdeed.clone());
         for &generation in generations {
-            engine.run_traced(&surface, &rewrite(generation), &map, &GO).unwrap();
+            engine.run_traced(&io_target, &rewrite(generation), &map, &GO).unwrap();
         }
         let mut told = 0;
-        let result = map.verify(&surface, &GO, &mut |n| told = n).unwrap();
+        let result = map.verify(&io_target, &GO, &mut |n| told = n).unwrap();
         assert_eq!(told, BLOCKS * BLOCK);
         assert_eq!(result.valid + result.faults(), BLOCKS * SECTORS, "every sector has its state");
         found.push(result);
@@ -115,8 +115,8 @@ fn zeros_and_foreign_bytes_are_found() {
 #[test]
 fn sound_storage_verifies_under_concurrent_writes() {
     for mut engine in engines() {
-        let surface = scratch(2 << 20, None);
-        let map = Arc::new(Acknowledged::nothing(surface.extent.len, 4096).unwrap());
+        let io_target = scratch(2 << 20, None);
+        let map = Arc::new(Acknowledged::nothing(io_target.extent.len, 4096).unwrap());
         for (generation, pattern, block, threads) in [
             (1, Pattern::Random, 8192, 1),
             (2, Pattern::Zipf { theta: 1.0 }, 4096, 3),
@@ -124,9 +124,9 @@ fn sound_storage_verifies_under_concurrent_writes() {
         ] {
             let job = Job { generation, threads, ..job(Operation::Write, pattern, block, 4) };
             let job = Job { amount: Amount::Bytes(512 << 10), ..job };
-            engine.run_traced(&surface, &job, &map, &GO).unwrap();
+            engine.run_traced(&io_target, &job, &map, &GO).unwrap();
         }
-        let v = map.verify(&surface, &GO, &mut |_| ()).unwrap();
+        let v = map.verify(&io_target, &GO, &mut |_| ()).unwrap();
         assert_eq!(v.faults(), 0, "{v:?}");
         assert_eq!(v.valid + v.unwritten, (2 << 20) / 512);
         assert!(v.valid > 512 && v.unwritten > 512, "{v:?}");
@@ -136,17 +136,17 @@ fn sound_storage_verifies_under_concurrent_writes() {
 #[test]
 fn what_cannot_be_traced_is_refused() {
     for mut engine in engines() {
-        let surface = scratch(1 << 20, None);
+        let io_target = scratch(1 << 20, None);
         let map = Arc::new(Acknowledged::filled(1 << 20, 4096, 1).unwrap());
         let mut refused = |job: &Job| {
-            let e = engine.run_traced(&surface, job, &map, &GO).unwrap_err();
+            let e = engine.run_traced(&io_target, job, &map, &GO).unwrap_err();
             assert!(matches!(e, LoadError::Untraceable { unit: 4096 }), "{e}");
         };
         let write = job(Operation::Write, Pattern::Random, 4096, 1);
         refused(&Job { content: Content::Zeros, ..write.clone() });
         refused(&Job { block_size: 6144, ..write });
         let stop = AtomicBool::new(true);
-        let e = map.verify(&surface, &stop, &mut |_| ()).unwrap_err();
+        let e = map.verify(&io_target, &stop, &mut |_| ()).unwrap_err();
         assert!(matches!(e, LoadError::Interrupted));
     }
 }
@@ -155,22 +155,22 @@ fn what_cannot_be_traced_is_refused() {
 #[test]
 fn what_another_run_left_is_a_fault() {
     for mut engine in engines() {
-        let surface = scratch(BLOCKS * BLOCK, None);
-        let map = Arc::new(Acknowledged::nothing(surface.extent.len, BLOCK).unwrap());
-        engine.run_traced(&surface, &rewrite(5), &map, &GO).unwrap();
-        let verify = || map.verify(&surface, &GO, &mut |_| ()).unwrap();
+        let io_target = scratch(BLOCKS * BLOCK, None);
+        let map = Arc::new(Acknowledged::nothing(io_target.extent.len, BLOCK).unwrap());
+        engine.run_traced(&io_target, &rewrite(5), &map, &GO).unwrap();
+        let verify = || map.verify(&io_target, &GO, &mut |_| ()).unwrap();
         assert_eq!(verify().valid, BLOCKS * SECTORS);
         for (generation, seed) in [(9, rewrite(5).seed), (5, 3), (9, 3)] {
-            engine.run(&surface, &Job { seed, ..rewrite(generation) }, &GO).unwrap();
+            engine.run(&io_target, &Job { seed, ..rewrite(generation) }, &GO).unwrap();
             let v = verify();
             assert_eq!((v.valid, v.lost), (0, BLOCKS * SECTORS), "{generation}, {seed}");
-            engine.run(&surface, &rewrite(5), &GO).unwrap();
+            engine.run(&io_target, &rewrite(5), &GO).unwrap();
             assert_eq!(verify().valid, BLOCKS * SECTORS);
         }
         // Of one that was traced, too, if all that it wrote was acknowledged elsewhere.
         let one = Job { amount: Amount::Bytes(BLOCK), ..rewrite(6) };
-        engine.run_traced(&surface, &one, &map, &GO).unwrap();
-        engine.run(&surface, &rewrite(6), &GO).unwrap();
+        engine.run_traced(&io_target, &one, &map, &GO).unwrap();
+        engine.run(&io_target, &rewrite(6), &GO).unwrap();
         let v = verify();
         assert_eq!((v.valid, v.lost), (SECTORS, (BLOCKS - 1) * SECTORS), "{v:?}");
     }

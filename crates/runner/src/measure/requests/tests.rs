@@ -75,7 +75,7 @@ fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     let mut nobody = |_: Event<'_>| {};
     let mut recorder = Recorder::begin(&plan, &session, "0", &mut nobody).unwrap();
     session.prepare(&mut recorder).unwrap();
-    if session.arms[0].surface.mode != IoMode::Direct {
+    if session.arms[0].io_target.mode != IoMode::Direct {
         return None;
     }
     let stored = place.path().join("stored");

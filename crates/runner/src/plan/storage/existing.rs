@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::{Extent, IoMode, Surface};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_system::SystemError;
 use cryptbench_system::provision::signatures;
 use rustix::fs::{FlockOperation, OFlags, fcntl_lock, flock, statvfs};
@@ -395,8 +395,8 @@ pub(crate) struct Overwritten {
 }
 
 impl Overwritten {
-    pub(crate) fn surface(&self) -> Surface {
-        Surface {
+    pub(crate) fn io_target(&self) -> IoTarget {
+        IoTarget {
             file: Arc::clone(&self.file),
             extent: Extent { offset: 0, len: self.len },
             mode: self.mode,

@@ -185,7 +185,7 @@ fn layout(format: &str) -> &'static str {
 
 /// The null layers of the first choice, then the choices, as far as dm-crypt has them.
 ///
-/// A sweep does not multiply the null layers: they tell the layer from the cipher once, for each surface.
+/// A sweep does not multiply the null layers: they tell the layer from the cipher once, for each I/O target.
 pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     let all = choices(system, &with_sectors(system, selection)?);
     let (mut nulls, mut arms) = (Vec::<ArmSpec>::new(), Vec::<ArmSpec>::new());
@@ -201,8 +201,10 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
         if !choice.exists() {
             continue;
         }
-        let surface = values.get("surface");
-        if !nulls.iter().any(|n| n.settings.get("surface").map(String::as_str) == surface.copied())
+        let io_target = values.get("surface");
+        if !nulls
+            .iter()
+            .any(|n| n.settings.get("surface").map(String::as_str) == io_target.copied())
         {
             let linear = ("linear", "dm-linear");
             nulls.push(null(system, &values, Target::Linear, linear, &["surface"]));

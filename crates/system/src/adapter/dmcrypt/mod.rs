@@ -2,7 +2,7 @@
 //!
 //! A container file on the storage under measurement, a loop device over it, dm-crypt over that, ext4 over
 //! that. Requests go to a scratch file in that file system, which makes the arms comparable with the
-//! built-in engine as it is mounted; with `surface = device` they go to the mapped device itself, behind
+//! built-in engine as it is mounted; with `I/O target = device` they go to the mapped device itself, behind
 //! the end of the file system. The null layers are the same stack with dm-linear, or with dm-crypt and a
 //! cipher that changes nothing, in dm-crypt's place.
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cryptbench_blockdev::Surface;
+use cryptbench_blockdev::IoTarget;
 
 use super::*;
 use crate::PreparedArm;
@@ -62,10 +62,10 @@ fn provision(machine: &Machine, run_id: &str, place: &Path) -> Result<PreparedAr
     let scratch = Scratch::create(&place.join("plain"), 1 << 20, &journal).unwrap();
     let work = WorkDirectory::create(&place.join("work"), &journal).unwrap();
     let arm = GOCRYPTFS.arms(&Selection::default()).unwrap().remove(0);
-    let mut fill = |_: &Surface| Ok(());
+    let mut fill = |_: &IoTarget| Ok(());
     let mut context = ArmContext {
         journal: &journal,
-        scratch: &scratch.surface(),
+        scratch: &scratch.io_target(),
         directory: place,
         work: work.path(),
         room: 0,

@@ -1,4 +1,4 @@
-//! The surface that a system offers and a load engine drives.
+//! The I/O target that a system offers and a load engine drives.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ pub enum IoMode {
 
 /// Where a load reads and writes, and through which inline layer.
 ///
-/// A surface knows nothing of encryption systems: the load engine cannot tell one contender from
+/// An I/O target knows nothing of encryption systems: the load engine cannot tell one arm from
 /// another, and so cannot favour it.
 #[derive(Clone)]
-pub struct Surface {
+pub struct IoTarget {
     /// Open for reading and writing, with the flags that [`mode`](Self::mode) implies.
     pub file: Arc<File>,
-    /// The bytes of the file that belong to this surface.
+    /// The bytes of the file that belong to this I/O target.
     pub extent: Extent,
     /// Whether the page cache is bypassed.
     pub mode: IoMode,

@@ -43,7 +43,7 @@ pub(super) enum Accounting {
     WholeProcess,
 }
 
-pub(super) enum Contender {
+pub(super) enum Peer {
     Fio { mib: u64 },
     Ours { binary: PathBuf },
 }
@@ -57,7 +57,7 @@ const SHORT: f64 = 0.01;
 /// Unit of /proc/self/stat's times, for every program on Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-impl Contender {
+impl Peer {
     pub(super) fn fio(mib: u64) -> Self {
         Self::Fio { mib }
     }

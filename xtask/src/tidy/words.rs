@@ -1,0 +1,72 @@
+//! One word, one meaning: words that were given up for the field's own do not come back.
+
+use std::path::Path;
+
+/// A word that was given up, what it is called now, and where it may still stand.
+const RETIRED: &[(&str, &str, &[&str])] = &[
+    ("contender", "arm", &[]),
+    // The directory keeps the name that earlier versions gave it.
+    ("ledger", "journal", &["ledgers\"", "ledgers/", "ledgers`", "cryptbench/ledgers"]),
+    ("Surface", "IoTarget", &["cryptbench_devices", "devices::"]),
+    ("stamper", "verify header", &[]),
+    ("crew", "worker pool", &[]),
+    ("deed", "make", &[]),
+    ("Resolved", "Plan", &[]),
+];
+
+/// Crates in which a word has another meaning that is the field's own.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("Surface", "crates/devices"),
+    ("Surface", "crates/runner/src/prepare/emulated.rs"),
+    ("Surface", "crates/report"),
+];
+
+/// The retired words in `text`.
+pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
+    if file.ends_with("tidy/words.rs") {
+        return;
+    }
+    for (word, now, allowed) in RETIRED {
+        if ELSEWHERE.iter().any(|(w, place)| w == word && file.starts_with(place)) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            if has(line, word) && !allowed.iter().any(|part| line.contains(part)) {
+                let line = number + 1;
+                faults.push(format!("{}:{line}: {word} is called {now} now", file.display()));
+            }
+        }
+    }
+}
+
+/// Whether `line` has `word`, or its plural; words that begin with a capital are names of types.
+fn has(line: &str, word: &str) -> bool {
+    let is_type = word.starts_with(char::is_uppercase);
+    let line = if is_type { line.to_owned() } else { line.to_lowercase() };
+    let part = |c: char| c.is_alphanumeric() || (is_type && c == '_');
+    line.match_indices(word).any(|(at, _)| {
+        let after = line[at + word.len()..].trim_start_matches('s');
+        !line[..at].ends_with(part) && !after.starts_with(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(file: &str, text: &str) -> usize {
+        let mut faults = Vec::new();
+        check(Path::new(file), text, &mut faults);
+        faults.len()
+    }
+
+    #[test]
+    fn a_retired_word_is_refused_in_every_guise() {
+        let file = "crates/runner/src/run.rs";
+        assert_eq!(faults(file, "// The contenders.\nstruct Contender;"), 2);
+        assert_eq!(faults(file, "let my_ledger = 1;"), 1);
+        assert_eq!(faults(file, "Path::new(\"ledgers\")"), 0);
+        assert_eq!(faults(file, "fn f(s: &Surface) {} // the surface of a disk"), 1);
+        assert_eq!(faults("crates/devices/src/model.rs", "enum Surface {}"), 0);
+    }
+}
