@@ -6,67 +6,13 @@ mod one_system;
 mod pipeline;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
 use crate::msrv;
-
-/// Our crates and what each may depend on (ARCHITECTURE.md, "Who may depend on whom").
-const MAY_DEPEND: &[(&str, &[&str])] = &[
-    ("blockdev", &[]),
-    ("cipher", &["cpu"]),
-    (
-        "cli",
-        &[
-            "blockdev",
-            "cipher",
-            "devices",
-            "export",
-            "foreign",
-            "history",
-            "kdf",
-            "load",
-            "microbench",
-            "os",
-            "record",
-            "report",
-            "runner",
-            "serve",
-            "stats",
-            "studies",
-            "system",
-            "text",
-            "volume",
-        ],
-    ),
-    ("cpu", &[]),
-    ("devices", &["blockdev", "os"]),
-    ("export", &["blockdev"]),
-    ("foreign", &["os", "record", "stats", "text"]),
-    ("history", &["os", "record", "stats", "text"]),
-    ("kdf", &["cpu"]),
-    ("load", &["blockdev", "os"]),
-    ("microbench", &["cipher", "kdf", "os", "stats", "text"]),
-    ("os", &[]),
-    ("record", &["os", "text"]),
-    ("report", &["record", "stats", "text"]),
-    (
-        "runner",
-        &[
-            "blockdev", "cipher", "devices", "export", "kdf", "load", "os", "record", "stats",
-            "system", "text", "volume",
-        ],
-    ),
-    ("serve", &["os", "record", "text"]),
-    ("stats", &[]),
-    ("studies", &["record", "stats"]),
-    ("system", &["blockdev", "cipher", "export", "kdf", "os", "text", "volume"]),
-    ("text", &[]),
-    ("volume", &["blockdev", "cipher", "kdf", "text"]),
-];
 
 /// What people read about the code and the program, but for what changed when.
 fn pages() -> anyhow::Result<Vec<PathBuf>> {
@@ -120,31 +66,52 @@ pub fn run() -> anyhow::Result<()> {
 }
 
 fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
-    let mut seen = BTreeSet::new();
+    let page = fs::read_to_string("ARCHITECTURE.md").context("ARCHITECTURE.md")?;
+    let table = crates_of(&page);
     for entry in fs::read_dir("crates")? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let manifest = format!("crates/{name}/Cargo.toml");
         let text = fs::read_to_string(&manifest).with_context(|| manifest.clone())?;
-        let Some((_, allowed)) = MAY_DEPEND.iter().find(|(n, _)| *n == name) else {
-            faults
-                .push(format!("{manifest}: xtask/src/tidy.rs does not say what it may depend on"));
+        let Some(allowed) = table.get(name.as_str()) else {
+            faults.push(format!("ARCHITECTURE.md: its table of crates lacks {name}"));
             continue;
         };
-        seen.insert(name);
         let runtime = text.split("[dev-dependencies]").next().unwrap_or_default();
-        for line in runtime.lines().filter_map(|l| l.strip_prefix("cryptbench-")) {
-            let on = line.split(['.', ' ', '=']).next().unwrap_or_default();
-            if !allowed.contains(&on) {
-                faults.push(format!("{manifest}: may not depend on {on}"));
-            }
+        let on: BTreeSet<_> = runtime
+            .lines()
+            .filter_map(|line| line.strip_prefix("cryptbench-"))
+            .filter_map(|line| line.split(['.', ' ', '=']).next())
+            .collect();
+        for other in on.difference(allowed) {
+            faults.push(format!("{manifest}: may not depend on {other} (ARCHITECTURE.md)"));
+        }
+        for other in allowed.difference(&on) {
+            faults.push(format!("ARCHITECTURE.md: {name} does not use {other}"));
         }
     }
-    for (name, _) in MAY_DEPEND {
-        if !seen.contains(*name) {
-            faults.push(format!("xtask/src/tidy.rs: there is no crate {name}"));
+    for name in table.keys().filter(|name| !OUTSIDE.contains(name)) {
+        if !Path::new("crates").join(name).is_dir() {
+            faults.push(format!("ARCHITECTURE.md: there is no crate {name}"));
         }
     }
     Ok(())
+}
+
+/// Rows of the table of crates that are no crates of the product.
+const OUTSIDE: &[&str] = &["xtask", "fuzz", "bench-peers"];
+
+/// The crates in the table of ARCHITECTURE.md, and what each may use.
+fn crates_of(page: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let section = page.split("\n## ").find(|section| section.starts_with("The crates"));
+    let rows = section.unwrap_or_default().lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| row.trim_matches(['|', ' ']).split(" | ").collect::<Vec<_>>());
+    cells
+        .filter(|cells| cells.len() == 3)
+        .map(|cells| {
+            let uses = cells[2].split('`').skip(1).step_by(2).collect();
+            (cells[0].trim_matches('`'), uses)
+        })
+        .collect()
 }
 
 fn sources(dir: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {

@@ -101,20 +101,6 @@ impl Row {
 }
 
 fn rows(csv: &str) -> Option<Vec<Row>> {
-    let mut lines = csv.lines();
-    let names = fields(lines.next()?);
-    Some(lines.map(|line| Row(names.iter().cloned().zip(fields(line)).collect())).collect())
-}
-
-/// Fields of a line; commas within double quotes part nothing.
-fn fields(line: &str) -> Vec<String> {
-    let (mut found, mut quoted) = (vec![String::new()], false);
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => found.push(String::new()),
-            c => found.last_mut().expect("there is one").push(c),
-        }
-    }
-    found
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    reader.deserialize().map(|row| row.map(Row).ok()).collect()
 }

@@ -39,7 +39,9 @@ fn machine_kib(meminfo: &str) -> Option<u64> {
 /// What the cgroups of this process leave, all the way up.
 fn cgroup_kib(root: &Path) -> Option<u64> {
     let own = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
+    // Names of other mounts need not be UTF-8.
+    let mounts = fs::read(root.join("proc/self/mountinfo")).ok()?;
+    let mounts = String::from_utf8_lossy(&mounts);
     let hierarchies = mounts.lines().filter_map(|line| Hierarchy::of(line, &own));
     hierarchies.filter_map(|hierarchy| hierarchy.left(root)).min().map(|bytes| bytes / 1024)
 }

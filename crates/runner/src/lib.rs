@@ -10,6 +10,7 @@ mod measure;
 mod plan;
 mod prepare;
 mod recorder;
+mod resumed;
 mod run;
 mod verify;
 

@@ -3,9 +3,9 @@
 
 use cryptbench_record::{self as record, Fold, Line, Record};
 
-use crate::plan::{Plan, resumed};
+use crate::plan::Plan;
 use crate::prepare::Session;
-use crate::{Event, Halt, Observer, RunError};
+use crate::{Event, Halt, Observer, RunError, resumed};
 
 /// Adds up the lines of a run, and passes them on.
 pub(crate) struct Recorder<'a> {

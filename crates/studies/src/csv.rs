@@ -23,17 +23,29 @@ impl Csv {
     pub fn parse(file: &str, text: &str) -> Result<Self, DataError> {
         let malformed =
             |line, problem: String| DataError::Malformed { file: file.to_owned(), line, problem };
-        let mut rows =
-            records(text).map_err(|line| malformed(line, "a quote is not closed".into()))?;
-        if rows.is_empty() {
+        if !text.matches('"').count().is_multiple_of(2) {
+            let before = text.rfind('"').unwrap_or(0);
+            return Err(malformed(
+                1 + text[..before].matches('\n').count(),
+                "a quote is not closed".into(),
+            ));
+        }
+        // Rows of another length are told with both lengths, below.
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let fields = |row: &csv::StringRecord| row.iter().map(str::to_owned).collect::<Vec<_>>();
+        let header = reader.headers().map(fields).unwrap_or_default();
+        if header.is_empty() {
             return Err(malformed(1, "there is no header".into()));
         }
-        let (_, header) = rows.remove(0);
-        for (line, row) in &rows {
+        let mut rows = Vec::new();
+        for row in reader.records() {
+            let row = row.map_err(|e| malformed(1, e.to_string()))?;
+            let line = row.position().map_or(1, |at| at.line() as usize);
             if row.len() != header.len() {
                 let problem = format!("{} fields below {} headings", row.len(), header.len());
-                return Err(malformed(*line, problem));
+                return Err(malformed(line, problem));
             }
+            rows.push((line, fields(&row)));
         }
         Ok(Self { file: file.to_owned(), header, rows })
     }
@@ -69,40 +81,6 @@ impl<'a> Row<'a> {
     pub fn number_if_any(&self, column: &str) -> Result<Option<Printed>, DataError> {
         if self.text(column)?.is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }
-}
-
-/// The records of a text with the line on which each begins; the line of a quote that is not closed.
-fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, usize> {
-    let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
-    let (mut line, mut begun, mut quoted) = (1, 1, None);
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, quoted) {
-            ('"', Some(_)) if chars.peek() == Some(&'"') => {
-                chars.next();
-                field.push('"');
-            }
-            ('"', Some(_)) => quoted = None,
-            ('"', None) if field.is_empty() => quoted = Some(line),
-            (',', None) => row.push(std::mem::take(&mut field)),
-            ('\r', None) if chars.peek() == Some(&'\n') => {}
-            ('\n', None) => {
-                row.push(std::mem::take(&mut field));
-                rows.push((begun, std::mem::take(&mut row)));
-                begun = line + 1;
-            }
-            _ => field.push(c),
-        }
-        line += usize::from(c == '\n');
-    }
-    if let Some(line) = quoted {
-        return Err(line);
-    }
-    if !field.is_empty() || !row.is_empty() {
-        row.push(field);
-        rows.push((begun, row));
-    }
-    Ok(rows)
 }
 
 #[cfg(test)]

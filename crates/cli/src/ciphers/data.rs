@@ -1,8 +1,7 @@
 //! The speeds for programs: JSON and CSV with the same fields.
 
-use std::fmt::Write as _;
-
 use cryptbench_microbench::cipher::{Speed, Speeds, by_mean};
+use cryptbench_report::csv::lines;
 use serde_json::{Value, json};
 
 /// Names of the fields, in the order of [`fields`].
@@ -51,18 +50,12 @@ pub fn json(speeds: &Speeds) -> String {
     format!("{list:#}")
 }
 
-/// A line of names, then one per row; no value needs quotes.
+/// A line of names, then one per row; the last one ends without a newline.
 pub fn csv(speeds: &Speeds) -> String {
-    let mut out = NAMES.join(",");
-    for row in sorted(speeds) {
-        out.push('\n');
-        for (index, value) in fields(row).iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            let _ = match value {
-                Value::String(text) => write!(out, "{comma}{text}"),
-                number => write!(out, "{comma}{number}"),
-            };
-        }
-    }
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let names = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    let rows = sorted(speeds).map(|row| fields(row).iter().map(text).collect());
+    let mut out = lines(std::iter::once(names).chain(rows));
+    out.pop();
     out
 }

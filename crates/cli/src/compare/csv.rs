@@ -9,7 +9,8 @@ a_figure,b_runs,b_mean,b_figure,ratio,low,high,p_value,p_holm,verdict";
 /// One line per cell of both sides, then those of one side alone. Means are in bytes per second, requests per
 /// second or microseconds.
 pub fn lines(comparison: &Comparison) -> String {
-    let mut out = format!("{HEAD}\n");
+    let columns = HEAD.split(',').count();
+    let mut rows = vec![HEAD.split(',').map(str::to_owned).collect()];
     for c in &comparison.cells {
         let number = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
         let whole = |v: Option<u64>| v.map_or(String::new(), |v| v.to_string());
@@ -20,16 +21,16 @@ pub fn lines(comparison: &Comparison) -> String {
         };
         let i = c.interval;
         let verdict = serde_json::to_value(c.verdict).ok();
-        let fields = [
+        rows.push(vec![
             "both".to_owned(),
-            quoted(&c.name),
-            quoted(&c.key.pattern),
-            quoted(&c.key.operation),
+            c.name.clone(),
+            c.key.pattern.clone(),
+            c.key.operation.clone(),
             whole(c.key.file_size),
             whole(c.key.block_size),
             whole(c.key.queue_depth.map(Into::into)),
             whole(c.key.threads.map(Into::into)),
-            quoted(c.key.name.as_deref().unwrap_or("")),
+            c.key.name.clone().unwrap_or_default(),
             measure.to_owned(),
             c.a.runs.to_string(),
             c.a.mean.to_string(),
@@ -43,22 +44,14 @@ pub fn lines(comparison: &Comparison) -> String {
             number(i.map(|i| i.p_value)),
             number(i.map(|i| i.p_holm)),
             verdict.as_ref().and_then(|v| v.as_str()).unwrap_or("").to_owned(),
-        ];
-        out.push_str(&fields.join(","));
-        out.push('\n');
+        ]);
     }
-    let empty = ",".repeat(HEAD.matches(',').count() - 1);
     for (set, names) in [("a", &comparison.only_a), ("b", &comparison.only_b)] {
         for name in names {
-            out.push_str(&format!("{set},{}{empty}\n", quoted(name)));
+            let mut row = vec![set.to_owned(), name.clone()];
+            row.resize(columns, String::new());
+            rows.push(row);
         }
     }
-    out
-}
-
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
+    cryptbench_report::csv::lines(rows)
 }

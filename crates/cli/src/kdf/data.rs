@@ -1,9 +1,8 @@
 //! The study for programs: JSON of all of it, CSV of the times.
 
-use std::fmt::Write as _;
-
 use cryptbench_kdf::Derivation;
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed, Point};
+use cryptbench_report::csv::lines;
 use serde_json::{Value, json};
 
 use super::study::Study;
@@ -113,10 +112,10 @@ const NAMES: [&str; 11] = [
     "kernel",
 ];
 
-/// A line of names, then for each function one for the default cost (without a PIM) and one for each PIM;
-/// no value needs quotes.
+/// A line of names, then for each function one for the default cost (without a PIM) and one for each PIM; the last one ends
+/// without a newline.
 pub fn csv(study: &Study) -> String {
-    let mut out = NAMES.join(",");
+    let mut rows = vec![NAMES.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()];
     for row in study.by_default() {
         let pims = study.question.pims.iter().map(|&pim| (Some(pim), study.at(row.function, pim)));
         for (pim, derivation) in [(None, Some(row.default))].into_iter().chain(pims) {
@@ -129,23 +128,24 @@ pub fn csv(study: &Study) -> String {
                 }
             };
             let whole = |value: Option<u32>| value.map_or_else(String::new, |v| v.to_string());
-            let _ = write!(
-                out,
-                "\n{},{},{},{},{},{},{},{},{},{},{}",
-                row.function.name(),
+            let us = row.us_per_iteration();
+            rows.push(vec![
+                row.function.name().to_owned(),
                 whole(pim),
                 whole(iterations),
                 whole(passes),
                 whole(memory),
-                rounded(time.seconds),
-                time.measured,
-                rounded(row.long.spread_percent),
-                row.us_per_iteration().map_or_else(String::new, |us| rounded(us).to_string()),
-                rounded(row.guess_seconds(&derivation)),
-                row.kernel,
-            );
+                rounded(time.seconds).to_string(),
+                time.measured.to_string(),
+                rounded(row.long.spread_percent).to_string(),
+                us.map_or_else(String::new, |us| rounded(us).to_string()),
+                rounded(row.guess_seconds(&derivation)).to_string(),
+                row.kernel.to_string(),
+            ]);
         }
     }
+    let mut out = lines(rows);
+    out.pop();
     out
 }
 

@@ -9,41 +9,32 @@ use super::tidy::{Rows, Value, table};
 /// A table of the record as text that ends with a newline.
 pub fn render(record: &Record, results: &Results, rows: Rows) -> String {
     let table = table(record, results, rows);
-    let mut out = String::new();
-    let header = table.columns.iter().map(|(name, _)| (*name).to_owned());
-    line(&mut out, header);
-    for row in &table.rows {
-        line(&mut out, row.iter().map(field));
-    }
-    out
+    let header = table.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows = table.rows.iter().map(|row| row.iter().map(field).collect());
+    lines(std::iter::once(header).chain(rows))
 }
 
-fn line(out: &mut String, fields: impl Iterator<Item = String>) {
-    for (i, field) in fields.enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        out.push_str(&field);
+/// Rows of fields as text, each with a newline at its end.
+///
+/// # Panics
+/// Never: memory takes every row.
+pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut writer = ::csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row).expect("memory takes every row");
     }
-    out.push('\n');
+    let bytes = writer.into_inner().expect("memory takes every row");
+    String::from_utf8(bytes).expect("text was written")
 }
 
 fn field(value: &Value) -> String {
     match value {
         Value::None => String::new(),
-        Value::Text(text) => quoted(text),
+        Value::Text(text) => text.clone(),
         Value::Integer(n) => n.to_string(),
         // The shortest digits that read back as the same number.
         Value::Real(x) => x.to_string(),
         Value::Truth(b) => b.to_string(),
-    }
-}
-
-/// Quotes what a reader would take apart otherwise.
-fn quoted(text: &str) -> String {
-    match text.contains(['"', ',', '\n', '\r']) || text.trim() != text {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
     }
 }
 
@@ -53,10 +44,9 @@ mod tests {
 
     #[test]
     fn text_that_would_break_a_row_is_quoted() {
-        assert_eq!(quoted("AES-256-XTS 512 B"), "AES-256-XTS 512 B");
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("5\" disk\nnext"), "\"5\"\" disk\nnext\"");
-        assert_eq!(quoted(" lead"), "\" lead\"");
+        let row = ["AES-256-XTS 512 B", "a,b", "5\" disk\nnext", ""].map(str::to_owned);
+        let text = "AES-256-XTS 512 B,\"a,b\",\"5\"\" disk\nnext\",\n";
+        assert_eq!(lines([row.into()]), text);
     }
 
     #[test]

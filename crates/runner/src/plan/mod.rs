@@ -5,7 +5,6 @@ pub(crate) mod arms;
 pub(crate) mod forecast;
 pub(crate) mod limits;
 mod request;
-pub(crate) mod resumed;
 pub(crate) mod sizes;
 pub(crate) mod storage;
 pub(crate) mod volumes;

@@ -18,6 +18,7 @@ use rustix::fs::OFlags;
 
 use crate::RunError;
 use crate::plan::Plan;
+use crate::plan::arms::Arms;
 use crate::plan::storage::emulated::with_file_system;
 use crate::plan::storage::{Consent, EmulatedStorage, Present, Target, Targets};
 
@@ -94,9 +95,8 @@ impl Emulation {
         let emulation = Self { served, device, described, notes };
         let targets =
             Targets { plain: Target::inspect(&path, &plan.run_id, &consent)?, encrypted: None };
-        let asked = Some((range.size, range.reason.as_str()));
-        let present = Present::plan(targets, &plan.arms, &plan.workloads, asked)?;
-        Ok((emulation, present))
+        let range = matches!(plan.arms, Arms::Systems(_)).then(|| range.clone());
+        Ok((emulation, Present { targets, range }))
     }
 
     /// What a reader must know of it, in sentences.

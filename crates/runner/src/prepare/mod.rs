@@ -27,9 +27,9 @@ pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
 use crate::plan::arms::Arms;
 use crate::plan::storage::{Buffered, Present, Storage};
-use crate::plan::{Plan, limits, resumed};
+use crate::plan::{Plan, limits};
 use crate::recorder::Recorder;
-use crate::{Event, Halt, Observer as _, RunError, machine};
+use crate::{Event, Halt, Observer as _, RunError, machine, resumed};
 
 /// How long the machine is watched while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);

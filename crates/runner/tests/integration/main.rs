@@ -1,5 +1,6 @@
 //! What `runner` promises its users, one module for each subject.
 
 mod failing_storage;
+mod one_way;
 mod simulated_disk;
 mod simulated_verdicts;

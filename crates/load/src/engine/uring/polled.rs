@@ -30,7 +30,7 @@ pub(super) fn explain(e: LoadError) -> LoadError {
     }
 }
 
-const NO_QUEUES: &str = "the device or file system under the io_target has no queues for polling (for NVMe: \
+const NO_QUEUES: &str = "the device or file system under the target has no queues for polling (for NVMe: \
                          module parameter nvme.poll_queues)";
 
 fn unavailable(reason: &str) -> LoadError {

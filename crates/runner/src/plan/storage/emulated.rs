@@ -6,9 +6,9 @@ use cryptbench_load::WorkloadSpec;
 
 use super::{MIB, Range, human};
 use crate::RunError;
-use crate::plan::arms::Arms;
+use crate::plan::arms::{Arms, makes_a_disk};
 use crate::plan::request::EmulateRequest;
-use crate::plan::sizes::{containers, file_space, least_scratch};
+use crate::plan::sizes::{containers, file_space, least_scratch, makes_files};
 
 /// The scratch file where nobody asks for a size.
 const USUAL: u64 = 256 * MIB;
@@ -43,6 +43,9 @@ impl EmulatedStorage {
         arms: &Arms,
         workloads: &[WorkloadSpec],
     ) -> Result<Self, RunError> {
+        if !with_file_system() {
+            refuse_files(arms, workloads)?;
+        }
         let least = least_scratch(workloads).next_multiple_of(MIB);
         let scratch = asked.unwrap_or(USUAL.max(least)) / MIB * MIB;
         let each = scratch + file_space(workloads);
@@ -89,6 +92,23 @@ impl EmulatedStorage {
             Some(directory) => format!("a file in {}", directory.display()),
         }
     }
+}
+
+/// Refuses what takes a file system.
+fn refuse_files(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
+    let what = match arms {
+        Arms::Volumes(_) => Some("volumes to be opened are files".to_owned()),
+        Arms::Systems(arms) => {
+            let work = workloads.iter().find(|w| makes_files(&w.work));
+            let arm = arms.iter().find(|arm| makes_a_disk(arm));
+            work.map(|w| format!("the workload {:?} makes new files", w.id))
+                .or_else(|| arm.map(|arm| format!("{} keeps its data in files", arm.label)))
+        }
+    };
+    let Some(what) = what else { return Ok(()) };
+    Err(RunError::Usage(format!(
+        "the emulated device has a file system only if root runs this, and {what}: run it as root, or choose others"
+    )))
 }
 
 /// Bytes of memory that can be taken without swapping (proc(5), MemAvailable).

@@ -71,7 +71,7 @@ impl Present {
     /// # Errors
     /// [`RunError::Usage`] where the targets cannot carry the arms or workloads, [`RunError::Target`] where what a run
     /// makes does not fit.
-    pub(crate) fn plan(
+    fn plan(
         targets: Targets,
         arms: &Arms,
         workloads: &[cryptbench_load::WorkloadSpec],
