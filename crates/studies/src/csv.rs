@@ -40,7 +40,7 @@ impl Csv {
         let mut rows = Vec::new();
         for row in reader.records() {
             let row = row.map_err(|e| malformed(1, e.to_string()))?;
-            let line = row.position().map_or(1, |at| at.line() as usize);
+            let line = row.position().map_or(1, |at| line_at(text, at.byte() as usize));
             if row.len() != header.len() {
                 let problem = format!("{} fields below {} headings", row.len(), header.len());
                 return Err(malformed(line, problem));
@@ -81,6 +81,14 @@ impl<'a> Row<'a> {
     pub fn number_if_any(&self, column: &str) -> Result<Option<Printed>, DataError> {
         if self.text(column)?.is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }
+}
+
+/// The line on which the row begins that the reader found at `byte`: it does not count those within quotes, and may stand
+/// before the second half of a line's end.
+fn line_at(text: &str, byte: usize) -> usize {
+    let rest = &text[byte..];
+    let begin = text.len() - rest.trim_start_matches(['\r', '\n']).len();
+    1 + text[..begin].matches('\n').count()
 }
 
 #[cfg(test)]
