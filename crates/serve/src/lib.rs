@@ -1,7 +1,7 @@
 //! The local page: a server on the loopback address that starts runs as processes of their own and shows them.
 //!
 //! The server measures nothing. A run is this program started again with `run --progress json`; what it tells on its
-//! standard error goes into one [log](log), from which every page is told the same. A page that is closed, a client
+//! standard error goes into one log, from which every page is told the same. A page that is closed, a client
 //! that does not read and a server that dies leave the run as it is.
 //!
 //! Whoever knows the address may start runs: it holds a random token, and requests that name another host or come

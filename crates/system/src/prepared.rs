@@ -118,7 +118,7 @@ pub struct PreparedArm {
     /// Where workloads make new files.
     pub directory: PathBuf,
     /// Whether those files pass the system. A file in the directory of an inline system does not, unless
-    /// its requests are given the [I/O target](self::io_target)'s transform.
+    /// its requests are given the [I/O target](Self::io_target)'s transform.
     pub covers_files: bool,
     /// Processes that serve it.
     pub daemons: Vec<u32>,

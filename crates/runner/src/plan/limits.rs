@@ -10,7 +10,7 @@ use super::Plan;
 use super::request::Request;
 use crate::RunError;
 
-/// Wall-clock bound of a run on [`USUAL_ARMS`] or fewer, if its profile leaves the number of trials to the
+/// Wall-clock bound of a run on as many arms as usual or fewer, if its profile leaves the number of trials to the
 /// precision.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
 

@@ -204,7 +204,7 @@ impl ResourceStack {
     /// an indexer, lets go of it a moment later.
     ///
     /// # Errors
-    /// As [`Self::close`].
+    /// [`SystemError::Busy`], or what the system refused; it can be tried again.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.destroy_down_to(0)
     }
@@ -212,7 +212,7 @@ impl ResourceStack {
     /// The same without waiting for what is in use.
     ///
     /// # Errors
-    /// As [`Self::close`].
+    /// [`SystemError::Busy`], or what the system refused; it can be tried again.
     pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
         while let Some(last) = self.resources.last_mut() {
             last.destroy()?;
