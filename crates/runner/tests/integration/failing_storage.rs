@@ -7,12 +7,10 @@ use std::time::Duration;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_export::fuse::{FuseOptions, mount};
-use cryptbench_load::Profile;
-use cryptbench_runner::{
-    Consent, EngineChoice, Event, Request, TargetRequest, UnlockSelection, run,
-};
-use cryptbench_system::Selection;
+use cryptbench_runner::{Event, run};
 use cryptbench_text::chain;
+
+use crate::request::request;
 
 /// Memory whose reads fail once it is told so.
 struct Failing {
@@ -49,20 +47,6 @@ impl BlockDevice for Failing {
     }
 }
 
-const PROFILE: &str = r#"
-name = "reads"
-description = "Reads."
-
-[[workload]]
-id = "read"
-label = "read"
-operation = "read"
-pattern = "random"
-block_size = "64KiB"
-queue_depth = 1
-headline = "iops"
-"#;
-
 #[test]
 fn what_the_kernel_said_is_in_the_notes_and_in_the_error() {
     let fails = Arc::new(AtomicBool::new(false));
@@ -77,29 +61,12 @@ fn what_the_kernel_said_is_in_the_notes_and_in_the_error() {
         }
     };
     let path = server.file();
-    let request = Request {
-        target: TargetRequest {
-            path: path.clone(),
-            consent: Consent { destroy: vec![path], erase: Vec::new() },
-            pair: None,
-            emulate: None,
-            size: None,
-            buffered: None,
-        },
-        profile: Profile::from_toml(PROFILE, "reads").unwrap(),
-        selection: Selection { systems: vec!["plain".to_owned()], ..Selection::default() },
-        unlock: UnlockSelection::default(),
-        budget: Some(Duration::from_secs(20)),
-        trials: Some(2),
-        trial: Some(Duration::from_millis(100)),
-        seed: Some(1),
-        precision: 0.03,
-        max_pairs: 2,
-        engine: EngineChoice::Auto,
-        verify: false,
-        precondition: 0,
-        resume: None,
-    };
+    let mut request = request(&path);
+    request.target.consent.destroy.push(path);
+    request.target.size = None;
+    request.selection.systems.push("plain".to_owned());
+    request.budget = Some(Duration::from_secs(20));
+    request.trial = Some(Duration::from_millis(100));
     let mut trials = 0;
     let mut observer = |event: Event<'_>| {
         trials += u32::from(matches!(event, Event::Trial { .. }));

@@ -2,5 +2,6 @@
 
 mod failing_storage;
 mod one_way;
+mod request;
 mod simulated_disk;
 mod simulated_verdicts;

@@ -1,55 +1,11 @@
 //! What is planned is what is announced, and what is written down is what the record says.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use cryptbench_load::Profile;
 use cryptbench_record::{Line, Record, fold};
-use cryptbench_runner::{
-    Consent, EngineChoice, Event, Observer, Request, TargetRequest, UnlockSelection, dry_run, run,
-};
-use cryptbench_system::Selection;
+use cryptbench_runner::{Event, Observer, Request, dry_run, run};
 
-const PROFILE: &str = r#"
-name = "reads"
-description = "Reads."
-
-[[workload]]
-id = "read"
-label = "read"
-operation = "read"
-pattern = "random"
-block_size = "64KiB"
-queue_depth = 1
-headline = "iops"
-"#;
-
-fn request(path: &Path) -> Request {
-    Request {
-        target: TargetRequest {
-            path: path.to_owned(),
-            consent: Consent::default(),
-            pair: None,
-            emulate: None,
-            size: Some(8 << 20),
-            buffered: None,
-        },
-        profile: Profile::from_toml(PROFILE, "reads").unwrap(),
-        selection: Selection::default(),
-        unlock: UnlockSelection::default(),
-        budget: Some(Duration::from_secs(60)),
-        trials: Some(2),
-        trial: Some(Duration::from_millis(20)),
-        seed: Some(1),
-        precision: 0.03,
-        max_pairs: 2,
-        engine: EngineChoice::Auto,
-        verify: false,
-        precondition: 0,
-        resume: None,
-    }
-}
+use crate::request::request;
 
 /// The lines of a run.
 #[derive(Default)]
