@@ -93,6 +93,9 @@ pub struct RunArgs {
     /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`)
     #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
     pub system: Vec<String>,
+    /// Measure the in-process engine alone: AES-256-XTS in 512-byte and 4096-byte units, and its pass-through
+    #[arg(long, conflicts_with_all = ["system", "study"])]
+    pub builtin_only: bool,
     /// Measure this cipher (repeatable; see `cryptbench ciphers --list`)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
@@ -159,6 +162,9 @@ pub struct RunArgs {
     /// Seed of the schedule; the same seed repeats the order of trials and the offsets
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Measure each trial in one piece, instead of in slices that the arms take by turns
+    #[arg(long)]
+    pub no_slices: bool,
     /// What carries the requests
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,

@@ -166,6 +166,7 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
         precision: args.precision,
         max_pairs: args.max_pairs,
         engine: args.engine.into(),
+        slices: !args.no_slices,
         verify: args.verify,
         precondition: args.precondition,
         resume: None,
@@ -180,7 +181,10 @@ fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
 
 fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     let mut selection = Selection {
-        systems: args.system.clone(),
+        systems: match args.builtin_only {
+            true => vec!["builtin".to_owned()],
+            false => args.system.clone(),
+        },
         ciphers: args.cipher.clone(),
         data_units: args.data_unit.clone(),
         ..Selection::default()

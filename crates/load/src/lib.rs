@@ -23,7 +23,7 @@ mod verify;
 mod verify_header;
 mod window;
 
-pub use engine::{Engine, EngineChoice, Precondition};
+pub use engine::{Engine, EngineChoice, Precondition, Slice, Slices};
 pub use error::LoadError;
 pub use files::{FileSet, FilesMeasurement, remove_left_behind};
 pub use job::{

@@ -66,6 +66,20 @@ impl<P: OffsetGenerator> OffsetGenerator for Share<P> {
     }
 }
 
+/// A sequence from the request with number `first` on.
+#[derive(Clone, Copy)]
+pub(crate) struct From<P> {
+    pub(crate) offsets: P,
+    pub(crate) first: u64,
+}
+
+impl<P: OffsetGenerator> OffsetGenerator for From<P> {
+    #[inline]
+    fn request(&self, index: u64) -> Option<IoRequest> {
+        self.offsets.request(self.first.checked_add(index)?)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -12,6 +12,9 @@
 //! therefore closes at the first completion at or after the planned duration that makes the count a multiple
 //! of the queue depth. A trial shorter than a cycle is then right, too.
 //!
+//! The window of a slice opens at the completion that ends the first queue's worth of requests, which replaces the
+//! ramp, and closes in the same way at the planned end, after two queues' worth at the earliest.
+//!
 //! A job of so many bytes has no window: it is measured from before its first request, and all of its
 //! requests count.
 
@@ -22,16 +25,28 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 pub use self::measurement::{Measurement, Sample};
-pub(crate) use self::tally::Tally;
+pub(crate) use self::tally::{Moved, Tally};
 use crate::clock::process_cpu_ns;
 use crate::{Amount, Flush, Job, Operation};
 
 const UNSET: u64 = u64::MAX;
 
+/// Nanoseconds, bounded so that sums do not overflow.
+fn ns(d: Duration) -> u64 {
+    u64::try_from(d.as_nanos()).unwrap_or(UNSET / 4).min(UNSET / 4)
+}
+
 /// Opens and closes the window, for any number of threads. Times are nanoseconds of one clock.
 pub(crate) struct Gate {
     ramp: u64,
+    /// From the opening of the window, or of a slice from its beginning.
     duration: u64,
+    /// Completions of a slice before its window opens, the one that opens it included; 0 for a job with a ramp.
+    lead: u64,
+    /// Completions seen before the window opened.
+    seen: AtomicU64,
+    /// The window stays open until a thread has counted so many.
+    least: u64,
     /// The count at the end is a multiple of this.
     cycle: u64,
     /// Every request counts, and the window ends with the last thread.
@@ -39,6 +54,8 @@ pub(crate) struct Gate {
     flush_at_end: bool,
     ramp_end: AtomicU64,
     opened: AtomicU64,
+    /// When the window is due to close.
+    due: AtomicU64,
     closed: AtomicU64,
     cpu_opened: AtomicU64,
     cpu_closed: AtomicU64,
@@ -51,9 +68,22 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// For a slice of `duration` of a job that `threads` threads carry.
+    pub(crate) fn of_slice(job: &Job, threads: u32, duration: Duration) -> Self {
+        let depth = u64::from(job.queue_depth);
+        Self {
+            ramp: 0,
+            duration: ns(duration),
+            lead: depth * u64::from(job.threads),
+            // Threads that carry one request each count few.
+            least: if threads == job.threads { 2 * depth } else { 2 },
+            whole: false,
+            ..Self::new(job, threads)
+        }
+    }
+
     /// For a job that `threads` threads carry.
     pub(crate) fn new(job: &Job, threads: u32) -> Self {
-        let ns = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(UNSET / 4).min(UNSET / 4);
         let unset = || AtomicU64::new(UNSET);
         let (ramp, duration, whole) = match job.amount {
             Amount::Time { ramp, duration } => (ns(ramp), ns(duration), false),
@@ -62,6 +92,9 @@ impl Gate {
         Self {
             ramp,
             duration,
+            lead: 0,
+            seen: AtomicU64::new(0),
+            least: 0,
             cycle: match (threads, job.rate) {
                 (1, None) => u64::from(job.queue_depth),
                 _ => 1,
@@ -70,6 +103,7 @@ impl Gate {
             flush_at_end: job.flush == Flush::AtEnd,
             ramp_end: unset(),
             opened: unset(),
+            due: unset(),
             closed: unset(),
             cpu_opened: unset(),
             cpu_closed: unset(),
@@ -79,17 +113,44 @@ impl Gate {
         }
     }
 
-    /// Starts the ramp; without a ramp the window opens at once.
+    /// Starts the ramp, or the slice; without either the window opens at once.
     pub(crate) fn begin(&self, now: u64) {
-        if self.ramp == 0 {
-            self.cpu_opened.store(process_cpu_ns(), Relaxed);
-            self.opened.store(now, Relaxed);
+        if self.lead > 0 {
+            self.due.store(now + self.duration, Relaxed);
+        } else if self.ramp == 0 {
+            self.open(now);
         }
         self.ramp_end.store(now + self.ramp, Relaxed);
     }
 
+    /// Opens the window at `now`, or says when it was opened.
+    fn open(&self, now: u64) -> Option<u64> {
+        if let Err(other) = self.opened.compare_exchange(UNSET, now, Relaxed, Relaxed) {
+            return Some(other);
+        }
+        self.cpu_opened.store(process_cpu_ns(), Relaxed);
+        if self.lead == 0 {
+            self.due.store(now.saturating_add(self.duration), Relaxed);
+        }
+        None
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Relaxed) != UNSET
+    }
+
+    /// From the opening of the window to `last`.
+    pub(crate) fn measured(&self, last: u64) -> Duration {
+        Duration::from_nanos(last.saturating_sub(self.opened.load(Relaxed)))
+    }
+
+    /// CPU time of this process while the window was open.
+    pub(crate) fn cpu(&self) -> Duration {
+        let closed = match self.cpu_closed.load(Relaxed) {
+            UNSET => process_cpu_ns(),
+            closed => closed,
+        };
+        Duration::from_nanos(closed.saturating_sub(self.cpu_opened.load(Relaxed)))
     }
 
     /// Whether the window is open: what is not a request counts now.
@@ -104,17 +165,10 @@ impl Gate {
         if self.whole || now < self.ramp_end.load(Relaxed) || self.active.load(Relaxed) > 0 {
             return false;
         }
-        let mut opened = self.opened.load(Relaxed);
-        if opened == UNSET {
-            match self.opened.compare_exchange(UNSET, now, Relaxed, Relaxed) {
-                Ok(_) => {
-                    self.cpu_opened.store(process_cpu_ns(), Relaxed);
-                    return false;
-                }
-                Err(other) => opened = other,
-            }
+        if self.opened.load(Relaxed) == UNSET && self.open(now).is_none() {
+            return false;
         }
-        if now.saturating_sub(opened) < self.duration
+        if now < self.due.load(Relaxed)
             || self.closed.compare_exchange(UNSET, now, Relaxed, Relaxed).is_err()
         {
             return false;
@@ -152,12 +206,12 @@ impl Gate {
             if done < self.ramp_end.load(Relaxed) {
                 return false;
             }
-            match self.opened.compare_exchange(UNSET, done, Relaxed, Relaxed) {
-                Ok(_) => {
-                    self.cpu_opened.store(process_cpu_ns(), Relaxed);
-                    return false;
-                }
-                Err(other) => opened = other,
+            if self.lead > 0 && self.seen.fetch_add(1, Relaxed) + 1 < self.lead {
+                return false;
+            }
+            match self.open(done) {
+                None => return false,
+                Some(other) => opened = other,
             }
         }
         if done <= opened {
@@ -165,7 +219,11 @@ impl Gate {
         }
         let mut closed = self.closed.load(Relaxed);
         if closed == UNSET {
-            if done - opened < self.duration || !(so_far + 1).is_multiple_of(self.cycle) {
+            let counted = so_far + 1;
+            if done < self.due.load(Relaxed)
+                || counted < self.least
+                || !counted.is_multiple_of(self.cycle)
+            {
                 return true;
             }
             match self.closed.compare_exchange(UNSET, done, Relaxed, Relaxed) {

@@ -64,3 +64,73 @@ pub struct DeviceCounts {
     /// Write requests.
     pub writes: u64,
 }
+
+impl Passed {
+    /// Adds what passed in another, later span. Shares of the time are weighted with it; what was read at the end is that
+    /// of the later span.
+    pub fn add(&mut self, later: &Self) {
+        let (a, b) = (self.wall_s, later.wall_s);
+        let share = |x: Option<f64>, y: Option<f64>| match (x, y) {
+            (Some(x), Some(y)) => Some((x * a + y * b) / (a + b)),
+            (x, y) => y.or(x),
+        };
+        let sum = |x: Option<f64>, y: Option<f64>| match (x, y) {
+            (Some(x), Some(y)) => Some(x + y),
+            (x, y) => y.or(x),
+        };
+        *self = Self {
+            wall_s: a + b,
+            busy_s: self.busy_s + later.busy_s,
+            generator_s: self.generator_s + later.generator_s,
+            daemons_s: self.daemons_s + later.daemons_s,
+            kernel_s: self.kernel_s + later.kernel_s,
+            other_s: self.other_s + later.other_s,
+            stolen_s: sum(self.stolen_s, later.stolen_s),
+            energy_j: sum(self.energy_j, later.energy_j),
+            temperature_c: later.temperature_c.or(self.temperature_c),
+            frequency_mhz: later.frequency_mhz.or(self.frequency_mhz),
+            cpu_pressure: share(self.cpu_pressure, later.cpu_pressure),
+            io_pressure: share(self.io_pressure, later.io_pressure),
+            memory_pressure: share(self.memory_pressure, later.memory_pressure),
+            device: match (self.device, later.device) {
+                (Some(x), Some(y)) => Some(DeviceCounts {
+                    read_bytes: x.read_bytes + y.read_bytes,
+                    written_bytes: x.written_bytes + y.written_bytes,
+                    reads: x.reads + y.reads,
+                    writes: x.writes + y.writes,
+                }),
+                (x, y) => y.or(x),
+            },
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_add_up_and_shares_are_weighted() {
+        let device =
+            |n| Some(DeviceCounts { read_bytes: n, written_bytes: 0, reads: 1, writes: 0 });
+        let mut sum = Passed::default();
+        for (wall_s, busy_s, pressure, device) in
+            [(1.0, 0.5, Some(0.4), device(7)), (3.0, 2.5, Some(0.8), device(5))]
+        {
+            let temperature_c = Some(busy_s * 10.0);
+            let cpu_pressure = pressure;
+            sum.add(&Passed {
+                wall_s,
+                busy_s,
+                cpu_pressure,
+                temperature_c,
+                device,
+                ..Passed::default()
+            });
+        }
+        assert_eq!((sum.wall_s, sum.busy_s, sum.temperature_c), (4.0, 3.0, Some(25.0)));
+        assert!((sum.cpu_pressure.unwrap() - 0.7).abs() < 1e-12);
+        assert_eq!(sum.device.map(|d| (d.read_bytes, d.reads)), Some((12, 2)));
+        assert_eq!(sum.energy_j, None);
+    }
+}

@@ -25,7 +25,7 @@ pub use run::{
 };
 pub use schema::json_schema;
 pub use trial::{
-    Accounting, DeviceMoved, FLUSH, Percentiles, Samples, Trial, log_ratios, trials_of,
+    Accounting, DeviceMoved, FLUSH, Percentiles, Samples, Slices, Trial, log_ratios, trials_of,
 };
 
 /// Version of the document. Readers refuse a newer major number and accept older ones.

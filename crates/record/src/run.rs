@@ -87,6 +87,10 @@ pub struct Plan {
     /// Unmeasured seconds before each trial that is measured by time.
     #[serde(default)]
     pub ramp_s: f64,
+    /// Seconds of a slice, where the arms of a block take turns: the shortest that is used. Absent where each trial is
+    /// measured in one piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_s: Option<f64>,
 }
 
 impl Plan {
@@ -166,6 +170,9 @@ pub struct Workload {
     /// Number of files, for small files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
+    /// Why its trials are not cut into slices in a run that slices, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsliced: Option<String>,
 }
 
 impl Workload {

@@ -48,6 +48,20 @@ pub struct Trial {
     /// Parts of the time, where the workload has parts: name and seconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, f64>,
+    /// The slices that make up the trial, where the arms of its block took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<Slices>,
+}
+
+/// The slices of a trial in their order: three lists of one length.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Slices {
+    /// Microseconds since the start of the run at which each began.
+    pub at_us: Vec<u64>,
+    /// Measured microseconds of each.
+    pub elapsed_us: Vec<u64>,
+    /// Requests that each counted.
+    pub ios: Vec<u64>,
 }
 
 /// Whose CPU time a trial took, and the state of the machine meanwhile. What cannot be read on a
@@ -87,6 +101,16 @@ pub struct Accounting {
     /// CPU seconds that the hypervisor took from this machine (steal).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_s: Option<f64>,
+}
+
+impl Slices {
+    /// When each began, in seconds since the start of the run, and its requests per second.
+    pub fn course(&self) -> impl Iterator<Item = (f64, f64)> {
+        let times = self.at_us.iter().zip(&self.elapsed_us);
+        times
+            .zip(&self.ios)
+            .map(|((at, elapsed), ios)| (*at as f64 / 1e6, *ios as f64 / (*elapsed as f64 / 1e6)))
+    }
 }
 
 /// Place and latency of single requests, in the order of their completion.
@@ -138,6 +162,15 @@ impl Trial {
     /// Requests per second.
     pub fn iops(&self) -> f64 {
         self.ios as f64 / self.elapsed_s
+    }
+
+    /// When each of its slices began, in seconds since the start of the run, and its requests per second; the trial itself
+    /// where it has none.
+    pub fn course(&self) -> Vec<(f64, f64)> {
+        match &self.slices {
+            None => vec![(self.at_s, self.iops())],
+            Some(slices) => slices.course().collect(),
+        }
     }
 
     /// Bytes that the device moved in the direction of the workload, per byte that was asked for.

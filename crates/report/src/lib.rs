@@ -9,6 +9,7 @@
 mod accounting;
 mod advice;
 mod analysis;
+mod carry_over;
 mod comparison;
 mod compatibility;
 mod cpu;

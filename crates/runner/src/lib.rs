@@ -19,6 +19,7 @@ pub use disk_rates::{DiskRates, disk_rates};
 pub use error::RunError;
 pub use event::{Event, Observer};
 pub use halt::Halt;
+pub use measure::Turns;
 pub use measure::schedule::{Bench, Course, Observation, drive, drive_on};
 pub use plan::forecast::{DryRun, dry_run};
 pub use plan::limits::{DEFAULT_BUDGET, half_width};

@@ -56,7 +56,7 @@ pub use holm::holm;
 pub use noise_floor::{median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
 pub use prediction::{Prediction, predict, smallest_change};
-pub use schedule::block_order;
+pub use schedule::{block_order, slice_order};
 pub use steady_state::steady_state;
 pub use stopping::{Decision, StoppingRule};
 pub use unpaired::{UnpairedEstimate, equivalent_unpaired, estimate_unpaired};

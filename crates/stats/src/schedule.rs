@@ -36,6 +36,16 @@ pub fn block_order(seed: u64, workload: u64, block: u32, arms: usize) -> Vec<usi
     order
 }
 
+/// The order of the slices of a block in which each of `arms` arms has `rounds` turns.
+///
+/// All orders are equally likely, so that an arm follows itself nearly as often as it follows each other one. What a slice
+/// leaves behind for the next then slows all arms alike. If no arm ever followed itself, an arm that leaves much behind
+/// would be the only one not to suffer from it.
+pub fn slice_order(seed: u64, workload: u64, block: u32, arms: usize, rounds: usize) -> Vec<usize> {
+    let mut random = stream(seed, workload, u64::from(block), *b"slices  ");
+    permutation(&mut random, arms * rounds).into_iter().map(|slice| slice % arms).collect()
+}
+
 /// Williams' first row 0, 1, n-1, 2, n-2, …: its neighbouring differences are all different.
 fn zigzag(position: usize, arms: usize) -> usize {
     if position == 0 {

@@ -6,6 +6,7 @@ mod delay;
 mod engine;
 mod kdf;
 mod serve;
+mod sharpness;
 mod startup;
 mod volume;
 
@@ -20,6 +21,8 @@ pub enum Bench {
     Engine(engine::Options),
     /// Many runs of plain against plain: how often is a difference claimed that is not there?
     Aa(aa::Options),
+    /// Runs with slices beside runs with whole trials: how narrow are their intervals?
+    Sharpness(sharpness::Options),
     /// A layer of known cost: do runs find it?
     Delay(delay::Options),
     /// Our cipher kernels beside those of other libraries
@@ -38,6 +41,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Engine(options) => engine::run(&options),
         Bench::Aa(options) => aa::run(&options),
+        Bench::Sharpness(options) => sharpness::run(&options),
         Bench::Delay(options) => delay::run(&options),
         Bench::Ciphers(options) => ciphers::run(&options),
         Bench::Kdf(options) => kdf::run(&options),

@@ -83,6 +83,7 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
         precision: 0.03,
         max_pairs: 200,
         engine: EngineChoice::Auto,
+        slices: true,
         verify: false,
         precondition: 0,
         resume: None,

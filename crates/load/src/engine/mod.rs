@@ -4,6 +4,7 @@ mod fill;
 mod flush_barrier;
 mod prepare;
 mod rate_limit;
+mod slices;
 #[cfg(target_os = "linux")]
 mod stdio;
 mod threads;
@@ -19,9 +20,9 @@ use std::time::Duration;
 use cryptbench_blockdev::IoTarget;
 
 pub use self::prepare::Precondition;
-use self::rate_limit::RateLimit;
+pub use self::slices::{Slice, Slices};
 use self::threads::{Threads, Way};
-use self::transfer::{Task, Transfer};
+use self::transfer::Task;
 #[cfg(target_os = "linux")]
 use self::uring::Uring;
 use crate::offsets::{JobOffsets, OffsetGenerator};
@@ -191,13 +192,7 @@ impl Engine {
         unwrap: impl Fn(S) -> Tally,
     ) -> Result<Measurement, LoadError> {
         job.check(io_target)?;
-        let task = Task {
-            transfer: Transfer::of_job(io_target, job),
-            block: job.block_size as u32,
-            depth: job.queue_depth,
-            threads: job.threads,
-            rate_limit: RateLimit::of_job(job),
-        };
+        let task = Task::of_job(io_target, job);
         let offsets = JobOffsets::new(job, io_target.extent.len);
         let gate = Arc::new(Gate::new(job, self.tallies(job)));
         let sink = || wrap(Tally::new(&gate, job));

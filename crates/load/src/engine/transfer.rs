@@ -25,6 +25,18 @@ pub(super) struct Task {
     pub(super) rate_limit: Option<RateLimit>,
 }
 
+impl Task {
+    pub(super) fn of_job(io_target: &IoTarget, job: &Job) -> Self {
+        Self {
+            transfer: Transfer::of_job(io_target, job),
+            block: job.block_size as u32,
+            depth: job.queue_depth,
+            threads: job.threads,
+            rate_limit: RateLimit::of_job(job),
+        }
+    }
+}
+
 /// Traffic between buffers and an I/O target.
 #[derive(Clone)]
 pub(super) struct Transfer {
@@ -41,6 +53,15 @@ pub(super) struct Transfer {
     content: Content,
     /// Of what is written, verify headers aside.
     body_seed: u64,
+}
+
+/// What fills the source buffers of a job that writes. Its requests change nothing of it but the verify headers.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Filling {
+    content: Content,
+    body_seed: u64,
+    block: u32,
+    depth: u32,
 }
 
 /// A flush after so many writes.
@@ -110,6 +131,13 @@ impl Transfer {
             // Buffers are used again: other jobs may have been here.
             Content::Zeros => source.fill(0),
         }
+    }
+
+    /// What [`fill_source`](Self::fill_source) leaves in `depth` buffers of `block` bytes; nothing for a job whose reads
+    /// go there.
+    pub(super) fn filling(&self, block: u32, depth: u32) -> Option<Filling> {
+        let (content, body_seed) = (self.content, self.body_seed);
+        self.direction.writes().then_some(Filling { content, body_seed, block, depth })
     }
 
     /// Flushes the file to the device, without its metadata where that is enough.

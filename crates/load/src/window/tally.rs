@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::{Completed, Gate, Measurement, Sample, Sink, UNSET};
-use crate::clock::process_cpu_ns;
+use super::{Completed, Gate, Measurement, Sample, Sink};
 use crate::{Job, Operation};
 
 /// Memory for samples that is set aside at once, in samples.
@@ -28,9 +27,19 @@ pub(crate) struct Tally {
     total_bytes: u64,
     total_written_bytes: u64,
     flushes: u64,
+    /// Requests that slices before this one counted.
+    counted_before: u64,
     last: u64,
     /// Nothing is in flight.
     idle: bool,
+}
+
+/// What a thread has moved so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moved {
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    pub(crate) total_bytes: u64,
 }
 
 /// 1 ns to 1 h; longer latencies are counted as one hour.
@@ -53,16 +62,45 @@ impl Tally {
             total_bytes: 0,
             total_written_bytes: 0,
             flushes: 0,
+            counted_before: 0,
             last: 0,
             idle: false,
         }
     }
 
+    /// Goes on with the next slice, whose gate this is; what was counted stays.
+    pub(crate) fn go_on(&mut self, gate: &Arc<Gate>) {
+        self.gate = Arc::clone(gate);
+        self.counted_before = self.ios;
+        self.last = 0;
+    }
+
+    /// Requests and bytes counted, and the bytes of all requests.
+    pub(crate) fn moved(&self) -> Moved {
+        Moved { ios: self.ios, bytes: self.bytes, total_bytes: self.total_bytes }
+    }
+
+    /// When the last counted request of this slice or job completed.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
     /// Adds up the tallies of all threads of one gate.
     pub(crate) fn sum(gate: &Gate, tallies: Vec<Self>, interrupted: bool) -> Measurement {
+        let last = tallies.iter().map(Self::last).max().unwrap_or(0);
+        Measurement {
+            elapsed: gate.measured(last),
+            cpu: gate.cpu(),
+            interrupted: interrupted && !gate.is_closed() && !gate.complete.load(Relaxed),
+            ..Self::merge(tallies)
+        }
+    }
+
+    /// What all threads counted, without the times.
+    pub(crate) fn merge(tallies: Vec<Self>) -> Measurement {
         let (mut latency, mut submission, mut completion) = (histogram(), histogram(), histogram());
         let (mut ios, mut bytes, mut writes, mut flushes) = (0, 0, 0, 0);
-        let (mut total_bytes, mut total_written_bytes, mut last) = (0, 0, 0);
+        let (mut total_bytes, mut total_written_bytes) = (0, 0);
         let mut samples = Vec::new();
         let mut wanted_samples = 0;
         for t in tallies {
@@ -78,20 +116,13 @@ impl Tally {
             flushes += t.flushes;
             total_bytes += t.total_bytes;
             total_written_bytes += t.total_written_bytes;
-            last = last.max(t.last);
             samples.extend(t.samples);
             wanted_samples = t.wanted_samples;
         }
         // Each thread kept its own first ones; stable, so that one thread's order stays.
         samples.sort_by_key(|(done, _)| *done);
-        let opened = gate.opened.load(Relaxed);
-        let cpu_closed = match gate.cpu_closed.load(Relaxed) {
-            UNSET => process_cpu_ns(),
-            closed => closed,
-        };
-        let since = |end: u64, start: u64| Duration::from_nanos(end.saturating_sub(start));
         Measurement {
-            elapsed: since(last, opened),
+            elapsed: Duration::ZERO,
             ios,
             bytes,
             writes,
@@ -102,8 +133,8 @@ impl Tally {
             submission,
             completion,
             samples: samples.into_iter().take(wanted_samples).map(|(_, sample)| sample).collect(),
-            cpu: since(cpu_closed, gate.cpu_opened.load(Relaxed)),
-            interrupted: interrupted && !gate.is_closed() && !gate.complete.load(Relaxed),
+            cpu: Duration::ZERO,
+            interrupted: false,
         }
     }
 
@@ -139,7 +170,7 @@ impl Sink for Tally {
         if request.operation == Operation::Write {
             self.total_written_bytes += len;
         }
-        if self.gate.counts(request.done, self.ios) {
+        if self.gate.counts(request.done, self.ios - self.counted_before) {
             self.count(request);
         }
     }

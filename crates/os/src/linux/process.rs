@@ -29,7 +29,7 @@ impl Stat {
     }
 
     /// The name in parentheses may hold anything, further parentheses included.
-    fn parse(stat: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(stat: &[u8]) -> Option<Self> {
         let end = stat.iter().rposition(|b| *b == b')')?;
         let rest = std::str::from_utf8(&stat[end + 1..]).ok()?;
         // Fields are counted from 1 in proc(5); the first after the name is the third.

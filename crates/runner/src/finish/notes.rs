@@ -29,7 +29,7 @@ pub(super) fn cut_short(plan: &record::Plan, stops: &[record::WorkloadStop]) -> 
 }
 
 /// Requests in flight at the edges of the measured time make its rate uncertain by about as many requests:
-/// said where that is more than an eighth of a trial.
+/// said where that is more than an eighth of a trial. A slice counts neither edge.
 pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Option<String> {
     let few: Vec<_> = plan
         .workloads
@@ -37,7 +37,9 @@ pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Opt
         .filter(|w| w.is_timed())
         .filter(|w| {
             let least = 8 * u64::from(w.in_flight());
-            trials.iter().any(|t| t.workload == w.id && t.block.is_some() && t.ios < least)
+            let whole =
+                |t: &&record::Trial| t.workload == w.id && t.block.is_some() && t.slices.is_none();
+            trials.iter().filter(whole).any(|t| t.ios < least)
         })
         .collect();
     let first = few.first()?;

@@ -1,7 +1,5 @@
 //! Workloads on many small files.
 
-use std::collections::BTreeMap;
-
 use cryptbench_load::{FileAction, FileSet, FileWork};
 use cryptbench_record::Accounting;
 
@@ -49,8 +47,7 @@ impl Session<'_> {
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),
             accounting: Some(Accounting::of(&passed, 1.0)),
-            samples: None,
-            parts: BTreeMap::new(),
+            ..Observation::default()
         })
     }
 }

@@ -7,6 +7,8 @@ mod numbers;
 mod opening;
 mod requests;
 pub(crate) mod schedule;
+mod slicing;
+mod turns;
 mod unlock;
 
 use std::sync::atomic::Ordering;
@@ -18,6 +20,7 @@ use cryptbench_record::Line;
 use cryptbench_system::Target;
 
 use self::schedule::drive_on;
+pub use self::slicing::Turns;
 use crate::prepare::Session;
 use crate::recorder::Recorder;
 use crate::{Bench, Halt, Observation, Observer as _};
@@ -63,6 +66,23 @@ impl Bench for Session<'_> {
             Work::Block(work) => self.requests(work, arm, offsets),
             Work::Files(work) => self.small_files(work, arm, offsets),
             Work::Unlock(work) => self.open_volume(work, arm),
+        }
+    }
+
+    fn takes_turns(&self, workload: usize, arm: usize) -> bool {
+        matches!(self.plan.workloads[workload].work, Work::Block(_)) && self.can_take_turns(arm)
+    }
+
+    fn turns(
+        &mut self,
+        workload: usize,
+        turns: &Turns,
+        offsets: u64,
+    ) -> Result<Vec<Observation>, Halt> {
+        self.generation += 1;
+        match &self.plan.workloads[workload].work {
+            Work::Block(work) => self.requests_by_turns(work, turns, offsets),
+            Work::Files(_) | Work::Unlock(_) => unreachable!("nobody takes turns"),
         }
     }
 

@@ -35,11 +35,11 @@ impl Session<'_> {
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),
             accounting: Some(Accounting::of(&passed, 1.0)),
-            samples: None,
             parts: BTreeMap::from([
                 ("derivation".to_owned(), time.derivation.as_secs_f64()),
                 ("rest".to_owned(), time.rest.as_secs_f64()),
             ]),
+            ..Observation::default()
         })
     }
 }

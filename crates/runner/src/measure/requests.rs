@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget, cached_share};
 use cryptbench_load::{
-    Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Job, LoadError, WorkAmount,
+    Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Flush, Job, LoadError, WorkAmount,
 };
 use cryptbench_record::{Accounting, FLUSH};
 
@@ -29,12 +29,7 @@ impl Session<'_> {
     ) -> Result<Observation, Halt> {
         let prepared = &self.arms[arm];
         let (io_target, fresh) = match work.file {
-            FileUse::Scratch(bytes) => {
-                let mut io_target = prepared.io_target.clone();
-                io_target.extent.len =
-                    bytes.map_or(io_target.extent.len, |b| b.min(io_target.extent.len));
-                (io_target, None)
-            }
+            FileUse::Scratch(_) => (self.scratch(work, arm), None),
             FileUse::Fresh(bytes) => {
                 let fresh = FreshFile::create(prepared, bytes, self.generation)?;
                 (fresh.io_target.clone(), Some(fresh))
@@ -86,8 +81,8 @@ impl Session<'_> {
                 settled()?;
                 // What the page cache took belongs to this trial.
                 passed.device = self.counters.passed(&before).device;
-            } else if prepared.cached_below && !work.stdio {
-                // Beside direct writes, those that a cache below took count once they are on the device too.
+            } else if (prepared.cached_below || self.counts_flush(work)) && !work.stdio {
+                // Direct writes may lie in a cache, the device's own or one below: they count once they are on the device.
                 let (rest, then) = late(settled, || self.counters.passed(&before))?;
                 passed = then;
                 later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
@@ -113,11 +108,29 @@ impl Session<'_> {
             accounting: Some(Accounting { cached_before, ..Accounting::of(&passed, share) }),
             samples: samples(&measured.samples),
             parts,
+            slices: None,
         })
     }
 }
 
 impl Session<'_> {
+    /// The part of an arm's scratch file or device that a workload uses.
+    pub(super) fn scratch(&self, work: &BlockWork, arm: usize) -> IoTarget {
+        let mut io_target = self.arms[arm].io_target.clone();
+        if let FileUse::Scratch(Some(bytes)) = work.file {
+            io_target.extent.len = bytes.min(io_target.extent.len);
+        }
+        io_target
+    }
+
+    /// Whether the flush after a trial belongs to its time: what was written is to be on the device. Not where the workload
+    /// says itself when it flushes, nor where its users know figures without.
+    pub(super) fn counts_flush(&self, work: &BlockWork) -> bool {
+        work.amount == WorkAmount::Time
+            && work.flush == Flush::Never
+            && self.recorded.estimator.is_none()
+    }
+
     /// Lead-in and measured time of a trial.
     fn lengths(&self) -> (Duration, Duration) {
         let plan = &self.recorded;
@@ -143,7 +156,7 @@ impl Session<'_> {
 }
 
 /// Share of all bytes that were moved in the measured time.
-fn of_all(measured: u64, all: u64) -> f64 {
+pub(super) fn of_all(measured: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { measured as f64 / all as f64 }
 }
 
@@ -152,7 +165,12 @@ fn stamps(work: &BlockWork) -> bool {
     work.direction.writes() && work.content != Content::Zeros && !work.stdio
 }
 
-fn job(work: &BlockWork, (ramp, trial): (Duration, Duration), seed: u64, generation: u64) -> Job {
+pub(super) fn job(
+    work: &BlockWork,
+    (ramp, trial): (Duration, Duration),
+    seed: u64,
+    generation: u64,
+) -> Job {
     Job {
         direction: work.direction,
         pattern: work.pattern,
@@ -181,7 +199,7 @@ fn cached(io_target: &IoTarget) -> Option<f64> {
 }
 
 /// Waits until what was written is on the device.
-fn settle(io_target: &IoTarget) -> Result<(), RunError> {
+pub(super) fn settle(io_target: &IoTarget) -> Result<(), RunError> {
     rustix::fs::fdatasync(&*io_target.file)
         .map_err(|e| RunError::Storage { act: "flush the scratch file", source: e.into() })
 }

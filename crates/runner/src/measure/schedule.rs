@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Line, Percentiles, Plan, StopReason, Trial, Workload, WorkloadStop, log_ratios,
+    Line, Percentiles, Plan, Slices, StopReason, Trial, Workload, WorkloadStop, log_ratios,
 };
 use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
+use super::slicing::{Slicing, Speed, Turns, slicing};
 use crate::plan::limits::stopping_rule;
 use crate::{Event, Halt, Observer};
 
@@ -33,6 +34,8 @@ pub struct Observation {
     pub samples: Option<cryptbench_record::Samples>,
     /// Parts of the time: name and seconds.
     pub parts: std::collections::BTreeMap<String, f64>,
+    /// The slices that make it up, where arms took turns.
+    pub slices: Option<Slices>,
 }
 
 /// What a schedule drives: the real storage, or a simulated one in tests.
@@ -42,6 +45,20 @@ pub trait Bench {
     /// # Errors
     /// [`Halt`]; the trial is then worth nothing.
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt>;
+    /// Whether an arm's trials of a workload can be cut into slices: it can be switched to without being set up again, and
+    /// no other arm pays for what it leaves behind.
+    fn takes_turns(&self, workload: usize, arm: usize) -> bool;
+    /// Runs workload number `workload` on the arms of `turns`, a slice at a time, and returns what each observed, in the
+    /// order of `turns.arms`.
+    ///
+    /// # Errors
+    /// [`Halt`]; the slices are then worth nothing.
+    fn turns(
+        &mut self,
+        workload: usize,
+        turns: &Turns,
+        offsets: u64,
+    ) -> Result<Vec<Observation>, Halt>;
     /// Leaves the storage alone for so long.
     fn pause(&mut self, length: Duration);
     /// Time since the start of the run.
@@ -89,7 +106,9 @@ pub fn drive_on(
         ended: vec![None; plan.workloads.len()],
         longest_block: vec![Duration::ZERO; plan.workloads.len()],
         planned: plan.fixed_trials(),
+        speeds: vec![vec![Speed::default(); plan.arms.len()]; plan.workloads.len()],
     };
+    driver.remember_speeds();
     let last = match driver.all() {
         Ok(reason) => reason,
         Err(halt) => {
@@ -124,6 +143,8 @@ struct Driver<'a> {
     longest_block: Vec<Duration>,
     /// Trials of the whole run, where their number is fixed.
     planned: Option<u32>,
+    /// How fast each arm was of late in each workload.
+    speeds: Vec<Vec<Speed>>,
 }
 
 impl Driver<'_> {
@@ -135,6 +156,7 @@ impl Driver<'_> {
                 continue;
             }
             self.block(workload, None)?;
+            self.say_if_whole(workload);
         }
         for workload in 0..self.plan.workloads.len() {
             if self.blocks[workload] > 0 {
@@ -187,25 +209,17 @@ impl Driver<'_> {
         let order = block_order(self.plan.seed, workload as u64, block.unwrap_or(0), arms);
         let offsets = offset_seed(self.plan.seed, workload as u64, block);
         let begin = self.course.trials.len();
+        let turns = block.and_then(|block| self.turns(workload, block));
         for arm in order {
             if !self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[arm]) {
                 continue;
             }
-            self.bench.pause(Duration::from_secs_f64(self.plan.pause_s));
-            if self.bench.interrupted() {
-                return Err(Halt::Interrupted);
+            match &turns {
+                // All that take turns do so in the place of plain.
+                Some(turns) if arm == 0 => self.take_turns(workload, block, turns, offsets)?,
+                Some(turns) if turns.arms.contains(&arm) => {}
+                _ => self.trial(workload, block, arm, offsets)?,
             }
-            let at = self.bench.elapsed();
-            self.observer.event(Event::Trial {
-                workload: &self.plan.workloads[workload].label,
-                arm: &self.plan.arms[arm].label,
-                block,
-                elapsed: at,
-                budget: Duration::from_secs_f64(self.plan.budget_s),
-                trials: (self.course.trials.len() as u32, self.planned),
-            });
-            let observed = self.bench.trial(workload, arm, offsets)?;
-            self.keep(workload, arm, block, at, observed);
         }
         let id = self.plan.workloads[workload].id.clone();
         if block.is_some() {
@@ -218,6 +232,98 @@ impl Driver<'_> {
         let took = self.bench.elapsed().saturating_sub(started);
         self.longest_block[workload] = self.longest_block[workload].max(took);
         Ok(())
+    }
+
+    /// A trial in one piece.
+    fn trial(
+        &mut self,
+        workload: usize,
+        block: Option<u32>,
+        arm: usize,
+        offsets: u64,
+    ) -> Result<(), Halt> {
+        let at = self.begin(workload, block, &self.plan.arms[arm].label)?;
+        let observed = self.bench.trial(workload, arm, offsets)?;
+        self.keep(workload, arm, block, at, observed);
+        Ok(())
+    }
+
+    /// The trials of all arms that take turns.
+    fn take_turns(
+        &mut self,
+        workload: usize,
+        block: Option<u32>,
+        turns: &Turns,
+        offsets: u64,
+    ) -> Result<(), Halt> {
+        let at = self.begin(workload, block, &format!("{} arms by turns", turns.arms.len()))?;
+        let observed = self.bench.turns(workload, turns, offsets)?;
+        for (&arm, observed) in turns.arms.iter().zip(observed) {
+            self.keep(workload, arm, block, at, observed);
+        }
+        Ok(())
+    }
+
+    /// Rests, and says what begins; the time at which it does.
+    fn begin(&mut self, workload: usize, block: Option<u32>, arm: &str) -> Result<Duration, Halt> {
+        self.bench.pause(Duration::from_secs_f64(self.plan.pause_s));
+        if self.bench.interrupted() {
+            return Err(Halt::Interrupted);
+        }
+        let at = self.bench.elapsed();
+        self.observer.event(Event::Trial {
+            workload: &self.plan.workloads[workload].label,
+            arm,
+            block,
+            elapsed: at,
+            budget: Duration::from_secs_f64(self.plan.budget_s),
+            trials: (self.course.trials.len() as u32, self.planned),
+        });
+        Ok(at)
+    }
+
+    /// Enters the trials of an earlier part of the run.
+    fn remember_speeds(&mut self) {
+        for trial in &self.course.trials {
+            let workload = self.plan.workloads.iter().position(|w| w.id == trial.workload);
+            let arm = self.plan.arms.iter().position(|a| a.id == trial.arm);
+            if let (Some(workload), Some(arm)) = (workload, arm) {
+                self.speeds[workload][arm].enter(trial.iops());
+            }
+        }
+    }
+
+    /// How the next block of a workload is cut, at the speeds that arms had of late: one stall does not make all slices of
+    /// a run long.
+    fn slicing(&self, workload: usize) -> Result<Option<Slicing>, String> {
+        let speed = |arm: &usize| self.speeds[workload][*arm].usual();
+        let slowest = self.takers(workload).iter().map(speed).fold(f64::INFINITY, f64::min);
+        slicing(self.plan, &self.plan.workloads[workload], slowest)
+    }
+
+    /// Says so where the device is too slow for slices.
+    fn say_if_whole(&mut self, workload: usize) {
+        if let Err(reason) = self.slicing(workload) {
+            let label = &self.plan.workloads[workload].label;
+            self.observer.log(&Line::Note(format!("{label}: {reason}.")));
+        }
+    }
+
+    /// Arms that can take turns; none unless plain is one of them.
+    fn takers(&self, workload: usize) -> Vec<usize> {
+        let takes = |arm: &usize| {
+            self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[*arm])
+                && self.bench.takes_turns(workload, *arm)
+        };
+        let takers: Vec<usize> = (0..self.plan.arms.len()).filter(takes).collect();
+        if takers.first() == Some(&0) && takers.len() > 1 { takers } else { Vec::new() }
+    }
+
+    /// Who takes turns in a block, and in which order.
+    fn turns(&self, workload: usize, block: u32) -> Option<Turns> {
+        let slicing = self.slicing(workload).ok().flatten()?;
+        let arms = self.takers(workload);
+        Some(slicing.turns(self.plan.seed, workload as u64, block, arms))
     }
 
     fn keep(
@@ -244,7 +350,9 @@ impl Driver<'_> {
             accounting: o.accounting,
             samples: o.samples,
             parts: o.parts,
+            slices: o.slices,
         };
+        self.speeds[workload][arm].enter(trial.iops());
         self.observer.log(&Line::Trial(Box::new(trial.clone())));
         self.course.trials.push(trial);
     }

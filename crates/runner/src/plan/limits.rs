@@ -28,15 +28,29 @@ pub(crate) const MIN_PAIRS: u32 = 6;
 /// Confidence of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Pairs that a trial's length leaves room for within the budget.
+/// Pairs that a trial's length leaves room for within the budget: with whole trials, and where slices make a short trial
+/// as good as a long one.
 const PAIRS_WITHIN_BUDGET: f64 = 10.0;
+const SLICED_PAIRS_WITHIN_BUDGET: f64 = 20.0;
+
+/// Seconds of a slice, unless requests are so slow that it must be longer.
+pub(crate) const SLICE_S: f64 = 0.015;
 
 /// Unmeasured lead-in of a trial that is measured by time: the queue fills, the device turns to the new
 /// work. At most a quarter of the trial.
 const RAMP_S: f64 = 0.02;
 
-/// A trial whose length nobody asked for is not shorter.
+/// A trial whose length nobody asked for is not shorter, whole and in slices.
 const LEAST_TRIAL_S: f64 = 0.1;
+const LEAST_SLICED_TRIAL_S: f64 = 0.06;
+
+/// Pairs to be had within the budget, and the length of a trial that is not undercut for them.
+fn aims(is_sliced: bool) -> (f64, f64) {
+    match is_sliced {
+        true => (SLICED_PAIRS_WITHIN_BUDGET, LEAST_SLICED_TRIAL_S),
+        false => (PAIRS_WITHIN_BUDGET, LEAST_TRIAL_S),
+    }
+}
 
 /// Share of the budget that filling, discarded trials and pauses take on an ordinary disk.
 const OVERHEAD: f64 = 0.20;
@@ -56,8 +70,9 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// What `request` says, and for `arms` arms what it leaves open.
-    pub(super) fn choose(request: &Request, arms: usize) -> Self {
+    /// What `request` says, and for `arms` arms what it leaves open, in a run whose trials are cut into slices or not.
+    pub(super) fn choose(request: &Request, arms: usize, is_sliced: bool) -> Self {
+        let (aim, least) = aims(is_sliced);
         let profile = &request.profile;
         let trials = request.trials.or(profile.trials);
         let budget = request.budget.unwrap_or(match trials {
@@ -71,9 +86,9 @@ impl Limits {
         let cells = (profile.workloads.len() * arms) as f64;
         let asked = request.trial.or(profile.trial_s.map(Duration::from_secs_f64));
         let trial = asked.unwrap_or_else(|| {
-            let pairs = trials.map_or(PAIRS_WITHIN_BUDGET, f64::from);
+            let pairs = trials.map_or(aim, f64::from);
             let share = budget.as_secs_f64() * (1.0 - OVERHEAD) / (cells * pairs);
-            Duration::from_secs_f64(share.clamp(LEAST_TRIAL_S, 2.0))
+            Duration::from_secs_f64(share.clamp(least, 2.0))
         });
         let ramp_s = profile.ramp_s.unwrap_or_else(|| usual_ramp(trial.as_secs_f64()));
         Self { budget, trial, trial_is_asked: asked.is_some(), ramp_s, min_pairs, max_pairs }
@@ -100,18 +115,19 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     if spent <= recorded.budget_s * OVERHEAD {
         return Fitted::default();
     }
+    let (aim, least_trial_s) = aims(recorded.slice_s.is_some());
     let timed = timed_cells(recorded);
     let left = (recorded.budget_s - spent).max(0.0);
     let pairs = match recorded.fixed_trials() {
         Some(_) => f64::from(recorded.max_pairs),
-        None => PAIRS_WITHIN_BUDGET,
+        None => aim,
     };
     let planned = recorded.trial_s;
     let mut trial_s = planned;
     if !plan.trial_is_asked && timed > 0 {
         // One more for the discarded trials; a tenth for pauses and for what lies between trials.
         let share = left * 0.9 / (timed as f64 * (pairs + 1.0));
-        trial_s = share.clamp(LEAST_TRIAL_S.min(planned), planned);
+        trial_s = share.clamp(least_trial_s.min(planned), planned);
     }
     let ramp_s = plan.ramp_s.unwrap_or_else(|| usual_ramp(trial_s));
     let trial = (trial_s < planned).then_some((trial_s, ramp_s));
@@ -210,8 +226,8 @@ mod tests {
         assert!(said.contains("150 s of the budget of 300 s"), "{said}");
         let (trial_s, ramp_s) = fitted.trial.unwrap();
         let cells = timed_cells(&plan.recorded) as f64;
-        assert!(trial_s < at && trial_s >= LEAST_TRIAL_S);
-        assert!(trial_s * cells * (PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
+        assert!(trial_s < at && trial_s >= LEAST_SLICED_TRIAL_S);
+        assert!(trial_s * cells * (SLICED_PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
         assert!(ramp_s <= trial_s / 4.0);
         let said = fit(299).note.unwrap();
         assert!(said.contains("not enough for 6 trials"), "{said}");

@@ -100,8 +100,11 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
 /// The plan of `arms` as a record has it, and whether the length of its trials was asked for.
 fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, bool), RunError> {
     let profile = &request.profile;
+    let workload = |w| workloads::record_workload(w, request);
+    let workloads: Vec<_> = profile.workloads.iter().map(workload).collect();
+    let is_sliced = request.slices && workloads.iter().any(|w| w.unsliced.is_none());
     let Limits { budget, trial, trial_is_asked, ramp_s, min_pairs, max_pairs } =
-        Limits::choose(request, arms.len());
+        Limits::choose(request, arms.len(), is_sliced);
     let seed = match request.seed {
         Some(seed) => seed,
         // Short enough to be typed again.
@@ -109,7 +112,7 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
     };
     let plan = record::Plan {
         profile: profile.name.clone(),
-        workloads: profile.workloads.iter().map(workloads::record_workload).collect(),
+        workloads,
         arms,
         seed,
         budget_s: budget.as_secs_f64(),
@@ -125,6 +128,7 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
         pause_s: profile.pause_s,
         round_pause_s: profile.round_pause_s,
         ramp_s,
+        slice_s: is_sliced.then_some(limits::SLICE_S),
     };
     limits::check(&plan)?;
     Ok((plan, trial_is_asked))
@@ -166,6 +170,7 @@ mod tests {
             precision: 0.03,
             max_pairs: 200,
             engine: EngineChoice::Auto,
+            slices: true,
             verify: false,
             precondition: 0,
             resume: None,

@@ -73,6 +73,8 @@ pub struct Request {
     pub max_pairs: u32,
     /// What carries the requests.
     pub engine: EngineChoice,
+    /// Whether trials are cut into slices where they can be.
+    pub slices: bool,
     /// Read back after each trial what it wrote.
     pub verify: bool,
     /// Times that the filled scratch file is written again in a random order before the first trial.

@@ -5,13 +5,40 @@ use cryptbench_load::{
 };
 use cryptbench_record as record;
 
-pub(super) fn record_workload(w: &WorkloadSpec) -> record::Workload {
+use super::request::Request;
+use super::storage::Buffered;
+
+pub(super) fn record_workload(w: &WorkloadSpec, request: &Request) -> record::Workload {
+    let why = if request.slices { whole_trials(&w.work, request) } else { None };
     record::Workload {
         id: w.id.clone(),
         label: w.label.clone(),
         headline: w.headline.as_str().to_owned(),
+        unsliced: why.map(str::to_owned),
         ..describe(&w.work)
     }
+}
+
+/// Why the trials of a workload are not cut into slices, if they are not.
+fn whole_trials(work: &Work, request: &Request) -> Option<&'static str> {
+    let block = match work {
+        Work::Block(block) => block,
+        Work::Files(_) => return Some("a trial handles a set of files"),
+        Work::Unlock(_) => return Some("a trial opens a volume once"),
+    };
+    let reasons = [
+        (block.amount != WorkAmount::Time, "a trial moves a given number of bytes"),
+        (matches!(block.file, FileUse::Fresh(_)), "each trial writes a new file"),
+        (block.rate.is_some(), "a rate limit paces its requests"),
+        (matches!(block.flush, Flush::Every { .. }), "a flush follows a number of writes"),
+        (block.stdio, "its requests pass a stdio buffer"),
+        (block.samples > 0, "its single requests are kept"),
+        (request.profile.estimator.is_some(), "users of the profile know whole trials"),
+        (request.profile.pause_s > 0.0, "the disk rests before each trial"),
+        (request.verify, "what a trial wrote is read back after it"),
+        (Buffered::choose(request) != Buffered::No, "requests pass the page cache"),
+    ];
+    reasons.iter().find(|(applies, _)| *applies).map(|(_, why)| *why)
 }
 
 /// The part of a record's workload that says what is done.

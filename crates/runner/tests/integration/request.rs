@@ -42,6 +42,7 @@ pub fn request(path: &Path) -> Request {
         precision: 0.03,
         max_pairs: 2,
         engine: EngineChoice::Auto,
+        slices: true,
         verify: false,
         precondition: 0,
         resume: None,

@@ -5,7 +5,9 @@ use std::time::Duration;
 use cryptbench_record::{
     Arm, ArmRole, Percentiles, Plan, StopReason, Trial, Workload, log_ratios, trials_of,
 };
-use cryptbench_runner::{Bench, Course, Event, Halt, Observation, RunError, drive, drive_on};
+use cryptbench_runner::{
+    Bench, Course, Event, Halt, Observation, RunError, Turns, drive, drive_on,
+};
 use cryptbench_stats::{estimate, noise_floor};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -70,6 +72,14 @@ impl Bench for SimulatedDisk {
             cpu_machine_s: 0.02,
             ..Observation::default()
         })
+    }
+
+    fn takes_turns(&self, _: usize, _: usize) -> bool {
+        false
+    }
+
+    fn turns(&mut self, _: usize, _: &Turns, _: u64) -> Result<Vec<Observation>, Halt> {
+        unreachable!("nobody takes turns")
     }
 
     fn pause(&mut self, pause: Duration) {

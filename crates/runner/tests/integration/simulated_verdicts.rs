@@ -125,6 +125,52 @@ fn columns(first: &str, sds: &[f64], more: &[&str]) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(sds).chain(more).collect()
 }
 
+/// A block cut into slices: what neighbours in time share, and what they leave to each other, does not make intervals lie.
+#[test]
+fn intervals_of_slices_cover() {
+    let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
+    let (runs, carry_overs) = match nightly {
+        true => (100, vec![0.0, 0.02, 0.10]),
+        false => (10, vec![0.0, 0.10]),
+    };
+    let mut table = Table::new(
+        &format!(
+            "8 workloads that lose 15 %, 8 slices a trial, noise of a slice 10 %, 25 pairs: coverage; {runs} runs per cell"
+        ),
+        &std::iter::once("behind a slice of the encrypted arm".to_owned())
+            .chain(carry_overs.iter().map(|c| format!("-{:.0} %", c * 100.0)))
+            .collect::<Vec<_>>(),
+    );
+    let mut total = Tally::default();
+    for disturbance in all() {
+        let mut cells = Vec::new();
+        for &carry_over in &carry_overs {
+            let scenario = Scenario {
+                disturbance,
+                sd: 0.10,
+                loss: 0.15,
+                max_pairs: 25,
+                slices: 8,
+                carry_over,
+                ..Scenario::default()
+            };
+            let tally = Tally::of(&scenario, runs);
+            cells.push(format!("{:.1} %", tally.coverage() * 100.0));
+            let wide = may_be_wide(disturbance);
+            assert!(
+                !nightly
+                    || tally.coverage() > 0.93 && (wide || tally.coverage() < 0.97 + tally.doubt()),
+                "{disturbance:?}, carry-over {carry_over}: {:.3}",
+                tally.coverage()
+            );
+            total = total.plus(tally);
+        }
+        table.row(&format!("{disturbance:?}"), &cells);
+    }
+    table.print();
+    assert!((0.93..0.97).contains(&total.coverage()), "{:.3}", total.coverage());
+}
+
 /// Plain storage as the encrypted arm: intervals hold 0, nothing is called a cost.
 #[test]
 fn intervals_cover_and_plain_storage_does_not_look_encrypted() {

@@ -169,10 +169,14 @@ impl<P: OffsetGenerator> Part<'_, P> {
         // alone need second buffers. Nothing else refers to it while the buffers live: no request is in
         // flight before `drive`, and the session frees the arena only when none is in flight after it.
         let io_buffers = unsafe { IoBuffers::new(base, *block as usize, *depth as usize, buffers) };
-        for slot in 0..*depth {
-            // SAFETY: nothing is in flight yet.
-            let source = unsafe { io_buffers.source(slot as usize, io_buffers.block) };
-            transfer.fill_source(source);
+        let filling = transfer.filling(*block, *depth);
+        if filling.is_none() || session.filled != filling {
+            for slot in 0..*depth {
+                // SAFETY: nothing is in flight yet.
+                let source = unsafe { io_buffers.source(slot as usize, io_buffers.block) };
+                transfer.fill_source(source);
+            }
+            session.filled = filling;
         }
         let carriage = Carriage::of(transfer);
         let file = register_file(&session, transfer);

@@ -7,6 +7,7 @@ use std::thread::ThreadId;
 use io_uring::IoUring;
 
 use super::arena::Arena;
+use crate::engine::transfer::Filling;
 
 /// A ring and an arena that live and die together.
 ///
@@ -26,6 +27,8 @@ pub(super) struct Session {
     pub(super) flags: &'static str,
     /// Why the arena is not registered.
     pub(super) unregistered: Option<String>,
+    /// What the arena's source buffers hold, if they do.
+    pub(super) filled: Option<Filling>,
     owner: ThreadId,
 }
 
@@ -41,6 +44,7 @@ impl Session {
             polled,
             flags,
             unregistered: None,
+            filled: None,
             owner: std::thread::current().id(),
         })
     }
@@ -70,6 +74,7 @@ impl Session {
             }
             // The old arena goes before the new one comes: no request is in flight.
             *self.arena = None;
+            self.filled = None;
             let arena = self.arena.insert(Arena::new(len));
             // SAFETY: an arena is dropped only above, after it was unregistered, and with the
             // session, after the ring.

@@ -6,6 +6,7 @@ mod faults;
 mod fio;
 mod jobs;
 mod refusals;
+mod slices;
 mod stdio;
 mod storage;
 mod threads;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use super::task::{self, Stat, TaskClock, used};
+use super::task::{self, Account, Stat, TaskClock, used};
 
 /// kthreadd, the parent of all kernel threads.
 const KTHREADD: u32 = 2;
@@ -11,10 +12,16 @@ const KTHREADD: u32 = 2;
 /// The task is a kernel thread (Linux, include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
+/// Most accounts that are kept open, so that the process's limit on open files holds.
+const MOST_OPEN: usize = 256;
+
 /// Reads the kernel's threads.
 pub(super) struct KernelThreads {
     proc: PathBuf,
     clock: TaskClock,
+    /// Accounts of earlier readings. To open one takes the kernel ten times as long as to read it again, and a reading
+    /// lies between any two slices of a run.
+    open: Mutex<BTreeMap<u32, Account>>,
 }
 
 /// CPU nanoseconds by thread.
@@ -22,7 +29,7 @@ pub(super) type KernelReading = BTreeMap<u32, u64>;
 
 impl KernelThreads {
     pub(super) fn new(proc: &Path, clock: TaskClock) -> Self {
-        Self { proc: proc.to_owned(), clock }
+        Self { proc: proc.to_owned(), clock, open: Mutex::default() }
     }
 
     /// Empty where they are not visible: in a container's process namespace number 2 is an ordinary
@@ -37,11 +44,24 @@ impl KernelThreads {
             all.retain(|id| Stat::read(&self.directory(*id)).is_some_and(|s| s.parent == KTHREADD));
             all
         });
-        children
-            .into_iter()
-            .chain([KTHREADD])
-            .filter_map(|id| Some((id, self.clock.read(&self.directory(id))?)))
-            .collect()
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let ids = children.into_iter().chain([KTHREADD]);
+        ids.filter_map(|id| Some((id, self.time(&mut open, id)?))).collect()
+    }
+
+    /// CPU nanoseconds of one thread.
+    fn time(&self, open: &mut BTreeMap<u32, Account>, id: u32) -> Option<u64> {
+        if let Some(ns) = open.get(&id).and_then(Account::read) {
+            return Some(ns);
+        }
+        // Not seen before, or its number belongs to a new thread.
+        open.remove(&id);
+        let account = self.clock.open(&self.directory(id))?;
+        let ns = account.read();
+        if ns.is_some() && open.len() < MOST_OPEN {
+            open.insert(id, account);
+        }
+        ns
     }
 
     /// Nanoseconds from one reading to the next; `since` is the time of the first in boot ticks.

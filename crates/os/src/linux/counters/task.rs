@@ -1,5 +1,7 @@
 //! CPU time of one task, thread or process, as the kernel tells it in /proc.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -35,6 +37,35 @@ impl TaskClock {
         match self {
             Self::Scheduler => schedstat(task),
             Self::Ticks => Some(ns(Stat::read(task)?.cpu_ticks)),
+        }
+    }
+
+    /// The account of the task with this directory, to be read again and again.
+    pub(super) fn open(self, task: &Path) -> Option<Account> {
+        let name = match self {
+            Self::Scheduler => "schedstat",
+            Self::Ticks => "stat",
+        };
+        Some(Account { clock: self, file: File::open(task.join(name)).ok()? })
+    }
+}
+
+/// The open account of a task. It stays that task's when another one takes over the number.
+#[derive(Debug)]
+pub(super) struct Account {
+    clock: TaskClock,
+    file: File,
+}
+
+impl Account {
+    /// CPU nanoseconds, user and system; nothing once the task has ended.
+    pub(super) fn read(&self) -> Option<u64> {
+        let mut buffer = [0; 1024];
+        let len = self.file.read_at(&mut buffer, 0).ok()?;
+        let text = buffer.get(..len)?;
+        match self.clock {
+            TaskClock::Scheduler => first_number(text),
+            TaskClock::Ticks => Some(ns(Stat::parse(text)?.cpu_ticks)),
         }
     }
 }
@@ -88,8 +119,11 @@ pub(super) fn nanoseconds(clock: ClockId) -> u64 {
 /// The first of its three numbers is the CPU time.
 fn schedstat(task: &Path) -> Option<u64> {
     let mut buffer = [0; 80];
-    let text = std::str::from_utf8(read(&task.join("schedstat"), &mut buffer)?).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
+    first_number(read(&task.join("schedstat"), &mut buffer)?)
+}
+
+fn first_number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -229,10 +229,13 @@ fn latency(view: &View<'_>) -> Markup {
     })
 }
 
+/// Most marks of an arm in a chart over time: of more, only whole trials are drawn.
+const MOST_MARKS: usize = 600;
+
 fn over_time(view: &View<'_>) -> Markup {
     let legend = drawn_over_time(view);
     let about = html! {
-        "Every measured trial when it ran, in percent of the median of plain; minutes since the start. "
+        "Every measured trial, or slice of one, when it ran, in percent of the median of plain; minutes since the start. "
         "A slope or a step that all arms share is drift, which pairing removes. "
         @for (i, (arm, shape)) in legend.iter().enumerate() {
             @if i > 0 { ", " }
@@ -248,7 +251,11 @@ fn over_time(view: &View<'_>) -> Markup {
         let plain = plain_arm(view.record)?;
         let rates = |arm: &Arm| -> Vec<(f64, f64)> {
             let trials = view.record.trials_of(&workload.id, &arm.id);
-            trials.into_iter().map(|(_, t)| (t.at_s, t.iops())).collect()
+            let slices: usize = trials.iter().map(|(_, trial)| trial.course().len()).sum();
+            match slices > MOST_MARKS {
+                true => trials.into_iter().map(|(_, t)| (t.at_s, t.iops())).collect(),
+                false => trials.into_iter().flat_map(|(_, t)| t.course()).collect(),
+            }
         };
         let finite = |v: &f64| v.is_finite() && *v > 0.0;
         let middle =

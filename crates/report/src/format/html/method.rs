@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Arm, ArmRole, Plan, Workload};
+use cryptbench_record::{Arm, ArmRole, Plan, Record, Workload};
 use maud::{Markup, html};
 
 use super::{View, machine, scrolling};
+use crate::carry_over::carry_overs;
 use crate::presentation::{MOST_LISTED, condensed::condensed};
 use crate::quantity::{binary_bytes, duration, fraction, thousands};
 use crate::wording::{role_words, stop_words, workload_words};
@@ -29,7 +30,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             p {
                 "All arms ran once per block, in an order drawn anew for each block from seed "
                 code { (plan.seed) } "; the same seed repeats the schedule. A trial "
-                (length(view)) "; " (discarded(view)) " The time budget was "
+                (length(view)) "; " (discarded(view)) " " (slices(view)) "The time budget was "
                 (duration(plan.budget_s)) ", the run took " (duration(view.record.elapsed_s)) "."
             }
             h3 { "Estimate and interval" }
@@ -89,6 +90,47 @@ fn length(view: &View<'_>) -> String {
     ];
     let rests = rests.into_iter().filter(|(s, _)| *s > 0.0);
     rests.fold(length, |words, (s, what)| format!("{words}, {what} {}", duration(s)))
+}
+
+/// How trials are cut into slices, and what a slice leaves behind.
+fn slices(view: &View<'_>) -> String {
+    let plan = &view.record.plan;
+    let Some(slice) = plan.slice_s else { return String::new() };
+    let cut = view.record.trials.iter().filter(|t| t.block.is_some() && t.slices.is_some()).count();
+    let all = view.record.trials.iter().filter(|t| t.block.is_some()).count();
+    if cut == 0 {
+        return "No trial could be cut into slices. ".to_owned();
+    }
+    let which =
+        if cut == all { "Trials were".to_owned() } else { format!("{cut} of {all} trials were") };
+    let mut words = format!(
+        "{which} cut into slices of {} or more, which the arms of a block took by turns in a random order; a slice \
+         counts no request before its queue was full and none after its end. ",
+        duration(slice)
+    );
+    if let Some(left) = carry_over(view.record) {
+        words.push_str(&left);
+    }
+    words
+}
+
+/// The largest effect of the arm before on a slice, in a sentence.
+fn carry_over(record: &Record) -> Option<String> {
+    let all = carry_overs(&record.plan, &record.trials);
+    let largest = all.iter().max_by(|a, b| a.effect.abs().total_cmp(&b.effect.abs()))?;
+    let proven = all.iter().filter(|c| c.is_proven(all.len())).count();
+    let arm = record.plan.arms.iter().find(|a| a.id == largest.behind).map(|a| &a.label)?;
+    let workload =
+        record.plan.workloads.iter().find(|w| w.id == largest.workload).map(|w| &w.label)?;
+    let percent = |log: f64| format!("{:+.1}", 100.0 * log.exp_m1());
+    Some(format!(
+        "What a slice leaves behind for the next: {proven} of {} effects differ from none beyond chance; the largest, \
+         on slices behind {arm} in {workload}, is {} % [{}, {}]. ",
+        all.len(),
+        percent(largest.effect),
+        percent(largest.low),
+        percent(largest.high),
+    ))
 }
 
 fn discarded(view: &View<'_>) -> String {

@@ -60,6 +60,7 @@ fn request(place: &Path) -> Request {
         precision: 0.03,
         max_pairs: 1,
         engine: EngineChoice::Threads,
+        slices: false,
         verify: false,
         precondition: 0,
         resume: None,

@@ -7,7 +7,7 @@ use cryptbench_record::{
     Workload,
 };
 use cryptbench_report::{analyse, arm_cells};
-use cryptbench_runner::{Bench, Event, Halt, Observation, drive, half_width};
+use cryptbench_runner::{Bench, Event, Halt, Observation, Turns, drive, half_width};
 
 use super::storage::{Disturbance, Storage};
 
@@ -28,6 +28,10 @@ pub struct Scenario {
     pub max_pairs: u32,
     /// Seconds; a trial takes a quarter of one.
     pub budget_s: f64,
+    /// Slices of a trial; none for whole trials. `sd` is then that of a slice.
+    pub slices: u32,
+    /// Share of its speed that a slice loses behind one of the encrypted arm.
+    pub carry_over: f64,
 }
 
 impl Default for Scenario {
@@ -44,6 +48,8 @@ impl Default for Scenario {
             precision: 0.03,
             max_pairs: 200,
             budget_s: 1e9,
+            slices: 0,
+            carry_over: 0.0,
         }
     }
 }
@@ -85,6 +91,7 @@ impl Scenario {
             target_half_width: half_width(self.precision, self.workloads),
             to_find: Some(self.precision),
             confidence: 0.95,
+            slice_s: (self.slices > 0).then(|| TRIAL.as_secs_f64() / f64::from(self.slices)),
             ..Plan::default()
         }
     }
@@ -154,19 +161,50 @@ struct Disk<'a> {
     place: Option<(usize, u64)>,
 }
 
+impl Disk<'_> {
+    /// An arm's ln(speed) beside plain, and how noisy it is.
+    fn arm(&self, workload: usize, arm: usize) -> (f64, f64) {
+        match arm == ENCRYPTED {
+            true => (self.scenario.truth(workload), self.scenario.encrypted_noise),
+            false => (0.0, 1.0),
+        }
+    }
+}
+
 impl Bench for Disk<'_> {
     fn trial(&mut self, workload: usize, arm: usize, place: u64) -> Result<Observation, Halt> {
         if self.place.replace((workload, place)) != Some((workload, place)) {
             self.storage.block();
         }
-        let (effect, noise) = match arm == ENCRYPTED {
-            true => (self.scenario.truth(workload), self.scenario.encrypted_noise),
-            false => (0.0, 1.0),
-        };
+        let (effect, noise) = self.arm(workload, arm);
         self.now += TRIAL;
         // A fixed number of requests: their time carries the rate without any rounding.
         let elapsed_s = (-effect - self.storage.trial(noise)).exp();
         Ok(Observation { elapsed_s, ios: 1000, bytes: 4_096_000, ..Observation::default() })
+    }
+
+    fn takes_turns(&self, _: usize, _: usize) -> bool {
+        self.scenario.slices > 0
+    }
+
+    fn turns(&mut self, workload: usize, turns: &Turns, _: u64) -> Result<Vec<Observation>, Halt> {
+        self.storage.block();
+        let mut requests = vec![0.0; turns.arms.len()];
+        let mut left_behind = 0.0;
+        for &turn in &turns.order {
+            let (effect, noise) = self.arm(workload, turns.arms[turn]);
+            // Time is fixed here, as on a real disk, and what is done in it varies.
+            requests[turn] += (effect + left_behind + self.storage.trial(noise)).exp();
+            let is_encrypted = turns.arms[turn] == ENCRYPTED;
+            left_behind = if is_encrypted { (-self.scenario.carry_over).ln_1p() } else { 0.0 };
+        }
+        self.now += TRIAL * turns.arms.len() as u32;
+        let observed = |requests: &f64| Observation {
+            elapsed_s: f64::from(self.scenario.slices),
+            ios: (requests * 1e9) as u64,
+            ..Observation::default()
+        };
+        Ok(requests.iter().map(observed).collect())
     }
 
     fn pause(&mut self, pause: Duration) {

@@ -1,0 +1,144 @@
+//! One job carried on several I/O targets by turns, a slice at a time.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cryptbench_blockdev::IoTarget;
+
+use super::{Engine, Task};
+use crate::offsets::{From, JobOffsets, mix};
+use crate::window::{Gate, Moved, Tally};
+use crate::{Amount, Job, LoadError, Measurement};
+
+/// A job that several I/O targets take by turns.
+///
+/// Between two slices nothing is in flight. A target's slices continue its offsets, and their sum is what one long
+/// trial would have measured, less the requests that fill the queue at the beginning of each slice and those that drain
+/// it. Each target has places of its own: none reads what another has just read into a cache below both.
+pub struct Slices {
+    job: Job,
+    turns: Vec<Turn>,
+}
+
+/// An I/O target's part.
+struct Turn {
+    io_target: IoTarget,
+    task: Task,
+    offsets: JobOffsets,
+    /// Requests issued so far.
+    issued: u64,
+    /// One for each thread.
+    tallies: Vec<Tally>,
+    elapsed: Duration,
+    cpu: Duration,
+}
+
+/// What one slice did in its measured time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slice {
+    /// From the completion that ended the first queue's worth of requests to the last counted one.
+    pub elapsed: Duration,
+    /// Requests counted.
+    pub ios: u64,
+    /// Bytes of these requests.
+    pub bytes: u64,
+    /// Bytes of all requests, those before and after the measured time included.
+    pub total_bytes: u64,
+    /// CPU time of this process, user and system, during the measured time.
+    pub cpu: Duration,
+    /// True when the stop flag ended the slice before its time.
+    pub interrupted: bool,
+}
+
+impl Engine {
+    /// Makes `job` ready to be carried on each of `io_targets` by turns. Its amount is not used: slices have a length of
+    /// their own.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run), for any of the targets.
+    pub fn slices(&self, io_targets: &[IoTarget], job: &Job) -> Result<Slices, LoadError> {
+        let amount = Amount::Time { ramp: Duration::ZERO, duration: Duration::MAX };
+        let job = Job { amount, ..job.clone() };
+        let gate = Arc::new(Gate::new(&job, self.tallies(&job)));
+        let turn = |(number, io_target): (usize, &IoTarget)| {
+            job.check(io_target)?;
+            let seed = mix(job.seed ^ mix(number as u64 + 1));
+            Ok(Turn {
+                io_target: io_target.clone(),
+                task: Task::of_job(io_target, &job),
+                offsets: JobOffsets::new(&Job { seed, ..job.clone() }, io_target.extent.len),
+                issued: 0,
+                tallies: (0..self.tallies(&job)).map(|_| Tally::new(&gate, &job)).collect(),
+                elapsed: Duration::ZERO,
+                cpu: Duration::ZERO,
+            })
+        };
+        let turns = io_targets.iter().enumerate().map(turn).collect::<Result<_, LoadError>>()?;
+        Ok(Slices { job, turns })
+    }
+}
+
+impl Slices {
+    /// Carries the next slice of the target with that number on the engine that made these. It begins when this is called, ends at the first completion
+    /// `length` later, and counts at least two queues' worth of requests after the first.
+    ///
+    /// # Errors
+    /// As for [`Engine::run`].
+    ///
+    /// # Panics
+    /// If no target has the number.
+    pub fn carry(
+        &mut self,
+        engine: &mut Engine,
+        number: usize,
+        length: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Slice, LoadError> {
+        let turn = &mut self.turns[number];
+        let gate = Arc::new(Gate::of_slice(&self.job, engine.tallies(&self.job), length));
+        let before = moved(&turn.tallies);
+        turn.tallies.iter_mut().for_each(|tally| tally.go_on(&gate));
+        let kept = RefCell::new(std::mem::take(&mut turn.tallies));
+        let sink = || kept.borrow_mut().pop().expect("a tally for each thread");
+        let offsets = From { offsets: turn.offsets, first: turn.issued };
+        let begin = |now| gate.begin(now);
+        let (tallies, interrupted) =
+            engine.carry(&turn.io_target, &turn.task, offsets, sink, &begin, stop)?;
+        let after = moved(&tallies);
+        let last = tallies.iter().map(Tally::last).max().unwrap_or(0);
+        turn.tallies = tallies;
+        let slice = Slice {
+            elapsed: gate.measured(last),
+            ios: after.ios - before.ios,
+            bytes: after.bytes - before.bytes,
+            total_bytes: after.total_bytes - before.total_bytes,
+            cpu: gate.cpu(),
+            interrupted: interrupted && !gate.is_closed(),
+        };
+        turn.elapsed += slice.elapsed;
+        turn.cpu += slice.cpu;
+        turn.issued += slice.total_bytes.div_ceil(u64::from(turn.task.block));
+        Ok(slice)
+    }
+
+    /// What each target's slices measured together, in the order of the targets.
+    #[must_use]
+    pub fn finish(self) -> Vec<Measurement> {
+        let sum = |turn: Turn| Measurement {
+            elapsed: turn.elapsed,
+            cpu: turn.cpu,
+            ..Tally::merge(turn.tallies)
+        };
+        self.turns.into_iter().map(sum).collect()
+    }
+}
+
+fn moved(tallies: &[Tally]) -> Moved {
+    tallies.iter().map(Tally::moved).fold(Moved::default(), |a, b| Moved {
+        ios: a.ios + b.ios,
+        bytes: a.bytes + b.bytes,
+        total_bytes: a.total_bytes + b.total_bytes,
+    })
+}

@@ -1,0 +1,155 @@
+//! How a block is cut into slices, and in which order its arms take turns.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use cryptbench_record::{Plan, Workload};
+use cryptbench_stats::slice_order;
+
+/// Queues' worth of requests that a slice has at least: the first is not counted, and the last drains.
+const LEAST_QUEUES: f64 = 4.0;
+
+/// Fewest slices of an arm in a block: fewer would not lie closer together than trials do.
+const LEAST_ROUNDS: u32 = 2;
+
+/// Trials whose median tells how fast an arm is.
+const LATEST: usize = 9;
+
+/// How the blocks of a workload are cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Slicing {
+    /// Of each slice.
+    length: Duration,
+    /// Slices of each arm in a block.
+    rounds: u32,
+}
+
+/// The arms of a block that take turns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turns {
+    /// Numbers of the arms in the plan; plain is the first.
+    pub arms: Vec<usize>,
+    /// Whose turn it is, as positions in `arms`, slice after slice.
+    pub order: Vec<usize>,
+    /// Length of a slice.
+    pub length: Duration,
+}
+
+/// How fast an arm was in its latest trials.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Speed {
+    /// Requests per second, the latest last.
+    latest: VecDeque<f64>,
+}
+
+impl Speed {
+    /// Enters the rate of a trial.
+    pub(super) fn enter(&mut self, rate: f64) {
+        if self.latest.len() == LATEST {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(rate);
+    }
+
+    /// The median of the latest rates; infinite before the first.
+    pub(super) fn usual(&self) -> f64 {
+        let mut sorted: Vec<f64> = self.latest.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
+    }
+}
+
+/// How the blocks of `workload` are cut when the slowest arm that takes turns completes so many requests per second;
+/// nothing where the plan says that they are not.
+///
+/// # Errors
+/// In words, why they are not cut although the plan would have it.
+pub(super) fn slicing(
+    plan: &Plan,
+    workload: &Workload,
+    slowest: f64,
+) -> Result<Option<Slicing>, String> {
+    let (Some(least), None) = (plan.slice_s, &workload.unsliced) else { return Ok(None) };
+    // No arm takes turns, or one did nothing at all.
+    if !slowest.is_normal() {
+        return Ok(None);
+    }
+    let queue = f64::from(workload.in_flight()) / slowest;
+    let length = least.max(LEAST_QUEUES * queue);
+    let rounds = (plan.trial_s / length).round();
+    if rounds < f64::from(LEAST_ROUNDS) {
+        return Err(format!(
+            "its trials are not cut into slices, as a slice would take {:.0} ms: {} requests take {:.0} ms",
+            length * 1e3,
+            LEAST_QUEUES as u64 * u64::from(workload.in_flight()),
+            LEAST_QUEUES * queue * 1e3,
+        ));
+    }
+    Ok(Some(Slicing { length: Duration::from_secs_f64(length), rounds: rounds as u32 }))
+}
+
+impl Slicing {
+    /// The turns of a block.
+    pub(super) fn turns(self, seed: u64, workload: u64, block: u32, arms: Vec<usize>) -> Turns {
+        let order = slice_order(seed, workload, block, arms.len(), self.rounds as usize);
+        Turns { order, length: self.length, arms }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan { slice_s: Some(0.015), trial_s: 0.12, ..Plan::default() }
+    }
+
+    fn workload(queue_depth: u32) -> Workload {
+        Workload { queue_depth, ..Workload::default() }
+    }
+
+    #[test]
+    fn a_slice_holds_four_queues_of_the_slowest_arm() {
+        let cut = |depth, rate| slicing(&plan(), &workload(depth), rate);
+        let slicing = |ms, rounds| Some(Slicing { length: Duration::from_millis(ms), rounds });
+        assert_eq!(cut(1, 10_000.0), Ok(slicing(15, 8)));
+        assert_eq!(cut(8, 1600.0), Ok(slicing(20, 6)));
+        assert_eq!(cut(8, 640.0), Ok(slicing(50, 2)));
+        let said = cut(32, 640.0).unwrap_err();
+        assert!(said.contains("128 requests take 200 ms"), "{said}");
+        assert_eq!(cut(8, f64::INFINITY), Ok(None), "nobody takes turns");
+    }
+
+    #[test]
+    fn what_the_plan_leaves_whole_stays_whole() {
+        let whole = Workload { unsliced: Some("paced".to_owned()), ..workload(1) };
+        assert_eq!(slicing(&plan(), &whole, 1e4), Ok(None));
+        let plan = Plan { slice_s: None, ..plan() };
+        assert_eq!(slicing(&plan, &workload(1), 1e4), Ok(None));
+    }
+
+    #[test]
+    fn one_stall_does_not_make_an_arm_slow() {
+        let mut speed = Speed::default();
+        assert_eq!(speed.usual(), f64::INFINITY);
+        speed.enter(1.0);
+        assert_eq!(speed.usual(), 1.0);
+        for rate in [100.0, 101.0, 3.0, 99.0, 100.0] {
+            speed.enter(rate);
+        }
+        assert_eq!(speed.usual(), 100.0);
+        (0..LATEST).for_each(|_| speed.enter(7.0));
+        assert_eq!(speed.usual(), 7.0, "what is long past is forgotten");
+    }
+
+    #[test]
+    fn every_arm_has_all_its_turns() {
+        let slicing = Slicing { length: Duration::from_millis(15), rounds: 8 };
+        let turns = |block| slicing.turns(1, 2, block, vec![0, 1, 3, 4, 5]);
+        for arm in 0..5 {
+            assert_eq!(turns(3).order.iter().filter(|&&turn| turn == arm).count(), 8);
+        }
+        assert_eq!(turns(3), turns(3));
+        assert_ne!(turns(3).order, turns(4).order);
+    }
+}

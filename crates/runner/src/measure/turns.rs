@@ -1,0 +1,145 @@
+//! Block workloads whose arms take turns: one engine session, a slice at a time.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::{IoMode, IoTarget};
+use cryptbench_load::{BlockWork, Measurement, Slice};
+use cryptbench_os::counters::Passed;
+use cryptbench_record::{Accounting, FLUSH, Slices};
+use cryptbench_system::Target;
+
+use super::lower_cache::{late, settle_below};
+use super::numbers::{percentiles, scaled, share};
+use super::requests::{job, of_all, settle};
+use super::slicing::Turns;
+use crate::prepare::Session;
+use crate::{Halt, Observation, RunError};
+
+/// What an arm's slices add up to.
+#[derive(Default)]
+struct Sum {
+    slices: Slices,
+    passed: Passed,
+    /// Until what it wrote was on the device.
+    flush: Duration,
+}
+
+impl Session<'_> {
+    /// Whether an arm can take turns: its requests bypass the page cache, above the arm and below it.
+    pub(super) fn can_take_turns(&self, arm: usize) -> bool {
+        let prepared = &self.arms[arm];
+        prepared.io_target.mode == IoMode::Direct && !prepared.cached_below
+    }
+
+    /// Runs a block workload on the arms of `turns`.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub(super) fn requests_by_turns(
+        &mut self,
+        work: &BlockWork,
+        turns: &Turns,
+        offsets: u64,
+    ) -> Result<Vec<Observation>, Halt> {
+        let io_targets: Vec<IoTarget> =
+            turns.arms.iter().map(|&arm| self.scratch(work, arm)).collect();
+        let job = job(work, (Duration::ZERO, turns.length), offsets, self.generation);
+        let mut sums: Vec<Sum> = turns.arms.iter().map(|_| Sum::default()).collect();
+        let mut slices = self.engine.slices(&io_targets, &job)?;
+        for &turn in &turns.order {
+            let before = self.begin_counting(turns.arms[turn]);
+            let at = self.clock.elapsed();
+            let slice = slices.carry(&mut self.engine, turn, turns.length, self.stop)?;
+            sums[turn].add(at, &slice, &self.counters.passed(&before));
+            if slice.interrupted {
+                return Err(Halt::Interrupted);
+            }
+        }
+        let measured = slices.finish();
+        if work.direction.writes() {
+            self.flush_turns(turns, &io_targets, &measured, &mut sums)?;
+        }
+        let counts = self.counts_flush(work);
+        Ok(measured.iter().zip(sums).map(|(m, sum)| sum.observed(m, counts)).collect())
+    }
+
+    /// Waits until what the slices wrote is on the device, and finds how long that took for each arm.
+    ///
+    /// The flush of plain empties the device's cache of what all arms wrote there, so each has its part by its bytes. What
+    /// an arm on a file of its own takes beyond that is its own.
+    fn flush_turns(
+        &self,
+        turns: &Turns,
+        io_targets: &[IoTarget],
+        measured: &[Measurement],
+        sums: &mut [Sum],
+    ) -> Result<(), RunError> {
+        let shares = |turn: usize| {
+            let spec = self.plan.arms.systems().get(turns.arms[turn]);
+            spec.is_none_or(|arm| arm.target != Target::Encrypted)
+        };
+        let bytes_of = |turn: usize| if shares(turn) { measured[turn].total_bytes } else { 0 };
+        let all: u64 = (0..measured.len()).map(bytes_of).sum();
+        let whole = self.flush(&io_targets[0], turns.arms[0])?;
+        for (turn, sum) in sums.iter_mut().enumerate() {
+            sum.flush += whole.mul_f64(of_all(bytes_of(turn), all));
+        }
+        // In the order in which the arms had their first turns, which is a random one.
+        let mut flushed = vec![false; measured.len()];
+        for &turn in &turns.order {
+            if std::mem::replace(&mut flushed[turn], true) {
+                continue;
+            }
+            if !Arc::ptr_eq(&io_targets[turn].file, &io_targets[0].file) {
+                sums[turn].flush += self.flush(&io_targets[turn], turns.arms[turn])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How long it took until what was written to an arm's I/O target was on the device.
+    fn flush(&self, io_target: &IoTarget, arm: usize) -> Result<Duration, RunError> {
+        let settled = || {
+            let began = Instant::now();
+            settle(io_target)?;
+            settle_below(&self.arms[arm]);
+            Ok::<_, RunError>(began.elapsed())
+        };
+        Ok(late(settled, || ())?.0)
+    }
+}
+
+impl Sum {
+    fn add(&mut self, at: Duration, slice: &Slice, passed: &Passed) {
+        let us = |d: Duration| u64::try_from(d.as_micros()).unwrap_or(u64::MAX);
+        self.slices.at_us.push(us(at));
+        self.slices.elapsed_us.push(us(slice.elapsed));
+        self.slices.ios.push(slice.ios);
+        self.passed.add(passed);
+    }
+
+    /// What the slices observed; the flush belongs to it if it `counts`.
+    fn observed(self, measured: &Measurement, counts: bool) -> Observation {
+        let share = share(measured.elapsed.as_secs_f64(), &self.passed);
+        let flush = self.flush.mul_f64(of_all(measured.bytes, measured.total_bytes));
+        let later = if counts { flush } else { Duration::ZERO };
+        let parts = (!later.is_zero()).then(|| (FLUSH.to_owned(), later.as_secs_f64()));
+        Observation {
+            elapsed_s: (measured.elapsed + later).as_secs_f64(),
+            ios: measured.ios,
+            bytes: measured.bytes,
+            latency: percentiles(&measured.latency),
+            cpu_process_s: measured.cpu.as_secs_f64(),
+            cpu_machine_s: self.passed.busy_s * share,
+            device: self
+                .passed
+                .device
+                .map(|d| scaled(d.into(), measured.bytes, measured.total_bytes)),
+            accounting: Some(Accounting::of(&self.passed, share)),
+            samples: None,
+            parts: parts.into_iter().collect(),
+            slices: Some(self.slices),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `cargo xtask bench sharpness`: how narrow the intervals of a run are with slices and with whole trials.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+use cryptbench_record::{Cell, Record, Verdict};
+
+use super::{build_release, machine};
+
+/// The arm that is plain again: what it shows is the noise floor's.
+const AGAIN: &str = "plain-again";
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Pairs of runs, one with slices and one without
+    #[arg(long, default_value_t = 10)]
+    pairs: u64,
+    /// Budget of each run
+    #[arg(long, default_value = "2m")]
+    budget: String,
+    /// Seed of the first pair; the others count on from it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Directory on the disk to measure
+    #[arg(long, default_value = ".")]
+    target: String,
+    /// Further arguments of `cryptbench run`
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
+/// What one run came to.
+struct Sharpness {
+    /// Median over its cells of the half-width of the interval, as a fraction.
+    half_width: f64,
+    /// Cells that cost, gain or are equivalent.
+    decided: usize,
+    cells: usize,
+    pairs: u32,
+    seconds: f64,
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let binary = build_release(&["--package", "cryptbench"])?.join("cryptbench");
+    println!("{}", machine());
+    println!(
+        "{} pairs of `cryptbench run --builtin-only --budget {} --seed N`, with slices and with --no-slices\n",
+        options.pairs, options.budget
+    );
+    println!("| seed | trials | half-width, % | decided | pairs | seconds |");
+    println!("|---|---|---|---|---|---|");
+    let mut ratios = Vec::new();
+    let mut all = [Vec::new(), Vec::new()];
+    for pair in 0..options.pairs {
+        let seed = options.seed + pair;
+        let mut widths = [0.0; 2];
+        // Which comes first changes from pair to pair.
+        for turn in 0..2 {
+            let whole = (turn + pair) % 2;
+            let found = measure(&binary, options, seed, whole == 1)?;
+            println!(
+                "| {seed} | {} | {:.2} | {} of {} | {} | {:.0} |",
+                ["slices", "whole"][whole as usize],
+                found.half_width * 100.0,
+                found.decided,
+                found.cells,
+                found.pairs,
+                found.seconds,
+            );
+            widths[whole as usize] = found.half_width;
+            all[whole as usize].push(found);
+        }
+        ratios.push(widths[0] / widths[1]);
+    }
+    println!();
+    for (name, runs) in ["slices", "whole trials"].iter().zip(&all) {
+        println!(
+            "{name}: median half-width {:.2} %, decided in the median run {} of {}",
+            median(runs.iter().map(|r| r.half_width)) * 100.0,
+            median(runs.iter().map(|r| r.decided as f64)),
+            runs.first().map_or(0, |r| r.cells),
+        );
+    }
+    println!("Half-width with slices over that without: {:.2} in the median pair.", median(ratios));
+    Ok(())
+}
+
+fn measure(binary: &Path, options: &Options, seed: u64, whole: bool) -> anyhow::Result<Sharpness> {
+    let out = Command::new(binary)
+        .args(["run", &options.target, "--json", "--quiet", "--builtin-only"])
+        .args(["--budget", &options.budget, "--seed", &seed.to_string()])
+        .args(whole.then_some("--no-slices"))
+        .args(&options.arguments)
+        .output()
+        .with_context(|| format!("cannot start {}", binary.display()))?;
+    if !out.status.success() {
+        bail!("seed {seed}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    let record: Record = serde_json::from_slice(&out.stdout).context("not a record")?;
+    let results = record.results.as_ref().context("the record has no results")?;
+    let cells: Vec<&Cell> =
+        results.cells.iter().filter(|c| c.verdict.is_some() && c.arm != AGAIN).collect();
+    let decided = |cell: &&&Cell| {
+        use Verdict::{Costs, Equivalent, Gains};
+        matches!(cell.verdict, Some(Costs { .. } | Gains { .. } | Equivalent { .. }))
+    };
+    let half_width = |cell: &&Cell| cell.kept.map(|kept| (kept.high - kept.low) / 2.0);
+    Ok(Sharpness {
+        half_width: median(cells.iter().filter_map(half_width)),
+        decided: cells.iter().filter(decided).count(),
+        cells: cells.len(),
+        pairs: record.stops.iter().map(|s| s.pairs).min().unwrap_or(0),
+        seconds: record.elapsed_s,
+    })
+}
+
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
