@@ -75,9 +75,10 @@ const HOMES: &[(&str, Kind, &str)] = &[
     ),
     ("crates/blockdev/src/other.rs", Kind::Open, "the same on other systems"),
     ("crates/export/src/fuse", Kind::Open, "files of /sys"),
-    ("crates/os/src/linux", Kind::Open, "files of /proc and /sys"),
-    ("crates/os/src/other.rs", Kind::Create, "the one place that makes files on other systems"),
-    ("crates/os/src/other.rs", Kind::Open, "the one place that opens files on other systems"),
+    ("crates/os/src/linux", Kind::Open, "files of /proc and /sys; what callers check"),
+    ("crates/os/src/linux/files.rs", Kind::Create, "the one place that makes files by their paths"),
+    ("crates/os/src/other", Kind::Create, "the one place that makes files on other systems"),
+    ("crates/os/src/other", Kind::Open, "the one place that opens files on other systems"),
     (
         "crates/runner/src/plan/storage",
         Kind::Open,
