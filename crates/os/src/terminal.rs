@@ -23,7 +23,7 @@ pub fn readable_within(source: &impl Readable, patience: Duration) -> io::Result
 
 /// The path by which this process reaches a descriptor that it was started with.
 #[must_use]
-pub fn path_of_descriptor(number: i32) -> PathBuf {
+pub fn path_of_descriptor(number: u32) -> PathBuf {
     crate::system::terminal::path_of_descriptor(number)
 }
 

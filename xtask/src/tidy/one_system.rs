@@ -8,8 +8,20 @@ use super::bare_calls::{is_source, test_modules, without_tests};
 use crate::cross::PORTABLE;
 
 /// What only some systems have.
-const OF_ONE_SYSTEM: &[&str] =
-    &["rustix", "libc::", "io_uring::", "std::os::", "os::unix", "\"/proc/", "\"/sys/", "\"/dev/"];
+const OF_ONE_SYSTEM: &[&str] = &[
+    "rustix",
+    "libc::",
+    "io_uring::",
+    "std::os::",
+    "os::unix",
+    "signal::unix",
+    "\"/proc",
+    "\"proc/",
+    "\"/sys/",
+    "\"/sys\"",
+    "\"sys/",
+    "\"/dev/",
+];
 
 /// How a crate asks which system it is built for.
 const ASKS: &str = "target_os";
@@ -18,11 +30,15 @@ const ASKS: &str = "target_os";
 const HOMES: &[(&str, &str)] = &[
     ("crates/os/src/linux", "what it is for"),
     ("crates/blockdev/src/linux", "what it is for"),
-    ("crates/cli/src", "descriptors, signals and terminals; what doctor looks at; for now"),
-    ("crates/export/src", "FUSE, and NBD on a unix socket, are the system's"),
+    ("crates/cli/src/doctor/linux", "what it is for"),
+    ("crates/export/src", "FUSE, and NBD on a unix socket, are the system's own"),
     ("crates/load/src/engine", "each system has ways of its own to carry requests"),
-    ("crates/runner/src", "targets, evidence and caches; for now"),
-    ("crates/system/src", "what is set up is the system's: mappings, mounts, keys"),
+    ("crates/kdf/src/memory.rs", "the limits of its cgroups: it depends on cpu alone"),
+    (
+        "crates/runner/src/measure/requests.rs",
+        "the cache of the scratch file, asked by its descriptor",
+    ),
+    ("crates/system/src", "what is set up is the system's own: mappings, mounts, keys"),
 ];
 
 /// Where which system is built may be asked, each with its reason.

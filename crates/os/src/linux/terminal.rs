@@ -30,7 +30,7 @@ pub(crate) fn readable_within(source: &impl Readable, patience: Duration) -> io:
     }
 }
 
-pub(crate) fn path_of_descriptor(number: i32) -> PathBuf {
+pub(crate) fn path_of_descriptor(number: u32) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{number}"))
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn readable_within(_source: &impl Readable, _patience: Duration) -> i
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(crate) fn path_of_descriptor(number: i32) -> PathBuf {
+pub(crate) fn path_of_descriptor(number: u32) -> PathBuf {
     PathBuf::from(format!("descriptor {number}"))
 }
 
