@@ -115,6 +115,14 @@ pub fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()>
     system::read_exact_at(file, buf, offset)
 }
 
+/// Writes at `offset`, and returns how many bytes were taken: fewer than given where there is no room for more.
+///
+/// # Errors
+/// What the system says.
+pub fn write_at(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
+    system::write_at(file, data, offset)
+}
+
 /// Writes all of `data` at `offset`.
 ///
 /// # Errors
@@ -171,7 +179,8 @@ mod tests {
     #[test]
     fn bytes_are_read_and_written_where_they_lie() {
         let file = tempfile::tempfile().unwrap();
-        write_all_at(&file, b"0123456789", 5).unwrap();
+        write_all_at(&file, b"0123456", 5).unwrap();
+        assert_eq!(write_at(&file, b"789", 12).unwrap(), 3);
         let mut buf = [0; 4];
         read_exact_at(&file, &mut buf, 11).unwrap();
         assert_eq!(&buf, b"6789");

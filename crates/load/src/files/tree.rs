@@ -203,7 +203,7 @@ impl Tree {
             }
             match folder.remove_file(OsStr::new(&self.location(i).1)) {
                 Err(e) if e.kind() != ErrorKind::NotFound => {
-                    first = first.and(Err(LoadError::file("delete", self.path_of(i), e)))
+                    first = first.and(Err(LoadError::file("delete", self.path_of(i), e)));
                 }
                 _ => {
                     self.files[i].exists = false;

@@ -66,6 +66,10 @@ pub(crate) fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Res
     file.read_exact_at(buf, offset)
 }
 
+pub(crate) fn write_at(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
+    file.write_at(data, offset)
+}
+
 pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(data, offset)
 }

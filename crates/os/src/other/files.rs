@@ -56,6 +56,11 @@ pub(crate) fn read_exact_at(mut file: &File, buf: &mut [u8], offset: u64) -> io:
     file.read_exact(buf)
 }
 
+pub(crate) fn write_at(mut file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
+    let _position = position(file, offset)?;
+    file.write(data)
+}
+
 pub(crate) fn write_all_at(mut file: &File, data: &[u8], offset: u64) -> io::Result<()> {
     let _position = position(file, offset)?;
     file.write_all(data)
