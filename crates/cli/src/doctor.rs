@@ -2,7 +2,7 @@
 
 mod diagnosis;
 mod distribution;
-mod disturbances;
+mod linux;
 mod packages;
 mod processor;
 mod rights;
@@ -17,6 +17,7 @@ use crate::args::DoctorArgs;
 use crate::say::{print, print_json, terminal_style};
 use diagnosis::{Diagnosis, Section};
 use distribution::Distribution;
+use linux::disturbances;
 
 /// Version of what `--json` prints.
 const SCHEMA: &str = "cryptbench.doctor/1";

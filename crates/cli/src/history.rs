@@ -4,13 +4,12 @@ pub mod args;
 mod text;
 
 use std::ffi::OsStr;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cryptbench_history::check::{Change, Check, check, check_all};
 use cryptbench_history::{History, HistoryError, Run};
-use cryptbench_os::Directory;
+use cryptbench_os::{Directory, dirs, user};
 use cryptbench_system::provision::{state_directories, trusted_state_directories};
 use serde::Serialize;
 
@@ -75,10 +74,9 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     }
     let fit = |directory: &&PathBuf| {
         // As journals are kept: for this user alone.
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        made.is_ok()
+        dirs::create_private(directory).is_ok()
             && trusted_state_directories().contains(directory)
-            && rustix::fs::access(*directory, rustix::fs::Access::WRITE_OK).is_ok()
+            && dirs::may_write(directory)
     };
     let creates = matches!(args.command, HistoryCommand::Add { .. });
     let directories = state_directories();
@@ -103,7 +101,7 @@ fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
         Some(entry) if entry.kind != cryptbench_os::FileType::RegularFile => {
             Err(refuse("it is no regular file; name the history with --database").into())
         }
-        Some(entry) if entry.owner != rustix::process::getuid().as_raw() => {
+        Some(entry) if entry.owner != user::real() => {
             Err(refuse("it belongs to another user; name another file with --database").into())
         }
         Some(_) => Ok(Some(path)),

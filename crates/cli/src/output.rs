@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use cryptbench_os::{Directory, NewFile};
+use cryptbench_os::{Directory, NewFile, dirs};
 use cryptbench_record::{LOG, Record, TrialLog};
 use cryptbench_runner::RunError;
 use cryptbench_system::provision::data_directory;
@@ -52,7 +52,7 @@ impl Output {
         for name in [RECORD, PAGE, LOG] {
             place.refuse_taken(name)?;
         }
-        if rustix::fs::access(place.directory.reached(), rustix::fs::Access::WRITE_OK).is_err() {
+        if !dirs::may_write(&place.directory.reached()) {
             bail!(unfit(asked, "cannot be written; name another directory with --output"));
         }
         Ok(Self { parent: place, own_directory: false, resumed: false })

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use cryptbench_os::terminal::STDOUT;
 use cryptbench_record::Record;
 use cryptbench_report::Rows;
 use cryptbench_text::printable;
@@ -48,7 +49,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
                 }
             };
             // Whoever wants the page there takes it from there, and wants nothing else in it.
-            if file != Path::new("/dev/stdout") {
+            if file != Path::new(STDOUT) {
                 print_table(&record, &file);
             }
         }

@@ -1,13 +1,13 @@
 //! The log of a run in its directory, and going on with a run that was cut short.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, Parser as _};
-use cryptbench_os::Directory;
+use cryptbench_os::{Directory, user};
 use cryptbench_record::{LOG, Line, Record, TrialLog, fold_to_resume, read_log};
 use cryptbench_runner::{Event, Observer};
 
@@ -106,15 +106,17 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     refuse_other_options()?;
     let refuse = |reason: &str| Refusal::input(directory, reason);
     let log = directory.join(LOG);
-    let Ok(found) = fs::symlink_metadata(&log) else {
+    if fs::symlink_metadata(&log).is_err() {
         bail!(refuse(
             "holds no log of a run that was cut short; a run that came to its end has none"
         ));
-    };
-    let held = Directory::open(directory).and_then(|held| held.owner_and_mode());
-    let (owner, mode) = held.map_err(|e| refuse(&e.to_string()))?;
-    let user = rustix::process::geteuid().as_raw();
-    if owner != user || found.uid() != user || mode & 0o002 != 0 {
+    }
+    let held = Directory::open(directory)
+        .and_then(|held| Ok((held.owner_and_mode()?, held.entry(OsStr::new(LOG))?)));
+    let ((owner, mode), found) = held.map_err(|e| refuse(&e.to_string()))?;
+    let user = user::effective();
+    let is_ours = found.is_some_and(|log| log.owner == user);
+    if owner != user || !is_ours || mode & 0o002 != 0 {
         bail!(refuse("is not this user's alone: a log says what to run"));
     }
     let lines = read_log(directory)?;

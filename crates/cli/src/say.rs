@@ -89,8 +89,8 @@ pub fn stderr_is_terminal() -> bool {
 pub fn terminal_style(is_terminal: bool) -> Style {
     // Who sets COLUMNS means it (POSIX, 8.3); else the terminal tells.
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let told = || rustix::termios::tcgetwinsize(io::stdout()).ok();
-    let width = asked.or_else(|| told().map(|w| usize::from(w.ws_col))).filter(|w| *w > 0);
+    let told = || cryptbench_os::terminal::width().map(usize::from);
+    let width = asked.or_else(told).filter(|w| *w > 0);
     Style { width: width.unwrap_or(80).clamp(60, 200), colour: coloured(is_terminal) }
 }
 

@@ -20,6 +20,7 @@ use std::sync::atomic::AtomicBool;
 use cryptbench_blockdev::locking_failed;
 use cryptbench_cipher::tier;
 use cryptbench_kdf::{Effort, KdfError};
+use cryptbench_os::process::{keep_from_dumps, keep_from_swap};
 use cryptbench_volume::format::luks::Resources;
 use cryptbench_volume::{Volume, VolumeError};
 
@@ -29,7 +30,8 @@ use crate::say;
 use crate::signal::Signal;
 
 pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
-    keep_keys_from_dumps();
+    // Keys live in this process for as long as it serves.
+    keep_from_dumps();
     keep_keys_from_swap();
     // Armed before the first act, so that whatever was set up is taken down again.
     let signal = Signal::watch()?;
@@ -66,13 +68,6 @@ fn was_stopped(error: &anyhow::Error) -> bool {
     })
 }
 
-/// No core dump, and no debugger of the same user: keys live in this process for as long as it serves.
-fn keep_keys_from_dumps() {
-    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-}
-
 /// What is in memory by now is not swapped out, nor what is put into the same places later: called before a
 /// passphrase is read, and again when the keys of a volume are there that stays open.
 ///
@@ -80,8 +75,7 @@ fn keep_keys_from_dumps() {
 /// wherever they are made ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2, is mapped
 /// anew each time and left to the system.
 fn keep_keys_from_swap() {
-    use rustix::mm::{MlockAllFlags, mlockall};
-    let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::ONFAULT);
+    keep_from_swap();
 }
 
 /// The same for a volume that stays open.

@@ -2,11 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use cryptbench_blockdev::{BlockDevice, check_request};
-use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
+use cryptbench_os::files;
 
 /// Bytes that nobody else reaches by a name, so that nothing is left of them however the process ends.
 pub struct Backing {
@@ -20,8 +19,7 @@ impl Backing {
     /// # Errors
     /// What the system says.
     pub fn memory(size: u64) -> io::Result<Self> {
-        let file = rustix::fs::memfd_create("cryptbench-emulated", MemfdFlags::CLOEXEC)?;
-        Self::sized(file.into(), size)
+        Self::sized(files::in_memory("cryptbench-emulated")?, size)
     }
 
     /// `size` bytes of a file in `directory` that has no name, allocated at once.
@@ -29,10 +27,8 @@ impl Backing {
     /// # Errors
     /// What the system says; [`io::ErrorKind::Unsupported`] where the file system has no such files.
     pub fn file_in(directory: &Path, size: u64) -> io::Result<Self> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?;
-        let backing = Self::sized(file.into(), size)?;
-        rustix::fs::fallocate(&backing.file, FallocateFlags::empty(), 0, size)?;
+        let backing = Self::sized(files::without_name(directory)?, size)?;
+        files::allocate(&backing.file, size)?;
         Ok(backing)
     }
 
@@ -57,12 +53,12 @@ impl BlockDevice for Backing {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         check_request(self, offset, buf.len())?;
-        self.file.read_exact_at(buf, offset)
+        files::read_exact_at(&self.file, buf, offset)
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         check_request(self, offset, data.len())?;
-        self.file.write_all_at(data, offset)
+        files::write_all_at(&self.file, data, offset)
     }
 
     fn flush(&self) -> io::Result<()> {

@@ -233,8 +233,8 @@ pub enum LoadError {
 
 impl LoadError {
     /// [`LoadError::File`] from what the system said.
-    pub(crate) fn file(action: &'static str, path: PathBuf, source: rustix::io::Errno) -> Self {
-        Self::File { action, path, source: source.into() }
+    pub(crate) fn file(action: &'static str, path: PathBuf, source: io::Error) -> Self {
+        Self::File { action, path, source }
     }
 }
 

@@ -1,5 +1,7 @@
 //! How much memory buffers may take.
 
+use cryptbench_os::machine::memory_bytes;
+
 use crate::LoadError;
 
 /// Bytes of each of `threads` threads for `depth` requests of `block` bytes.
@@ -21,17 +23,7 @@ pub(crate) fn buffers_len(
     }
 }
 
-/// Half of the machine's memory.
-#[cfg(target_os = "linux")]
+/// Half of the machine's memory; 1 GiB where that is not told.
 fn limit() -> u64 {
-    let info = rustix::system::sysinfo();
-    // The field's width differs between architectures.
-    #[allow(clippy::useless_conversion, clippy::cast_lossless)]
-    let total = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
-    total / 2
-}
-
-#[cfg(not(target_os = "linux"))]
-fn limit() -> u64 {
-    1 << 30
+    memory_bytes().map_or(1 << 30, |all| all / 2)
 }

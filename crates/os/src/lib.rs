@@ -1,5 +1,5 @@
 //! The operating system, as this program needs it: files made, read and named without being led astray, counters,
-//! storage, processes. Nobody else asks which system it is.
+//! storage, processes, terminals. Nobody else asks which system it is.
 //!
 //! Whoever can write to a directory can put a symbolic link, a pipe or a device where a file is expected, and swap it
 //! between a check and its use. So every new file is made here ([`NewFile`], [`Directory`]), every file of a stranger is
@@ -10,13 +10,22 @@
 //! and one alone needs (a block tree in /sys, directories that others may rename in), is there on that system only.
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod counters;
+mod details;
+pub mod dirs;
 mod entry;
+pub mod files;
+pub mod lock;
 pub mod machine;
+pub mod net;
 mod new_file;
 pub mod process;
 mod read;
+pub mod signals;
 pub mod storage;
+pub mod terminal;
+pub mod user;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -28,6 +37,7 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
+pub use details::Details;
 pub use entry::{Entry, FileIdentity, FileType};
 pub use new_file::{NewFile, write_named, write_whole};
 pub use read::{read_beginning, read_file, read_text};

@@ -30,3 +30,33 @@ impl Machine {
         crate::system::machine::describe()
     }
 }
+
+/// Bytes of memory that the machine has; `None` where the system does not tell.
+#[must_use]
+pub fn memory_bytes() -> Option<u64> {
+    crate::system::machine::memory_bytes()
+}
+
+/// Bytes of memory that can be taken without swapping; `None` where the system does not tell.
+#[must_use]
+pub fn memory_available() -> Option<u64> {
+    crate::system::machine::memory_available()
+}
+
+/// Time of all processors together since the machine started, in a unit of the system's: busy, and all of it. `None` where
+/// the system does not tell.
+#[must_use]
+pub fn processor_time() -> Option<(u64, u64)> {
+    crate::system::machine::processor_time()
+}
+
+/// A setting of the kernel by its name, as sysctl(8) has it, trimmed; `None` where there is none.
+#[must_use]
+pub fn kernel_setting(name: &str) -> Option<String> {
+    crate::system::machine::kernel_setting(name)
+}
+
+/// Empties the kernel's caches of directories and of what is known of files; whether it could: it takes root.
+pub fn drop_directory_caches() -> bool {
+    crate::system::machine::drop_directory_caches()
+}

@@ -42,6 +42,25 @@ impl Mount {
     }
 }
 
+/// A device number as the system writes it: `8:1`.
+#[must_use]
+pub fn number_in_words(number: u64) -> String {
+    crate::system::storage::number_in_words(number)
+}
+
+/// The processes that serve the file system of that device number from user space, where the system tells and this user
+/// may see them (Linux 5.18).
+#[must_use]
+pub fn serving(file_system: u64) -> Vec<u32> {
+    crate::system::storage::serving(file_system)
+}
+
+/// Whether the file system says that it encrypts what is in a directory by a policy of its own.
+#[must_use]
+pub fn is_encrypted(directory: &Path) -> bool {
+    crate::system::storage::is_encrypted(directory)
+}
+
 /// Room of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cryptbench_os::machine::processor_time;
 use serde_json::json;
 
 use crate::log::Kind;
 use crate::measurement::Measurement;
 
-/// Time between two looks: reading `/proc/stat` takes some 20 µs, so that looking costs nothing that can be measured.
+/// Time between two looks: one takes some 20 µs, so that looking costs nothing that can be measured.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Adds a `cpu` event to the log now and then while a run goes on. Never returns.
@@ -20,7 +21,7 @@ pub(crate) async fn watch(measurement: Arc<Measurement>) {
             before = None;
             continue;
         }
-        let now = std::fs::read_to_string("/proc/stat").ok().and_then(|text| times(&text));
+        let now = processor_time();
         if let (Some((busy, all)), Some((busy_before, all_before))) = (now, before) {
             let passed = u64::saturating_sub(all, all_before);
             if passed > 0 {
@@ -30,29 +31,5 @@ pub(crate) async fn watch(measurement: Arc<Measurement>) {
             }
         }
         before = now;
-    }
-}
-
-/// Busy and all ticks of all processors together, from the first line of `/proc/stat` (proc_stat(5)). Idle are `idle`
-/// and `iowait`; `guest` and `guest_nice` are part of `user` and `nice`.
-fn times(stat: &str) -> Option<(u64, u64)> {
-    let line = stat.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|n| n.parse().ok()).collect();
-    let all: u64 = ticks.iter().sum();
-    let idle = ticks.get(3)? + ticks.get(4)?;
-    Some((all - idle, all))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::times;
-
-    #[test]
-    fn waiting_for_storage_is_no_work_and_guests_count_once() {
-        let stat = "cpu  100 5 20 800 50 3 2 1 40 0\ncpu0 1 1 1 1\n";
-        assert_eq!(times(stat), Some((131, 981)));
-        for text in ["", "cpu  1 2 3\n", "intr 1\n", "cpu  a b c d e\n"] {
-            assert_eq!(times(text), None, "{text}");
-        }
     }
 }

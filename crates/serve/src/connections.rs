@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use cryptbench_os::net::end_when_unread;
+use cryptbench_os::signals::when_asked_to_end;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 /// Connections at once; further ones wait to be accepted.
 const MOST: usize = 160;
@@ -17,8 +18,8 @@ const MOST: usize = 160;
 const HEAD: Duration = Duration::from_secs(10);
 /// Bytes of a request's head.
 const HEAD_BYTES: usize = 16 << 10;
-/// How long a client may leave what it was sent without taking it, in milliseconds.
-const UNREAD_MS: u32 = 30_000;
+/// How long a client may leave what it was sent without taking it.
+const UNREAD: Duration = Duration::from_secs(30);
 
 /// Accepts and serves. Never returns.
 pub(crate) async fn accept(listener: TcpListener, router: Router) {
@@ -41,8 +42,7 @@ pub(crate) async fn accept(listener: TcpListener, router: Router) {
 
 async fn serve(stream: TcpStream, router: Router) {
     let _ = stream.set_nodelay(true);
-    // The kernel ends a connection whose client takes nothing for so long, its window closed or not (tcp(7)).
-    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD_MS);
+    end_when_unread(&stream, UNREAD);
     // A malformed request has had its answer; what else goes wrong is the client's.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -53,27 +53,19 @@ async fn serve(stream: TcpStream, router: Router) {
 }
 
 /// The signals that end the server.
-pub(crate) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
-}
+pub(crate) struct Signals(Arc<Notify>);
 
 impl Signals {
     pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-        })
+        let came = Arc::new(Notify::new());
+        let tells = Arc::clone(&came);
+        // One that comes while nobody waits is kept until somebody does.
+        when_asked_to_end(move || tells.notify_one())?;
+        Ok(Self(came))
     }
 
     /// Returns when one came.
     pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
+        self.0.notified().await;
     }
 }

@@ -3,15 +3,13 @@
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead as _, BufReader, Read};
-use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use cryptbench_os::process::{Handle, ended_by, in_own_group};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -33,8 +31,8 @@ pub(crate) struct Measurement {
 /// The process of the run.
 #[derive(Default)]
 struct Process {
-    /// While there is one. A descriptor, not a number: the number could be another's by then.
-    handle: Option<OwnedFd>,
+    /// While there is one. Held, not known by its number: that could be another's by then.
+    handle: Option<Handle>,
     /// The server ends: no other one follows.
     closed: bool,
 }
@@ -92,21 +90,15 @@ impl Measurement {
         if process.handle.is_some() {
             return Err(NotStarted::Busy);
         }
-        let mut child = Command::new(&self.program)
-            .args(["run", "--progress", "json"])
+        let mut run = Command::new(&self.program);
+        run.args(["run", "--progress", "json"])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            // A group of its own: Ctrl-C at the terminal is for the server, which tells the run.
-            .process_group(0)
-            .spawn()
-            .map_err(NotStarted::Failed)?;
-        let handle = i32::try_from(child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .map(|pid| pidfd_open(pid, PidfdFlags::empty()));
-        let Some(Ok(handle)) = handle else {
+            .stderr(Stdio::piped());
+        // Ctrl-C at the terminal is for the server, which tells the run.
+        let mut child = in_own_group(&mut run).spawn().map_err(NotStarted::Failed)?;
+        let Ok(handle) = Handle::open(child.id()) else {
             let _ = child.kill();
             let _ = child.wait();
             return Err(NotStarted::Failed(std::io::Error::other("the kernel has no pidfd_open")));
@@ -136,7 +128,7 @@ impl Measurement {
 
     fn interrupt(&self, process: &Process) -> bool {
         let handle = process.handle.as_ref();
-        let told = handle.is_some_and(|h| pidfd_send_signal(h, Signal::INT).is_ok());
+        let told = handle.is_some_and(|run| run.interrupt().is_ok());
         if told {
             self.log.add(Kind::Kept, &json!({ "event": "cancelling" }));
         }
@@ -220,7 +212,7 @@ fn ending(status: Option<ExitStatus>, directory: Option<&str>) -> Value {
     json!({
         "event": "ended",
         "code": status.and_then(|s| s.code()),
-        "signal": status.and_then(|s| s.signal()),
+        "signal": status.and_then(ended_by),
         "run": run,
         "directory": directory,
     })

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
+use cryptbench_os::terminal::STDOUT;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -182,7 +183,7 @@ async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer
         return Ok(Redirect::to(&path));
     }
     let mut question: Vec<OsString> =
-        ["report", "--format", "html", "--output", "/dev/stdout", "--"].map(Into::into).into();
+        ["report", "--format", "html", "--output", STDOUT, "--"].map(Into::into).into();
     question.push(directory.into());
     let page = ask(&app, &question).await?;
     let failed = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "There is no randomness.");

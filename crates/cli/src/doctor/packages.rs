@@ -153,7 +153,7 @@ pub fn install(packages: &[&str], distribution: &Distribution) -> Install {
             None => not.push((*name).to_owned()),
         }
     }
-    let root = rustix::process::geteuid().is_root();
+    let root = cryptbench_os::user::is_root();
     let command =
         format!("{}{} {}", if root { "" } else { "sudo " }, family.installer(), here.join(" "));
     let command = (!here.is_empty()).then_some(command);

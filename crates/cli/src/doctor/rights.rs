@@ -1,5 +1,6 @@
 //! What this user and this kernel allow: root, FUSE, loop devices, device mapper.
 
+use cryptbench_os::user::is_root;
 use cryptbench_system::{Availability, Facility};
 
 use super::diagnosis::Finding;
@@ -7,7 +8,7 @@ use super::distribution::Family;
 use super::packages::localised;
 
 pub fn look(family: Option<Family>) -> Vec<Finding> {
-    let mut findings = vec![user(rustix::process::geteuid().is_root())];
+    let mut findings = vec![user(is_root())];
     findings.extend(Facility::ALL.map(|facility| of(facility, family)));
     findings
 }

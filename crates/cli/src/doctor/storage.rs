@@ -2,12 +2,13 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use cryptbench_blockdev::AlignedBuf;
 use cryptbench_load::{Engine, EngineChoice, Profile};
+use cryptbench_os::files::{reopen_direct, write_all_at};
+use cryptbench_os::machine::kernel_setting;
+use cryptbench_os::storage::space;
 use cryptbench_runner::{Consent, DryRun, Request, RunError, TargetRequest, dry_run, human};
 use cryptbench_system::Selection;
 use cryptbench_text::chain;
@@ -92,8 +93,8 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
 }
 
 fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
-    let free = rustix::fs::statvfs(directory).map(|s| s.f_bavail * s.f_frsize);
-    let free = free.map_or_else(|_| String::new(), |free| format!("; {} free", human(free)));
+    let free = space(directory).map(|space| format!("; {} free", human(space.free)));
+    let free = free.unwrap_or_default();
     let (bytes, why) = &dry.scratch;
     let mut findings = vec![place(&dry.storage)];
     findings.push(Finding::ok("scratch file", format!("{} ({why}){free}", human(*bytes))));
@@ -140,20 +141,16 @@ fn direct_io(directory: &Path) -> io::Result<Finding> {
 }
 
 fn try_direct(file: &File) -> io::Result<()> {
-    // By way of /proc, for the file has no name.
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let flags = rustix::fs::OFlags::DIRECT.bits().cast_signed();
-    let direct = File::options().read(true).write(true).custom_flags(flags).open(path)?;
-    direct.write_all_at(&AlignedBuf::zeroed(AlignedBuf::ALIGN), 0)
+    write_all_at(&reopen_direct(file)?, &AlignedBuf::zeroed(AlignedBuf::ALIGN), 0)
 }
 
 fn engine() -> Finding {
     match Engine::open(EngineChoice::Auto) {
         Ok((engine, None)) => Finding::ok("engine", engine.name()),
         Ok((engine, Some(why))) => {
-            let setting = fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+            let setting = kernel_setting("kernel.io_uring_disabled");
             Finding::warning("engine", format!("{}, for {why}", engine.name()))
-                .remedy(allow_uring(setting.ok().as_deref().map(str::trim)))
+                .remedy(allow_uring(setting.as_deref()))
         }
         Err(error) => Finding::new("engine", State::Fatal, chain(&error)),
     }

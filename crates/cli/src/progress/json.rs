@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cryptbench_os::terminal::silence_errors;
 use cryptbench_record::{Arm, Plan, Target, Workload};
 use cryptbench_runner::Event;
 use serde_json::{Value, json};
@@ -31,9 +32,7 @@ impl Lines {
         if say::json_line(object).is_err() {
             self.unread = true;
             // What else is told there must not fail either: the record comes first.
-            if let Ok(nowhere) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
-                let _ = rustix::stdio::dup2_stderr(nowhere);
-            }
+            let _ = silence_errors();
         }
     }
 }

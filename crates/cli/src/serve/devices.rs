@@ -1,41 +1,36 @@
 //! Disks and partitions of this machine, for whoever wants to overwrite one.
 
-use std::fs;
-use std::path::Path;
-
+use cryptbench_os::storage::{Node, Tree};
 use cryptbench_serve::Device;
 
 /// Kinds of devices that hold nothing of their own, or nothing that lasts.
 const NOT_OFFERED: [&str; 3] = ["ram", "zram", "nbd"];
 
-/// All that have a size, disks before their partitions.
+/// All that have a size, in the order of their names: disks before their partitions.
 pub fn devices() -> Vec<Device> {
-    let mut names: Vec<String> = fs::read_dir("/sys/class/block")
+    let disks = Tree::this().all().unwrap_or_default();
+    let mut nodes: Vec<(String, Node)> = disks
         .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| !NOT_OFFERED.iter().any(|kind| name.starts_with(kind)))
+        .flat_map(|disk| {
+            let partitions = disk.partitions();
+            [disk].into_iter().chain(partitions)
+        })
+        .map(|node| (node.name(), node))
+        .filter(|(name, _)| !NOT_OFFERED.iter().any(|kind| name.starts_with(kind)))
         .collect();
-    names.sort();
-    names.iter().filter_map(|name| device(name)).collect()
+    nodes.sort();
+    nodes.iter().filter_map(|(_, node)| device(node)).collect()
 }
 
-fn device(name: &str) -> Option<Device> {
-    let place = Path::new("/sys/class/block").join(name);
-    let read = |file: &str| fs::read_to_string(place.join(file)).ok();
-    // Units of 512 bytes, whatever the device's sectors are (Documentation/ABI/stable/sysfs-block).
-    let size = read("size")?.trim().parse::<u64>().ok()?.checked_mul(512)?;
-    if size == 0 {
-        return None;
-    }
-    let about = match (read("partition"), read("device/model"), read("loop/backing_file")) {
-        (Some(number), ..) => format!("partition {}", number.trim()),
-        (_, Some(model), _) => model.trim().to_owned(),
-        (.., Some(file)) => format!("loop device of {}", file.trim()),
+fn device(node: &Node) -> Option<Device> {
+    let size = node.bytes().filter(|size| *size > 0)?;
+    let of = |name: &str| node.attribute(name);
+    let about = match (of("partition"), of("device/model"), of("loop/backing_file")) {
+        (Some(number), ..) => format!("partition {number}"),
+        (_, Some(model), _) => model,
+        (.., Some(file)) => format!("loop device of {file}"),
         _ => "disk".to_owned(),
     };
-    // A device's name may hold a slash, which the file system writes as an exclamation mark.
-    let path = Path::new("/dev").join(name.replace('!', "/"));
+    let path = node.device_path();
     path.exists().then(|| Device { path: path.display().to_string(), size, about })
 }

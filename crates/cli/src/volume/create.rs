@@ -1,6 +1,5 @@
 //! `cryptbench volume create`.
 
-use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -12,6 +11,7 @@ use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
 use cryptbench_kdf::{Derivation, Function};
+use cryptbench_os::files::allocate_or_extend;
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::filesystem::{self, FileSystemKind};
 use cryptbench_volume::format::{luks, tcrypt};
@@ -253,16 +253,9 @@ fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     };
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let mut partial = Partial::beside(path)?;
-    allocate(partial.file(), size).map_err(fail)?;
+    // Now, so that the disk is not full in the middle of a write to the volume.
+    allocate_or_extend(partial.file(), size).map_err(fail)?;
     Ok(partial)
-}
-
-/// Takes the room now, so that the disk is not full in the middle of a write to the volume.
-fn allocate(file: &File, size: u64) -> io::Result<()> {
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size) {
-        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size),
-        other => Ok(other?),
-    }
 }
 
 /// How far the filling is; on a terminal only.

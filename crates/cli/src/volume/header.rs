@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode};
+use cryptbench_os::files::Opening;
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::format::luks;
 use cryptbench_volume::format::tcrypt::{self, HeaderSource};
@@ -119,8 +119,7 @@ impl<'a> Backup<'a> {
     fn open(path: &'a Path) -> anyhow::Result<Self> {
         let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
         // Not blocking: opening a pipe would wait for its other end.
-        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-        let file = File::options().read(true).custom_flags(flags).open(path).map_err(fail)?;
+        let file = Opening::to_read().without_waiting().open(path).map_err(fail)?;
         let same = file.try_clone().map_err(fail)?;
         let device = FileDevice::from_file(same, IoMode::Buffered, true).map_err(fail)?;
         Ok(Self { path, file, device })

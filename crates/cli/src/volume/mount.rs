@@ -11,13 +11,11 @@ use anyhow::{Context as _, bail};
 use cryptbench_blockdev::BlockDevice as _;
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
+use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{Journal, cleanup};
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::args::MountArgs;
 use super::secrets::{self, Prompt};
@@ -108,7 +106,7 @@ fn up(
     super::keep_open_keys_from_swap(&volume);
     let volume = Arc::new(volume);
     let read_only = volume.is_read_only();
-    let raw = args.raw || !rustix::process::geteuid().is_root();
+    let raw = args.raw || !user::is_root();
     let fuse = FuseOptions { read_only, allow_other: args.allow_other, ..FuseOptions::default() };
     let place = std::fs::canonicalize(&args.mountpoint)?;
     if mount_at(&place).is_some() || place.read_dir()?.next().is_some() {
@@ -156,7 +154,7 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let mut result = up.mounted.destroy_at_once();
     if result.is_err() {
         // Whatever happens to this process while it waits, what was written is on the disk.
-        let _ = std::fs::File::open(&up.place).map(|place| rustix::fs::syncfs(&place));
+        let _ = std::fs::File::open(&up.place).map(|place| files::sync_file_system(&place));
     }
     // Asked to end while somebody works in the mount: as long as it takes, since what is dirty would be lost.
     while result.is_err() && mount_at(&up.place).is_some() {
@@ -212,18 +210,14 @@ fn hand_over(
 
 /// What the child says until it is up, or ends. A signal that only this process got is passed on.
 fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
-    const POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
     let (mut said, mut piece) = (Vec::new(), [0; 512]);
     let mut told = false;
     loop {
         if !told && stop.load(Ordering::Relaxed) {
             told = true;
-            // Nobody has waited for the child: its number is its own.
-            let _ = kill_process(Pid::from_child(child), Signal::TERM);
+            let _ = process::terminate(child);
         }
-        if let Ok(0) | Err(Errno::INTR) =
-            poll(&mut [PollFd::new(&*stdout, PollFlags::IN)], Some(&POLL))
-        {
+        if let Ok(false) = terminal::readable_within(stdout, POLL) {
             continue;
         }
         match stdout.read(&mut piece) {
@@ -238,7 +232,7 @@ fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
 
 fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     // Without the standard library's buffer, which nobody wipes.
-    let mut stdin = std::fs::File::from(rustix::stdio::stdin().try_clone_to_owned()?);
+    let mut stdin = terminal::unbuffered_input()?;
     let credentials = secrets::receive(&mut stdin)?;
     let protected = args.protect_hidden.then(|| secrets::receive(&mut stdin)).transpose()?;
     let mut up = up(args, &credentials, protected.as_ref(), stop)?;
@@ -247,12 +241,9 @@ fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode
         bail!(VolumeError::Stopped);
     }
     // A session of its own from here on: neither the terminal's Ctrl-C nor its end reaches it.
-    let _ = rustix::process::setsid();
+    let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
-    let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&null)?;
-    rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
+    terminal::silence()?;
     // Nothing keeps the directory busy from which it was started.
     let _ = std::env::set_current_dir("/");
     serve(&mut up, stop)

@@ -2,16 +2,15 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::LockedBytes;
+use cryptbench_os::files::Opening;
+use cryptbench_os::terminal::{path_of_descriptor, readable_within};
 use cryptbench_volume::{Credentials, Secret, VolumeError};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 use zeroize::Zeroizing;
 
 use super::args::SecretSource;
@@ -49,7 +48,7 @@ pub fn read(
         keyfiles.push(limited(path, if luks { MOST } else { 1 << 20 }, luks, stop)?.into());
     }
     let passphrase = match (source.passphrase_fd, &source.passphrase_file) {
-        (Some(fd), _) => from_file(Path::new(&format!("/proc/self/fd/{fd}")), stop)
+        (Some(fd), _) => from_file(&path_of_descriptor(fd), stop)
             .with_context(|| format!("the passphrase cannot be read from file descriptor {fd}"))?,
         (None, Some(path)) => from_file(path, stop)?,
         (None, None) if luks && !keyfiles.is_empty() => Secret::default(),
@@ -75,9 +74,7 @@ fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
 fn limited(path: &Path, most: u64, strict: bool, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
     let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
     // Not blocking: whoever is to write into a pipe may never come, and a signal ends the wait.
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path);
-    let file = file.map_err(fail)?;
+    let file = Opening::to_read().without_waiting().open(path).map_err(fail)?;
     let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |m| m.len());
     // One byte more, to see the end.
     let mut bytes = LockedBytes::zeroed(len.min(most) as usize + 1);
@@ -110,11 +107,10 @@ fn limited(path: &Path, most: u64, strict: bool, stop: &AtomicBool) -> anyhow::R
 
 /// Until there is something to read, or the end of it.
 fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
-    const POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    const POLL: Duration = Duration::from_millis(50);
     while !stop.load(Ordering::Relaxed) {
-        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&POLL)) {
-            Ok(0) | Err(Errno::INTR) => {}
-            ready => return Ok(ready.map(drop)?),
+        if readable_within(file, POLL)? {
+            return Ok(());
         }
     }
     bail!(VolumeError::Stopped)

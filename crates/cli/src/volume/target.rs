@@ -1,22 +1,20 @@
 //! The file or device that holds a volume: opened once, locked, and never destroyed by mistake.
 
-use std::fs::{self, File, FileType, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode};
 use cryptbench_kdf::Function;
-use cryptbench_os::FileIdentity;
+use cryptbench_os::files::{Opening, path_of};
+use cryptbench_os::lock::{Lock, lock_within};
+use cryptbench_os::{Details, FileIdentity, FileType};
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::{Access, OpenOptions, Volume, VolumeError, formats};
-use rustix::fs::{FlockOperation, OFlags};
-use rustix::io::Errno;
 
 use super::args::UnlockArgs;
 use super::secrets::{self, Prompt};
@@ -41,7 +39,7 @@ pub fn open(path: &Path, access: Access, direct: bool) -> anyhow::Result<Target>
 pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let read_only = access == Access::ReadOnly;
-    lock_within(PATIENCE, path, &file, access)?;
+    lock(path, &file, access)?;
     if !read_only && let Some(device) = attached(&file) {
         let reason = format!("{} is attached to it", device.display());
         return Err(Refusal::target(path, &reason).into());
@@ -65,29 +63,29 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     // Looked at first: opening is an act on some devices, such as a watchdog.
     let found = fs::metadata(path).map_err(fail)?;
-    if let Some(what) = unfit(found.file_type()) {
+    let details = Details::of(&found);
+    if let Some(what) = unfit(details.kind) {
         let reason = format!("it is {what}; a volume lies in a regular file or on a block device");
         return Err(Refusal::target(path, &reason).into());
     }
     // Not blocking, since a pipe may have taken its place.
-    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let write = access == Access::ReadWrite;
-    if write && found.file_type().is_block_device() {
-        refuse_mounted(path, found.rdev())?;
-        // O_EXCL on a block device fails if anything in the kernel has claimed it, a partition of it included, and
-        // keeps others from it while it is open.
-        flags |= OFlags::EXCL;
+    let mut opening = match access {
+        Access::ReadOnly => Opening::to_read(),
+        Access::ReadWrite => Opening::to_write(),
     }
-    let mut options = File::options();
-    options.read(true).write(write).custom_flags(flags.bits() as i32);
-    let file = options.open(path).map_err(|e| match e.kind() {
+    .without_waiting();
+    if access == Access::ReadWrite && details.kind == FileType::BlockDevice {
+        refuse_mounted(path, details.device)?;
+        opening = opening.alone(true);
+    }
+    let file = opening.open(path).map_err(|e| match e.kind() {
         io::ErrorKind::ResourceBusy => {
             let reason = "it is in use: mounted, swap, part of another device, or open in another cryptbench";
             Refusal::target(path, reason)
         }
         _ => fail(e),
     })?;
-    let which = |m: &Metadata| (m.dev(), m.ino());
+    let which = |found: &Metadata| (Details::of(found).file_system, Details::of(found).inode);
     if which(&file.metadata().map_err(fail)?) != which(&found) {
         return Err(Refusal::target(path, "something else took its place just now").into());
     }
@@ -97,39 +95,31 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
 /// What it is, if no volume can lie on it.
 fn unfit(kind: FileType) -> Option<&'static str> {
     match kind {
-        _ if kind.is_file() || kind.is_block_device() => None,
-        _ if kind.is_dir() => Some("a directory"),
-        _ if kind.is_fifo() => Some("a pipe"),
-        _ if kind.is_socket() => Some("a socket"),
+        FileType::RegularFile | FileType::BlockDevice => None,
+        FileType::Directory => Some("a directory"),
+        FileType::Fifo => Some("a pipe"),
+        FileType::Socket => Some("a socket"),
         _ => Some("a character device"),
     }
 }
 
-fn lock_within(patience: Duration, path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
+fn lock(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     let how = match access {
-        Access::ReadOnly => FlockOperation::NonBlockingLockShared,
-        Access::ReadWrite => FlockOperation::NonBlockingLockExclusive,
+        Access::ReadOnly => Lock::Shared,
+        Access::ReadWrite => Lock::Exclusive,
     };
-    let until = Instant::now() + patience;
-    loop {
-        match rustix::fs::flock(file, how) {
-            Ok(()) => return Ok(()),
-            Err(Errno::WOULDBLOCK) if Instant::now() < until => {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            Err(Errno::WOULDBLOCK) => {
-                let reason = "it is in use by another cryptbench; unmount it first";
-                return Err(Refusal::target(path, reason).into());
-            }
-            Err(e) => {
-                say::message(&format!(
-                    "{} cannot be locked ({e}); make sure that nobody else uses it",
-                    path.display()
-                ));
-                return Ok(());
-            }
+    match lock_within(file, how, PATIENCE) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+            let reason = "it is in use by another cryptbench; unmount it first";
+            return Err(Refusal::target(path, reason).into());
         }
+        Err(e) => say::message(&format!(
+            "{} cannot be locked ({e}); make sure that nobody else uses it",
+            path.display()
+        )),
     }
+    Ok(())
 }
 
 /// The loop device that somebody put on a file, which makes them its user.
@@ -137,8 +127,7 @@ fn attached(file: &File) -> Option<PathBuf> {
     if !file.metadata().ok()?.is_file() {
         return None;
     }
-    // The kernel's name for the open file, whatever way it was reached.
-    let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    let name = path_of(file).ok()?;
     cryptbench_system::resource::loop_device::of_file(&name, None)
 }
 
@@ -235,7 +224,7 @@ pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::fs::{CWD, FlockOperation, RenameFlags, renameat_with};
 
     use super::*;
 

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use cryptbench_os::process::Handle;
+use cryptbench_os::user;
 use cryptbench_system::provision::filesystem;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{AnyResource, Cleaned, cleanup_by_subject, living};
@@ -32,19 +34,15 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
         .filter(|top| matches!(top, AnyResource::FileSystem(_) | AnyResource::FuseMount(_)));
     if let Some(path) = top.map(AnyResource::path)
         && mount_at(path).is_some()
-        && rustix::process::geteuid().is_root()
+        && user::is_root()
     {
         filesystem::unmount(path)?;
     }
-    let process = i32::try_from(server.process).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(process) = process {
-        // By descriptor: the number of a process that has just ended may be another's by now.
-        use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-        if let Ok(handle) = pidfd_open(process, PidfdFlags::empty())
-            && !server.has_ended()
-        {
-            let _ = pidfd_send_signal(&handle, Signal::TERM);
-        }
+    // Held first: the number of a process that has just ended may be another's by now.
+    if let Ok(handle) = Handle::open(server.process)
+        && !server.has_ended()
+    {
+        let _ = handle.terminate();
     }
     let until = Instant::now() + PATIENCE;
     while !server.has_ended() {

@@ -1,13 +1,12 @@
 //! The five actions, each file timed by itself.
 
-use std::io::ErrorKind;
-use std::os::fd::OwnedFd;
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, Read as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use cryptbench_os::Directory;
 use hdrhistogram::Histogram;
-use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, statat, unlinkat};
-use rustix::io::Errno;
 
 use super::content::Contents;
 use super::tree::{Open, Tree, write_all};
@@ -15,14 +14,6 @@ use super::{FilesMeasurement, cold, cpu_ns};
 use crate::LoadError;
 use crate::clock::Clock;
 use crate::offsets::splitmix;
-
-const NEW: OFlags = OFlags::WRONLY
-    .union(OFlags::CREATE)
-    .union(OFlags::EXCL)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
-const OLD: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What the measured actions added up to.
 pub(super) struct Tally {
@@ -56,8 +47,8 @@ impl Tally {
     fn file<T>(
         &mut self,
         bytes: u64,
-        action: impl FnOnce() -> Result<T, Errno>,
-        failed: impl FnOnce(Errno) -> LoadError,
+        action: impl FnOnce() -> io::Result<T>,
+        failed: impl FnOnce(io::Error) -> LoadError,
     ) -> Result<T, LoadError> {
         let (result, took) = self.timed(action);
         let value = result.map_err(failed)?;
@@ -80,8 +71,8 @@ impl Tally {
     }
 }
 
-fn create_file(folder: &OwnedFd, name: &str, data: &[u8]) -> Result<(), Errno> {
-    let file = openat(folder, name, NEW, Mode::RUSR | Mode::WUSR)?;
+fn create_file(folder: &Directory, name: &str, data: &[u8]) -> io::Result<()> {
+    let file = folder.create_to_write(OsStr::new(name))?;
     write_all(&file, data)
 }
 
@@ -155,13 +146,12 @@ pub(super) fn stat(
             return Ok(true);
         }
         let (folder, name) = tree.location(i);
-        let found = tally.file(
+        let len = tally.file(
             0,
-            || statat(&open.folders[folder], &name, AtFlags::SYMLINK_NOFOLLOW),
+            || open.folders[folder].len_of(OsStr::new(&name)),
             |e| LoadError::file("examine", tree.path_of(i), e),
         )?;
         let size = tree.files[i].size;
-        let len = u64::try_from(found.st_size).unwrap_or(0);
         if len != size {
             return Err(LoadError::FileContent { path: tree.path_of(i), offset: len.min(size) });
         }
@@ -199,14 +189,14 @@ pub(super) fn read(
 }
 
 /// Reads until the end of the file or of the buffer; returns how much.
-fn read_file(folder: &OwnedFd, name: &str, buffer: &mut [u8]) -> Result<usize, Errno> {
-    let file = openat(folder, name, OLD, Mode::empty())?;
+fn read_file(folder: &Directory, name: &str, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut file = folder.open_own(OsStr::new(name))?;
     let mut len = 0;
     while len < buffer.len() {
-        match rustix::io::read(&file, &mut buffer[len..]) {
+        match file.read(&mut buffer[len..]) {
             Ok(0) => break,
             Ok(n) => len += n,
-            Err(Errno::INTR) => {}
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
     }
@@ -244,20 +234,18 @@ pub(super) fn rename(
 /// there [`check_free`] has looked.
 fn rename_file(
     exclusive: &mut bool,
-    folder: &OwnedFd,
+    folder: &Directory,
     name: &str,
     other: &str,
-) -> Result<(), Errno> {
-    #[cfg(target_os = "linux")]
+) -> io::Result<()> {
+    let (name, other) = (OsStr::new(name), OsStr::new(other));
     if *exclusive {
-        use rustix::fs::{RenameFlags, renameat_with};
-        match renameat_with(folder, name, folder, other, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => *exclusive = false,
-            result => return result,
+        *exclusive = folder.try_rename_to_new(name, other)?;
+        if *exclusive {
+            return Ok(());
         }
     }
-    let _ = exclusive;
-    renameat(folder, name, folder, other)
+    folder.rename(name, other)
 }
 
 /// Makes sure, unmeasured, that nothing has the names that the files are going to get.
@@ -265,12 +253,8 @@ pub(super) fn check_free(tree: &Tree, open: &Open) -> Result<(), LoadError> {
     for i in 0..tree.files.len() {
         let (folder, _) = tree.location(i);
         let other = tree.other_name(i);
-        let failed = |e| LoadError::file("rename", tree.path_of(i), e);
-        match statat(&open.folders[folder], &other, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => {}
-            Ok(_) => return Err(failed(Errno::EXIST)),
-            Err(e) => return Err(failed(e)),
-        }
+        let free = open.folders[folder].refuse_taken(OsStr::new(&other));
+        free.map_err(|e| LoadError::file("rename", tree.path_of(i), e))?;
     }
     Ok(())
 }
@@ -288,7 +272,7 @@ pub(super) fn delete(
         let (folder, name) = tree.location(i);
         tally.file(
             0,
-            || unlinkat(&open.folders[folder], &name, AtFlags::empty()),
+            || open.folders[folder].remove_file(OsStr::new(&name)),
             |e| LoadError::file("delete", tree.path_of(i), e),
         )?;
         tree.files[i].exists = false;

@@ -1,28 +1,16 @@
 //! Caches flushed and dropped before a trial.
 
-use std::os::fd::AsFd;
+use std::ffi::OsStr;
 
-use rustix::fs::{Mode, OFlags, openat};
+use cryptbench_os::files;
+use cryptbench_os::machine::drop_directory_caches;
 
 use super::tree::{Open, Tree};
 use crate::LoadError;
 
 /// Writes everything that the file system of the set still holds back.
 pub(super) fn flush(open: &Open) -> Result<(), LoadError> {
-    flush_fd(open.root.as_fd()).map_err(|e| LoadError::Sync { source: e.into() })
-}
-
-#[cfg(target_os = "linux")]
-fn flush_fd(fd: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<()> {
-    rustix::fs::syncfs(fd)
-}
-
-/// Elsewhere there is no flush of one file system alone.
-#[cfg(not(target_os = "linux"))]
-#[allow(clippy::unnecessary_wraps)]
-fn flush_fd(_fd: std::os::fd::BorrowedFd<'_>) -> rustix::io::Result<()> {
-    rustix::fs::sync();
-    Ok(())
+    open.root.sync_file_system().map_err(|source| LoadError::Sync { source })
 }
 
 /// Drops the files' pages where `data` is set, and the kernel's directory and inode caches where this
@@ -35,34 +23,14 @@ pub(super) fn drop_caches(tree: &Tree, open: &Open, data: bool) -> Result<bool, 
             }
         }
     }
-    Ok(drop_metadata())
+    Ok(drop_directory_caches())
 }
 
 fn drop_pages(tree: &Tree, open: &Open, index: usize) -> Result<(), LoadError> {
     let (folder, name) = tree.location(index);
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let failed = |e| LoadError::file("open", tree.path_of(index), e);
-    let file = openat(&open.folders[folder], name, flags, Mode::empty()).map_err(failed)?;
-    advise(file.as_fd());
+    let file = open.folders[folder].open_own(OsStr::new(&name)).map_err(failed)?;
+    // Advice only: a file system may keep its pages, which the device's counters then tell.
+    files::forget(&file);
     Ok(())
-}
-
-/// Advice only: a file system may keep its pages, which the device's counters then tell.
-#[cfg(target_os = "linux")]
-fn advise(file: std::os::fd::BorrowedFd<'_>) {
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise(_file: std::os::fd::BorrowedFd<'_>) {}
-
-/// "2" asks for dentries and inodes (Linux, Documentation/admin-guide/sysctl/vm.rst); only root may.
-#[cfg(target_os = "linux")]
-fn drop_metadata() -> bool {
-    std::fs::write("/proc/sys/vm/drop_caches", "2\n").is_ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn drop_metadata() -> bool {
-    false
 }

@@ -1,13 +1,12 @@
 //! Folders of sets whose process ended without removing them.
 
-use std::os::fd::OwnedFd;
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, open, openat, unlinkat};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use cryptbench_os::{Directory, process};
 
-use super::tree::{FOLDER, MARKER, PREFIX, marker_of};
+use super::tree::{MARKER, PREFIX, marker_of};
 use crate::LoadError;
 
 /// Removes the sets of small files that processes which have ended left in `directory`, and returns how
@@ -19,16 +18,15 @@ use crate::LoadError;
 /// # Errors
 /// The first thing that could not be removed; the others are tried all the same.
 pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let at = open(directory, flags, Mode::empty())
-        .map_err(|e| LoadError::file("open", directory.to_owned(), e))?;
+    let at =
+        Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))?;
     let (mut removed, mut first) = (0, Ok(()));
     let sets = entries(&at, |name| name.starts_with(PREFIX))
         .map_err(|e| LoadError::file("remove", directory.to_owned(), e))?;
-    for (name, kind) in sets {
+    for name in sets {
         // Neither a link nor a folder that may not be entered is a set of ours.
-        let Ok(root) = openat(&at, &name, FOLDER, Mode::empty()) else { continue };
-        if kind != FileType::Directory || !is_dead(&root) {
+        let Ok(root) = at.subdirectory(OsStr::new(&name)) else { continue };
+        if !is_dead(&root) {
             continue;
         }
         match remove_set(&at, root, &name, &directory.join(&name)) {
@@ -40,58 +38,47 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
 }
 
 /// The marker goes last but one: by it, what is left is known again.
-fn remove_set(at: &OwnedFd, root: OwnedFd, name: &str, path: &Path) -> Result<(), LoadError> {
+fn remove_set(at: &Directory, root: Directory, name: &str, path: &Path) -> Result<(), LoadError> {
     let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
     let mut first = Ok(());
-    for (folder, _) in entries(&root, |n| is_numbered(n, "d")).map_err(failed(path.to_owned()))? {
+    for folder in entries(&root, |n| is_numbered(n, "d")).map_err(failed(path.to_owned()))? {
         let emptied = remove_folder(&root, &folder, &path.join(&folder));
         first = first.and(emptied);
     }
     first?;
-    unlinkat(&root, MARKER, AtFlags::empty()).map_err(failed(path.join(MARKER)))?;
+    root.remove_file(OsStr::new(MARKER)).map_err(failed(path.join(MARKER)))?;
     drop(root);
-    unlinkat(at, name, AtFlags::REMOVEDIR).map_err(failed(path.to_owned()))
+    at.remove_directory(OsStr::new(name)).map_err(failed(path.to_owned()))
 }
 
-fn remove_folder(root: &OwnedFd, name: &str, path: &Path) -> Result<(), LoadError> {
+fn remove_folder(root: &Directory, name: &str, path: &Path) -> Result<(), LoadError> {
     let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
-    let folder = openat(root, name, FOLDER, Mode::empty()).map_err(failed(path.to_owned()))?;
+    let folder = root.subdirectory(OsStr::new(name)).map_err(failed(path.to_owned()))?;
     let files = entries(&folder, |n| is_numbered(n, "f") || is_numbered(n, "r"));
     let mut first = Ok(());
-    for (file, _) in files.map_err(failed(path.to_owned()))? {
-        let removed = unlinkat(&folder, &file, AtFlags::empty());
+    for file in files.map_err(failed(path.to_owned()))? {
+        let removed = folder.remove_file(OsStr::new(&file));
         first = first.and(removed.map_err(failed(path.join(&file))));
     }
     first?;
-    unlinkat(root, name, AtFlags::REMOVEDIR).map_err(failed(path.to_owned()))
+    root.remove_directory(OsStr::new(name)).map_err(failed(path.to_owned()))
 }
 
 /// Whether a folder carries a marker of ours whose process has ended.
-fn is_dead(root: &OwnedFd) -> bool {
+fn is_dead(root: &Directory) -> bool {
     let marker = marker_of(root).unwrap_or_default();
     let mut words = marker.split_whitespace();
-    let pid = match (words.next(), words.next().and_then(|pid| pid.parse().ok())) {
-        (Some("cryptbench"), Some(pid)) => Pid::from_raw(pid),
-        _ => None,
+    let process = match (words.next(), words.next().map(str::parse)) {
+        (Some("cryptbench"), Some(Ok(number))) if number != 0 => number,
+        _ => return false,
     };
-    pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+    !process::exists(process)
 }
 
-/// Names and kinds of what lies in a folder and is called as `wanted` says.
-fn entries(
-    folder: &OwnedFd,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<(String, FileType)>, Errno> {
-    let mut found = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        if let Ok(name) = entry.file_name().to_str()
-            && wanted(name)
-        {
-            found.push((name.to_owned(), entry.file_type()));
-        }
-    }
-    Ok(found)
+/// Names of what lies in a folder and is called as `wanted` says.
+fn entries(folder: &Directory, wanted: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
+    let names = folder.names()?.into_iter().filter_map(|name| name.into_string().ok());
+    Ok(names.filter(|name| wanted(name)).collect())
 }
 
 /// A prefix and digits, as the names of a set are.

@@ -3,13 +3,13 @@
 //! What cannot be removed keeps nothing else from being removed, its own folders and the marker aside: by the
 //! marker, what is left can be found and removed later.
 
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, unlinkat};
-use rustix::io::Errno;
+use cryptbench_os::Directory;
 
 use crate::LoadError;
 
@@ -27,10 +27,6 @@ pub(super) const MARKER: &str = ".cryptbench-files";
 
 /// Beginning of the name of a set's folder.
 pub(super) const PREFIX: &str = "cryptbench-files-";
-
-/// How folders of a set are opened: never through a link.
-pub(super) const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// One file of a set.
 pub(super) struct File {
@@ -53,8 +49,8 @@ pub(super) struct Tree {
 
 /// The folders of a tree, open: names are looked up in them and nowhere else.
 pub(super) struct Open {
-    pub(super) root: OwnedFd,
-    pub(super) folders: Vec<OwnedFd>,
+    pub(super) root: Directory,
+    pub(super) folders: Vec<Directory>,
 }
 
 impl Tree {
@@ -84,30 +80,29 @@ impl Tree {
         Ok(tree)
     }
 
-    fn fill(&self, at: &OwnedFd) -> Result<(), LoadError> {
-        let failed = |path: PathBuf| move |e: Errno| LoadError::file("make", path, e);
-        let root = openat(at, &self.name, FOLDER, Mode::empty()).map_err(failed(self.path()))?;
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fn fill(&self, at: &Directory) -> Result<(), LoadError> {
+        let failed = |path: PathBuf| move |e: io::Error| LoadError::file("make", path, e);
+        let root = at.subdirectory(OsStr::new(&self.name)).map_err(failed(self.path()))?;
         let path = || self.path().join(MARKER);
-        let marker =
-            openat(&root, MARKER, flags, Mode::RUSR | Mode::WUSR).map_err(failed(path()))?;
+        let marker = root.create_to_write(OsStr::new(MARKER)).map_err(failed(path()))?;
         write_all(&marker, self.token.as_bytes()).map_err(failed(path()))?;
         for i in 0..self.folders {
             let name = folder_name(i);
-            mkdirat(&root, &name, Mode::RWXU).map_err(failed(self.path().join(name)))?;
+            let made = root.make_subdirectory(OsStr::new(&name));
+            made.map_err(failed(self.path().join(name)))?;
         }
         Ok(())
     }
 
-    fn undo(&self, at: &OwnedFd) {
-        if let Ok(root) = openat(at, &self.name, FOLDER, Mode::empty()) {
+    fn undo(&self, at: &Directory) {
+        let name = OsStr::new(&self.name);
+        if let Ok(root) = at.subdirectory(name) {
             for i in 0..self.folders {
-                let _ = unlinkat(&root, folder_name(i), AtFlags::REMOVEDIR);
+                let _ = root.remove_directory(OsStr::new(&folder_name(i)));
             }
-            let _ = unlinkat(&root, MARKER, AtFlags::empty());
+            let _ = root.remove_file(OsStr::new(MARKER));
         }
-        let _ = unlinkat(at, &self.name, AtFlags::REMOVEDIR);
+        let _ = at.remove_directory(name);
     }
 
     /// The folder of the set.
@@ -137,8 +132,9 @@ impl Tree {
     }
 
     /// Opens the folder, after making sure that it is ours.
-    fn root(&self, at: &OwnedFd) -> Result<OwnedFd, LoadError> {
-        let root = openat(at, &self.name, FOLDER, Mode::empty())
+    fn root(&self, at: &Directory) -> Result<Directory, LoadError> {
+        let root = at
+            .subdirectory(OsStr::new(&self.name))
             .map_err(|e| LoadError::file("open", self.path(), e))?;
         if self.token != marker_of(&root).unwrap_or_default() {
             return Err(LoadError::NotOurs { path: self.path() });
@@ -151,7 +147,7 @@ impl Tree {
         let root = self.root(&at(&self.directory)?)?;
         let folder = |i| {
             let name = folder_name(i);
-            openat(&root, &name, FOLDER, Mode::empty())
+            root.subdirectory(OsStr::new(&name))
                 .map_err(|e| LoadError::file("open", self.path().join(name), e))
         };
         let folders = (0..self.folders).map(folder).collect::<Result<_, _>>()?;
@@ -171,18 +167,18 @@ impl Tree {
             first = first.and(emptied);
         }
         first?;
-        let failed = |path: PathBuf| move |e: Errno| LoadError::file("remove", path, e);
-        unlinkat(&root, MARKER, AtFlags::empty()).map_err(failed(self.path().join(MARKER)))?;
+        let failed = |path: PathBuf| move |e: io::Error| LoadError::file("remove", path, e);
+        root.remove_file(OsStr::new(MARKER)).map_err(failed(self.path().join(MARKER)))?;
         drop(root);
-        unlinkat(&at, &self.name, AtFlags::REMOVEDIR).map_err(failed(self.path()))
+        at.remove_directory(OsStr::new(&self.name)).map_err(failed(self.path()))
     }
 
     /// Removes the files of one folder, and the folder. What has gone already is no error.
-    fn empty(&mut self, root: &OwnedFd, folder: u32) -> Result<(), LoadError> {
+    fn empty(&mut self, root: &Directory, folder: u32) -> Result<(), LoadError> {
         let (name, path) = (folder_name(folder), self.path().join(folder_name(folder)));
-        let open = match openat(root, &name, FOLDER, Mode::empty()) {
+        let open = match root.subdirectory(OsStr::new(&name)) {
             Ok(open) => open,
-            Err(Errno::NOENT) => return Ok(()),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
             Err(e) => return Err(LoadError::file("open", path, e)),
         };
         let start = folder as usize * self.per_folder as usize;
@@ -190,13 +186,14 @@ impl Tree {
         let emptied = self.unlink(&open, files);
         drop(open);
         emptied?;
-        unlinkat(root, name, AtFlags::REMOVEDIR).map_err(|e| LoadError::file("remove", path, e))
+        let removed = root.remove_directory(OsStr::new(&name));
+        removed.map_err(|e| LoadError::file("remove", path, e))
     }
 
     /// Removes those files that are there, all of them in one folder, whatever becomes of the others.
     pub(super) fn unlink(
         &mut self,
-        folder: &OwnedFd,
+        folder: &Directory,
         files: Range<usize>,
     ) -> Result<(), LoadError> {
         let mut first = Ok(());
@@ -204,12 +201,14 @@ impl Tree {
             if !self.files[i].exists {
                 continue;
             }
-            match unlinkat(folder, self.location(i).1, AtFlags::empty()) {
-                Ok(()) | Err(Errno::NOENT) => {
+            match folder.remove_file(OsStr::new(&self.location(i).1)) {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    first = first.and(Err(LoadError::file("delete", self.path_of(i), e)));
+                }
+                _ => {
                     self.files[i].exists = false;
                     self.files[i].renamed = false;
                 }
-                Err(e) => first = first.and(Err(LoadError::file("delete", self.path_of(i), e))),
             }
         }
         first
@@ -217,39 +216,37 @@ impl Tree {
 }
 
 /// The directory that is measured. It was named by the user, who may have meant a link.
-fn at(directory: &Path) -> Result<OwnedFd, LoadError> {
-    open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|e| LoadError::file("open", directory.to_owned(), e))
+fn at(directory: &Path) -> Result<Directory, LoadError> {
+    Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))
 }
 
 /// Makes a folder that was not there before, so that everything in it is ours.
-fn own_name(directory: &Path, at: &OwnedFd) -> Result<String, LoadError> {
+fn own_name(directory: &Path, at: &Directory) -> Result<String, LoadError> {
     let mut n = 0;
     loop {
         let name = format!("{PREFIX}{}-{n}", std::process::id());
-        match mkdirat(at, &name, Mode::RWXU) {
+        match at.make_subdirectory(OsStr::new(&name)) {
             Ok(()) => return Ok(name),
-            Err(Errno::EXIST) if n < MAX_NAMES => n += 1,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && n < MAX_NAMES => n += 1,
             Err(e) => return Err(LoadError::file("make", directory.join(name), e)),
         }
     }
 }
 
-pub(super) fn marker_of(root: &OwnedFd) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = openat(root, MARKER, flags, Mode::empty()).ok()?;
+pub(super) fn marker_of(root: &Directory) -> Option<String> {
+    let mut file = root.open_file(OsStr::new(MARKER)).ok()?;
     let mut text = [0; 128];
-    let n = rustix::io::read(&file, &mut text).ok()?;
+    let n = file.read(&mut text).ok()?;
     String::from_utf8(text[..n].to_vec()).ok()
 }
 
-/// write(2) until all is written.
-pub(super) fn write_all(file: &OwnedFd, mut data: &[u8]) -> Result<(), Errno> {
+/// Writes until all is written.
+pub(super) fn write_all(mut file: &std::fs::File, mut data: &[u8]) -> io::Result<()> {
     while !data.is_empty() {
-        match rustix::io::write(file, data) {
-            Ok(0) => return Err(Errno::NOSPC),
+        match file.write(data) {
+            Ok(0) => return Err(ErrorKind::StorageFull.into()),
             Ok(n) => data = &data[n..],
-            Err(Errno::INTR) => {}
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
     }

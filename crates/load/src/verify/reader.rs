@@ -1,10 +1,10 @@
 //! Going over an extent.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cryptbench_blockdev::{AlignedBuf, IoMode, IoTarget};
+use cryptbench_os::files;
 
 use super::judge::Judge;
 use super::{Acknowledged, Verification};
@@ -81,16 +81,13 @@ impl Acknowledged {
 fn read(io_target: &IoTarget, offset: u64, data: &mut [u8]) -> Result<(), LoadError> {
     let (operation, len) = (Operation::Read, data.len() as u32);
     let at = io_target.extent.offset + offset;
-    #[cfg(target_os = "linux")]
     if io_target.mode == IoMode::Buffered {
-        use rustix::fs::{Advice, fadvise};
         // Advice: where it is not followed, what the cache holds is verified.
-        let _ =
-            fadvise(&*io_target.file, at, std::num::NonZeroU64::new(len.into()), Advice::DontNeed);
+        files::forget_range(&io_target.file, at, len.into());
     }
     let mut done = 0;
     while done < data.len() {
-        match io_target.file.read_at(&mut data[done..], at + done as u64) {
+        match files::read_at(&io_target.file, &mut data[done..], at + done as u64) {
             Ok(0) => {
                 return Err(LoadError::Short { operation, offset, wanted: len, got: done as u32 });
             }

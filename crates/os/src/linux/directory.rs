@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, Statx, StatxFlags, fstat, mkdirat, openat,
-    renameat_with, statx, unlinkat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, Statx, StatxFlags, fstat, mkdirat, openat, renameat,
+    renameat_with, statat, statx, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -121,6 +121,14 @@ impl Directory {
         self.subdirectory(name)
     }
 
+    /// Makes a directory in this one that only this user may enter, by one system call.
+    ///
+    /// # Errors
+    /// As [`Self::create_subdirectory`].
+    pub fn make_subdirectory(&self, name: &OsStr) -> io::Result<()> {
+        Ok(mkdirat(&self.descriptor, single(name)?, Mode::RWXU)?)
+    }
+
     /// Makes a new file in this directory and opens it for reading and writing.
     ///
     /// # Errors
@@ -160,6 +168,36 @@ impl Directory {
         Ok(file)
     }
 
+    /// Makes a new file that this user alone may use and opens it for writing, by one system call.
+    ///
+    /// # Errors
+    /// As [`Self::create_file`].
+    pub fn create_to_write(&self, name: &OsStr) -> io::Result<File> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR;
+        Ok(openat(&self.descriptor, no_path(name)?, flags, mode)?.into())
+    }
+
+    /// Opens a file of this directory for reading, by one system call: for files of this program's own, since what it is
+    /// is not looked at.
+    ///
+    /// # Errors
+    /// What openat(2) says.
+    pub fn open_own(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.descriptor, no_path(name)?, flags, Mode::empty())?.into())
+    }
+
+    /// Bytes of what lies under a name, by one system call.
+    ///
+    /// # Errors
+    /// What fstatat(2) says.
+    pub fn len_of(&self, name: &OsStr) -> io::Result<u64> {
+        let found = statat(&self.descriptor, no_path(name)?, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(u64::try_from(found.st_size).unwrap_or(0))
+    }
+
     /// What lies under a name, if anything does.
     ///
     /// # Errors
@@ -191,7 +229,33 @@ impl Directory {
     /// # Errors
     /// What renameat(2) says.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.renamed(from, to, RenameFlags::empty())
+        let at = &self.descriptor;
+        Ok(renameat(at, single(from)?, at, single(to)?)?)
+    }
+
+    /// Renames a file of this directory to a name, which must be free where the file system can be told so, by one system
+    /// call; false if it cannot, and nothing was renamed.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the name is taken; else what renameat2(2) says.
+    pub fn try_rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<bool> {
+        let (from, to, at) = (no_path(from)?, no_path(to)?, &self.descriptor);
+        match renameat_with(at, from, at, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+            renamed => Ok(renamed.map(|()| true)?),
+        }
+    }
+
+    /// Refuses a name that something has.
+    ///
+    /// # Errors
+    /// `AlreadyExists`; else what fstatat(2) says.
+    pub fn refuse_taken(&self, name: &OsStr) -> io::Result<()> {
+        match statat(&self.descriptor, single(name)?, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(()),
+            Ok(_) => Err(Errno::EXIST.into()),
+            Err(e) => Err(e.into()),
+        }
     }
 
     /// Renames a file of this directory to a name that must be free.
@@ -199,20 +263,15 @@ impl Directory {
     /// # Errors
     /// `AlreadyExists` if the name is taken, by whatever.
     pub fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        match self.renamed(from, to, RenameFlags::NOREPLACE) {
+        let at = &self.descriptor;
+        match renameat_with(at, single(from)?, at, single(to)?, RenameFlags::NOREPLACE) {
             // A file system without the flag, such as NFS: a hard link fails just as exclusively.
-            Err(e) if e.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
-                let at = &self.descriptor;
+            Err(Errno::INVAL) => {
                 rustix::fs::linkat(at, single(from)?, at, single(to)?, AtFlags::empty())?;
                 self.remove_file(from)
             }
-            other => other,
+            other => Ok(other?),
         }
-    }
-
-    fn renamed(&self, from: &OsStr, to: &OsStr, flags: RenameFlags) -> io::Result<()> {
-        let at = &self.descriptor;
-        Ok(renameat_with(at, single(from)?, at, single(to)?, flags)?)
     }
 
     /// Removes a file, or a symbolic link itself.
@@ -293,6 +352,14 @@ impl Directory {
         Ok(rustix::fs::fsync(&self.descriptor)?)
     }
 
+    /// Writes back all that its file system still holds in memory, of whatever file.
+    ///
+    /// # Errors
+    /// What syncfs(2) says.
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.descriptor)?)
+    }
+
     /// A path by which this process reaches it for as long as it is open, wherever it is moved to.
     #[must_use]
     pub fn reached(&self) -> PathBuf {
@@ -311,6 +378,14 @@ impl Directory {
 impl AsFd for Directory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+}
+
+/// A name in which no directory is named, for calls that are measured: nothing else of it is looked at.
+fn no_path(name: &OsStr) -> io::Result<&OsStr> {
+    match name.as_encoded_bytes().contains(&b'/') {
+        true => single(name),
+        false => Ok(name),
     }
 }
 

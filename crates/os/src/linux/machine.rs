@@ -39,7 +39,7 @@ pub(crate) fn describe() -> Machine {
             .unwrap_or_else(|| words(uname.machine())),
         cpus: available_parallelism().map_or(1, |n| n.get() as u32),
         cpu_features: features(&cpuinfo),
-        memory_bytes: memory_bytes(),
+        memory_bytes: meminfo("MemTotal:").unwrap_or(0),
         kernel: format!(
             "{} {} {}",
             words(uname.sysname()),
@@ -67,10 +67,49 @@ fn features(cpuinfo: &str) -> Vec<String> {
     FEATURES.iter().filter(|f| have.contains(f)).map(ToString::to_string).collect()
 }
 
-fn memory_bytes() -> u64 {
-    let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = info.lines().find_map(|l| l.strip_prefix("MemTotal:")?.split_whitespace().next());
-    kib.and_then(|k| k.parse::<u64>().ok()).unwrap_or(0) * 1024
+/// Of sysinfo(2).
+pub(crate) fn memory_bytes() -> Option<u64> {
+    let info = rustix::system::sysinfo();
+    // The field's width differs between architectures.
+    #[allow(clippy::useless_conversion, clippy::cast_lossless)]
+    let total = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    Some(total)
+}
+
+/// proc_meminfo(5), `MemAvailable`.
+pub(crate) fn memory_available() -> Option<u64> {
+    meminfo("MemAvailable:")
+}
+
+/// A line of `/proc/meminfo`, in bytes.
+fn meminfo(name: &str) -> Option<u64> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = info.lines().find_map(|l| l.strip_prefix(name)?.split_whitespace().next())?;
+    Some(kib.parse::<u64>().ok()? * 1024)
+}
+
+pub(crate) fn processor_time() -> Option<(u64, u64)> {
+    times(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+/// Busy and all ticks of all processors together, from the first line of `/proc/stat` (proc_stat(5)). Idle are `idle`
+/// and `iowait`; `guest` and `guest_nice` are part of `user` and `nice`.
+fn times(stat: &str) -> Option<(u64, u64)> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|n| n.parse().ok()).collect();
+    let all: u64 = ticks.iter().sum();
+    let idle = ticks.get(3)? + ticks.get(4)?;
+    Some((all - idle, all))
+}
+
+pub(crate) fn kernel_setting(name: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// "2" asks for directory entries and inodes (Linux, Documentation/admin-guide/sysctl/vm.rst).
+pub(crate) fn drop_directory_caches() -> bool {
+    fs::write("/proc/sys/vm/drop_caches", "2\n").is_ok()
 }
 
 fn os_release() -> Option<String> {
@@ -130,6 +169,23 @@ mod tests {
         assert_eq!(virtualisation("flags : aes", false), None);
         let user_mode = "vendor_id\t: User Mode Linux\nmode\t: skas\n";
         assert_eq!(virtualisation(user_mode, true).as_deref(), Some(USER_MODE));
+    }
+
+    #[test]
+    fn waiting_for_storage_is_no_work_and_guests_count_once() {
+        let stat = "cpu  100 5 20 800 50 3 2 1 40 0\ncpu0 1 1 1 1\n";
+        assert_eq!(times(stat), Some((131, 981)));
+        for text in ["", "cpu  1 2 3\n", "intr 1\n", "cpu  a b c d e\n"] {
+            assert_eq!(times(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn memory_and_settings_are_told() {
+        let all = memory_bytes().unwrap();
+        assert!(memory_available().unwrap() <= all);
+        assert!(kernel_setting("kernel.osrelease").is_some_and(|release| !release.is_empty()));
+        assert_eq!(kernel_setting("kernel.no_such_setting"), None);
     }
 
     #[test]

@@ -1,15 +1,24 @@
 //! Linux: system calls, /proc and /sys.
 
+pub(crate) mod clock;
 pub(crate) mod counters;
 mod directory;
+pub(crate) mod dirs;
+pub(crate) mod files;
+pub(crate) mod lock;
 pub(crate) mod machine;
+pub(crate) mod net;
 pub(crate) mod process;
+pub(crate) mod signals;
 pub(crate) mod storage;
 mod stream;
+pub(crate) mod terminal;
 mod trust;
+pub(crate) mod user;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -19,12 +28,25 @@ pub use self::{
     directory::Directory,
     trust::{Writers, renamed_by},
 };
-use crate::FileType;
+use crate::{Details, FileType};
 
 /// Opens a file to be read, without waiting for whoever has the other end of a pipe.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     Ok(openat(CWD, path, flags, Mode::empty())?.into())
+}
+
+pub(crate) fn details(found: &Metadata) -> Details {
+    Details {
+        kind: file_type(found.mode()),
+        file_system: found.dev(),
+        inode: found.ino(),
+        device: found.rdev(),
+        names: found.nlink(),
+        // stat(2) counts units of 512 bytes, whatever the file system's are.
+        allocated: found.blocks() * 512,
+        changed: (found.mtime(), found.mtime_nsec()),
+    }
 }
 
 /// The kind that the mode of a file tells.

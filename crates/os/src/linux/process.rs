@@ -1,8 +1,18 @@
-//! The one reader of `/proc/PID/stat` (proc_pid_stat(5)).
+//! Processes: the one reader of `/proc/PID/stat` (proc_pid_stat(5)), descriptors, signals, and what this one may be asked.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+
+use rustix::io::Errno;
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Resource, Rlimit, Signal, kill_process, pidfd_open,
+    pidfd_send_signal, set_dumpable_behavior, setrlimit, setsid, test_kill_process,
+};
 
 /// What of `stat` is used (proc(5), /proc/PID/stat); times in clock ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +83,60 @@ pub(crate) fn cpu_s(process: u32) -> Option<f64> {
     Some(stat(process)?.cpu_ticks as f64 / ticks_per_s() as f64)
 }
 
+fn pid(process: u32) -> io::Result<Pid> {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| Errno::SRCH.into())
+}
+
+pub(crate) fn exists(process: u32) -> bool {
+    pid(process).is_ok_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+/// A descriptor of a process (pidfd_open(2)).
+#[derive(Debug)]
+pub(crate) struct Handle(OwnedFd);
+
+impl Handle {
+    pub(crate) fn open(process: u32) -> io::Result<Self> {
+        Ok(Self(pidfd_open(pid(process)?, PidfdFlags::empty())?))
+    }
+
+    pub(crate) fn interrupt(&self) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.0, Signal::INT)?)
+    }
+
+    pub(crate) fn terminate(&self) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.0, Signal::TERM)?)
+    }
+}
+
+pub(crate) fn terminate(child: &Child) -> io::Result<()> {
+    // Nobody has waited for the child: its number is its own.
+    Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
+}
+
+pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
+    command.process_group(0)
+}
+
+pub(crate) fn ended_by(status: ExitStatus) -> Option<i32> {
+    status.signal()
+}
+
+pub(crate) fn leave_terminal() -> io::Result<()> {
+    setsid()?;
+    Ok(())
+}
+
+pub(crate) fn keep_from_dumps() {
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+pub(crate) fn keep_from_swap() {
+    let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::ONFAULT);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_child_that_nobody_waited_for_has_ended() {
-        let mut child = std::process::Command::new("sh")
+        let mut child = Command::new("sh")
             .args(["-c", "read line"])
             .stdin(std::process::Stdio::piped())
             .spawn()
@@ -106,8 +170,24 @@ mod tests {
         while !has_ended(process) {
             std::thread::yield_now();
         }
+        assert!(exists(process), "as long as nobody waited for it");
         assert_eq!(started(process), first, "its number is kept until it is waited for");
         child.wait().unwrap();
-        assert!(has_ended(process));
+        assert!(has_ended(process) && !exists(process));
+        assert!(Handle::open(process).is_err());
+    }
+
+    #[test]
+    fn a_process_that_is_held_is_asked_to_end() {
+        let start = || {
+            let mut command = Command::new("sleep");
+            in_own_group(command.arg("60")).spawn().unwrap()
+        };
+        let mut child = start();
+        Handle::open(child.id()).unwrap().interrupt().unwrap();
+        assert_eq!(ended_by(child.wait().unwrap()), Some(2));
+        let mut child = start();
+        terminate(&child).unwrap();
+        assert_eq!(ended_by(child.wait().unwrap()), Some(15));
     }
 }

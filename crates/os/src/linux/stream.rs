@@ -6,7 +6,8 @@ use std::path::{Component, Path};
 
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
 
-use super::file_type;
+use super::terminal::STDOUT;
+use super::{details, file_type};
 use crate::FileType;
 
 /// What takes bytes one after the other, if `path` is that.
@@ -28,7 +29,7 @@ pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
         _ => false,
     };
     let Ok(found) = kind else { return Ok(None) };
-    if !fits(kind_of(&found)) {
+    if !fits(details(&found).kind) {
         return Ok(None);
     }
     let mut flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -44,17 +45,12 @@ pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
 
 /// Whether `path` is a name for an open descriptor of this process.
 fn own_descriptor(path: &Path) -> bool {
-    if ["/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name)) {
+    if [STDOUT, "/dev/stderr"].iter().any(|name| path == Path::new(name)) {
         return true;
     }
     let number = |below: &str| path.strip_prefix(below).ok().and_then(Path::to_str);
     let found = number("/dev/fd").or_else(|| number("/proc/self/fd"));
     found.is_some_and(|name| name.parse::<u32>().is_ok())
-}
-
-fn kind_of(found: &std::fs::Metadata) -> FileType {
-    use std::os::unix::fs::MetadataExt as _;
-    file_type(found.mode())
 }
 
 #[cfg(test)]

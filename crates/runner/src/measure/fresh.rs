@@ -1,13 +1,12 @@
 //! A new file for one trial.
 
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
+use cryptbench_os::files;
 use cryptbench_system::PreparedArm;
-use rustix::fs::OFlags;
 
 use crate::RunError;
 
@@ -23,14 +22,7 @@ impl FreshFile {
     pub(super) fn create(arm: &PreparedArm, len: u64, number: u64) -> Result<Self, RunError> {
         let path = arm.directory.join(format!("fresh-{number}"));
         let mode = arm.io_target.mode;
-        let flags = if mode == IoMode::Direct { OFlags::DIRECT.bits() } else { 0 };
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(flags.cast_signed())
-            .open(&path)
+        let file = files::create_own(&path, mode == IoMode::Direct)
             .map_err(|source| RunError::Storage { act: "create a new file", source })?;
         let io_target = IoTarget {
             file: Arc::new(file),

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
+use cryptbench_os::files;
 use cryptbench_system::PreparedArm;
 
 /// Drops from the page cache what a stacked system keeps of its files below its mount, where neither direct
@@ -28,7 +29,7 @@ pub(super) fn settle_below(arm: &PreparedArm) {
 pub(crate) fn forget(path: &Path) {
     let _ = each_file(path, &mut |file| {
         // Advice: where it is not followed, the device counters show it.
-        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+        files::forget(&file);
         ControlFlow::Continue(())
     });
 }
@@ -42,10 +43,9 @@ const FEW: usize = 64;
 /// opened than tell so.
 pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     match few_files(path) {
-        Some(files) => files.iter().try_for_each(rustix::fs::fdatasync)?,
-        None => rustix::fs::syncfs(&File::open(path)?)?,
+        Some(files) => files.iter().try_for_each(File::sync_data),
+        None => files::sync_file_system(&File::open(path)?),
     }
-    Ok(())
 }
 
 /// The files at or below `path`, unless they are many.

@@ -51,7 +51,7 @@ impl Unlocker {
         if self.mode == IoMode::Buffered {
             let file = File::open(&prepared.path).map_err(storage("open a volume"))?;
             // Advice: where it is not followed, the device counters show it.
-            let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+            cryptbench_os::files::forget(&file);
         }
         let stopwatch = Stopwatch::new();
         let effort = self.machine.effort().stopped_by(stop).timed_by(&stopwatch);

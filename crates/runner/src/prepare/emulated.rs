@@ -1,7 +1,5 @@
 //! A modelled device as the target of a run: served through FUSE, as root with a loop device and ext4 on it.
 
-use std::fs::File;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,11 +8,11 @@ use cryptbench_blockdev::{AlignedBuf, BlockDevice};
 use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_devices::{Backing, EmulatedDevice, Model, Operation, Surface};
 use cryptbench_export::fuse::FuseOptions;
+use cryptbench_os::files::{Opening, read_exact_at};
 use cryptbench_record as record;
 use cryptbench_system::provision::filesystem;
 use cryptbench_system::resource::Journal;
 use cryptbench_system::{ServedVolume, SystemError};
-use rustix::fs::OFlags;
 
 use crate::RunError;
 use crate::plan::Plan;
@@ -150,22 +148,21 @@ struct Probed {
 fn probe(path: &Path, size: u64) -> Result<Probed, RunError> {
     let failed =
         |source| RunError::Storage { act: "measure the way to the emulated device", source };
-    let direct = OFlags::DIRECT.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(direct).open(path).map_err(failed)?;
+    let file = Opening::to_read().direct(true).open(path).map_err(failed)?;
     let mut buf = AlignedBuf::zeroed(PROBE);
     let places = size / PROBE as u64;
     let mut times = Vec::with_capacity(PROBES);
     for i in 0..PROBES as u64 {
         let place = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % places;
         let began = Instant::now();
-        file.read_exact_at(&mut buf, place * PROBE as u64).map_err(failed)?;
+        read_exact_at(&file, &mut buf, place * PROBE as u64).map_err(failed)?;
         times.push(began.elapsed());
     }
     times.sort_unstable();
     let mut large = AlignedBuf::zeroed(MIB as usize);
     let began = Instant::now();
     for i in 0..LARGE_PROBES {
-        file.read_exact_at(&mut large, i * MIB % (size / MIB * MIB)).map_err(failed)?;
+        read_exact_at(&file, &mut large, i * MIB % (size / MIB * MIB)).map_err(failed)?;
     }
     let mib_s = LARGE_PROBES as f64 / began.elapsed().as_secs_f64();
     Ok(Probed { round_trip: times[PROBES / 2], mib_s })

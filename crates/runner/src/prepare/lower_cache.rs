@@ -2,10 +2,10 @@
 //! files there, and a container is a file, which the page cache keeps a second time.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use cryptbench_os::{Details, storage};
 use cryptbench_system::resource::loop_device;
 
 use crate::plan::storage::Target;
@@ -42,7 +42,7 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
     if !store.is_absolute() || !store.is_dir() {
         return Below::Hidden("its mount does not name the directory that it stores in");
     }
-    if fs::metadata(store).is_ok_and(|found| found.dev() == target.number) {
+    if fs::metadata(store).is_ok_and(|found| Details::of(&found).file_system == target.number) {
         return Below::Hidden("it is mounted over the directory that it stores in");
     }
     // Clocks of file systems tick more coarsely than that of the system.
@@ -70,24 +70,12 @@ fn is_stacked(target: &Target) -> bool {
     target.existing.is_none() && over_directory && target.filesystem != "fuseblk"
 }
 
-/// The processes that serve a file system from user space, where the kernel tells (Linux 5.18, `fuse_connection` in
-/// the descriptor's fdinfo) and this user may see them.
+/// The processes that serve a file system from user space, where the system tells.
 pub(super) fn serving(target: &Target) -> Vec<u32> {
     if target.existing.is_some() || !target.filesystem.starts_with("fuse") {
         return Vec::new();
     }
-    // The connection's number is the minor number of the mount's device (fs/fuse/inode.c).
-    let wanted = format!("fuse_connection:\t{}", rustix::fs::minor(target.number));
-    let serves = |process: &Path| {
-        let descriptors = fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();
-        let mut infos = descriptors.filter_map(|entry| fs::read_to_string(entry.path()).ok());
-        infos.any(|info| info.lines().any(|line| line == wanted))
-    };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|number: &u32| serves(Path::new(&format!("/proc/{number}"))))
-        .collect()
+    storage::serving(target.number)
 }
 
 struct Seen {

@@ -1,7 +1,7 @@
 //! A target in which somebody else could swap what the run makes: the run works in a private directory there, or makes
 //! nothing that is opened by its path.
 
-use cryptbench_os::{Writers, renamed_by};
+use cryptbench_os::{Writers, renamed_by, user};
 use cryptbench_system::resource::{Journal, PrivateDirectory};
 use cryptbench_text::chain;
 
@@ -26,12 +26,11 @@ pub(super) fn seclude(
     if target.existing.is_some() {
         return Ok(None);
     }
-    let user = rustix::process::geteuid();
-    let writers = if user.is_root() { Writers::Owner } else { Writers::Group };
+    let writers = if user::is_root() { Writers::Owner } else { Writers::Group };
     let refuse = |problem: String| RunError::Target { path: target.path.clone(), problem };
-    let who = renamed_by(&target.path, user.as_raw(), writers);
+    let who = renamed_by(&target.path, user::effective(), writers);
     let Some(way) = who.map_err(|e| refuse(e.to_string()))? else { return Ok(None) };
-    let made = if user.is_root() {
+    let made = if user::is_root() {
         let name = format!("cryptbench-{run_id}.{what}");
         PrivateDirectory::create(&target.path, &name, journal).map_err(|e| chain(&e))
     } else {

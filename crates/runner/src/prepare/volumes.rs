@@ -1,7 +1,6 @@
 //! The volumes: small, one for each arm, made by this program as it makes them for its users.
 
 use std::fs::{self, File};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::{Derivation, Effort, Function};
+use cryptbench_os::files;
 use cryptbench_record::Arm;
 use cryptbench_volume::format::luks::{self, Resources, Version};
 use cryptbench_volume::format::tcrypt::{self, Product};
@@ -84,9 +84,7 @@ impl Unlocker {
         for (number, arm) in arms.iter().enumerate() {
             about(arm);
             let path = directory.join(format!("{number}.volume"));
-            let mut options = File::options();
-            let file = options.write(true).create_new(true).mode(0o600).open(&path);
-            let file = file.map_err(storage("create a volume"))?;
+            let file = files::create_own(&path, false).map_err(storage("create a volume"))?;
             // From here on `Drop` removes the file, whatever fails.
             let prepared = Prepared { arm: arm.clone(), path, derivation: None };
             unlocker.prepared.push(prepared);

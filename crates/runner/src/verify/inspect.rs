@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_blockdev::IoTarget;
+use cryptbench_os::files;
 use cryptbench_record::{Evidence, Names, Rest, Reveals};
 use cryptbench_system::{self as system, Backing, Content, PreparedArm, SystemError};
 use cryptbench_text::chain;
-use rustix::io::Errno;
 
 use super::known_plaintext::{self, Known};
 use super::pattern::Pattern;
@@ -16,9 +16,6 @@ use super::scan::{self, Found};
 use super::tree::Tree;
 use super::{leaks, read_back, signature, write};
 use crate::measure::lower_cache::{forget, write_back};
-
-/// What the kernel says of a file whose server is gone: nothing of what it stored.
-const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
 
 /// What is looked at.
 pub(crate) trait Subject {
@@ -174,7 +171,7 @@ fn read_back(
     match read {
         Ok(bytes) => evidence.verified_bytes = bytes,
         Err(e) if e.kind() == io::ErrorKind::Interrupted => return Err(Failure::Stopped),
-        Err(e) if SERVER_GONE.iter().any(|g| e.raw_os_error() == Some(g.raw_os_error())) => {
+        Err(e) if files::server_is_gone(&e) => {
             return Err(Failure::Storage("read what was written, for who serves it has ended", e));
         }
         Err(e) => evidence.lost = Some(format!("what was written cannot be read: {e}")),
@@ -250,8 +247,7 @@ fn drop_from_cache(backing: &Backing) -> io::Result<()> {
             Content::IoTarget(io_target) => {
                 io_target.file.sync_data()?;
                 // Advice: where it is not followed, the device's counters show it.
-                let advice = rustix::fs::Advice::DontNeed;
-                let _ = rustix::fs::fadvise(&*io_target.file, 0, None, advice);
+                files::forget(&io_target.file);
             }
         }
     }

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cryptbench_os::files;
 use cryptbench_system::{Backing, Content};
 
 use super::tree::{Entry, Tree};
@@ -142,7 +142,8 @@ impl Reader {
         };
         let mut there = 0;
         while there < buffer.len() {
-            match file.read_at(&mut buffer[there..], base + piece.offset + there as u64) {
+            let at = base + piece.offset + there as u64;
+            match files::read_at(&file, &mut buffer[there..], at) {
                 Ok(0) => break,
                 Ok(n) => there += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -157,7 +158,7 @@ impl Reader {
     /// Lets go of the file, and of what came into memory with it: it is to be read back from the storage.
     pub(super) fn close(&mut self) {
         if let Some((_, file)) = self.open.take() {
-            let _ = rustix::fs::fadvise(&*file, 0, None, rustix::fs::Advice::DontNeed);
+            files::forget(&file);
         }
     }
 }

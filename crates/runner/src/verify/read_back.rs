@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_blockdev::{AlignedBuf, IoTarget};
+use cryptbench_os::files::read_exact_at;
 
 use super::inspect::go_on;
 use super::known_plaintext::Known;
@@ -29,7 +29,7 @@ pub(super) fn io_target(
     while at < region {
         go_on(stop)?;
         let data = &mut buffer[..REQUEST.min((region - at) as usize)];
-        file.read_exact_at(data, extent.offset + at)?;
+        read_exact_at(file, data, extent.offset + at)?;
         if let Some(transform) = transform {
             transform.open(at, data);
         }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(region, 2 << 20, "whole blocks");
         let verified = || super::io_target(&io_target, &pattern, region, &GO).unwrap();
         assert_eq!(verified(), region);
-        io_target.file.write_all_at(b"?", 512 + (1 << 20) + 70).unwrap();
+        cryptbench_os::files::write_all_at(&io_target.file, b"?", 512 + (1 << 20) + 70).unwrap();
         assert_eq!(verified(), region - LINE as u64);
     }
 

@@ -1,10 +1,10 @@
 //! What tells that something is encrypted, and with what: the headers and files by which systems know their volumes.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use cryptbench_blockdev::{FileDevice, IoMode};
+use cryptbench_os::files::read_exact_at;
 use cryptbench_system::{Backing, Content};
 use cryptbench_volume::detect::{Kind, detect};
 
@@ -87,7 +87,7 @@ fn header(path: &Path) -> Option<String> {
 fn is_ecryptfs(path: &Path) -> bool {
     const MAGIC: u32 = 0x3c81_b7f5;
     let mut header = [0; 16];
-    let read = File::open(path).and_then(|file| file.read_exact_at(&mut header, 0));
+    let read = File::open(path).and_then(|file| read_exact_at(&file, &mut header, 0));
     let word = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| header[at + i]));
     read.is_ok() && word(8) ^ MAGIC == word(12)
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use cryptbench_os::Details;
 
 /// Directories deeper than this are not looked into: no system makes them.
 const DEEPEST: usize = 64;
@@ -32,7 +33,7 @@ impl Entry {
             path,
             is_directory: found.is_dir(),
             len: found.len(),
-            changed: (found.mtime(), found.mtime_nsec()),
+            changed: Details::of(found).changed,
         }
     }
 

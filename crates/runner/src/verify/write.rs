@@ -2,12 +2,12 @@
 
 use std::fs::{self, File, FileTimes};
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use cryptbench_blockdev::{AlignedBuf, IoTarget};
+use cryptbench_os::files::write_all_at;
 
 use super::inspect::go_on;
 use super::known_plaintext::{CHANGED, Known};
@@ -46,7 +46,7 @@ pub(super) fn io_target(
             }
             None => &plain[..len],
         };
-        file.write_all_at(data, extent.offset + at)?;
+        write_all_at(file, data, extent.offset + at)?;
         at += len as u64;
     }
     file.sync_all()?;

@@ -1,12 +1,16 @@
 //! Storage as /proc and /sys show it.
 
 mod block;
+mod fuse;
 mod mounts;
 
 use std::io;
 use std::path::Path;
 
+use rustix::fs::{AtFlags, CWD, StatxFlags, major, minor, statx};
+
 pub use self::block::{Node, Tree, Untold};
+pub(crate) use self::fuse::serving;
 use crate::storage::{Mount, Space};
 
 /// Every mount, the latest last.
@@ -24,4 +28,15 @@ pub fn mounts() -> io::Result<Vec<Mount>> {
 pub fn space(path: &Path) -> io::Result<Space> {
     let space = rustix::fs::statvfs(path)?;
     Ok(Space { free: space.f_bavail * space.f_frsize, size: space.f_blocks * space.f_frsize })
+}
+
+pub(crate) fn number_in_words(number: u64) -> String {
+    format!("{}:{}", major(number), minor(number))
+}
+
+/// By statx(2), `STATX_ATTR_ENCRYPTED`.
+pub(crate) fn is_encrypted(directory: &Path) -> bool {
+    const ENCRYPTED: u64 = 0x800;
+    statx(CWD, directory, AtFlags::empty(), StatxFlags::BASIC_STATS)
+        .is_ok_and(|found| found.stx_attributes.bits() & ENCRYPTED != 0)
 }

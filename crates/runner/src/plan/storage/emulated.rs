@@ -1,8 +1,9 @@
 //! A modelled device as the storage of a run: how large it must be, and whether there is room for it.
 
-use std::fs;
-
 use cryptbench_load::WorkloadSpec;
+use cryptbench_os::machine::memory_available;
+use cryptbench_os::storage::space;
+use cryptbench_os::user;
 
 use super::{MIB, Range, human};
 use crate::RunError;
@@ -29,7 +30,7 @@ pub(crate) struct EmulatedStorage {
 
 /// Whether the device gets a file system: that takes root.
 pub(crate) fn with_file_system() -> bool {
-    rustix::process::geteuid().is_root()
+    user::is_root()
 }
 
 impl EmulatedStorage {
@@ -59,13 +60,13 @@ impl EmulatedStorage {
         }
         let size = size.next_multiple_of(MIB);
         let (there, of) = match &emulate.backing {
-            None => (memory_available() / 2, "half of the free memory is".to_owned()),
+            None => (memory_available().unwrap_or(0) / 2, "half of the free memory is".to_owned()),
             Some(directory) => {
-                let space = rustix::fs::statvfs(directory).map_err(|e| RunError::Target {
+                let space = space(directory).map_err(|e| RunError::Target {
                     path: directory.clone(),
                     problem: e.to_string(),
                 })?;
-                let free = space.f_bavail * space.f_frsize / 20 * 19;
+                let free = space.free / 20 * 19;
                 (free, format!("{} has", directory.display()))
             }
         };
@@ -109,12 +110,4 @@ fn refuse_files(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError>
     Err(RunError::Usage(format!(
         "the emulated device has a file system only if root runs this, and {what}: run it as root, or choose others"
     )))
-}
-
-/// Bytes of memory that can be taken without swapping (proc(5), MemAvailable).
-fn memory_available() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok())
-        .map_or(0, |k| k << 10)
 }

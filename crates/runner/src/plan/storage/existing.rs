@@ -2,18 +2,19 @@
 //! nobody else uses it, and only if it is still the same when the first byte is written.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
+use cryptbench_os::files::Opening;
+use cryptbench_os::lock::{Lock, is_locked_by_record, lock_within};
+use cryptbench_os::storage::space;
+use cryptbench_os::{Details, FileType};
 use cryptbench_system::SystemError;
 use cryptbench_system::provision::signatures;
-use rustix::fs::{FlockOperation, OFlags, fcntl_lock, flock, statvfs};
-use rustix::io::Errno;
 
 use super::block::{Node, Tree};
 use super::holders::{uses, uses_of_file};
@@ -110,10 +111,11 @@ impl Existing {
         let found = fs::metadata(path).map_err(failed("look at it"))?;
         let kind = kind(&found)?;
         let tree = Tree::this();
-        let node = tree.of_number(found.rdev()).filter(|_| kind != Kind::File);
+        let details = Details::of(&found);
+        let node = tree.of_number(details.device).filter(|_| kind != Kind::File);
         check_uses(path, kind, &found)?;
-        if kind == Kind::File && found.nlink() > 1 {
-            return Err(Refusal::Links { names: found.nlink() });
+        if kind == Kind::File && details.names > 1 {
+            return Err(Refusal::Links { names: details.names });
         }
         let read_only = match (&node, kind) {
             (Some(node), _) => node.attribute("ro").as_deref() == Some("1"),
@@ -173,10 +175,9 @@ impl Existing {
         }
         if self.kind == Kind::File {
             let found = fs::metadata(&self.path).map_err(failed("look at it"))?;
-            let space =
-                statvfs(&self.path).map_err(|e| failed("look at its file system")(e.into()))?;
-            let missing = found.len().saturating_sub(found.blocks() * 512).min(len);
-            if space.f_blocks != 0 && missing > space.f_bavail * space.f_frsize {
+            let space = space(&self.path).map_err(failed("look at its file system"))?;
+            let missing = found.len().saturating_sub(Details::of(&found).allocated).min(len);
+            if space.size != 0 && missing > space.free {
                 let full = io::Error::from(io::ErrorKind::StorageFull);
                 return Err(failed("fill its holes")(full));
             }
@@ -201,16 +202,12 @@ impl Existing {
     /// open, the kernel lets nobody mount a device, swap to it or build upon it.
     pub(super) fn claim(&self, len: u64, buffered: bool) -> Result<Overwritten, Refusal> {
         self.suits(len)?;
-        let exclusive = if self.kind == Kind::File { OFlags::empty() } else { OFlags::EXCL };
-        let open = |more: OFlags| {
-            let flags = (exclusive | more).bits().cast_signed();
-            OpenOptions::new().read(true).write(true).custom_flags(flags).open(&self.path)
-        };
-        let direct = if buffered { None } else { open(OFlags::DIRECT).ok() };
+        let alone = Opening::to_write().alone(self.kind != Kind::File);
+        let direct = if buffered { None } else { alone.direct(true).open(&self.path).ok() };
         let mode = if direct.is_some() { IoMode::Direct } else { IoMode::Buffered };
         let file = match direct {
             Some(file) => file,
-            None => open(OFlags::empty()).map_err(|e| match e.kind() {
+            None => alone.open(&self.path).map_err(|e| match e.kind() {
                 io::ErrorKind::ResourceBusy => Refusal::Claimed,
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
                     Refusal::ReadOnly { remedy: "name another, or run as a user who may write it" }
@@ -219,9 +216,8 @@ impl Existing {
             })?,
         };
         lock(&file)?;
-        // Programs in user space lock by fcntl(2) (qemu does). This only asks: the check below lets go of it.
-        let asked = fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive);
-        if let Err(Errno::AGAIN | Errno::ACCESS) = asked {
+        // This only asks: the check below lets go of it.
+        if is_locked_by_record(&file) {
             return Err(Refusal::Locked);
         }
         self.check_again(&file)?;
@@ -242,10 +238,11 @@ impl Existing {
             return Err(Refusal::Changed { what });
         }
         check_uses(&self.path, self.kind, &opened)?;
-        if self.kind == Kind::File && opened.nlink() > 1 {
-            return Err(Refusal::Links { names: opened.nlink() });
+        let details = Details::of(&opened);
+        if self.kind == Kind::File && details.names > 1 {
+            return Err(Refusal::Links { names: details.names });
         }
-        let node = Tree::this().of_number(opened.rdev());
+        let node = Tree::this().of_number(details.device);
         if held(&self.path, self.kind, node.as_ref())? != self.held {
             return Err(Refusal::Changed { what: "what it holds" });
         }
@@ -255,24 +252,16 @@ impl Existing {
 
 /// Takes the lock that makes udev and other runs leave it alone.
 fn lock(file: &File) -> Result<(), Refusal> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) if Instant::now() < until => {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            Err(Errno::WOULDBLOCK) => return Err(Refusal::Locked),
-            // A file system without locks has nobody who holds one.
-            _ => return Ok(()),
-        }
+    match lock_within(file, Lock::Exclusive, PATIENCE) {
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(Refusal::Locked),
+        // A file system without locks has nobody who holds one.
+        _ => Ok(()),
     }
 }
 
 /// Whether it could be claimed now, for runs that only look.
 fn try_claim(path: &Path, kind: Kind) -> Result<(), Refusal> {
-    let exclusive = if kind == Kind::File { OFlags::empty() } else { OFlags::EXCL };
-    let flags = exclusive.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = Opening::to_read().alone(kind != Kind::File).open(path);
     lock(&file.map_err(|e| match e.kind() {
         io::ErrorKind::ResourceBusy => Refusal::Claimed,
         _ => Refusal::Io { act: "open it", source: e },
@@ -298,7 +287,7 @@ fn held(path: &Path, kind: Kind, node: Option<&Node>) -> Result<Vec<Held>, Refus
     add(path, None, 0)?;
     for partition in node.overlapping() {
         let device = partition.device_path();
-        let number = fs::metadata(&device).ok().map(|found| found.rdev());
+        let number = fs::metadata(&device).ok().map(|found| Details::of(&found).device);
         if number.is_none() || number != partition.number() {
             return Err(gone(&device));
         }
@@ -341,32 +330,35 @@ fn kind(found: &fs::Metadata) -> Result<Kind, Refusal> {
     if found.is_file() {
         return Ok(Kind::File);
     }
-    if !found.file_type().is_block_device() {
+    let details = Details::of(found);
+    if details.kind != FileType::BlockDevice {
         return Err(Refusal::Kind);
     }
-    let node = Tree::this().of_number(found.rdev());
+    let node = Tree::this().of_number(details.device);
     Ok(if node.is_some_and(|n| n.is_partition()) { Kind::Partition } else { Kind::Device })
 }
 
 fn check_uses(path: &Path, kind: Kind, found: &fs::Metadata) -> Result<(), Refusal> {
     let uses = match kind {
         Kind::File => uses_of_file(&Tree::this(), path),
-        _ => uses(&Tree::this(), found.rdev()),
+        _ => uses(&Tree::this(), Details::of(found).device),
     }?;
     if uses.is_empty() { Ok(()) } else { Err(Refusal::Used(uses)) }
 }
 
 fn number(found: &fs::Metadata, kind: Kind) -> (u64, u64) {
+    let details = Details::of(found);
     match kind {
-        Kind::File => (found.dev(), found.ino()),
-        _ => (found.rdev(), 0),
+        Kind::File => (details.file_system, details.inode),
+        _ => (details.device, 0),
     }
 }
 
 fn identity(path: &Path, kind: Kind) -> Result<Identity, Refusal> {
     let mut file = File::open(path).map_err(failed("open it"))?;
     let found = file.metadata().map_err(failed("look at it"))?;
-    let node = Tree::this().of_number(found.rdev()).filter(|_| kind != Kind::File);
+    let number_of_device = Details::of(&found).device;
+    let node = Tree::this().of_number(number_of_device).filter(|_| kind != Kind::File);
     let disk = node.as_ref().map(Node::disk);
     let of_disk = |names: &[&str]| {
         disk.as_ref().and_then(|disk| names.iter().find_map(|name| disk.attribute(name)))

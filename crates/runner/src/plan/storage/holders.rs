@@ -3,11 +3,11 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use cryptbench_os::storage::Untold;
-use rustix::fs::{OFlags, major, minor};
+use cryptbench_os::files::Opening;
+use cryptbench_os::storage::{Untold, number_in_words};
+use cryptbench_os::{Details, FileIdentity};
 
 use super::block::{Node, Tree};
 use super::refusal::{Refusal, quoted};
@@ -60,7 +60,7 @@ impl fmt::Display for Holder {
 /// [`Refusal::Unknown`] if the kernel does not tell, [`Refusal::Claimed`] for what it does not say more of.
 pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
     let node = tree.of_number(number).ok_or_else(|| {
-        let device = format!("{}:{}", major(number), minor(number));
+        let device = number_in_words(number);
         Refusal::Unknown { what: format!("/sys has no device {device}") }
     })?;
     let mut all = uses_from(tree, &node)?;
@@ -83,12 +83,11 @@ fn uses_below(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
     if found.is_file() {
         return uses_of_file(tree, file);
     }
-    let node = tree.of_number(found.rdev());
+    let node = tree.of_number(Details::of(&found).device);
     let gone = || unknown(file, &io::ErrorKind::NotFound.into());
     let uses = uses_from(tree, &node.ok_or_else(gone)?)?;
     // Members of file systems over several disks are named nowhere, but claimed.
-    let exclusive = OFlags::EXCL.bits().cast_signed();
-    match fs::File::options().read(true).custom_flags(exclusive).open(file) {
+    match Opening::to_read().alone(true).open(file) {
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy && uses.is_empty() => {
             Err(Refusal::Claimed)
         }
@@ -146,7 +145,7 @@ fn uses_of(tree: &Tree, node: &Node) -> Result<Vec<Holder>, Refusal> {
 pub(super) fn uses_of_file(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
     let device = file.display().to_string();
     let same = |other: &Path| {
-        let identity = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
+        let identity = |path: &Path| FileIdentity::reached_by(path).ok();
         identity(other).is_some_and(|found| Some(found) == identity(file))
     };
     let mut all = Vec::new();

@@ -2,11 +2,9 @@
 //! them apart.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use cryptbench_os::FileIdentity;
+use cryptbench_os::storage::is_encrypted;
 
 use super::Target;
 use super::block::Tree;
@@ -17,7 +15,7 @@ pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> 
     let refuse = |problem: &str| {
         Err(RunError::Target { path: encrypted.path.clone(), problem: problem.to_owned() })
     };
-    let identity = |target: &Target| fs::metadata(&target.path).ok().map(|m| (m.dev(), m.ino()));
+    let identity = |target: &Target| FileIdentity::reached_by(&target.path).ok();
     if plain.path == encrypted.path
         || (identity(plain).is_some() && identity(plain) == identity(encrypted))
         || plain.existing.as_ref().is_some_and(|e| e.is_at(&encrypted.path))
@@ -60,8 +58,8 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
     let mut notes = Vec::new();
     let (a, b) = (plain.path.display(), encrypted.path.display());
     if plain.existing.is_none() && plain.number == encrypted.number {
-        notes.push(match by_file_system(&encrypted.path) {
-            true if !by_file_system(&plain.path) => format!(
+        notes.push(match is_encrypted(&encrypted.path) {
+            true if !is_encrypted(&plain.path) => format!(
                 "{a} and {b} lie on the same mount; the file system says that it encrypts what is in {b}."
             ),
             true => format!(
@@ -76,13 +74,6 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
     }
     notes.push(placement(plain, encrypted));
     notes
-}
-
-/// Whether a file system encrypts a directory by a policy of its own (statx(2), `STATX_ATTR_ENCRYPTED`).
-fn by_file_system(directory: &Path) -> bool {
-    const ENCRYPTED: u64 = 0x800;
-    statx(CWD, directory, AtFlags::empty(), StatxFlags::BASIC_STATS)
-        .is_ok_and(|found| found.stx_attributes.bits() & ENCRYPTED != 0)
 }
 
 /// What the two places owe to where they lie.

@@ -3,9 +3,9 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use cryptbench_os::Details;
 use cryptbench_os::storage::{mount_of, space};
 use cryptbench_record::Device;
 use cryptbench_system::provision::runtime_directory;
@@ -99,7 +99,8 @@ impl Target {
         let refuse = |problem: String| RunError::Target { path: directory.to_owned(), problem };
         let directory = fs::canonicalize(directory).map_err(|e| refuse(e.to_string()))?;
         let space = space(&directory).map_err(|e| refuse(e.to_string()))?;
-        let dev = fs::metadata(&directory).map_err(|e| refuse(e.to_string()))?.dev();
+        let found = fs::metadata(&directory).map_err(|e| refuse(e.to_string()))?;
+        let dev = Details::of(&found).file_system;
         let mount = mount_of(dev, &directory).unwrap_or_default();
         let tree = Tree::this();
         let node = tree.of_mount(dev, &mount.source);
@@ -134,7 +135,7 @@ impl Target {
                 ..around
             });
         }
-        let number = fs::metadata(&path).map_or(0, |m| m.rdev());
+        let number = fs::metadata(&path).map_or(0, |found| Details::of(&found).device);
         let tree = Tree::this();
         let node = tree.of_number(number);
         let counted = node.as_ref().and_then(|node| tree.counted(node));

@@ -1,14 +1,15 @@
 //! What may spoil measurements at this moment: other load, stolen time, a busy disk, swapping, saving power.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use cryptbench_os::Details;
+use cryptbench_os::storage::number_in_words;
 use cryptbench_runner::human;
 
-use super::diagnosis::Finding;
+use crate::doctor::diagnosis::Finding;
 
 /// How long counters are watched.
 const WATCHED: Duration = Duration::from_secs(1);
@@ -82,9 +83,8 @@ impl Root {
 
     /// The `stat` file of the device below a directory; none for file systems of several devices.
     fn disk(&self, directory: &Path) -> Option<PathBuf> {
-        let dev = fs::metadata(directory).ok()?.dev();
-        let (major, minor) = (rustix::fs::major(dev), rustix::fs::minor(dev));
-        let file = self.sys.join(format!("dev/block/{major}:{minor}/stat"));
+        let number = Details::of(&fs::metadata(directory).ok()?).file_system;
+        let file = self.sys.join(format!("dev/block/{}/stat", number_in_words(number)));
         file.exists().then_some(file)
     }
 
@@ -233,8 +233,8 @@ fn field(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::diagnosis::State;
     use super::*;
+    use crate::doctor::diagnosis::State;
 
     fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().unwrap();

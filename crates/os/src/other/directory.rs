@@ -1,4 +1,4 @@
-//! Systems that are not known here: files are made and read as the standard library can, and nothing else is told.
+//! A directory by its path.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -7,6 +7,32 @@ use std::path::{Path, PathBuf};
 
 use crate::entry::single;
 use crate::{Entry, FileIdentity, FileType};
+
+impl FileIdentity {
+    /// Of an open file or directory.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`]: it is not known here.
+    pub fn of<F>(_file: F) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Of what `path` leads to.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn reached_by(_path: &Path) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Of what lies at `path`.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn at(_path: &Path) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
 
 /// A directory. It is kept by its path, so that renaming it leads elsewhere: no descriptor can be held open here.
 #[derive(Debug)]
@@ -44,6 +70,66 @@ impl Directory {
     /// None here.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { path: self.path.clone() })
+    }
+
+    /// The directory that `path` itself is; a symbolic link is refused.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_no_follow(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path)?.is_dir() {
+            true => Self::open(path),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// A directory in this one; a symbolic link is refused.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn subdirectory(&self, name: &OsStr) -> io::Result<Self> {
+        Self::open_no_follow(&self.join(name)?)
+    }
+
+    /// Makes a directory in this one, and opens it.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the name is taken, by whatever; else what the system says.
+    pub fn create_subdirectory(&self, name: &OsStr) -> io::Result<Self> {
+        self.make_subdirectory(name)?;
+        self.subdirectory(name)
+    }
+
+    /// Makes a directory in this one.
+    ///
+    /// # Errors
+    /// As [`Self::create_subdirectory`].
+    pub fn make_subdirectory(&self, name: &OsStr) -> io::Result<()> {
+        fs::create_dir(self.join(name)?)
+    }
+
+    /// Makes a new file in this directory and opens it for writing.
+    ///
+    /// # Errors
+    /// As [`Self::create_file`].
+    pub fn create_to_write(&self, name: &OsStr) -> io::Result<File> {
+        File::options().write(true).create_new(true).open(self.join(name)?)
+    }
+
+    /// Opens a file of this directory for reading.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open_own(&self, name: &OsStr) -> io::Result<File> {
+        File::open(self.join(name)?)
+    }
+
+    /// Bytes of what lies under a name.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn len_of(&self, name: &OsStr) -> io::Result<u64> {
+        Ok(fs::symlink_metadata(self.join(name)?)?.len())
     }
 
     /// Makes a new file in this directory and opens it for reading and writing; `mode` is of no use here.
@@ -90,12 +176,7 @@ impl Directory {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e),
         };
-        let kind = match found.file_type() {
-            kind if kind.is_symlink() => FileType::Symlink,
-            kind if kind.is_dir() => FileType::Directory,
-            kind if kind.is_file() => FileType::RegularFile,
-            _ => FileType::Unknown,
-        };
+        let kind = super::file_type(found.file_type());
         let identity = FileIdentity { device: 0, inode: 0, born: None };
         Ok(Some(Entry { identity, kind, owner: 0, len: found.len() }))
     }
@@ -116,6 +197,25 @@ impl Directory {
         fs::rename(self.join(from)?, self.join(to)?)
     }
 
+    /// Tells that a rename cannot be told to replace nothing here: nothing is renamed.
+    ///
+    /// # Errors
+    /// None here.
+    pub fn try_rename_to_new(&self, _from: &OsStr, _to: &OsStr) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Refuses a name that something has.
+    ///
+    /// # Errors
+    /// `AlreadyExists`; else what the system says.
+    pub fn refuse_taken(&self, name: &OsStr) -> io::Result<()> {
+        match self.entry(name)? {
+            None => Ok(()),
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
     /// Renames a file of this directory to a name that must be free.
     ///
     /// # Errors
@@ -132,6 +232,22 @@ impl Directory {
     /// What the system says.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         fs::remove_file(self.join(name)?)
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
+        fs::remove_dir(self.join(name)?)
+    }
+
+    /// Writes back what its file system holds in memory, which cannot be asked for here.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`].
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Makes sure that new names in it outlive a power cut, which cannot be asked for here.
@@ -158,140 +274,5 @@ impl Directory {
 
     fn join(&self, name: &OsStr) -> io::Result<PathBuf> {
         Ok(self.path.join(single(name)?))
-    }
-}
-
-/// Opens a file to be read.
-pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-/// Nothing is known here to take bytes one after the other.
-pub(crate) fn stream(_path: &Path) -> io::Result<Option<File>> {
-    Ok(None)
-}
-
-pub(crate) mod counters {
-    //! No counters.
-
-    use std::path::PathBuf;
-    use std::time::{Duration, Instant};
-
-    use crate::counters::Passed;
-
-    /// A moment.
-    #[derive(Clone, Debug)]
-    pub struct Snapshot(Instant);
-
-    /// Reads nothing but the clock.
-    #[derive(Default)]
-    pub struct Counters {
-        devices: usize,
-    }
-
-    impl Counters {
-        /// What would be counted is not known here.
-        #[must_use]
-        pub fn new(_device: Option<PathBuf>, _serving: &[&str]) -> Self {
-            Self { devices: 1 }
-        }
-
-        /// Nothing is told of the process.
-        pub fn watch(&mut self, _pid: u32) {}
-
-        /// Nothing is watched.
-        pub fn forget_watched(&mut self) {}
-
-        /// Gives another device its number.
-        pub fn add_device(&mut self, _device: Option<PathBuf>) -> usize {
-            self.devices += 1;
-            self.devices - 1
-        }
-
-        /// No device's counters are read.
-        pub fn use_device(&mut self, _device: usize) {}
-
-        /// None counts.
-        #[must_use]
-        pub fn device_counts(&self, _device: usize) -> bool {
-            false
-        }
-
-        /// Waits, as the machine would be watched for `wait`; how busy it is, is not known.
-        pub fn measure_baseline(&mut self, wait: Duration, _cpus: u32) -> f64 {
-            std::thread::sleep(wait);
-            0.0
-        }
-
-        /// This moment.
-        #[must_use]
-        pub fn snapshot(&self) -> Snapshot {
-            Snapshot(Instant::now())
-        }
-
-        /// The time that passed.
-        #[must_use]
-        pub fn passed(&self, before: &Snapshot) -> Passed {
-            Passed { wall_s: before.0.elapsed().as_secs_f64(), ..Passed::default() }
-        }
-    }
-}
-
-pub(crate) mod machine {
-    //! What the standard library knows of the machine.
-
-    use std::thread::available_parallelism;
-
-    use crate::machine::Machine;
-
-    pub(crate) fn describe() -> Machine {
-        Machine {
-            cpu_model: std::env::consts::ARCH.to_owned(),
-            cpus: available_parallelism().map_or(1, |n| n.get() as u32),
-            kernel: std::env::consts::OS.to_owned(),
-            os: std::env::consts::OS.to_owned(),
-            ..Machine::default()
-        }
-    }
-}
-
-pub(crate) mod process {
-    //! Nothing of other processes.
-
-    pub(crate) fn started(_process: u32) -> Option<u64> {
-        None
-    }
-
-    pub(crate) fn has_ended(_process: u32) -> bool {
-        true
-    }
-
-    pub(crate) fn cpu_s(_process: u32) -> Option<f64> {
-        None
-    }
-}
-
-pub(crate) mod storage {
-    //! No list of mounts, and no room.
-
-    use std::io;
-    use std::path::Path;
-
-    use crate::storage::{Mount, Space};
-
-    /// Every mount, the latest last.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::Unsupported`]: the system's list is not known here.
-    pub fn mounts() -> io::Result<Vec<Mount>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// The room of the file system that `path` lies on.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::Unsupported`]: it is not known here.
-    pub fn space(_path: &Path) -> io::Result<Space> {
-        Err(io::ErrorKind::Unsupported.into())
     }
 }

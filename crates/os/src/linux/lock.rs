@@ -1,0 +1,11 @@
+//! Record locks of fcntl(2).
+
+use std::fs::File;
+
+use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::io::Errno;
+
+pub(crate) fn is_locked_by_record(file: &File) -> bool {
+    let asked = fcntl_lock(file, FlockOperation::NonBlockingLockExclusive);
+    matches!(asked, Err(Errno::AGAIN | Errno::ACCESS))
+}

@@ -1,0 +1,69 @@
+//! Descriptors 0 to 2, and what the terminal says of itself.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin, stdout};
+
+/// The name by which a process that is started writes to its standard output where it is to be named a file.
+pub const STDOUT: &str = "/dev/stdout";
+
+/// What can be waited for: files, pipes, terminals.
+pub trait Readable: AsFd {}
+
+impl<T: AsFd> Readable for T {}
+
+pub(crate) fn width() -> Option<u16> {
+    Some(rustix::termios::tcgetwinsize(stdout()).ok()?.ws_col)
+}
+
+pub(crate) fn readable_within(source: &impl Readable, patience: Duration) -> io::Result<bool> {
+    let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+    match poll(&mut [PollFd::new(source, PollFlags::IN)], Some(&patience)) {
+        Ok(0) | Err(Errno::INTR) => Ok(false),
+        ready => Ok(ready.map(|_| true)?),
+    }
+}
+
+pub(crate) fn path_of_descriptor(number: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{number}"))
+}
+
+pub(crate) fn unbuffered_input() -> io::Result<File> {
+    Ok(stdin().try_clone_to_owned()?.into())
+}
+
+pub(crate) fn silence_errors() -> io::Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    Ok(dup2_stderr(nowhere)?)
+}
+
+pub(crate) fn silence() -> io::Result<()> {
+    let nowhere = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&nowhere)?;
+    dup2_stdout(&nowhere)?;
+    Ok(dup2_stderr(&nowhere)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_readable_once_something_is_in_it_or_nobody_writes() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let readable = |patience| readable_within(&reader, Duration::from_millis(patience));
+        assert!(!readable(10).unwrap());
+        writer.write_all(b"x").unwrap();
+        assert!(readable(1000).unwrap());
+        drop(writer);
+        assert!(readable(1000).unwrap());
+    }
+}

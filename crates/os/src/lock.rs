@@ -1,0 +1,66 @@
+//! Locks on open files, by which programs tell each other that they use one.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Time between two attempts.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How a file is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// With others who read.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+/// Locks a file (Linux: flock(2)), and waits at most `patience` for another who holds it. The lock is the open file's,
+/// and goes with it.
+///
+/// # Errors
+/// `WouldBlock` if another still holds it; else what the system says, such as that the file system has no locks.
+pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()> {
+    let until = Instant::now() + patience;
+    loop {
+        let tried = match how {
+            Lock::Shared => file.try_lock_shared(),
+            Lock::Exclusive => file.try_lock(),
+        };
+        match tried {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(POLL),
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+/// Whether a program holds a lock of the other kind on a file (fcntl(2)), as qemu does. If nobody does, this process has
+/// it until it closes any descriptor of the file. Where the system has one kind alone, no.
+#[must_use]
+pub fn is_locked_by_record(file: &File) -> bool {
+    crate::system::lock::is_locked_by_record(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_locks_alone_keeps_others_away() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let open = || File::open(file.path()).unwrap();
+        let at_once = |file: &File, how| lock_within(file, how, Duration::ZERO);
+        let (one, two) = (open(), open());
+        at_once(&one, Lock::Shared).unwrap();
+        at_once(&two, Lock::Shared).unwrap();
+        let error = at_once(&two, Lock::Exclusive).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(one);
+        at_once(&two, Lock::Exclusive).unwrap();
+        assert!(at_once(&open(), Lock::Shared).is_err());
+    }
+}

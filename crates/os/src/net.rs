@@ -1,0 +1,3 @@
+//! Connections, beyond what every system does with them.
+
+pub use crate::system::net::end_when_unread;
