@@ -113,6 +113,16 @@ pub enum Verdict {
         /// Gain of speed.
         percent: f64,
     },
+    /// Slower than plain by its own interval, though not beyond what chance does among so many cells.
+    LikelyCosts {
+        /// Loss of speed.
+        percent: f64,
+    },
+    /// Faster than plain by its own interval, though not beyond what chance does among so many cells.
+    LikelyGains {
+        /// Gain of speed.
+        percent: f64,
+    },
     /// Equivalent by two one-sided tests.
     Equivalent {
         /// The margin within which it is equivalent.

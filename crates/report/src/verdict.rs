@@ -26,9 +26,11 @@ pub(crate) struct Evidence<'a> {
 ///
 /// 1. Slower (faster) than plain after Holm, by more than the noise of the mean: costs (gains).
 /// 2. Equivalent within the difference that is to be found.
-/// 3. Known at least as precisely as that, or about as precisely as plain itself: within
+/// 3. Slower (faster) by its own interval, without Holm: likely costs (likely gains). So no word ever contradicts the
+///    interval beside it.
+/// 4. Known at least as precisely as that, or about as precisely as plain itself: within
 ///    noise, with the difference that would have been found.
-/// 4. Otherwise inconclusive, with the pairs that rule 3 needs.
+/// 5. Otherwise inconclusive, with the pairs that rule 4 needs.
 pub(crate) fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
     let Evidence { d, estimate, p_holm, tests, noise } = *evidence;
     let target = plan.margin().max(0.0).ln_1p();
@@ -40,6 +42,12 @@ pub(crate) fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
     }
     if equivalent_within(d, target, 1.0 - plan.confidence) {
         return Verdict::Equivalent { within_percent: target.exp_m1() * 100.0 };
+    }
+    if estimate.high < 0.0 {
+        return Verdict::LikelyCosts { percent: loss(-estimate.mean) * 100.0 };
+    }
+    if estimate.low > 0.0 {
+        return Verdict::LikelyGains { percent: estimate.mean.exp_m1() * 100.0 };
     }
     let precision = target.max(ABOUT_THE_SAME * noise);
     if estimate.half_width <= precision {

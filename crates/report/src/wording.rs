@@ -12,6 +12,8 @@ pub fn verdict_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Costs { percent: p } => format!("costs {}", percent(*p)),
         Verdict::Gains { percent: p } => format!("gains {}", percent(*p)),
+        Verdict::LikelyCosts { percent: p } => format!("likely costs {}", percent(*p)),
+        Verdict::LikelyGains { percent: p } => format!("likely gains {}", percent(*p)),
         Verdict::Equivalent { within_percent } => {
             let weak = if *within_percent > TELLING_MARGIN_PERCENT { "only " } else { "" };
             format!("equivalent {weak}within {}", percent(*within_percent))
@@ -33,6 +35,8 @@ pub fn verdict_mark(verdict: &Verdict) -> char {
     match verdict {
         Verdict::Costs { .. } => '▼',
         Verdict::Gains { .. } => '▲',
+        Verdict::LikelyCosts { .. } => '▽',
+        Verdict::LikelyGains { .. } => '△',
         Verdict::Equivalent { .. } => '=',
         Verdict::WithinNoise { .. } => '~',
         Verdict::Inconclusive { .. } => '?',
@@ -42,11 +46,13 @@ pub fn verdict_mark(verdict: &Verdict) -> char {
 }
 
 /// The marks of [`verdict_mark`] and what they mean, in the order in which a legend lists them.
-pub(crate) const LEGEND: [(char, &str); 7] = [
+pub(crate) const LEGEND: [(char, &str); 9] = [
     ('▼', "costs speed"),
     ('▲', "gains speed"),
+    ('▽', "likely costs speed"),
+    ('△', "likely gains speed"),
     ('=', "equivalent to plain"),
-    ('~', "no loss proven: within the noise"),
+    ('~', "no difference found: within the noise"),
     ('?', "inconclusive: the interval is too wide"),
     ('c', "answered from a cache"),
     ('·', "too few pairs"),
@@ -57,6 +63,8 @@ pub(crate) fn verdict_class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Costs { .. } => "costs",
         Verdict::Gains { .. } => "gains",
+        Verdict::LikelyCosts { .. } => "likely-costs",
+        Verdict::LikelyGains { .. } => "likely-gains",
         Verdict::Equivalent { .. } => "equivalent",
         Verdict::WithinNoise { .. } => "noise",
         Verdict::Inconclusive { .. } => "inconclusive",

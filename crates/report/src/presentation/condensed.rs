@@ -73,7 +73,12 @@ fn tally<'a>(lookup: &Lookup<'a>, arm: &'a Arm, workloads: &[&'a Workload]) -> T
             Some(Verdict::Gains { .. }) => tally.gains += 1,
             Some(Verdict::Equivalent { .. } | Verdict::WithinNoise { .. }) => tally.alike += 1,
             Some(Verdict::Cached) => tally.cached += 1,
-            Some(Verdict::Inconclusive { .. } | Verdict::TooFewPairs) => tally.open += 1,
+            Some(
+                Verdict::LikelyCosts { .. }
+                | Verdict::LikelyGains { .. }
+                | Verdict::Inconclusive { .. }
+                | Verdict::TooFewPairs,
+            ) => tally.open += 1,
             None => {}
         }
         let ratio = lookup.reading(workload, arm).and_then(|r| r.ratio);

@@ -2,7 +2,7 @@
 
 use cryptbench_record::{Arm, Cell, Verdict};
 
-use super::{MOST_ARMS_SPOKEN, Sentence, View, alike, of_workloads};
+use super::{MOST_ARMS_SPOKEN, Sentence, View, alike, of_workloads, open};
 use crate::quantity::{cpu, fraction, kept_percent, percent, thousands};
 use crate::wording::{TELLING_MARGIN_PERCENT, list, verdict_words};
 
@@ -48,7 +48,7 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
         (_, []) => no_verdict(view, arm, &cells),
         (_, [only]) if view.workloads().len() == 1 => single(view, arm, only),
         ([worst, ..], _) => {
-            let open = with_verdict(&cells, |v| matches!(v, Verdict::Inconclusive { .. })).len();
+            let open = with_verdict(&cells, open).len();
             slowed(view, arm, costly.len(), worst, (alike.len(), open))
         }
         ([], _) if !alike.is_empty() => indistinct(view, arm, &alike),
@@ -79,6 +79,9 @@ fn single(view: &View<'_>, arm: &Arm, cell: &Cell) -> String {
     let words = match verdict {
         Verdict::Costs { .. } | Verdict::Gains { .. } => String::new(),
         Verdict::WithinNoise { .. } => ", a difference within the noise".to_owned(),
+        Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. } => {
+            ", likely, though not proven".to_owned()
+        }
         alike_or_open => format!(" ({})", verdict_words(alike_or_open)),
     };
     let keeps = if matches!(verdict, Verdict::Gains { .. }) { "reaches" } else { "keeps" };

@@ -101,6 +101,12 @@ fn alike(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Equivalent { .. } | Verdict::WithinNoise { .. })
 }
 
+/// Whether the verdict leaves it open on which side of equality the truth lies, or that it does so beyond chance.
+fn open(verdict: &Verdict) -> bool {
+    use Verdict::{Inconclusive, LikelyCosts, LikelyGains};
+    matches!(verdict, Inconclusive { .. } | LikelyCosts { .. } | LikelyGains { .. })
+}
+
 /// `all 8 workloads`, `3 of 8 workloads`; a run of one workload names it.
 fn of_workloads(n: usize, view: &View<'_>) -> String {
     match view.workloads() {

@@ -90,9 +90,8 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
 /// Differences that their own interval shows, though chance among so many workloads would too.
 pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
     let leaning = workloads_where(view, |c| {
-        matches!(c.verdict, Some(Verdict::WithinNoise { .. }))
+        matches!(c.verdict, Some(Verdict::LikelyCosts { .. }))
             && view.encrypted().iter().any(|a| a.id == c.arm)
-            && c.kept.is_some_and(|k| k.high < 1.0)
     });
     if leaning.is_empty() {
         return None;

@@ -55,6 +55,8 @@ fn word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Costs { .. } => "costs",
         Verdict::Gains { .. } => "gains",
+        Verdict::LikelyCosts { .. } => "likely-costs",
+        Verdict::LikelyGains { .. } => "likely-gains",
         Verdict::Equivalent { .. } => "equivalent",
         Verdict::WithinNoise { .. } => "within-noise",
         Verdict::Inconclusive { .. } => "inconclusive",
@@ -65,7 +67,10 @@ fn word(verdict: &Verdict) -> &'static str {
 
 fn percent(verdict: &Verdict) -> Option<f64> {
     match verdict {
-        Verdict::Costs { percent } | Verdict::Gains { percent } => Some(*percent),
+        Verdict::Costs { percent }
+        | Verdict::Gains { percent }
+        | Verdict::LikelyCosts { percent }
+        | Verdict::LikelyGains { percent } => Some(*percent),
         Verdict::Equivalent { within_percent } => Some(*within_percent),
         Verdict::WithinNoise { noise_percent } => Some(*noise_percent),
         Verdict::Inconclusive { .. } | Verdict::Cached | Verdict::TooFewPairs => None,
