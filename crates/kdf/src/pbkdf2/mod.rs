@@ -260,7 +260,8 @@ impl Pads {
     }
 }
 
-#[cfg(test)]
+// A measurement, which means nothing without optimisation: left out where it would only be compiled.
+#[cfg(all(test, not(debug_assertions)))]
 mod tests {
     use std::time::Instant;
 
