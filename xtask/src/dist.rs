@@ -34,6 +34,9 @@ pub struct Options {
     /// Build with the development profile, to try the flags
     #[arg(long, hide = true)]
     dev: bool,
+    /// Compress the package little: for tests, since compressing well takes most of the time
+    #[arg(long, hide = true)]
+    fast: bool,
 }
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
@@ -53,7 +56,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         tell(&to)?;
         return is_static(&to);
     }
-    package::deb(&built, &root.join(OUT).join("stage"), &out)
+    package::deb(&built, &root.join(OUT).join("stage"), &out, options.fast)
 }
 
 /// Builds below `target` from the sources in `source`, so that neither path nor hour nor machine shows in the result,

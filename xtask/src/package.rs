@@ -26,8 +26,9 @@ const CONTENTS: &[&str] = &[
     "./usr/share/doc/cryptbench/changelog.Debian.gz",
 ];
 
-/// Makes the package of `binary` in `out`, by way of `stage`, from which the assets in crates/cli/Cargo.toml are taken.
-pub fn deb(binary: &Path, stage: &Path, out: &Path) -> anyhow::Result<()> {
+/// Makes the package of `binary` in `out`, by way of `stage`, from which the assets in crates/cli/Cargo.toml are taken;
+/// compressed little if it has to be `fast`.
+pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool) -> anyhow::Result<()> {
     staged(binary, stage)?;
     let status = Command::new(tools::CARGO_DEB.path()?)
         .args([
@@ -40,6 +41,7 @@ pub fn deb(binary: &Path, stage: &Path, out: &Path) -> anyhow::Result<()> {
             "--output",
         ])
         .arg(out)
+        .args(fast.then_some("--fast"))
         .env("SOURCE_DATE_EPOCH", date_of_sources()?)
         .stdout(Stdio::null())
         .status()

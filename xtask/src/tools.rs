@@ -15,7 +15,11 @@ pub struct Tool {
     settings: &'static [(&'static str, &'static str)],
 }
 
-pub const CARGO_DEB: Tool = Tool { name: "cargo-deb", arguments: &["--debug"], settings: &[] };
+/// Nobody debugs them.
+const QUICKLY_BUILT: &[(&str, &str)] = &[("CARGO_PROFILE_DEV_DEBUG", "false")];
+
+pub const CARGO_DEB: Tool =
+    Tool { name: "cargo-deb", arguments: &["--debug"], settings: QUICKLY_BUILT };
 
 pub const CARGO_DENY: Tool = Tool {
     name: "cargo-deny",
@@ -29,7 +33,7 @@ pub const CARGO_DENY: Tool = Tool {
 };
 
 pub const CARGO_SEMVER_CHECKS: Tool =
-    Tool { name: "cargo-semver-checks", arguments: &["--debug"], settings: &[] };
+    Tool { name: "cargo-semver-checks", arguments: &["--debug"], settings: QUICKLY_BUILT };
 
 impl Tool {
     /// Where the program is. Installs it if it is neither on the path nor among cargo's programs.

@@ -237,7 +237,3 @@ fn argon2id(pim: Option<u32>) -> Argon2Params {
     };
     Argon2Params { memory_kib: memory_mib * 1024, passes, lanes: 1 }
 }
-
-#[cfg(test)]
-#[path = "pim_tests.rs"]
-mod tests;

@@ -63,7 +63,6 @@ impl Drop for Running<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Argon2Kind, Argon2Params, Derivation, Effort, KdfError, find, first_fit, tier};
 
     #[test]
     fn what_runs_at_once_counts_once() {
@@ -80,32 +79,5 @@ mod tests {
         assert!(counted <= passed, "{counted:?} of {passed:?}");
         std::thread::sleep(Duration::from_millis(5));
         assert_eq!(watch.elapsed(), counted, "nothing runs");
-    }
-
-    #[test]
-    fn every_derivation_is_counted_and_nothing_else() -> Result<(), KdfError> {
-        let prf = find("sha-256")?;
-        let pbkdf2 = Derivation::Pbkdf2 { prf, iterations: 20_000 };
-        let params = Argon2Params { memory_kib: 4096, passes: 2, lanes: 1 };
-        let argon2 = Derivation::Argon2 { kind: Argon2Kind::Id, params };
-        for (derivations, threads) in [(vec![pbkdf2], 1), (vec![argon2], 1), (vec![pbkdf2; 5], 3)] {
-            let watch = Stopwatch::new();
-            let effort = Effort::new(tier().expect("a tier"), threads).timed_by(&watch);
-            let started = Instant::now();
-            let none = first_fit(
-                b"password",
-                &[7; 64],
-                || vec![0; 64],
-                &derivations,
-                effort,
-                |_, _| None::<()>,
-            )?;
-            let passed = started.elapsed();
-            assert_eq!(none, None);
-            let counted = watch.elapsed();
-            assert!(!counted.is_zero() && counted <= passed, "{counted:?} of {passed:?}");
-            assert_eq!(watch.state().running, 0);
-        }
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::Read as _;
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -63,25 +63,66 @@ impl Drop for Attacker {
     }
 }
 
-/// A file and a directory of root's that must stay as they are.
+/// A file of root's that must stay as it is.
 struct Victim {
     file: PathBuf,
-    content: Vec<u8>,
+    state: State,
 }
 
+/// Length, blocks, times of the last write and of the last change, owner and mode, and the first bytes.
+type State = (u64, u64, [i64; 4], [u32; 3], Vec<u8>);
+
 impl Victim {
+    /// As long as anything that a run makes, and nearly all of it a hole: whatever is written anywhere takes blocks and
+    /// changes the times, and nobody has to read it all after each run to see that.
     fn make(directory: &Path) -> Self {
         let file = directory.join("victim");
-        let content = vec![0xa5; 300 << 20];
-        fs::write(&file, &content).unwrap();
+        fs::write(&file, [0xa5; 4096]).unwrap();
+        File::options().write(true).open(&file).unwrap().set_len(300 << 20).unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        Self { file, content }
+        // Blocks are counted once they are on the disk.
+        File::open(&file).unwrap().sync_all().unwrap();
+        let state = state(&file);
+        Self { file, state }
     }
 
     fn is_untouched(&self) -> bool {
-        let mut now = Vec::new();
-        File::open(&self.file).unwrap().read_to_end(&mut now).unwrap();
-        now == self.content
+        File::open(&self.file).unwrap().sync_all().unwrap();
+        state(&self.file) == self.state
+    }
+}
+
+fn state(file: &Path) -> State {
+    let mut first = vec![0; 1 << 20];
+    File::open(file).unwrap().read_exact(&mut first).unwrap();
+    let found = fs::metadata(file).unwrap();
+    let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+    (found.len(), found.blocks(), times, [found.uid(), found.gid(), found.mode()], first)
+}
+
+#[test]
+fn a_victim_that_was_touched_is_told() {
+    let write = |file: &Path, at: u64, bytes: &[u8]| {
+        let file = File::options().write(true).open(file).unwrap();
+        file.write_all_at(bytes, at).unwrap();
+    };
+    type Touch<'a> = &'a dyn Fn(&Path);
+    let touches: [Touch<'_>; 5] = [
+        &|file| write(file, 0, b"x"),
+        // What is there already, where nothing is, and behind the end.
+        &|file| write(file, 0, &[0xa5]),
+        &|file| write(file, 200 << 20, &[0]),
+        &|file| write(file, 400 << 20, &[0]),
+        &|file| File::options().write(true).open(file).unwrap().set_len(1 << 20).unwrap(),
+    ];
+    for (number, touch) in touches.into_iter().enumerate() {
+        let place = tempfile::tempdir().unwrap();
+        let victim = Victim::make(place.path());
+        assert!(victim.is_untouched());
+        // The clock of a file system may have only so many ticks a second.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        touch(&victim.file);
+        assert!(!victim.is_untouched(), "touch {number}");
     }
 }
 
@@ -93,7 +134,7 @@ fn attacked(test: &str, arguments: &[&str]) {
     if !rustix::process::geteuid().is_root() {
         return skipped("an attack on root takes root");
     }
-    let s = Sandbox::new();
+    let s = Sandbox::with_little_room();
     let above = s.target().parent().unwrap().to_owned();
     fs::set_permissions(&above, Permissions::from_mode(0o755)).unwrap();
     chown(s.target(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
@@ -156,7 +197,7 @@ fn a_directory_with_a_private_one_works_without_an_attack() {
     if !rustix::process::geteuid().is_root() {
         return skipped("root works in another user's directory as root only");
     }
-    let s = Sandbox::new();
+    let s = Sandbox::with_little_room();
     chown(s.target(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
     let record = s.measured(&["--systems", "builtin,builtin-mounted"]);
     assert_eq!(record.target.directory, s.target().canonicalize().unwrap().to_str().unwrap());

@@ -14,6 +14,8 @@ use cryptbench_system::{ArmContext, Availability, Selection, find};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
+use crate::place::Place;
+
 /// Names the number of points at which each system is killed while it is set up.
 const KILLS: &str = "CRYPTBENCH_TEST_KILLS";
 
@@ -116,8 +118,9 @@ fn killed_anywhere(test: &str, system: &str) {
     }
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut took = Duration::ZERO;
+    let disk = Place::with_little_room();
     for moment in moments(system) {
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let place = tempfile::tempdir_in(disk.path()).unwrap();
         let state = tempfile::tempdir().unwrap();
         let own = place.path().join("the user's own");
         fs::write(&own, "kept").unwrap();

@@ -111,7 +111,7 @@ fn write_to_file(
 }
 
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack.windows(needle.len()).any(|w| w == needle)
+    memchr::memmem::find(haystack, needle).is_some()
 }
 
 /// OpenSSL 3's libcrypto, loaded at run time so that no development package is needed to build.

@@ -30,6 +30,14 @@ impl Place {
         Some(Self { directory, _disk: Some(disk) })
     }
 
+    /// For systems that make containers, which take and fill a part of what is free: on an ext4 of its own, where that is
+    /// little, if there can be one.
+    pub fn with_little_room() -> Self {
+        let Ok(disk) = Disk::new() else { return Self::new() };
+        let directory = tempdir_in(disk.files.path().join("mounted")).unwrap();
+        Self { directory, _disk: Some(disk) }
+    }
+
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -11,6 +11,8 @@ use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
 use cryptbench_system::{ArmContext, Availability, PreparedArm, Selection, SystemError, find};
 
+use crate::place::Place;
+
 const SIZE: u64 = 16 << 20;
 
 /// Sets every arm of `system` up, one after the other, and hands it to `check`.
@@ -20,8 +22,11 @@ fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
         eprintln!("SKIPPED: {}: {reason}", system.name());
         return;
     }
-    // On the disk: a file system in RAM has no direct I/O of its own.
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // On a disk: a file system in RAM has no direct I/O of its own.
+    let place = match system.name() {
+        "builtin-mounted" => Place::with_little_room(),
+        _ => Place::new(),
+    };
     let run_id = format!("test-{}-{}", std::process::id(), system.name());
     let journal = Journal::create(&run_id).unwrap();
     let scratch = Scratch::create(&place.path().join("plain"), SIZE, &journal).unwrap();

@@ -75,10 +75,10 @@ fn said(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// How many sectors of the containers begin with `what`.
-fn sectors_that_show(place: &Path, what: &[u8]) -> usize {
+/// How many sectors of the containers begin with each of `what`. They are read once for all: that is slow in the guest.
+fn sectors_that_show<const N: usize>(place: &Path, what: [&[u8]; N]) -> [usize; N] {
     let containers = fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
-    let mut found = 0;
+    let mut found = [0; N];
     for path in containers.filter(|p| p.extension().is_some_and(|e| e == "container")) {
         let mut file = File::open(path).unwrap();
         let mut chunk = vec![0; 1 << 20];
@@ -87,7 +87,11 @@ fn sectors_that_show(place: &Path, what: &[u8]) -> usize {
             if n == 0 {
                 break;
             }
-            found += chunk[..n].chunks(512).filter(|sector| sector.starts_with(what)).count();
+            for sector in chunk[..n].chunks(512) {
+                for (found, what) in found.iter_mut().zip(what) {
+                    *found += usize::from(sector.starts_with(what));
+                }
+            }
         }
     }
     found
@@ -105,6 +109,9 @@ fn sets_every_arm_up() {
     }
     let mut site = Site::new();
     for arm in arms() {
+        if was_checked(&arm) {
+            continue;
+        }
         let mut prepared = site.provision(&arm).unwrap_or_else(|e| panic!("{}: {e}", arm.id));
         check(&arm, &prepared, &site.place);
         closes(&arm, &mut prepared);
@@ -117,6 +124,17 @@ fn sets_every_arm_up() {
         assert!(!said("losetup", &["-a"]).contains(place), "{}", arm.id);
         eprintln!("checked {}: {}", arm.id, arm.label);
     }
+}
+
+/// Whether this arm was set up before in this guest: several lines of settings have the same null layers.
+fn was_checked(arm: &ArmSpec) -> bool {
+    let Some(list) = std::env::var_os("CHECKED") else { return false };
+    let known = fs::read_to_string(&list).unwrap_or_default();
+    if known.lines().any(|id| id == arm.id) {
+        return true;
+    }
+    fs::write(&list, format!("{known}{}\n", arm.id)).unwrap();
+    false
 }
 
 /// Taken down to its container and brought up again, it has what it had.
@@ -146,8 +164,8 @@ fn check(arm: &ArmSpec, prepared: &PreparedArm, place: &Path) {
     rustix::fs::sync();
     assert_eq!(fs::read(&file).unwrap(), text, "{id}");
     // Below, nothing of it shows; the null layers prove that it would be found.
-    for what in [&MARKER[..], TEXT] {
-        let shown = sectors_that_show(place, what);
+    let what = [&MARKER[..], TEXT];
+    for (shown, what) in sectors_that_show(place, what).into_iter().zip(what) {
         assert_eq!(shown == 0, encrypted, "{id}: {shown} sectors show {what:?}");
     }
     if arm.system == "dm-crypt" && (encrypted || id.contains("cipher-null")) {

@@ -10,6 +10,8 @@ use std::process::{Command, Output, Stdio};
 use cryptbench_record::Record;
 
 pub struct Sandbox {
+    /// Goes before the directory that it is mounted in.
+    small: Option<disk::Mount>,
     dir: tempfile::TempDir,
     profile: String,
 }
@@ -46,7 +48,24 @@ impl Sandbox {
         }
         let profile = dir.path().join("tiny.toml");
         fs::write(&profile, PROFILE).unwrap();
-        Self { dir, profile: profile.display().to_string() }
+        Self { small: None, dir, profile: profile.display().to_string() }
+    }
+
+    /// For systems that make containers, which take and fill a part of what is free, up to half a gigabyte: the target is
+    /// an ext4 of its own with little in it, where this user may mount one.
+    pub fn with_little_room() -> Self {
+        let mut sandbox = Self::new();
+        let image = sandbox.dir.path().join("image");
+        fs::File::create(&image).unwrap().set_len(800 << 20).unwrap();
+        let (image, target) = (image.display().to_string(), sandbox.target());
+        let mkfs = ["-q", "-F", "-b", "4096", "-m", "0", "-O", "encrypt", &image];
+        if disk::did("mkfs.ext4", &mkfs)
+            && disk::did("mount", &["-o", "loop", &image, &target.display().to_string()])
+        {
+            sandbox.small = Some(disk::Mount::at(&target));
+            fs::remove_dir(target.join("lost+found")).unwrap();
+        }
+        sandbox
     }
 
     /// The directory that is measured.

@@ -1,7 +1,12 @@
-//! The numbers of the documentation, one by one.
+//! The numbers of the documentation on PIMs, one by one.
 
-use super::*;
-use crate::registry::find;
+use std::time::Duration;
+
+use cryptbench_kdf::pim::*;
+use cryptbench_kdf::{Argon2Kind, Derivation, Function, KdfError, find};
+
+const HIGHEST: u32 = 2_147_468;
+const HIGHEST_SYSTEM: u32 = 65_535;
 
 const VERACRYPT: VolumeKind = VolumeKind::VeraCrypt { system: false };
 const VERACRYPT_SYSTEM: VolumeKind = VolumeKind::VeraCrypt { system: true };
