@@ -31,12 +31,13 @@ const MOST_DEPTH: usize = 32;
 /// # Errors
 /// What is wrong, for people.
 pub(super) fn text_of(area: &[u8]) -> Result<&[u8], String> {
-    let end = area.iter().position(|&byte| byte == 0).ok_or("the metadata does not end")?;
+    let end =
+        area.iter().position(|&byte| byte == 0).ok_or("the metadata has no terminating NUL")?;
     if area[end..].iter().any(|&byte| byte != 0) {
-        return Err("something follows the metadata in its area".to_owned());
+        return Err("the JSON area has other bytes after the metadata".to_owned());
     }
     if !area.starts_with(b"{") {
-        return Err("the metadata is no JSON object".to_owned());
+        return Err("the metadata is not a JSON object".to_owned());
     }
     check_depth(&area[..end])?;
     Ok(&area[..end])
@@ -98,10 +99,10 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
         let digest = digest(raw).map_err(|reason| format!("digest {id}: {reason}"))?;
         let unknown = digest.keyslots.iter().find(|id| !keyslots.contains_key(id));
         if let Some(keyslot) = unknown {
-            return Err(format!("digest {id} is for keyslot {keyslot}, which there is not"));
+            return Err(format!("digest {id} names keyslot {keyslot}, which does not exist"));
         }
         if let Some(segment) = digest.segments.iter().find(|id| !ids.contains(id)) {
-            return Err(format!("digest {id} is for segment {segment}, which there is not"));
+            return Err(format!("digest {id} names segment {segment}, which does not exist"));
         }
         digests.push(digest);
     }
@@ -200,7 +201,7 @@ fn derivation(kdf: &RawKdf) -> Result<Derivation, String> {
 fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String> {
     let size = match raw.size.as_str() {
         "dynamic" => None,
-        text => Some(decimal(text).ok_or_else(|| format!("{text:?} is no size"))?),
+        text => Some(decimal(text).ok_or_else(|| format!("{text:?} is not a size"))?),
     };
     let offset = raw.offset.0;
     // 0 stands for data on another device.
@@ -214,7 +215,7 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
         return Err(format!("sectors of {sector_size} bytes"));
     }
     if !offset.is_multiple_of(512) || size.is_some_and(|s| s % u64::from(sector_size) != 0) {
-        return Err("it is no whole number of sectors".to_owned());
+        return Err("its size is not a whole number of sectors".to_owned());
     }
     if raw.kind == "crypt" && raw.encryption.is_none() {
         return Err("no encryption".to_owned());
