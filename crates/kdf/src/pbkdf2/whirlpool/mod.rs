@@ -10,7 +10,7 @@ use crate::cpu::Tier;
 /// Whirlpool as a PRF's hash.
 pub(crate) enum Whirlpool {}
 
-/// The mini-boxes E and R of which the substitution is made.
+/// The mini-boxes E and R, which compose the substitution.
 const E: [u8; 16] = [1, 11, 9, 12, 13, 6, 15, 3, 14, 8, 7, 4, 10, 2, 5, 0];
 const R: [u8; 16] = [7, 12, 11, 13, 14, 4, 9, 15, 6, 3, 8, 10, 2, 5, 1, 0];
 
