@@ -87,7 +87,9 @@ pub fn check_request(device: &dyn BlockDevice, offset: u64, len: usize) -> io::R
     let (size, sector) = (device.size(), device.sector() as u64);
     let len = len as u64;
     if !offset.is_multiple_of(sector) || !len.is_multiple_of(sector) {
-        return Err(invalid(format!("{len} bytes at {offset} are no whole {sector}-byte sectors")));
+        return Err(invalid(format!(
+            "{len} bytes at {offset} are not whole {sector}-byte sectors"
+        )));
     }
     if offset.checked_add(len).is_none_or(|end| end > size) {
         return Err(invalid(format!("{len} bytes at {offset} reach beyond the end at {size}")));

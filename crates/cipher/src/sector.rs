@@ -74,7 +74,7 @@ impl Sectors {
     fn run(&self, first_unit: u64, buffer: &Buffer<'_>) -> Run {
         assert!(
             buffer.len().is_multiple_of(self.layout.data_unit),
-            "a buffer of {} bytes is no whole number of {}-byte data units",
+            "a buffer of {} bytes is not a whole number of {}-byte data units",
             buffer.len(),
             self.layout.data_unit
         );

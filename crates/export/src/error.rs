@@ -21,7 +21,7 @@ pub enum ExportError {
     },
     /// The kernel's FUSE protocol has an unsupported version.
     #[error(
-        "the kernel's FUSE protocol is {major}.{minor}; 7.31 (Linux 5.4) is the oldest that is served"
+        "the kernel's FUSE protocol is {major}.{minor}; the oldest supported is 7.31 (Linux 5.4)"
     )]
     Protocol {
         /// Its major version.

@@ -71,7 +71,7 @@ fn there_is(free: Option<u64>) -> String {
             "and this process can have {}; close other programs, or raise its memory limit",
             size(free)
         ),
-        None => "which this system does not give".to_owned(),
+        None => "which this system does not provide".to_owned(),
     }
 }
 

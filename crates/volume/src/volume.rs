@@ -90,7 +90,7 @@ impl Volume {
         let damaged = |reason| Err(crate::VolumeError::Damaged { format: info.format, reason });
         if len == 0 || !len.is_multiple_of(unit) {
             return damaged(format!(
-                "a data area of {len} bytes is no whole {unit}-byte data units"
+                "a data area of {len} bytes is not a whole number of {unit}-byte data units"
             ));
         }
         if offset.checked_add(len).is_none_or(|end| end > device.size()) {

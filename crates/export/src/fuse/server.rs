@@ -57,7 +57,7 @@ pub fn mount(
         || name.contains(['/', '\0'])
         || name.len() > 255
     {
-        return Err(ExportError::Option(format!("{name:?} is no file name")));
+        return Err(ExportError::Option(format!("{name:?} is not a file name")));
     }
     // io_uring drives the disk directly; threads serve a device that needs a call for each request.
     if options.transport != Transport::Device

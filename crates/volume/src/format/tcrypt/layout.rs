@@ -125,7 +125,7 @@ pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, Vol
     };
     if len == 0 || !len.is_multiple_of(DATA_UNIT) || !offset.is_multiple_of(DATA_UNIT) {
         return Err(damaged(format!(
-            "{len} bytes of data at {offset} are no whole 512-byte units"
+            "{len} bytes of data at {offset} are not whole 512-byte units"
         )));
     }
     if offset.checked_add(len).is_none_or(|end| end > size) {
