@@ -1,4 +1,4 @@
-//! How busy the machine's processors are while a run goes on.
+//! Reports how busy the machine's processors are during a run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,11 @@ use serde_json::json;
 use crate::log::Kind;
 use crate::measurement::Measurement;
 
-/// Time between two looks: reading `/proc/stat` takes some 20 µs, so that looking costs nothing that can be measured.
+/// Time between two readings. Reading `/proc/stat` takes some 20 µs, so its cost is too small to
+/// measure.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Adds a `cpu` event to the log now and then while a run goes on. Never returns.
+/// Adds a `cpu` event to the log at intervals during a run. Never returns.
 pub(crate) async fn watch(measurement: Arc<Measurement>) {
     let mut before = None;
     loop {
@@ -33,8 +34,9 @@ pub(crate) async fn watch(measurement: Arc<Measurement>) {
     }
 }
 
-/// Busy and all ticks of all processors together, from the first line of `/proc/stat` (proc_stat(5)). Idle are `idle`
-/// and `iowait`; `guest` and `guest_nice` are part of `user` and `nice`.
+/// Busy ticks and all ticks of all processors together, from the first line of `/proc/stat`
+/// (proc_stat(5)). `idle` and `iowait` count as idle; `user` and `nice` already include `guest` and
+/// `guest_nice`.
 fn times(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|n| n.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! Connections: so many at a time, and each one only as long as its client keeps up.
+//! Connections: limits their number, and drops clients that do not keep up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Semaphore;
 
-/// Connections at once; further ones wait to be accepted.
+/// Most simultaneous connections; further ones wait to be accepted.
 const MOST: usize = 160;
-/// Longest time for the head of a request, and for the next one on a connection that is kept.
+/// Longest time for a request's head, and for the next request on a kept connection.
 const HEAD: Duration = Duration::from_secs(10);
-/// Bytes of a request's head.
+/// Most bytes of a request's head.
 const HEAD_BYTES: usize = 16 << 10;
-/// How long a client may leave what it was sent without taking it, in milliseconds.
+/// How long a client may leave sent data unread, in milliseconds.
 const UNREAD_MS: u32 = 30_000;
 
-/// Accepts and serves. Never returns.
+/// Accepts and serves connections. Never returns.
 pub(crate) async fn accept(listener: TcpListener, router: Router) {
     let places = Arc::new(Semaphore::new(MOST));
     loop {
@@ -41,9 +41,10 @@ pub(crate) async fn accept(listener: TcpListener, router: Router) {
 
 async fn serve(stream: TcpStream, router: Router) {
     let _ = stream.set_nodelay(true);
-    // The kernel ends a connection whose client takes nothing for so long, its window closed or not (tcp(7)).
+    // The kernel closes a connection whose client takes nothing for this long, even with a closed
+    // window (tcp(7)).
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, UNREAD_MS);
-    // A malformed request has had its answer; what else goes wrong is the client's.
+    // A malformed request has already been answered; any other error concerns only the client.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
@@ -68,7 +69,7 @@ impl Signals {
         })
     }
 
-    /// Returns when one came.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
