@@ -28,7 +28,7 @@ static TWOFISH_256: Algorithm = Algorithm { key_bytes: 32, xts: twofish::xts };
 pub struct CipherInfo {
     /// Name on the command line and in records, such as `aes-256-xts`.
     pub name: &'static str,
-    /// Name for people, such as `AES-256-XTS`.
+    /// Name for users, such as `AES-256-XTS`.
     pub label: &'static str,
     /// Bytes of the whole key. In XTS the data keys of all stages come first, in encryption order,
     /// then their tweak keys in the same order (VeraCrypt's key area; for one stage, that of IEEE

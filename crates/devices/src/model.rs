@@ -107,7 +107,7 @@ pub struct Disc {
     pub inner_mib_s: f64,
     /// Bytes that the drive reads ahead after a read.
     pub look_ahead_bytes: u64,
-    /// Bytes of the write cache; 0 is none.
+    /// Bytes of the write cache; 0 for none.
     pub write_cache_bytes: u64,
     /// Most runs of bytes in the write cache.
     pub write_cache_commands: u32,
@@ -264,7 +264,7 @@ impl Model {
             (Some(_), Some(_)) => return Err("has both a disc and flash: use hybrid".to_owned()),
             (None, None) => return Err("has neither a disc nor flash".to_owned()),
             (None, Some(_)) if self.hybrid.is_some() => {
-                return Err("hybrid goes with a disc".to_owned());
+                return Err("hybrid needs a disc".to_owned());
             }
             _ => {}
         }
@@ -280,7 +280,8 @@ impl Model {
                 && d.average_seek_ms <= d.full_stroke_ms
                 && d.full_stroke_ms.is_finite())
             {
-                return Err("disc: seeks do not grow with the distance".to_owned());
+                return Err("disc: seek times must be finite and must not fall with the distance"
+                    .to_owned());
             }
         }
         if let Some(h) = &self.hybrid {

@@ -78,7 +78,7 @@ impl StoppingRule {
     /// loss the size of the original target, and equal arms are shown to be equivalent within it.
     ///
     /// This takes about five times as many pairs on noisy storage and half as many again on quiet
-    /// storage. For 8 workloads it turns 3 % into 1.3 %, the same as `--precision` of 1.3 %.
+    /// storage. With 8 workloads it makes a target of 1.3 % (`--precision`) out of 3 %.
     pub fn to_find_its_target(self, cells: usize) -> Self {
         let half_width = half_width_to_find(self.limit(), cells, self.confidence, 0.9);
         Self { target: half_width.exp_m1(), ..self }

@@ -111,7 +111,7 @@ fn detected(
         }),
         kind if kind.is_plain() && !only_tcrypt => Err(VolumeError::NotThisFormat {
             format: "known",
-            reason: format!("{kind}; name the format to try all the same"),
+            reason: format!("{kind}; name the format to try it anyway"),
         }),
         _ => Ok("tcrypt"),
     }

@@ -106,7 +106,7 @@ mod tests {
     fn argon2_gets_memory_first_then_passes() {
         let cost = |nanos, target_ms| match on_machine(Function::Argon2id, nanos, target_ms) {
             Derivation::Argon2 { params, .. } => (params.memory_kib, params.passes),
-            Derivation::Pbkdf2 { .. } => unreachable!("Argon2id was asked for"),
+            Derivation::Pbkdf2 { .. } => unreachable!("the caller asked for Argon2id"),
         };
         // 1 us for each KiB and pass: in 2 s, 2 million KiB, that is 4 passes over half a million.
         let (memory, passes) = cost(1000, 2000);

@@ -160,7 +160,7 @@ impl<'a> Plan<'a> {
         };
         let hash = Hash::find(options.hash).map_err(VolumeError::Invalid)?;
         if options.key_bytes == 0 || options.key_bytes > MOST_KEY {
-            return invalid(format!("a volume key of {} bytes", options.key_bytes));
+            return invalid(format!("a volume key cannot have {} bytes", options.key_bytes));
         }
         if options.digest_iterations < 1000 {
             return invalid("a digest needs at least 1000 iterations".to_owned());
@@ -170,7 +170,7 @@ impl<'a> Plan<'a> {
             Version::Luks1 => {
                 if sector != SECTOR || !options.label.is_empty() || !options.subsystem.is_empty() {
                     return invalid(
-                        "LUKS1 has no other sectors than 512 bytes, and no label".into(),
+                        "LUKS1 supports only sectors of 512 bytes, and no label".into(),
                     );
                 }
                 let end = v1::first_area(v1::SLOTS, options.key_bytes);
@@ -178,11 +178,11 @@ impl<'a> Plan<'a> {
             }
             Version::Luks2 => {
                 if !(512..=4096).contains(&sector) || !sector.is_power_of_two() {
-                    return invalid(format!("LUKS2 has no sectors of {sector} bytes"));
+                    return invalid(format!("LUKS2 does not support sectors of {sector} bytes"));
                 }
                 if !HDR_SIZES.contains(&options.metadata_size) {
                     return invalid(format!(
-                        "LUKS2 has no headers of {} bytes",
+                        "LUKS2 does not support headers of {} bytes",
                         options.metadata_size
                     ));
                 }
@@ -209,7 +209,7 @@ impl<'a> Plan<'a> {
         let needed = if options.detached { end } else { first.saturating_add(sector) };
         if device.size() < needed {
             return invalid(format!(
-                "{} bytes are too few for the header and one sector: {needed} are needed",
+                "{} bytes are too few: the header and one sector need {needed}",
                 device.size()
             ));
         }

@@ -156,7 +156,8 @@ fn add(
     let digest = header.metadata().digest_of(id);
     let stored = material::read(device, &slot, passphrase, &options.resources, &budget)?;
     if !digest.map_or(Ok(false), |d| matches(d, &stored, &options.resources, &budget))? {
-        let source = std::io::Error::other("the key material does not read back as it was written");
+        let source =
+            std::io::Error::other("the device returned other key material than was written");
         return Err(VolumeError::Io { doing: "checking the new keyslot", source });
     }
     header.write(device)?;

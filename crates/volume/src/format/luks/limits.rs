@@ -99,8 +99,8 @@ impl Budget {
                         "a key derivation of {cost} for {key_bytes} bytes, beyond the limit of \
                          {limit} in all,"
                     ),
-                    "nothing but a damaged or hostile header asks for that, or many keyslots \
-                     together: then name the keyslot",
+                    "only a damaged or hostile header asks for so much, or many keyslots together; \
+                     in the latter case name the keyslot",
                 );
             }
         }
@@ -108,7 +108,7 @@ impl Budget {
     }
 }
 
-/// A derivation with its cost, for people: `pbkdf2-sha-256, 1000 iterations`.
+/// A derivation with its cost for messages: `pbkdf2-sha-256, 1000 iterations`.
 pub(super) fn describe(derivation: &Derivation) -> String {
     match derivation {
         Derivation::Pbkdf2 { prf, iterations } => {

@@ -90,10 +90,10 @@ impl Keyslot {
     /// A message that names the invalid size.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.key_bytes == 0 || self.key_bytes > MOST_KEY {
-            return Err(format!("a volume key of {} bytes", self.key_bytes));
+            return Err(format!("a volume key cannot have {} bytes", self.key_bytes));
         }
         if self.area_key_bytes == 0 || self.area_key_bytes > MOST_KEY {
-            return Err(format!("a key of {} bytes for the area", self.area_key_bytes));
+            return Err(format!("the area's key cannot have {} bytes", self.area_key_bytes));
         }
         if self.stripes == 0 || self.stripes > MOST_STRIPES {
             return Err(format!("{} stripes", self.stripes));
@@ -101,7 +101,7 @@ impl Keyslot {
         let needed = Self::material_bytes(self.key_bytes, self.stripes);
         if needed > self.area.len {
             let len = self.area.len;
-            return Err(format!("{needed} bytes of key material in an area of {len}"));
+            return Err(format!("{needed} bytes of key material do not fit into an area of {len}"));
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Metadata {
         if let Some(name) = self.requirements.first() {
             return match name.as_str() {
                 name if name.contains("reencrypt") => refuse(
-                    format!("LUKS2 amid a re-encryption ({name})"),
+                    format!("LUKS2 in the middle of a re-encryption ({name})"),
                     Some("finish it with `cryptsetup reencrypt --resume-only`"),
                 ),
                 "opal" => refuse("a self-encrypting OPAL drive".to_owned(), None),

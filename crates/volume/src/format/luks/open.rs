@@ -101,8 +101,8 @@ fn open_volume(
     let segment = metadata.segment()?;
     if segment.offset == 0 && detached.is_none() {
         return Err(VolumeError::Unsupported {
-            what: "a detached header by itself".to_owned(),
-            hint: Some("name the device that holds the data as well".to_owned()),
+            what: "a detached header without its data".to_owned(),
+            hint: Some("also name the device that holds the data".to_owned()),
         });
     }
     let sector = u64::from(segment.sector_size);

@@ -103,7 +103,7 @@ pub fn create(
     let len = len - len % sector;
     if len == 0 {
         return Err(VolumeError::Invalid(format!(
-            "{size} bytes are too few for a volume: headers alone take {}",
+            "{size} bytes are too few for a volume: its headers alone take {}",
             2 * GROUP
         )));
     }
@@ -235,7 +235,7 @@ fn checked_sector(bytes: u32) -> Result<u32, VolumeError> {
     if (512..=4096).contains(&bytes) && bytes.is_power_of_two() {
         return Ok(bytes);
     }
-    Err(VolumeError::Invalid(format!("sectors are of 512, 1024, 2048 or 4096 bytes, not {bytes}")))
+    Err(VolumeError::Invalid(format!("sectors have 512, 1024, 2048 or 4096 bytes, not {bytes}")))
 }
 
 /// A header with fresh master keys.

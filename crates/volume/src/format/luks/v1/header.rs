@@ -91,11 +91,11 @@ impl Header {
         let uuid = text(&raw[UUID], "the UUID")?;
         let key_bytes = get(&raw, KEY_BYTES) as usize;
         if key_bytes == 0 || key_bytes > MOST_KEY {
-            return Err(format!("a volume key of {key_bytes} bytes"));
+            return Err(format!("a volume key cannot have {key_bytes} bytes"));
         }
         let iterations = get(&raw, DIGEST_ITERATIONS);
         if iterations == 0 {
-            return Err("a digest of 0 iterations".to_owned());
+            return Err("its digest has 0 iterations".to_owned());
         }
         let payload = u64::from(get(&raw, PAYLOAD)) * SECTOR;
         // A detached header gives 0; the file of a header backup ends before the data that the

@@ -126,13 +126,17 @@ fn parse(raw: &[u8], role: Role, offset: u64) -> Result<Binary, String> {
         |at: usize| raw[at..at + 8].iter().fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
     let (hdr_size, seqid, hdr_offset) = (number(8), number(16), number(256));
     if !HDR_SIZES.contains(&hdr_size) {
-        return Err(format!("a header of {hdr_size} bytes, which LUKS2 does not have"));
+        return Err(format!(
+            "it states a header size of {hdr_size} bytes, which LUKS2 does not support"
+        ));
     }
     if hdr_offset != offset {
         return Err(format!("it lies at {offset} but states {hdr_offset} as its place"));
     }
     if role == Role::Secondary && hdr_size != offset {
-        return Err(format!("a header of {hdr_size} bytes whose secondary lies at {offset}"));
+        return Err(format!(
+            "it states a header size of {hdr_size} bytes, but the secondary header lies at {offset}"
+        ));
     }
     Ok(Binary {
         hdr_size,

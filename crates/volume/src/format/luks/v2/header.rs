@@ -143,7 +143,8 @@ impl Header {
     fn change(&mut self, change: impl FnOnce(&mut Value) -> Option<()>) -> Result<(), VolumeError> {
         let mut root: Value =
             serde_json::from_slice(&self.json).map_err(|e| damaged(e.to_string()))?;
-        change(&mut root).ok_or_else(|| damaged("metadata of an unexpected shape".to_owned()))?;
+        change(&mut root)
+            .ok_or_else(|| damaged("the metadata has an unexpected structure".to_owned()))?;
         let json = root.to_string().into_bytes();
         self.binary.seal(Role::Primary, &json)?;
         self.metadata = metadata_json::parse(&json, &self.binary).map_err(VolumeError::Invalid)?;
