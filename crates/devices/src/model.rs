@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ModelError;
 
-/// Bytes of a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
 
 macro_rules! models {

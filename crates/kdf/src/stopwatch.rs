@@ -47,7 +47,6 @@ impl Stopwatch {
     }
 }
 
-/// A running derivation.
 pub(crate) struct Running<'a>(&'a Stopwatch);
 
 impl Drop for Running<'_> {

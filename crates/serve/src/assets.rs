@@ -31,7 +31,6 @@ pub(crate) const ASSETS: &[Asset] = &[
     asset!("js/state.js", SCRIPT),
 ];
 
-/// The page.
 pub(crate) const PAGE: Asset = ("/", HTML, include_str!("../assets/index.html"));
 
 pub(crate) fn answer(asset: &Asset) -> Response {

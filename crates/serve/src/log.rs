@@ -39,7 +39,6 @@ pub(crate) enum Kind {
     Words,
 }
 
-/// The log.
 pub(crate) struct Log {
     inner: Mutex<Inner>,
     newest: watch::Sender<u64>,
@@ -61,7 +60,6 @@ impl Log {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an event.
     pub(crate) fn add(&self, kind: Kind, event: &serde_json::Value) {
         let mut inner = self.lock();
         inner.last += 1;

@@ -9,7 +9,6 @@ use serde_json::json;
 use crate::asked::NoAnswer;
 use crate::order::Invalid;
 
-/// A refusal.
 #[derive(Clone, Debug)]
 pub(crate) struct Refused {
     status: StatusCode,

@@ -46,7 +46,6 @@ pub(crate) struct Run {
     pub problem: Option<String>,
 }
 
-/// A summary of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     started: String,

@@ -147,7 +147,6 @@ impl Spread {
         (mean.is_finite() && sd.is_finite()).then_some(Self { pairs: d.len(), mean, sd })
     }
 
-    /// Standard error of the mean.
     pub(crate) fn standard_error(&self) -> f64 {
         self.sd / (self.pairs as f64).sqrt()
     }

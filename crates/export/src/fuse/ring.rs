@@ -71,7 +71,6 @@ pub(super) struct Vector {
     pub(super) len: usize,
 }
 
-/// The ring of one thread.
 pub(super) struct Ring {
     ring: IoUring<Entry128, cqueue::Entry>,
 }

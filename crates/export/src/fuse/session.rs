@@ -68,7 +68,6 @@ impl Session {
         }
     }
 
-    /// Name of the file.
     pub(super) fn name(&self) -> &std::ffi::OsStr {
         use std::os::unix::ffi::OsStrExt as _;
         std::ffi::OsStr::from_bytes(&self.name)

@@ -24,7 +24,6 @@ pub(super) struct Job {
 // SAFETY: the entry's owner does not touch its data until the job is reported as done.
 unsafe impl Send for Job {}
 
-/// The kind of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     Read { offset: u64 },

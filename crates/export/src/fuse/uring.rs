@@ -26,7 +26,6 @@ const HEADER_STRIDE: usize = 512;
 const STOPPED: usize = 0;
 const SLOW_DONE: usize = 1;
 
-/// The queues of one thread.
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
     /// The CPU that the thread is pinned to.

@@ -72,5 +72,4 @@ pub(crate) struct Study {
     pub read: fn(&Files) -> Result<Numbers, DataError>,
 }
 
-/// All studies.
 pub(crate) const STUDIES: [Study; 4] = [a::STUDY, b::STUDY, c::STUDY, d::STUDY];

@@ -208,8 +208,8 @@ fn swap<const SHIFT: i32>(q: &mut State, low: usize, high: usize, mask: u64) {
     q[low] = q[low] ^ moved.shift_left::<SHIFT>();
 }
 
-/// Multiplies each byte by x: planes move up by one, and the top one is reduced by x^8 = x^4 + x^3
-/// + x + 1.
+/// Multiplies each byte by x: planes move up by one, and the top one is reduced by
+/// `x^8 = x^4 + x^3 + x + 1`.
 #[inline(always)]
 #[rustfmt::skip]
 fn times_x(a: State) -> State {

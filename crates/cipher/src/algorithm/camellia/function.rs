@@ -1,11 +1,11 @@
 //! Camellia's functions (RFC 3713, 2.4) on 64-bit words, in constant time and fast enough for key
 //! set-up.
 //!
-//! Each S-box is an inversion between two affine maps, as in AES. The vector kernels rely on this,
-//! so this module defines the S-boxes the same way, in the field of AES: s1(x) = OUTPUT(1 / INPUT(x
-//! + c5)) + 6e. The two maps are h and f of the cipher's specification (Aoki et al., "Camellia: A
-//! 128-Bit Block Cipher Suitable for Multiple Platforms", 2000, section 5.4), after and before the
-//! isomorphism between its tower field and that of AES.
+//! Each S-box is an inversion between two affine maps, as in AES. The vector kernels rely on this, so
+//! this module defines the S-boxes the same way, in the field of AES:
+//! `s1(x) = OUTPUT(1 / INPUT(x + c5)) + 6e`. The two maps are h and f of the cipher's specification
+//! (Aoki et al., "Camellia: A 128-Bit Block Cipher Suitable for Multiple Platforms", 2000, section
+//! 5.4), after and before the isomorphism between its tower field and that of AES.
 
 use super::linear::Linear;
 

@@ -8,10 +8,8 @@ pub(super) struct Linear(pub(super) [u8; 8]);
 impl Linear {
     pub(super) const IDENTITY: Self = Self([1, 2, 4, 8, 16, 32, 64, 128]);
 
-    /// Rotation left by one bit.
     pub(super) const ROTATE_LEFT: Self = Self([2, 4, 8, 16, 32, 64, 128, 1]);
 
-    /// Rotation right by one bit.
     pub(super) const ROTATE_RIGHT: Self = Self([128, 1, 2, 4, 8, 16, 32, 64]);
 
     /// The image of `x`.

@@ -101,7 +101,6 @@ fn eight_rounds<W: Word, const N: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Encrypts `N` groups.
 #[inline(always)]
 pub(super) fn encrypt<W: Word, const N: usize>(x: &mut [Group<W>; N], keys: &RoundKeys<W>) {
     let (eights, last) = keys.as_chunks::<8>();
@@ -114,7 +113,6 @@ pub(super) fn encrypt<W: Word, const N: usize>(x: &mut [Group<W>; N], keys: &Rou
     }
 }
 
-/// Decrypts `N` groups.
 #[inline(always)]
 pub(super) fn decrypt<W: Word, const N: usize>(x: &mut [Group<W>; N], keys: &RoundKeys<W>) {
     let (eights, last) = keys.as_chunks::<8>();

@@ -88,7 +88,6 @@ unsafe fn iterate<const L: usize>(
     }
 }
 
-/// The compression function.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 fn compress<const L: usize>(
@@ -108,7 +107,6 @@ fn compress<const L: usize>(
     std::array::from_fn(|i| xor3(state[i], message[i], block[i]))
 }
 
-/// A round with its key.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 fn round(layers: Layers, state: __m512i, key: __m512i) -> __m512i {

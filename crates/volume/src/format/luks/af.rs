@@ -1,8 +1,8 @@
 //! The anti-forensic splitter: it expands a key into stripes, all of which are needed to recover
 //! the key.
 //!
-//! Source: LUKS1 specification, section 2.4 ("Anti-forensic stripes"), after C. Fruhwirth, "TKS1",
-//! 2004. LUKS2 uses the same splitter under the name `luks1`.
+//! Source: LUKS1 specification, section 2.4 ("Anti-forensic stripes"), after C. Fruhwirth, "TKS1"
+//! (2004). LUKS2 uses the same splitter under the name `luks1`.
 
 use cryptbench_blockdev::LockedBytes;
 use zeroize::Zeroizing;

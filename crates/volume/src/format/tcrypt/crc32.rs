@@ -34,7 +34,6 @@ impl Crc32 {
     }
 }
 
-/// The CRC-32 of `bytes`.
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = Crc32::new();
     !bytes.iter().fold(u32::MAX, |_, &byte| crc.update(byte))

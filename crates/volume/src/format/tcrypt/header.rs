@@ -15,7 +15,6 @@ use crate::VolumeError;
 pub const SALT_BYTES: usize = 64;
 /// Bytes of the encrypted part after the salt.
 pub const ENCRYPTED_BYTES: usize = 448;
-/// Bytes of the whole header.
 pub(super) const HEADER_BYTES: usize = SALT_BYTES + ENCRYPTED_BYTES;
 /// Bytes under one tweak in the data area, regardless of the sector size in the header.
 pub(super) const DATA_UNIT: u64 = 512;

@@ -112,7 +112,6 @@ fn info(unlocked: &Unlocked, mapping: &Mapping) -> Result<VolumeInfo, VolumeErro
     })
 }
 
-/// A description of a derivation.
 fn describe(derivation: &Derivation) -> String {
     match derivation {
         Derivation::Pbkdf2 { prf, iterations } => format!("{}, {iterations} iterations", prf.name),

@@ -106,7 +106,6 @@ impl Scheme {
         }
     }
 
-    /// The mode.
     pub(super) fn mode(self) -> String {
         match self {
             Self::Xts(_) => "XTS".to_owned(),

@@ -238,12 +238,10 @@ impl<W: Wide> Sequence<'_, W> {
     }
 }
 
-/// Multiplies a tweak by x^32.
 fn times_x32(tweak: u128) -> u128 {
     (tweak << 32) ^ reduced((tweak >> 96) as u64)
 }
 
-/// Multiplies a tweak by x^16.
 pub(super) fn times_x16(tweak: u128) -> u128 {
     (tweak << 16) ^ reduced((tweak >> 112) as u64)
 }

@@ -12,7 +12,6 @@ pub(super) const ROUNDS: usize = ROUND_KEYS - 1;
 /// A linear map of bytes by the images of its bits, lowest first.
 pub(super) type Linear = [u8; 8];
 
-/// The identity.
 pub(super) const IDENTITY: Linear = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// The image of a byte, without a look-up, because key bytes pass through here.

@@ -45,7 +45,6 @@ pub(super) trait Vector: Word {
 
 /// Proof that the CPU has an instruction set, and the kernels compiled for it.
 pub(super) trait Isa: Copy + Send + Sync + 'static {
-    /// Its vector.
     type Vector: Vector<Key: Zeroize + Send + Sync>;
 
     /// Name of the kernel, as stored in records.

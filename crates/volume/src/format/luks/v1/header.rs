@@ -14,7 +14,6 @@ use crate::format::luks::spec::Spec;
 use crate::format::luks::store::io;
 use crate::format::luks::{ALIGNMENT, MAGIC, SECTOR, Version, set_text, text};
 
-/// Bytes of the header.
 const HEADER_BYTES: usize = 592;
 
 const CIPHER: Range<usize> = 8..40;
