@@ -279,8 +279,10 @@ impl Model {
                 && d.average_seek_ms <= d.full_stroke_ms
                 && d.full_stroke_ms.is_finite())
             {
-                return Err("disc: seek times must be finite and must not fall with the distance"
-                    .to_owned());
+                return Err(
+                    "disc: seeks must take a finite time that does not fall with the distance"
+                        .to_owned(),
+                );
             }
         }
         if let Some(h) = &self.hybrid {
