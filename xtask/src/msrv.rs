@@ -1,7 +1,7 @@
-//! `cargo xtask msrv`: the oldest compiler that the manifests name can build what they describe.
+//! `cargo xtask msrv`: checks that the oldest compiler named in the manifests builds the workspace.
 //!
-//! What needs no other compiler is part of `cargo xtask tidy`: no dependency asks for a newer one. Of the standard library
-//! clippy's `incompatible_msrv` tells. Only the language is left to the compiler itself.
+//! `cargo xtask tidy` checks what needs no other compiler: no dependency requires a newer one. For calls of the standard
+//! library, clippy's `incompatible_msrv` does. Only the language itself needs the oldest compiler.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// Checks everything with the oldest compiler, which rustup brings.
+/// Checks the workspace with the oldest compiler, which rustup downloads; without it, says SKIPPED and why.
 pub fn run() -> anyhow::Result<()> {
     let metadata = metadata()?;
     let oldest = ours(&metadata)?;

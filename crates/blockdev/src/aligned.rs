@@ -8,19 +8,19 @@ use crate::system;
 
 /// A zero-initialised byte buffer whose address is a multiple of [`AlignedBuf::ALIGN`].
 ///
-/// Direct I/O requires memory aligned to the device's logical block size, 4096 bytes at most on
-/// current Linux devices; one alignment serves them all.
+/// Direct I/O requires memory aligned to the device's logical block size, which is at most 4096
+/// bytes on current Linux devices. One alignment therefore suits all of them.
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
     owner: Owner,
 }
 
-/// What the memory goes back to.
+/// Where the memory came from.
 #[derive(Clone, Copy)]
 enum Owner {
     Heap,
-    /// A mapping of its own, of so many bytes.
+    /// A separate mapping of this many bytes.
     Mapping(usize),
 }
 
@@ -44,11 +44,12 @@ impl AlignedBuf {
         Self { ptr, len, owner: Owner::Heap }
     }
 
-    /// Allocates `len` zeroed bytes, on huge pages where the kernel grants them.
+    /// Allocates `len` zeroed bytes, on huge pages if the kernel grants them.
     ///
-    /// A request in one physical run of memory is one segment to the block layer. On small pages that is
-    /// the luck of the page allocator, and it differs between buffers: a virtio queue of 256 descriptors
-    /// takes eight contiguous requests of 1 MiB at once, or one whose pages are strewn.
+    /// The block layer treats a request in one physical run of memory as one segment. On small
+    /// pages the page allocator decides this by luck, and differently for each buffer. A virtio
+    /// queue of 256 descriptors takes either eight contiguous requests of 1 MiB at once, or a
+    /// single one whose pages are scattered.
     ///
     /// # Panics
     /// As for [`Self::zeroed`].
@@ -62,10 +63,10 @@ impl AlignedBuf {
         Some(Self { ptr: system::huge_pages(whole)?, len, owner: Owner::Mapping(whole) })
     }
 
-    /// How many of its bytes lie on huge pages, as the system counts them; 0 where it does not.
+    /// Number of its bytes on huge pages, as the operating system counts them; 0 if it does not.
     pub fn bytes_on_huge_pages(&self) -> usize {
         let start = self.ptr.addr().get();
-        // Neighbouring mappings with the same rights are one in the kernel's list.
+        // The kernel lists neighbouring mappings with the same rights as one.
         system::on_huge_pages(start..start + self.len).min(self.len)
     }
 
@@ -73,7 +74,7 @@ impl AlignedBuf {
         Layout::from_size_align(len, Self::ALIGN).expect("buffer size overflows")
     }
 
-    /// Address of the first byte, for the kernel.
+    /// Address of the first byte, to pass to the kernel.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.ptr.as_ptr()
     }
@@ -97,9 +98,9 @@ impl DerefMut for AlignedBuf {
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
         match self.owner {
-            // SAFETY: allocated in `zeroed` with this very layout.
+            // SAFETY: `zeroed` allocated the memory with this layout.
             Owner::Heap => unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) },
-            // SAFETY: made by `huge_pages`, so many bytes, and owned by `self` alone.
+            // SAFETY: `huge_pages` made this many bytes, and `self` alone owns them.
             Owner::Mapping(len) => unsafe { system::give_back(self.ptr, len) },
         }
     }

@@ -1,39 +1,44 @@
-//! The block device that volumes lie on and that they present: byte ranges of whole sectors.
+//! The block device interface, for the devices below volumes and for volumes themselves: byte
+//! ranges of whole sectors.
 
 use std::io;
 use std::ops::Range;
 
 use crate::IoTarget;
 
-/// Something that stores sectors: a file, a disk, memory, or the plaintext of an opened volume.
+/// Storage made of sectors: a file, a disk, memory, or the plaintext of an opened volume.
 ///
-/// Offsets and lengths count bytes and are multiples of [`sector`](Self::sector); a request outside the
-/// device is an error of kind [`io::ErrorKind::InvalidInput`]. Requests may come from several threads at
-/// once; what overlapping writes leave is one or the other for each sector, as on a disk.
+/// Offsets and lengths are in bytes and must be multiples of [`sector`](Self::sector). A request
+/// outside the device fails with [`io::ErrorKind::InvalidInput`]. Several threads may send requests
+/// at once; after overlapping writes each sector holds the data of one of them, as on a disk.
 pub trait BlockDevice: Send + Sync {
     /// Length in bytes, a multiple of [`sector`](Self::sector).
     fn size(&self) -> u64;
 
-    /// The unit of requests, in bytes: a power of two, at least 512.
+    /// The granularity of requests in bytes: a power of two, at least 512.
     fn sector(&self) -> usize;
 
-    /// Whether every write is refused.
+    /// Whether the device refuses every write.
     fn is_read_only(&self) -> bool;
 
-    /// Fills `buf` with what lies at `offset`. On an error, `buf` holds anything.
+    /// Reads into `buf` from `offset`. After an error the contents of `buf` are unspecified.
     ///
     /// # Errors
-    /// What the storage below says; [`io::ErrorKind::InvalidInput`] outside the device or off its sectors.
+    /// The error of the underlying storage; [`io::ErrorKind::InvalidInput`] if the range lies
+    /// outside the device or is not aligned to sectors.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
 
-    /// Stores `data` at `offset`; it lasts only once a later [`flush`](Self::flush) has returned.
+    /// Writes `data` at `offset`. The write is durable only after a later [`flush`](Self::flush)
+    /// has returned.
     ///
     /// # Errors
-    /// As for [`read_at`](Self::read_at); [`io::ErrorKind::PermissionDenied`] if it is read-only.
+    /// As for [`read_at`](Self::read_at); [`io::ErrorKind::PermissionDenied`] if the device is
+    /// read-only.
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;
 
-    /// As [`write_at`](Self::write_at), with a buffer that the caller has no more use for: an encrypting
-    /// device may encrypt it where it lies. Afterwards `data` holds anything.
+    /// As [`write_at`](Self::write_at), with a buffer that the caller no longer needs: an
+    /// encrypting device may encrypt it in place. Afterwards the contents of `data` are
+    /// unspecified.
     ///
     /// # Errors
     /// As for [`write_at`](Self::write_at).
@@ -41,17 +46,18 @@ pub trait BlockDevice: Send + Sync {
         self.write_at(offset, data)
     }
 
-    /// Returns once everything that was written before lies on stable storage.
+    /// Returns once all earlier writes are on stable storage.
     ///
     /// # Errors
-    /// What the storage below says.
+    /// The error of the underlying storage.
     fn flush(&self) -> io::Result<()>;
 
-    /// Tells the storage below that nobody needs these bytes any more. What they read as afterwards is
-    /// not defined.
+    /// Tells the underlying storage that these bytes are no longer needed. Later reads of them
+    /// return unspecified data.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] where the storage cannot, which is what this default says.
+    /// [`io::ErrorKind::Unsupported`] if the storage cannot discard; this default always returns
+    /// it.
     fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
@@ -62,24 +68,28 @@ pub trait BlockDevice: Send + Sync {
         false
     }
 
-    /// The same bytes as a run of a file under a pure transform, if they are no more than that: then
-    /// requests may go to the file directly and several at a time, without a call of this trait.
+    /// The same bytes as a range of a file under a pure transform, if the device is nothing more
+    /// than that. Requests may then go to the file directly, several at a time, without a call of
+    /// this trait.
     ///
-    /// A device that checks each request, or that can turn read-only, says `None`, as this default does.
+    /// A device that checks each request, or that can become read-only, must return `None`, as this
+    /// default does.
     fn io_target(&self) -> Option<IoTarget> {
         None
     }
 }
 
-/// Checks a request against a device: whole sectors, inside it.
+/// Checks that a request covers whole sectors inside the device.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`], with the reason.
+/// [`io::ErrorKind::InvalidInput`] with the reason.
 pub fn check_request(device: &dyn BlockDevice, offset: u64, len: usize) -> io::Result<()> {
     let (size, sector) = (device.size(), device.sector() as u64);
     let len = len as u64;
     if !offset.is_multiple_of(sector) || !len.is_multiple_of(sector) {
-        return Err(invalid(format!("{len} bytes at {offset} are no whole {sector}-byte sectors")));
+        return Err(invalid(format!(
+            "{len} bytes at {offset} are not whole {sector}-byte sectors"
+        )));
     }
     if offset.checked_add(len).is_none_or(|end| end > size) {
         return Err(invalid(format!("{len} bytes at {offset} reach beyond the end at {size}")));
@@ -87,7 +97,7 @@ pub fn check_request(device: &dyn BlockDevice, offset: u64, len: usize) -> io::R
     Ok(())
 }
 
-/// Reads any range of bytes, through whole sectors.
+/// Reads any range of bytes by reading whole sectors.
 ///
 /// # Errors
 /// As for [`BlockDevice::read_at`].
@@ -102,8 +112,8 @@ pub fn read_bytes(device: &dyn BlockDevice, range: Range<u64>) -> io::Result<Vec
     Ok(data)
 }
 
-/// Writes any range of bytes; sectors that it covers in part are read first. Not atomic: for headers,
-/// which one thread writes.
+/// Writes any range of bytes; reads partly covered sectors first. Not atomic: meant for headers,
+/// which only one thread writes.
 ///
 /// # Errors
 /// As for [`BlockDevice::write_at`].
@@ -115,7 +125,7 @@ pub fn write_bytes(device: &dyn BlockDevice, offset: u64, data: &[u8]) -> io::Re
     device.write_at(sectors, &buf)
 }
 
-/// Start of the first sector of `range`, and where in it the range begins.
+/// Start of the first sector of `range`, and the offset of the range within it.
 fn around(device: &dyn BlockDevice, range: &Range<u64>) -> (u64, usize) {
     let at = range.start % device.sector() as u64;
     (range.start - at, at as usize)

@@ -19,19 +19,20 @@ pub struct FileDevice {
 }
 
 impl FileDevice {
-    /// Opens `path`. In [`IoMode::Direct`] requests bypass the page cache; their memory need not be
-    /// aligned, but what is not, is copied.
+    /// Opens `path`. In [`IoMode::Direct`] requests bypass the page cache. Their memory need not be
+    /// aligned, but unaligned data is copied.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::InvalidInput`] if `path` is neither file nor block device,
-    /// or if its file system has no direct I/O.
+    /// The operating system's error; [`io::ErrorKind::InvalidInput`] if `path` is neither a file
+    /// nor a block device, or if its file system has no direct I/O.
     pub fn open(path: &Path, mode: IoMode, read_only: bool) -> io::Result<Self> {
         Self::from_file(system::open_without_waiting(path, !read_only)?, mode, read_only)
     }
 
-    /// The same of a file that is open already: for reading, and for writing unless `read_only`. It is this very file
-    /// that is used, whatever has its name by now. The mode, and waiting for completion, are set on the open file, so on
-    /// every descriptor of it.
+    /// As [`open`](Self::open), for a file that is already open for reading and, unless
+    /// `read_only`, for writing. The device uses this file even if its name now refers to another
+    /// one. The mode and waiting for completion are set on the open file description, so they
+    /// affect every descriptor of it.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -47,7 +48,7 @@ impl FileDevice {
             IoMode::Direct => system::direct_sector(&file)?.unwrap_or(AlignedBuf::ALIGN),
         };
         let size = file.seek(SeekFrom::End(0))?;
-        // A trailing part of a sector belongs to no format.
+        // No format uses a partial sector at the end.
         let size = size - size % sector as u64;
         Ok(Self { file: Arc::new(file), size, sector, mode, read_only })
     }
@@ -113,7 +114,7 @@ impl BlockDevice for FileDevice {
     }
 
     fn discard_zeroes(&self) -> bool {
-        // A hole reads as zeros, on a block device too.
+        // A hole reads as zeros, also on a block device.
         true
     }
 

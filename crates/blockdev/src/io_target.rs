@@ -1,11 +1,11 @@
-//! The I/O target that a system offers and a load engine drives.
+//! The I/O target, which an encryption system provides and a load engine drives.
 
 use std::fs::File;
 use std::sync::Arc;
 
 use crate::SectorTransform;
 
-/// A run of bytes within a file or device.
+/// A range of bytes within a file or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// First byte, from the start of the file or device.
@@ -14,7 +14,7 @@ pub struct Extent {
     pub len: u64,
 }
 
-/// How requests pass the page cache.
+/// How requests use the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoMode {
     /// `O_DIRECT`: requests go to the device.
@@ -23,18 +23,18 @@ pub enum IoMode {
     Buffered,
 }
 
-/// Where a load reads and writes, and through which inline layer.
+/// Where a load reads and writes, and the inline layer in between.
 ///
-/// An I/O target knows nothing of encryption systems: the load engine cannot tell one arm from
-/// another, and so cannot favour it.
+/// An I/O target knows nothing of encryption systems. The load engine therefore cannot distinguish
+/// the arms, and cannot favour one.
 #[derive(Clone)]
 pub struct IoTarget {
     /// Open for reading and writing, with the flags that [`mode`](Self::mode) implies.
     pub file: Arc<File>,
     /// The bytes of the file that belong to this I/O target.
     pub extent: Extent,
-    /// Whether the page cache is bypassed.
+    /// Whether requests bypass the page cache.
     pub mode: IoMode,
-    /// The inline encryption layer; `None` means requests carry the caller's buffer as it is.
+    /// The inline encryption layer; `None` transfers the caller's buffer unchanged.
     pub transform: Option<Arc<dyn SectorTransform>>,
 }

@@ -1,6 +1,6 @@
-//! Block devices and what a load is driven against: the [`BlockDevice`] that volumes lie on and present,
-//! a [`IoTarget`], memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the
-//! [`SectorTransform`] through which an inline encryption layer is reached.
+//! Block devices and I/O targets: the [`BlockDevice`] below and above volumes, the [`IoTarget`] of
+//! a load, memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the
+//! [`SectorTransform`] of an inline encryption layer.
 
 mod aligned;
 mod device;

@@ -1,7 +1,8 @@
-//! Memory for secrets: never swapped out where the system allows that, left out of core dumps, and wiped.
+//! Memory for secrets: locked against swapping if the system allows it, excluded from core dumps,
+//! and wiped.
 //!
-//! An ordinary user may lock little, on older systems 64 KiB. So what is short shares pages, and what is long has pages of
-//! its own.
+//! An ordinary user may lock only little memory, on older systems 64 KiB. Short secrets therefore
+//! share pages, and long ones get pages of their own.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -13,69 +14,73 @@ use zeroize::Zeroize as _;
 
 use crate::system;
 
-/// Bytes of a place in a shared page.
+/// Bytes of a slot in a shared page.
 const PLACE: usize = 512;
-/// Bytes of a shared page. Where pages are larger, the rest of one stays unused.
+/// Bytes of a shared page. On systems with larger pages the rest stays unused.
 const SHARED: usize = 4096;
-/// Places of a shared page.
+/// Slots in a shared page.
 const PLACES: u32 = (SHARED / PLACE) as u32;
 
-/// Pages with places for short secrets. They stay for the life of the process.
+/// Pages with slots for short secrets. They stay for the life of the process.
 static PAGES: Mutex<Vec<Page>> = Mutex::new(Vec::new());
 
-/// Whether anything that was to be locked is not.
+/// Whether locking has failed for any secret.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the system refused to keep a secret from swap: the limit on locked memory (`ulimit -l`) is too low.
+/// Whether the system refused to lock a secret in memory: the limit on locked memory (`ulimit -l`)
+/// is too low.
 #[must_use]
 pub fn locking_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
 
-/// Keeps the pages at `start` from swap for as long as they are mapped, with what else lies on them.
+/// Locks the pages at `start` in memory for as long as they are mapped, including anything else on
+/// these pages.
 pub fn lock_in_place(start: *const u8, len: usize) {
     if len > 0 && !system::lock(start, len) {
         FAILED.store(true, Ordering::Relaxed);
     }
 }
 
-/// A page that is shared by short secrets.
+/// A page that short secrets share.
 struct Page {
     start: NonNull<u8>,
-    /// A bit for each place that is taken.
+    /// One bit for each slot; set if the slot is taken.
     taken: u32,
 }
 
-// SAFETY: the page is plain memory of this process, and only who holds the list's lock gives its places away.
+// SAFETY: the page is plain memory of this process, and only the holder of the list's lock assigns
+// its slots.
 unsafe impl Send for Page {}
 
-/// Bytes that are kept from swap and core dumps, and wiped when dropped.
+/// Bytes that are kept out of swap and core dumps, and wiped when dropped.
 #[derive(Default)]
 pub struct LockedBytes {
     len: usize,
     home: Home,
 }
 
-/// Where they lie.
+/// Where the bytes lie.
 #[derive(Clone, Copy, Default)]
 enum Home {
-    /// Nowhere: there are none.
+    /// Nowhere: there are no bytes.
     #[default]
     None,
-    /// In a place of a shared page.
+    /// In a slot of a shared page.
     Place(NonNull<u8>),
-    /// In a mapping of so many bytes.
+    /// In a mapping of this many bytes.
     Mapping(NonNull<u8>, usize),
 }
 
 impl LockedBytes {
-    /// So many zeros. Where they cannot be locked they are usable all the same; [`locking_failed`] tells.
+    /// `len` zeros. They are usable even if they cannot be locked; [`locking_failed`] reports that.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         Self::with(len, true)
     }
 
-    /// The same for what is large and there for a moment only: that it could not be locked is not told.
+    /// As [`zeroed`](Self::zeroed), for large secrets that exist only briefly: a failure to lock
+    /// them is not reported.
     #[must_use]
     pub fn brief(len: usize) -> Self {
         Self::with(len, false)
@@ -89,7 +94,7 @@ impl LockedBytes {
         copy
     }
 
-    /// Makes it so long: cut off, or with zeros at the end.
+    /// Changes the length: truncates, or appends zeros.
     pub fn resize(&mut self, len: usize) {
         if len <= self.len {
             self[len..].zeroize();
@@ -121,9 +126,9 @@ impl LockedBytes {
     }
 }
 
-/// New zeroed pages, locked if that can be done.
+/// Maps zeroed pages and locks them if possible.
 fn map(len: usize, tell: bool) -> NonNull<u8> {
-    // As of any allocation that fails.
+    // Handled like any failed allocation.
     let start = system::pages(len).unwrap_or_else(|| {
         std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u8; SHARED]>())
     });
@@ -144,7 +149,7 @@ fn take_place() -> NonNull<u8> {
     let page = &mut pages[index];
     let place = page.taken.trailing_ones();
     page.taken |= 1 << place;
-    // SAFETY: the page has that place.
+    // SAFETY: the page contains that slot.
     unsafe { page.start.add(place as usize * PLACE) }
 }
 
@@ -161,7 +166,7 @@ fn give_back(place: NonNull<u8>) {
 impl Deref for LockedBytes {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // SAFETY: the home has `len` initialised bytes, which are this value's alone.
+        // SAFETY: the memory has `len` initialised bytes that belong to this value alone.
         unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.len) }
     }
 }
@@ -180,7 +185,7 @@ impl Drop for LockedBytes {
             Home::None => {}
             Home::Place(place) => give_back(place),
             Home::Mapping(start, whole) => {
-                // SAFETY: made by `pages` in `with`, so many bytes, and owned by `self` alone.
+                // SAFETY: `with` got these bytes from `pages`, and `self` alone owns them.
                 unsafe { system::give_back(start, whole) };
             }
         }

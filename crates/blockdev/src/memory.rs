@@ -1,4 +1,4 @@
-//! A block device in memory, for tests and for headers that were saved to a file.
+//! A block device in memory, for tests and for headers saved to a file.
 
 use std::io;
 use std::sync::{PoisonError, RwLock};
@@ -19,7 +19,7 @@ impl MemoryDevice {
         Self { size: bytes.len() as u64, bytes: RwLock::new(bytes) }
     }
 
-    /// A copy of everything on it.
+    /// A copy of the device's contents.
     #[must_use]
     pub fn contents(&self) -> Vec<u8> {
         self.bytes.read().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,4 +1,4 @@
-//! Systems that are not known here: files through the cache, and ordinary memory.
+//! Other operating systems: files through the page cache, and ordinary memory.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fs::{File, FileType};
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::IoMode;
 
-/// Opens a file to be read, and to be written if `write`.
+/// Opens a file for reading, and for writing if `write`.
 pub(crate) fn open_without_waiting(path: &Path, write: bool) -> io::Result<File> {
     File::options().read(true).write(write).open(path)
 }
@@ -19,7 +19,7 @@ pub(crate) fn is_block_device(_kind: FileType) -> bool {
     false
 }
 
-/// Refuses what would bypass the cache.
+/// Refuses modes that bypass the page cache.
 pub(crate) fn set_mode(_file: &File, mode: IoMode) -> io::Result<()> {
     match mode {
         IoMode::Buffered => Ok(()),
@@ -31,7 +31,8 @@ pub(crate) fn direct_sector(_file: &File) -> io::Result<Option<usize>> {
     Ok(None)
 }
 
-/// Held from setting a file's position to using it: all handles on an open file share the position.
+/// Held from setting a file's position to using it, because all handles of an open file share the
+/// position.
 static POSITION: Mutex<()> = Mutex::new(());
 
 pub(crate) fn read_exact_at(mut file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
@@ -54,7 +55,7 @@ pub(crate) fn cached_pages(_file: &File, _range: Range<u64>) -> Option<u64> {
     None
 }
 
-/// So many zeroed bytes, at least 1.
+/// Allocates `len` zeroed bytes, at least 1.
 pub(crate) fn pages(len: usize) -> Option<NonNull<u8>> {
     if len == 0 {
         return None;
@@ -63,18 +64,18 @@ pub(crate) fn pages(len: usize) -> Option<NonNull<u8>> {
     NonNull::new(unsafe { alloc_zeroed(layout(len)?) })
 }
 
-/// There are none.
+/// Huge pages are not supported here.
 pub(crate) fn huge_pages(_whole: usize) -> Option<NonNull<u8>> {
     None
 }
 
-/// Gives back what [`pages`] made.
+/// Frees memory that [`pages`] allocated.
 ///
 /// # Safety
-/// It made these `len` bytes, nobody gave them back, and nobody uses them any more.
+/// `pages` allocated these `len` bytes, nobody has freed them, and nobody uses them any more.
 pub(crate) unsafe fn give_back(start: NonNull<u8>, len: usize) {
     let Some(layout) = layout(len) else { return };
-    // SAFETY: as the caller says, with the same layout.
+    // SAFETY: the caller's promise; the layout is the same.
     unsafe { dealloc(start.as_ptr(), layout) };
 }
 
@@ -82,19 +83,19 @@ fn layout(len: usize) -> Option<Layout> {
     Layout::from_size_align(len, page_size()).ok()
 }
 
-/// How to keep memory from swap is not known here.
+/// Locking memory is not supported here.
 pub(crate) fn lock(_start: *const u8, _len: usize) -> bool {
     false
 }
 
-/// How to keep memory out of core dumps is not known here.
+/// Excluding memory from core dumps is not supported here.
 pub(crate) fn keep_to_this_process(_start: NonNull<u8>, _len: usize) {}
 
 pub(crate) fn on_huge_pages(_addresses: Range<usize>) -> usize {
     0
 }
 
-/// Bytes.
+/// Size of a page in bytes.
 pub(crate) fn page_size() -> usize {
     4096
 }

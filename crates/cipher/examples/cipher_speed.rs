@@ -1,5 +1,5 @@
-//! Speed of every cipher on every tier, at 512- and 4096-byte data units, in requests of 512 bytes, 4 KiB
-//! and 1 MiB: MB/s, medians of short runs.
+//! Prints the speed of every cipher on every tier, in MB/s as medians of short runs, for data units
+//! of 512 and 4096 bytes and requests of 512 bytes, 4 KiB and 1 MiB.
 //!
 //! `cargo run --release -p cryptbench-cipher --example cipher_speed [name part] [kernel part]`
 #![allow(clippy::print_stdout)]
@@ -15,7 +15,7 @@ const BUFFER: usize = 1 << 20;
 const REQUESTS: [usize; 3] = [512, 4096, BUFFER];
 const RUNS: usize = 21;
 
-/// Some of dm-crypt's specifications whose code is not that of the ciphers above them.
+/// dm-crypt specifications that run other code than the ciphers above.
 const DM_CRYPT: [(&str, &str); 8] = [
     ("aes", "cbc-plain64"),
     ("aes", "cbc-essiv:sha256"),
@@ -82,7 +82,7 @@ fn print_row(name: &str, cipher: &dyn SectorCipher) {
 
 fn median(data: &mut [u8], mut pass: impl FnMut(&mut [u8])) -> f64 {
     pass(data);
-    // Slow kernels get fewer passes a run, all of them about the same time.
+    // Slow kernels do fewer passes per run, so that every run takes about the same time.
     let start = Instant::now();
     pass(black_box(data));
     let passes = (0.0005 / start.elapsed().as_secs_f64()).ceil().max(1.0) as usize;

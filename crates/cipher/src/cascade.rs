@@ -1,20 +1,21 @@
-//! Cascades: several keyed kernels one after another, each with its own keys.
+//! Cascades: several keyed kernels in sequence, each with its own keys.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Bytes that pass through all stages before the next ones: source and result stay in the L1 cache.
+/// Bytes that pass through all stages before the next piece: source and result stay in the L1
+/// cache.
 const PIECE: usize = 8 * 1024;
 
-/// Stages in encryption order, each with its own mode and tweaks.
+/// The stages in encryption order, each with its own mode and tweaks.
 pub(crate) struct Cascade {
     stages: Vec<Box<dyn UnitKernel>>,
     name: &'static str,
 }
 
 impl Cascade {
-    /// `stages` in encryption order, at least one.
+    /// `stages` are in encryption order; there must be at least one.
     pub(crate) fn new(stages: Vec<Box<dyn UnitKernel>>) -> Self {
         let name = joined(stages.iter().map(|stage| stage.name()));
         Self { stages, name }
@@ -79,7 +80,7 @@ pub(crate) struct Chain<const N: usize> {
 }
 
 impl<const N: usize> Chain<N> {
-    /// `stages` in encryption order, at least one.
+    /// `stages` are in encryption order; there must be at least one.
     pub(crate) fn new(stages: Vec<Box<dyn BlockKernel<N>>>) -> Self {
         let name = joined(stages.iter().map(|stage| stage.name()));
         Self { stages, name }
@@ -111,8 +112,8 @@ impl<const N: usize> BlockKernel<N> for Chain<N> {
     }
 }
 
-/// Distinct names in their order, joined by `+`. What is made anew stays for the life of the process:
-/// there are only so many combinations of kernels.
+/// Distinct names in order, joined by `+`. New strings stay allocated for the life of the process;
+/// only a few combinations of kernels exist.
 fn joined(names: impl Iterator<Item = &'static str>) -> &'static str {
     static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut distinct: Vec<&str> = Vec::new();

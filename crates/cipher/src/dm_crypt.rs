@@ -1,8 +1,9 @@
 //! Ciphers as dm-crypt specifies them and LUKS headers carry them: `aes` with `xts-plain64`.
 //!
-//! The table has what Linux's dm-crypt can do and LUKS volumes are known to use. Not here: `cast6`,
-//! registered for LUKS1 but not seen in use, Adiantum, authenticated modes, `cipher_null`, the IV
-//! generators `null`, `lmk`, `tcw`, `eboiv`, `elephant`, `random`, and `capi:` specifications.
+//! The table lists what Linux's dm-crypt supports and LUKS volumes are known to use. It omits
+//! `cast6` (registered for LUKS1 but not seen in use), Adiantum, authenticated modes,
+//! `cipher_null`, the IV generators `null`, `lmk`, `tcw`, `eboiv`, `elephant` and `random`, and
+//! `capi:` specifications.
 
 use zeroize::Zeroizing;
 
@@ -26,9 +27,10 @@ type KeyBlocks<const N: usize> = fn(&[u8], Tier) -> Box<dyn BlockKernel<N>>;
 /// A cipher by its name in Linux's crypto API.
 struct Algorithm {
     name: &'static str,
-    /// Lengths of volume keys, without those of tweaks.
+    /// Lengths in bytes of volume keys, without tweak keys.
     key_bytes: &'static [usize],
-    /// Whether it takes a key of so many bytes at all: what ESSIV makes need not be in the list.
+    /// Whether it takes a key of this many bytes at all: ESSIV produces lengths that the list may
+    /// omit.
     takes: fn(usize) -> bool,
     keying: Keying,
 }
@@ -37,7 +39,7 @@ struct Algorithm {
 enum Keying {
     /// 128-bit blocks.
     Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK> },
-    /// 64-bit blocks, for which there is neither XTS nor LRW.
+    /// 64-bit blocks, which have neither XTS nor LRW.
     Narrow(KeyBlocks<{ narrow::BLOCK }>),
 }
 
@@ -104,7 +106,7 @@ const WIDE_MODES: &[&str] = &[
 const NARROW_MODES: &[&str] =
     &["cbc-essiv:HASH", "cbc-plain64", "cbc-plain", "cbc-plain64be", "ecb"];
 
-/// A specification that was understood.
+/// A parsed specification.
 struct Spec {
     algorithm: &'static Algorithm,
     mode: Mode,
@@ -115,7 +117,7 @@ enum Mode {
     Ecb,
     Cbc(Iv),
     Xts(Iv),
-    /// With `benbi`, which is how LRW counts.
+    /// LRW with `benbi`, which counts as LRW does.
     Lrw,
 }
 
@@ -132,11 +134,11 @@ pub fn dm_crypt_ciphers() -> impl Iterator<Item = &'static str> {
     ALGORITHMS.iter().map(|algorithm| algorithm.name)
 }
 
-/// Every length in bytes that a volume key may have for `cipher` in `mode`, the tweak's part included;
-/// for checking a header before there is a key.
+/// Every length in bytes that a volume key can have for `cipher` in `mode`, including the tweak's
+/// part. This checks a header before there is a key.
 ///
-/// LUKS1 has both names apart; of LUKS2's `encryption`, such as `aes-xts-plain64`, the cipher is the
-/// part before the first `-`, and the mode the rest.
+/// LUKS1 stores both names separately. In LUKS2's `encryption`, such as `aes-xts-plain64`, the
+/// cipher is the part before the first `-` and the mode is the rest.
 ///
 /// # Errors
 /// [`CipherError::DmCryptCipher`], [`CipherError::DmCryptMode`], [`CipherError::EssivHash`],
@@ -148,12 +150,12 @@ pub fn dm_crypt_key_bytes(cipher: &str, mode: &str) -> Result<Vec<usize>, Cipher
 /// A cipher as dm-crypt specifies it, under `key`, with the best kernel that the CPU has and `tier`
 /// allows.
 ///
-/// The numbers of data units count 512-byte sectors, as dm-crypt does without `iv_large_sectors`: for
-/// LUKS2 with larger sectors, pass a layout such as [`Layout::LUKS2_4096`]. Names are as for
+/// Data unit numbers count 512-byte sectors, as in dm-crypt without `iv_large_sectors`. For LUKS2
+/// with larger sectors, pass a layout such as [`Layout::LUKS2_4096`]. Names are as for
 /// [`dm_crypt_key_bytes`].
 ///
 /// # Errors
-/// As for [`dm_crypt_key_bytes`]; besides [`CipherError::DmCryptKeyLength`],
+/// As for [`dm_crypt_key_bytes`]; also [`CipherError::DmCryptKeyLength`],
 /// [`CipherError::DataUnit`], [`CipherError::TweakStep`].
 pub fn dm_crypt(
     cipher: &str,
@@ -197,7 +199,7 @@ pub fn dm_crypt(
     Ok(Box::new(Sectors::new(layout, kernel)))
 }
 
-/// A mode that blocks of any length have: CBC, or else ECB.
+/// A mode available for blocks of any length: CBC, otherwise ECB.
 fn unfused<const N: usize>(
     mode: Mode,
     blocks: KeyBlocks<N>,
@@ -229,7 +231,7 @@ impl Spec {
         };
         let mode = match mode.split_once('-') {
             None if mode == "ecb" => Mode::Ecb,
-            // What the specification was before there were others than CBC.
+            // The specification from the time when only CBC existed.
             None if mode == "plain" => Mode::Cbc(Iv::Plain),
             Some(("cbc", iv)) => Mode::Cbc(Iv::parse(iv, algorithm, unknown)?),
             Some(("xts", iv)) if wide => Mode::Xts(Iv::parse(iv, algorithm, unknown)?),

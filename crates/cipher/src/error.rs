@@ -1,4 +1,4 @@
-//! The crate's error type: what a caller can get wrong when choosing and keying a cipher.
+//! The crate's error type: mistakes that a caller can make when it chooses and keys a cipher.
 
 use thiserror::Error;
 
@@ -9,48 +9,49 @@ pub enum CipherError {
     /// No cipher of that name is in the registry.
     #[error("unknown cipher `{name}` (known: {})", known.join(", "))]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// Every name in the registry.
         known: Vec<&'static str>,
     },
-    /// The key has not the length that the cipher needs.
+    /// The key does not have the length that the cipher needs.
     #[error("{cipher} needs a key of {expected} bytes, got {actual}")]
     KeyLength {
         /// Name of the cipher.
         cipher: &'static str,
         /// Bytes that it needs, all halves and stages together.
         expected: usize,
-        /// Bytes that were given.
+        /// Bytes given.
         actual: usize,
     },
-    /// A dm-crypt specification names a cipher that is not here.
+    /// A dm-crypt specification names an unsupported cipher.
     #[error("unknown dm-crypt cipher `{name}` (known: {})", known.join(", "))]
     DmCryptCipher {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Every name that is known.
+        /// Every known name.
         known: Vec<&'static str>,
     },
-    /// A dm-crypt specification names a mode or IV generator that is not here or not for this cipher.
+    /// A dm-crypt specification names a mode or IV generator that is unsupported, or unavailable
+    /// for this cipher.
     #[error("unknown dm-crypt mode `{mode}` for {cipher} (known: {})", known.join(", "))]
     DmCryptMode {
         /// Name of the cipher.
         cipher: &'static str,
-        /// The mode that was asked for.
+        /// The requested mode.
         mode: String,
-        /// Every mode for the cipher, with `HASH` in place of each hash.
+        /// Every mode of the cipher, with `HASH` in place of each hash.
         known: &'static [&'static str],
     },
-    /// A dm-crypt specification's ESSIV uses a hash that is not here.
+    /// A dm-crypt specification's ESSIV uses an unsupported hash.
     #[error("unknown ESSIV hash `{name}` (known: {})", known.join(", "))]
     EssivHash {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Every name that is known.
+        /// Every known name.
         known: Vec<&'static str>,
     },
-    /// The hash of an ESSIV is no key for the cipher.
+    /// The digest of an ESSIV hash cannot serve as a key of the cipher.
     #[error("ESSIV with {hash} makes keys of {bytes} bytes, which {cipher} does not take")]
     EssivKey {
         /// Name of the cipher.
@@ -60,24 +61,24 @@ pub enum CipherError {
         /// Bytes of its digest.
         bytes: usize,
     },
-    /// The key has none of the lengths that a dm-crypt cipher takes in that mode.
+    /// The key has none of the lengths that a dm-crypt cipher takes in this mode.
     #[error("{cipher}-{mode} takes keys of {} bytes, got {actual}", list(expected))]
     DmCryptKeyLength {
         /// Name of the cipher.
         cipher: &'static str,
-        /// The mode that was asked for.
+        /// The requested mode.
         mode: String,
         /// Every length in bytes that it takes.
         expected: Vec<usize>,
-        /// Bytes that were given.
+        /// Bytes given.
         actual: usize,
     },
-    /// The data unit is not a usable number of cipher blocks.
+    /// The data unit is not a supported number of cipher blocks.
     #[error(
         "a data unit must be a multiple of 16 bytes from 16 to 16777216 (2^20 blocks, IEEE 1619), got {bytes}"
     )]
     DataUnit {
-        /// Bytes that were asked for.
+        /// Bytes requested.
         bytes: usize,
     },
     /// A tweak step of zero would encrypt every unit under one tweak.

@@ -1,4 +1,4 @@
-//! The hashes that ESSIV derives its key with, under the names that Linux gives them.
+//! The hashes from which ESSIV derives its key, under their Linux names.
 
 use ripemd::Ripemd160;
 use sha1::Sha1;
@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::CipherError;
 
-/// A hash of the volume key, which becomes the key of the IVs.
+/// A hash of the volume key; its digest keys the IVs.
 pub(crate) struct Hash {
     pub(crate) name: &'static str,
     /// Bytes of the digest.
@@ -16,7 +16,8 @@ pub(crate) struct Hash {
     digest: fn(&[u8]) -> Zeroizing<Vec<u8>>,
 }
 
-/// Linux's `wp256` is the beginning of Whirlpool's digest; its `rmd160` is `ripemd160` for cryptsetup.
+/// Linux's `wp256` is the start of Whirlpool's digest; cryptsetup calls Linux's `rmd160`
+/// `ripemd160`.
 static HASHES: [Hash; 7] = [
     Hash { name: "sha1", bytes: 20, digest: digest::<Sha1> },
     Hash { name: "sha256", bytes: 32, digest: digest::<Sha256> },
@@ -35,7 +36,7 @@ impl Hash {
         })
     }
 
-    /// The key of the IVs: the hash of the whole volume key, in XTS of both halves (Linux,
+    /// The key of the IVs: the hash of the whole volume key, which in XTS means both halves (Linux,
     /// crypto/essiv.c).
     pub(crate) fn key(&self, volume_key: &[u8]) -> Zeroizing<Vec<u8>> {
         let mut key = (self.digest)(volume_key);

@@ -1,4 +1,4 @@
-//! The two seams inside the crate: block ciphers below the modes, unit kernels above them.
+//! The two interfaces inside the crate: block ciphers below the modes, and unit kernels above them.
 
 use std::ops::Range;
 
@@ -11,58 +11,58 @@ pub(crate) const BLOCK: usize = 16;
 /// One cipher block.
 pub(crate) type Block = [u8; BLOCK];
 
-/// Told of pieces of memory that hold keys, by address and length.
+/// Receives pieces of memory that hold keys, by address and length.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(*const u8, usize);
 
-/// Tells `visit` of the memory of `value`.
+/// Passes the memory of `value` to `visit`.
 pub(crate) fn tell<T: ?Sized>(value: &T, visit: Visit<'_>) {
     visit(std::ptr::from_ref(value).cast(), size_of_val(value));
 }
 
-/// A keyed block cipher on one instruction set, at its best with many blocks per call.
+/// A keyed block cipher on one instruction set, fastest with many blocks per call.
 ///
-/// This is all that an algorithm must supply to get every mode.
+/// An algorithm that implements this gets every mode.
 pub(crate) trait BlockCipher: Send + Sync {
-    /// Blocks per call that keep the kernel busy; modes call with multiples of it where they can.
+    /// Blocks per call that keep the kernel busy; modes pass multiples of it if they can.
     const PARALLEL: usize;
 
-    /// Encrypts each block where it lies; any number of them.
+    /// Encrypts any number of blocks in place.
     fn encrypt_blocks(&self, blocks: &mut [Block]);
 
-    /// Decrypts each block where it lies; any number of them.
+    /// Decrypts any number of blocks in place.
     fn decrypt_blocks(&self, blocks: &mut [Block]);
 
-    /// Encrypts data units in CBC; as [`BlockKernel::encrypt_chains`].
+    /// Encrypts data units in CBC; see [`BlockKernel::encrypt_chains`].
     fn encrypt_chains(&self, chain: &mut [Block], buffer: Buffer<'_>) {
         cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt_blocks(blocks));
     }
 
-    /// Tells of the memory that holds its keys, apart from the value itself.
+    /// Reports the memory outside the value itself that holds its keys.
     fn visit_keys(&self, _visit: Visit<'_>) {}
 
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
     fn name(&self) -> &'static str;
 }
 
-/// A keyed block cipher behind a pointer, with blocks of `N` bytes: what modes are written over that
-/// gain little from being compiled with the cipher.
+/// A keyed block cipher behind a pointer, with blocks of `N` bytes. It serves modes that gain
+/// little from being compiled together with the cipher.
 pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
     /// Blocks per call that keep the kernel busy.
     fn parallel(&self) -> usize;
 
-    /// Encrypts each block where it lies; any number of them.
+    /// Encrypts any number of blocks in place.
     fn encrypt(&self, blocks: &mut [[u8; N]]);
 
-    /// Decrypts each block where it lies; any number of them.
+    /// Decrypts any number of blocks in place.
     fn decrypt(&self, blocks: &mut [[u8; N]]);
 
-    /// Encrypts data units in CBC side by side. `chain` has their IVs and so says how many units
-    /// `buffer` has; it is used up.
+    /// Encrypts data units in CBC side by side. `chain` holds their IVs, one per unit of `buffer`,
+    /// and is overwritten.
     fn encrypt_chains(&self, chain: &mut [[u8; N]], buffer: Buffer<'_>) {
         cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt(blocks));
     }
 
-    /// Tells of the memory that holds its keys, apart from the value itself.
+    /// Reports the memory outside the value itself that holds its keys.
     fn visit_keys(&self, _visit: Visit<'_>) {}
 
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
@@ -105,7 +105,7 @@ pub(crate) trait UnitKernel: Send + Sync {
     /// Decrypts the units of `buffer`.
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>);
 
-    /// Tells of the memory that holds its keys, apart from the value itself.
+    /// Reports the memory outside the value itself that holds its keys.
     fn visit_keys(&self, visit: Visit<'_>);
 
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
@@ -123,7 +123,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The same run, `units` data units further on.
+    /// The run that starts `units` data units later.
     pub(crate) fn after(self, units: usize) -> Self {
         let steps = (units as u128).wrapping_mul(u128::from(self.layout.tweak_step));
         Self { first: self.first.wrapping_add(steps), ..self }
@@ -144,18 +144,18 @@ impl<'a> Buffer<'a> {
         Self(Memory::InPlace(data))
     }
 
-    /// Results go from `src` to `dst`; panics unless they are of one length.
+    /// Results go from `src` to `dst`; panics unless they have the same length.
     pub(crate) fn apart(src: &'a [u8], dst: &'a mut [u8]) -> Self {
         assert_eq!(src.len(), dst.len(), "source and destination differ");
         Self(Memory::Apart { src, dst })
     }
 
-    /// Bytes to transform.
+    /// Number of bytes to transform.
     pub(crate) fn len(&self) -> usize {
         self.src().len()
     }
 
-    /// The input; once written through [`Self::dst`], an in-place input is gone.
+    /// The input. For an in-place transform, writing through [`Self::dst`] overwrites it.
     pub(crate) fn src(&self) -> &[u8] {
         match &self.0 {
             Memory::InPlace(data) => data,
@@ -171,7 +171,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// The output, to which the input was copied, for what works in place only.
+    /// The output with the input copied into it, for code that works only in place.
     pub(crate) fn copied(self) -> &'a mut [u8] {
         match self.0 {
             Memory::InPlace(data) => data,

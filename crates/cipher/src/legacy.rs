@@ -1,8 +1,8 @@
-//! What TrueCrypt used before XTS: LRW (4.1 to 4.3) and CBC with whitening (1.0 to 4.0).
+//! TrueCrypt's modes before XTS: LRW (4.1 to 4.3) and CBC with whitening (1.0 to 4.0).
 //!
-//! The definitions are those of TrueCrypt 4.3a, whose own self-test this crate's tests repeat. A volume's
-//! key area, header or data, begins with 32 bytes for IVs, whitening or tweaks ([`LegacyCipher::IV_KEY_BYTES`]),
-//! then come the keys of the stages in encryption order.
+//! The definitions are those of TrueCrypt 4.3a; this crate's tests repeat its self-test. A volume's
+//! key area, whether in the header or for the data, begins with 32 bytes for IVs, whitening or
+//! tweaks ([`LegacyCipher::IV_KEY_BYTES`]). The keys of the stages follow in encryption order.
 
 use std::fmt;
 
@@ -32,13 +32,13 @@ static BLOWFISH: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 56, blocks: narro
 static CAST5: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 16, blocks: narrow::cast5 };
 static TRIPLE_DES: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 24, blocks: narrow::triple_des };
 
-/// The stages of a cipher in encryption order, and what the mode goes around.
+/// The stages of a cipher in encryption order, and how the mode wraps them.
 enum Stages {
     /// One cipher with 64-bit blocks.
     Narrow(&'static Stage<{ narrow::BLOCK }>),
-    /// Ciphers with 128-bit blocks, one after another inside one mode.
+    /// Ciphers with 128-bit blocks in sequence inside one mode.
     Wide(&'static [&'static Stage<BLOCK>]),
-    /// Ciphers of any blocks, each in its own CBC with whitening.
+    /// Ciphers of any block size, each in its own CBC with whitening.
     Inner(&'static [Either]),
 }
 
@@ -50,7 +50,7 @@ enum Either {
 /// A mode of operation of old TrueCrypt volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyMode {
-    /// LRW; in a cascade the masks go around all stages, which equals LRW of each.
+    /// LRW; in a cascade the masks wrap all stages, which is equivalent to LRW of each stage.
     Lrw,
     /// CBC of one cipher, with whitening.
     Cbc,
@@ -73,13 +73,13 @@ impl fmt::Display for LegacyMode {
 
 /// A cipher of old TrueCrypt volumes: algorithms in a mode.
 pub struct LegacyCipher {
-    /// Name for people, the cipher that is applied last first, such as `AES(Twofish)`.
+    /// Name for users, with the last applied cipher first, such as `AES(Twofish)`.
     pub name: &'static str,
     /// Mode of operation.
     pub mode: LegacyMode,
     /// Bytes of the keys of all stages together.
     pub key_bytes: usize,
-    /// Bytes of a cipher block: 8 or 16, the larger one in a cascade of both.
+    /// Bytes of a cipher block: 8 or 16; a cascade of both has 16.
     pub block_bytes: usize,
     stages: Stages,
 }
@@ -114,25 +114,25 @@ static CIPHERS: [LegacyCipher; 24] = [
     ),
 ];
 
-/// Every cipher and cascade of TrueCrypt 1.0 to 4.3 in its modes, LRW first.
+/// Every cipher and cascade of TrueCrypt 1.0 to 4.3 in each of its modes, LRW first.
 ///
-/// A volume does not say which it uses: its reader tries them all.
+/// A volume does not state which one it uses, so a reader tries them all.
 #[must_use]
 pub fn legacy_ciphers() -> &'static [LegacyCipher] {
     &CIPHERS
 }
 
-/// Which part of a volume is enciphered.
+/// The enciphered part of a volume.
 #[derive(Clone, Copy)]
 enum Area {
-    /// One data unit, whatever its length, with its own rules of CBC.
+    /// One data unit of any length, with its own CBC rules.
     Header,
     /// Sectors of 512 bytes.
     Data,
 }
 
 impl LegacyCipher {
-    /// Bytes that IVs and whitening, or tweaks, have of a volume's key area, before the keys.
+    /// Bytes at the start of a volume's key area for IVs and whitening, or for tweaks.
     pub const IV_KEY_BYTES: usize = 32;
 
     const fn wide(
@@ -169,15 +169,15 @@ impl LegacyCipher {
         Self { name, mode, key_bytes, block_bytes: BLOCK, stages }
     }
 
-    /// The cipher for a volume's data, in units of 512 bytes, with the best kernel that the CPU has and
-    /// `tier` allows.
+    /// The cipher for a volume's data in units of 512 bytes, with the best kernel that the CPU has
+    /// and `tier` allows.
     ///
-    /// Unit numbers: in CBC those of the sectors of the container, the first of data being 1 in a normal
-    /// volume; in LRW they count from 0 at the start of the data, hidden volumes' too.
+    /// In CBC, unit numbers are the container's sector numbers; the first data sector of a normal
+    /// volume is 1. In LRW, they count from 0 at the start of the data, also in hidden volumes.
     ///
     /// # Errors
-    /// [`CipherError::KeyLength`], for `keys` of other than [`Self::key_bytes`] or `iv_key` of other
-    /// than [`Self::IV_KEY_BYTES`].
+    /// [`CipherError::KeyLength`] if `keys` does not have [`Self::key_bytes`] bytes or `iv_key`
+    /// does not have [`Self::IV_KEY_BYTES`].
     pub fn with_key(
         &self,
         keys: &[u8],
@@ -188,12 +188,12 @@ impl LegacyCipher {
         Ok(Box::new(Sectors::new(Layout::SECTOR_512, kernel)))
     }
 
-    /// Decrypts a volume header's encrypted part (448 bytes of 512, after the salt) where it lies, under
-    /// the derived header key, whose parts are those of a key area.
+    /// Decrypts a volume header's encrypted part (448 bytes of 512, after the salt) in place, under
+    /// the derived header key. That key is divided as a key area is.
     ///
     /// # Errors
-    /// [`CipherError::KeyLength`] as for [`Self::with_key`], [`CipherError::DataUnit`] for a length that
-    /// is no multiple of 16.
+    /// [`CipherError::KeyLength`] as for [`Self::with_key`], [`CipherError::DataUnit`] for a length
+    /// that is not a multiple of 16.
     pub fn decrypt_header(
         &self,
         keys: &[u8],
@@ -209,7 +209,7 @@ impl LegacyCipher {
     /// Encrypts what [`Self::decrypt_header`] decrypts.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Self::decrypt_header`].
     pub fn encrypt_header(
         &self,
         keys: &[u8],
@@ -278,7 +278,7 @@ impl LegacyCipher {
         })
     }
 
-    /// The mode around one cipher, or a cascade that acts as one.
+    /// The mode applied to one cipher, or to a cascade that acts as one.
     fn mode_around<const N: usize>(
         &self,
         cipher: Box<dyn BlockKernel<N>>,
@@ -301,8 +301,8 @@ impl Either {
     }
 }
 
-/// CBC with TrueCrypt's IVs and whitening: in sectors from the bytes after the IV's seed, in headers
-/// always from byte 8 on.
+/// CBC with TrueCrypt's IVs and whitening. The whitening bytes follow the IV's seed in sectors, and
+/// always start at byte 8 in headers.
 fn cbc<const N: usize>(
     cipher: Box<dyn BlockKernel<N>>,
     iv_key: &[u8; LegacyCipher::IV_KEY_BYTES],
@@ -315,7 +315,7 @@ fn cbc<const N: usize>(
     Cbc { cipher, ivs: Ivs::Seeded(part(iv_key, 0)), whitening }
 }
 
-/// Some of the bytes from `start` on.
+/// `N` bytes from `start` on.
 fn part<const N: usize>(
     iv_key: &[u8; LegacyCipher::IV_KEY_BYTES],
     start: usize,

@@ -1,6 +1,6 @@
 //! Disk ciphers and modes, with one kernel per instruction set chosen once at run time.
 //!
-//! The way in is the registry: [`find`] a [`CipherInfo`] by name, give it a key, a [`Layout`] and a
+//! Start at the registry: [`find`] a [`CipherInfo`] by name, give it a key, a [`Layout`] and a
 //! [`Tier`], and get a [`SectorCipher`] that transforms runs of whole data units.
 //!
 //! ```
@@ -15,13 +15,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Two more ways in, for volumes of other programs: [`dm_crypt`] takes a specification as LUKS headers
-//! carry it, and [`legacy_ciphers`] lists what TrueCrypt used before XTS.
+//! Two more entry points serve volumes of other programs. [`dm_crypt`] takes a specification as
+//! LUKS headers store it, and [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS.
 //!
-//! Inside, a new algorithm supplies a `kernel::BlockCipher` ("so many blocks at once, in my preferred
-//! width") and gets XTS from `mode::xts`; an algorithm that can do better supplies its own
+//! A new algorithm implements `kernel::BlockCipher`, which states how many blocks it prefers to
+//! process at once, and gets XTS from `mode::xts`. An algorithm that can do better implements
 //! `kernel::UnitKernel` with the mode fused in, as AES does on x86. Either way it gets a line in
-//! `registry.rs`, and the tests of the crate run over every line there.
+//! `registry.rs`, and the crate's tests run over every line there.
 
 mod algorithm;
 mod cascade;
@@ -43,7 +43,7 @@ pub use legacy::{LegacyCipher, LegacyMode, legacy_ciphers};
 pub use registry::{CipherInfo, ciphers, find};
 pub use sector::{Layout, SectorCipher};
 
-/// The examples of the README are tests, too.
+/// Runs the README's examples as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -28,10 +28,11 @@ static TWOFISH_256: Algorithm = Algorithm { key_bytes: 32, xts: twofish::xts };
 pub struct CipherInfo {
     /// Name on the command line and in records, such as `aes-256-xts`.
     pub name: &'static str,
-    /// Name for people, such as `AES-256-XTS`.
+    /// Name for users, such as `AES-256-XTS`.
     pub label: &'static str,
-    /// Bytes of the whole key: in XTS the data keys of all stages in encryption order, then their
-    /// tweak keys in the same order (VeraCrypt's key area; for one stage, that of IEEE 1619).
+    /// Bytes of the whole key. In XTS the data keys of all stages come first, in encryption order,
+    /// then their tweak keys in the same order (VeraCrypt's key area; for one stage, that of IEEE
+    /// 1619).
     pub key_bytes: usize,
     /// Stages in encryption order; one, or a cascade.
     stages: &'static [&'static Algorithm],
@@ -44,8 +45,8 @@ static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("kuznyechik-xts", "Kuznyechik-XTS", &[&KUZNYECHIK]),
     CipherInfo::xts("serpent-256-xts", "Serpent-256-XTS", &[&SERPENT_256]),
     CipherInfo::xts("twofish-256-xts", "Twofish-256-XTS", &[&TWOFISH_256]),
-    // VeraCrypt's cascades. It names the cipher that is applied last first: AES(Twofish) enciphers
-    // with Twofish, then with AES; the stages here stand in the order of encryption.
+    // VeraCrypt's cascades. VeraCrypt names the last applied cipher first: AES(Twofish) enciphers
+    // with Twofish, then with AES. Stages are listed in encryption order.
     CipherInfo::xts("aes-twofish-xts", "AES(Twofish)-XTS", &[&TWOFISH_256, &AES_256]),
     CipherInfo::xts(
         "aes-twofish-serpent-xts",
@@ -82,7 +83,7 @@ static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("twofish-serpent-xts", "Twofish(Serpent)-XTS", &[&SERPENT_256, &TWOFISH_256]),
 ];
 
-/// Every cipher and cascade, in the order in which lists should show them.
+/// Every cipher and cascade, in display order.
 #[must_use]
 pub fn ciphers() -> &'static [CipherInfo] {
     CIPHERS
@@ -116,7 +117,8 @@ impl CipherInfo {
 
     /// The cipher under `key`, with the best kernel that the CPU has and `tier` allows.
     ///
-    /// Equal halves of an XTS key are accepted: volumes decide about their keys, not the cipher.
+    /// XTS keys with equal halves are accepted: rejecting them is up to the volume format, not the
+    /// cipher.
     ///
     /// # Errors
     /// [`CipherError::KeyLength`], [`CipherError::DataUnit`], [`CipherError::TweakStep`].

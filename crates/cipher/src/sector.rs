@@ -1,9 +1,9 @@
-//! What the rest of the program sees: a keyed cipher over runs of whole data units.
+//! The crate's public interface: a keyed cipher over runs of whole data units.
 
 use crate::error::CipherError;
 use crate::kernel::{BLOCK, Buffer, Run, UnitKernel, tell};
 
-/// How a surface is cut into data units, and how their tweaks count.
+/// How storage is divided into data units, and how their tweaks count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// Bytes under one tweak: a multiple of 16, at most 2^20 cipher blocks (IEEE 1619-2018, 5.1).
@@ -13,12 +13,12 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// 512-byte units counted one by one: TrueCrypt, VeraCrypt, LUKS1, LUKS2 by default.
+    /// 512-byte units with consecutive tweaks: TrueCrypt, VeraCrypt, LUKS1, LUKS2 by default.
     pub const SECTOR_512: Self = Self { data_unit: 512, tweak_step: 1 };
-    /// LUKS2 with 4096-byte sectors: tweaks still count 512-byte sectors, so they go 0, 8, 16 ...
+    /// LUKS2 with 4096-byte sectors: tweaks still count 512-byte sectors, so they are 0, 8, 16 ...
     pub const LUKS2_4096: Self = Self { data_unit: 4096, tweak_step: 8 };
 
-    /// This layout, if a cipher can work with it.
+    /// This layout, if ciphers support it.
     pub(crate) fn checked(self) -> Result<Self, CipherError> {
         let bytes = self.data_unit;
         if bytes == 0 || !bytes.is_multiple_of(BLOCK) || bytes / BLOCK > 1 << 20 {
@@ -33,29 +33,29 @@ impl Layout {
 
 /// A keyed cipher over runs of whole data units.
 ///
-/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, which XTS takes as a
-/// little-endian 16-byte number; in other modes IV generators start from it. `first_unit` is thus a
-/// tweak number: with [`Layout::LUKS2_4096`] it counts 512-byte sectors.
+/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`. XTS takes it as a
+/// little-endian 16-byte number; in other modes IV generators start from it. `first_unit` is
+/// therefore a tweak number: with [`Layout::LUKS2_4096`] it counts 512-byte sectors.
 ///
 /// # Panics
-/// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst` differ
-/// in length: both are mistakes of the caller, as with `copy_from_slice`.
+/// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst`
+/// differ in length. Both are mistakes of the caller, as with `copy_from_slice`.
 pub trait SectorCipher: Send + Sync {
     /// Bytes under one tweak.
     fn data_unit(&self) -> usize;
     /// Encrypts `src` into `dst`.
     fn encrypt(&self, first_unit: u64, src: &[u8], dst: &mut [u8]);
-    /// Encrypts `data` where it lies.
+    /// Encrypts `data` in place.
     fn encrypt_in_place(&self, first_unit: u64, data: &mut [u8]);
     /// Decrypts `src` into `dst`.
     fn decrypt(&self, first_unit: u64, src: &[u8], dst: &mut [u8]);
-    /// Decrypts `data` where it lies.
+    /// Decrypts `data` in place.
     fn decrypt_in_place(&self, first_unit: u64, data: &mut [u8]);
-    /// The kernel that really runs, such as `vaes-avx512`, `aes-ni` or `soft`; of a cascade the
-    /// distinct kernels of its stages in the order of encryption, such as `avx2+vaes-avx2`.
+    /// The kernel in use, such as `vaes-avx512`, `aes-ni` or `soft`. For a cascade, the distinct
+    /// kernels of its stages in encryption order, such as `avx2+vaes-avx2`.
     fn tier(&self) -> &'static str;
-    /// Tells `visit` of each piece of memory that holds expanded keys, by address and length, so that it can be kept from
-    /// swap. The pieces stay where they are for as long as the cipher lives.
+    /// Passes each piece of memory that holds expanded keys to `visit`, by address and length, so
+    /// that the caller can keep it out of swap. The pieces do not move while the cipher lives.
     fn visit_keys(&self, visit: &mut dyn FnMut(*const u8, usize));
 }
 
@@ -74,7 +74,7 @@ impl Sectors {
     fn run(&self, first_unit: u64, buffer: &Buffer<'_>) -> Run {
         assert!(
             buffer.len().is_multiple_of(self.layout.data_unit),
-            "a buffer of {} bytes is no whole number of {}-byte data units",
+            "a buffer of {} bytes is not a whole number of {}-byte data units",
             buffer.len(),
             self.layout.data_unit
         );

@@ -1,8 +1,8 @@
-//! Instruction-set tiers: what this CPU has, and the `CRYPTBENCH_CPU` mask over it.
+//! Instruction-set tiers: those that this CPU has, and the `CRYPTBENCH_CPU` limit.
 //!
-//! A tier is a ceiling, not a promise: each kernel asks for the tier *and* the exact features that it
-//! needs, and says its own name (such as `vaes-avx2` or `avx512vl-x4`), which is what a record should
-//! carry.
+//! A tier is an upper limit, not a promise. Each kernel checks for the tier *and* for the exact
+//! features that it needs, and reports its own name (such as `vaes-avx2` or `avx512vl-x4`). Records
+//! should store that name.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsStr;
@@ -12,21 +12,21 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-/// Environment variable that lowers the tier: "at most this one".
+/// Environment variable that limits the tier.
 const VARIABLE: &str = "CRYPTBENCH_CPU";
 
-/// A level of instruction sets, in rising order. Kernels of higher tiers are never used below them.
+/// A level of instruction sets, in ascending order. A kernel never runs under a tier below its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Portable Rust; what the compiler's baseline target allows. Each algorithm's `soft` module says
-    /// whether it is constant time.
+    /// Portable Rust with the compiler's baseline instruction set. Each algorithm's `soft` module
+    /// states whether it is constant time.
     Soft,
-    /// 128-bit vectors with crypto instructions: AES rounds, and the SHA extensions where the CPU has
+    /// 128-bit vectors with crypto instructions: AES rounds, and the SHA extensions if the CPU has
     /// them.
     Aesni,
-    /// 256-bit integer vectors, with VAES where the CPU has it.
+    /// 256-bit integer vectors, with VAES if the CPU has it.
     Avx2,
-    /// 512-bit vectors (F, BW, DQ, VL), with VAES, GFNI and VBMI where the CPU has them.
+    /// 512-bit vectors (F, BW, DQ, VL), with VAES, GFNI and VBMI if the CPU has them.
     Avx512,
 }
 
@@ -39,10 +39,10 @@ pub struct CpuError {
 }
 
 impl Tier {
-    /// Every tier that this crate knows, lowest first.
+    /// Every tier, lowest first.
     pub const ALL: [Self; 4] = [Self::Soft, Self::Aesni, Self::Avx2, Self::Avx512];
 
-    /// The name, as `CRYPTBENCH_CPU` and the command line spell it.
+    /// The name, as in `CRYPTBENCH_CPU` and on the command line.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl Tier {
         }
     }
 
-    /// The tiers that this CPU has, lowest first, whatever the environment says.
+    /// The tiers of this CPU, lowest first, regardless of the environment.
     #[must_use]
     pub fn available() -> Vec<Self> {
         Self::ALL.into_iter().filter(|tier| tier.is_available()).collect()
@@ -62,7 +62,7 @@ impl Tier {
     /// The highest tier that this CPU has and `mask` allows; no mask allows all.
     ///
     /// # Errors
-    /// [`CpuError`] if the mask names no tier. A mask above what the CPU has is no error.
+    /// [`CpuError`] if the mask names no tier. A mask above the CPU's highest tier is not an error.
     pub fn at_most(mask: Option<&OsStr>) -> Result<Self, CpuError> {
         let ceiling = match mask {
             None => Self::Avx512,
@@ -114,10 +114,11 @@ impl FromStr for Tier {
     }
 }
 
-/// The tier of this process: the best that the CPU has and `CRYPTBENCH_CPU` allows, chosen once.
+/// The tier of this process: the highest that the CPU has and `CRYPTBENCH_CPU` allows. The first
+/// call determines it for good.
 ///
 /// # Errors
-/// [`CpuError`] if the variable is set to something that names no tier.
+/// [`CpuError`] if the variable is set but names no tier.
 pub fn tier() -> Result<Tier, CpuError> {
     static CHOICE: OnceLock<Result<Tier, CpuError>> = OnceLock::new();
     CHOICE.get_or_init(|| Tier::at_most(std::env::var_os(VARIABLE).as_deref())).clone()

@@ -1,4 +1,5 @@
-//! What an emulated device keeps its bytes in: memory, or a file without a name that goes with the process.
+//! The storage behind an emulated device: memory, or an unnamed file that vanishes with the
+//! process.
 
 use std::fs::File;
 use std::io;
@@ -7,25 +8,27 @@ use std::path::Path;
 use cryptbench_blockdev::{BlockDevice, check_request};
 use cryptbench_os::files;
 
-/// Bytes that nobody else reaches by a name, so that nothing is left of them however the process ends.
+/// Bytes that no other process can reach by name, so that nothing of them remains however the
+/// process ends.
 pub struct Backing {
     file: File,
     size: u64,
 }
 
 impl Backing {
-    /// `size` bytes of memory, taken as they are written.
+    /// `size` bytes of memory, allocated as they are written.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn memory(size: u64) -> io::Result<Self> {
         Self::sized(files::in_memory("cryptbench-emulated")?, size)
     }
 
-    /// `size` bytes of a file in `directory` that has no name, allocated at once.
+    /// `size` bytes of an unnamed file in `directory`, allocated at once.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::Unsupported`] where the file system has no such files.
+    /// The operating system's error; [`io::ErrorKind::Unsupported`] if the file system has no
+    /// unnamed files.
     pub fn file_in(directory: &Path, size: u64) -> io::Result<Self> {
         let backing = Self::sized(files::without_name(directory)?, size)?;
         files::allocate(&backing.file, size)?;
@@ -62,7 +65,7 @@ impl BlockDevice for Backing {
     }
 
     fn flush(&self) -> io::Result<()> {
-        // It need not outlive the process.
+        // The data need not outlive the process.
         Ok(())
     }
 }

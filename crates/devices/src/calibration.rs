@@ -1,21 +1,21 @@
-//! A model beside published numbers: by how much it is off at each point, in the middle and at worst.
+//! Compares a model with published numbers: its error at each point, the median and the worst.
 
 use crate::model::{MIB, Model};
 use crate::published::Point;
 use crate::request::Operation;
 use crate::sweep::seconds_per_request;
 
-/// One point.
+/// A model's rate beside a published one.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// What was published.
+    /// The published number.
     pub point: Point,
-    /// What the model comes to, MiB per second.
+    /// The model's rate, MiB per second.
     pub model_mib_s: f64,
 }
 
 impl Beside {
-    /// Error of the model's rate, relative to the published one: 0.1 is 10 % too fast.
+    /// Relative error of the model's rate: 0.1 means that it is 10 % too fast.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.model_mib_s / self.point.mib_s - 1.0
@@ -25,17 +25,17 @@ impl Beside {
 /// How well a model fits points of one kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Misfit {
-    /// Points.
+    /// Number of points.
     pub points: usize,
     /// Median of the absolute relative errors.
     pub median: f64,
-    /// The largest, with its sign.
+    /// The largest relative error, with its sign.
     pub worst: f64,
-    /// The size at which that is, bytes.
+    /// The request size with the largest error, bytes.
     pub worst_bytes: u64,
 }
 
-/// The model at each of the points, in milliseconds.
+/// Runs the model at each of the points; takes milliseconds.
 #[must_use]
 pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
     let rate =
@@ -43,7 +43,7 @@ pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
     points.iter().map(|p| Beside { point: p.clone(), model_mib_s: rate(p) }).collect()
 }
 
-/// The misfit over the points of one operation, or of both; `None` where there are none.
+/// The misfit over the points of one operation, or of both; `None` if there are none.
 #[must_use]
 pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit> {
     let of = |b: &&Beside| operation.is_none_or(|wanted| b.point.load.operation == wanted);
@@ -64,8 +64,8 @@ pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit>
     })
 }
 
-/// The published series that each built-in model is held against: model, study, device, and whether it was fitted
-/// to them.
+/// The published series with which each built-in model is compared: model, study, device, and
+/// whether the model was fitted to it.
 pub const HELD_AGAINST: &[(&str, char, &str, bool)] = &[
     ("hdd-7200", 'A', "hdd", true),
     ("sata-ssd", 'A', "ssd", true),

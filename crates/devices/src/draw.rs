@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudo-random numbers that are a function of their seed.
 
-/// Spreads neighbouring numbers (the finaliser of SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+/// Spreads neighbouring numbers (the finaliser of SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
 pub(crate) fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,5 +1,5 @@
-//! A block device that takes the time of a model: each request is carried out on the backing, then waits until
-//! the model has completed it.
+//! A block device with a model's timing: it performs each request on the backing, then waits until
+//! the model would have completed it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,26 +12,28 @@ use crate::engine::Engine;
 use crate::model::Model;
 use crate::request::{Operation, Request};
 
-/// A sleep ends late by up to about this much; the rest of a wait is spent looking at the clock.
+/// A sleep can end late by about this much; the device polls the clock for the rest of a wait.
 const SPIN: Duration = Duration::from_micros(60);
 
-/// A request that is done later than the model by no more than this counts as in time.
+/// A request that completes at most this much later than the model counts as in time.
 const TOLERATED: Duration = Duration::from_micros(50);
 
-/// A request that begins where another of this length ended, while that one is carried out, is taken for its next
-/// piece: the largest request that FUSE passes (`export`).
+/// The largest request that FUSE passes (`export`). A request that begins where another of this
+/// length ended, while that one is in progress, counts as its next piece.
 const PIECE: u64 = 256 << 10;
 
-/// A device over `D` that is as slow as a model says.
+/// A device over `D` that is as slow as its model.
 ///
-/// Requests may come from any number of threads: the model decides how many are carried out at once. What the model
-/// is faster at than the machine below can be is not hidden: [`kept`](Self::kept) counts it.
+/// Any number of threads may send requests; the model decides how many it processes at once. The
+/// device does not hide where the model is faster than the machine below: [`kept`](Self::kept)
+/// counts such requests.
 pub struct EmulatedDevice<D> {
     backing: D,
     engine: Mutex<State>,
     origin: Instant,
     delayed: AtomicBool,
-    /// Nanoseconds that a request takes between the host and here, there and back, beside what is modelled.
+    /// Nanoseconds that a request takes from the host to this device and back, which the model does
+    /// not cover.
     transport_ns: AtomicU64,
     requests: AtomicU64,
     late: AtomicU64,
@@ -40,24 +42,24 @@ pub struct EmulatedDevice<D> {
 
 struct State {
     engine: Engine,
-    /// End of the last request of the length of a piece, its kind, and when it completes.
+    /// End of the last request of [`PIECE`] length, its operation, and its completion time.
     piece: Option<(u64, Operation, f64)>,
 }
 
-/// How well an emulated device kept its times.
+/// How well an emulated device kept to its model's times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Requests that were to wait.
+    /// Requests that had to wait.
     pub requests: u64,
-    /// Those of them that were done more than 50 microseconds later than the model: it is faster than the machine
-    /// below can be, or the machine was busy with something else.
+    /// Requests among them that completed more than 50 microseconds later than in the model: the
+    /// model is faster than the machine below, or the machine was busy otherwise.
     pub late: u64,
-    /// By how much in all.
+    /// Total delay of these.
     pub late_by: Duration,
 }
 
 impl<D: BlockDevice> EmulatedDevice<D> {
-    /// A device that has been idle. It does not wait before [`set_delayed`](Self::set_delayed).
+    /// An idle device. It delays nothing before [`set_delayed`](Self::set_delayed).
     #[must_use]
     pub fn new(backing: D, model: &Model) -> Self {
         let engine = Engine::new(model, model.capacity_for(backing.size()));
@@ -73,17 +75,19 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
     }
 
-    /// Whether requests wait for the model. Without, the way to the device can be measured, and set up.
+    /// Sets whether requests wait for the model. Without delays the transport can be measured and
+    /// the device set up.
     pub fn set_delayed(&self, delayed: bool) {
         self.delayed.store(delayed, Ordering::Release);
     }
 
-    /// What a request takes to get here and back, as measured without delay; it is taken off the waits.
+    /// Sets the round trip time of a request, measured without delays; the device subtracts it from
+    /// each wait.
     pub fn set_transport(&self, round_trip: Duration) {
         self.transport_ns.store(round_trip.as_nanos() as u64, Ordering::Release);
     }
 
-    /// How well it kept its times so far.
+    /// How well the device has kept its times so far.
     #[must_use]
     pub fn kept(&self) -> Kept {
         Kept {
@@ -93,7 +97,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
     }
 
-    /// Carries `act` out and waits until the model has.
+    /// Performs `act` and waits until the model would have completed it.
     fn keep_time(
         &self,
         operation: Operation,
@@ -106,7 +110,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
         let half = Duration::from_nanos(self.transport_ns.load(Ordering::Relaxed) / 2);
         let arrived = self.origin.elapsed();
-        // The host sent it earlier than it came here.
+        // The host sent the request earlier than it arrived here.
         let sent = arrived.saturating_sub(half).as_secs_f64();
         let done = {
             let mut state = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +123,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
             done
         };
         act()?;
-        // And hears of the end later than it is said here.
+        // The host hears of the completion later than this device reports it.
         let until = Duration::from_secs_f64(done).saturating_sub(half);
         wait_until(self.origin + until);
         let late = self.origin.elapsed().saturating_sub(until);
@@ -132,7 +136,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
     }
 }
 
-/// Sleeps until shortly before `moment`, then looks at the clock.
+/// Sleeps until shortly before `moment`, then polls the clock.
 fn wait_until(moment: Instant) {
     loop {
         let left = moment.saturating_duration_since(Instant::now());
@@ -142,7 +146,7 @@ fn wait_until(moment: Instant) {
         if left > SPIN {
             std::thread::sleep(left - SPIN);
         } else {
-            // Others may have more use for the processor; on an idle one this returns at once.
+            // Other threads may need the processor; on an idle one this returns at once.
             std::thread::yield_now();
         }
     }

@@ -1,4 +1,4 @@
-//! From requests to completion times.
+//! Computes completion times from requests.
 
 use crate::disc::DiscState;
 use crate::flash::FlashState;
@@ -6,7 +6,7 @@ use crate::link::Link;
 use crate::model::Model;
 use crate::request::{Operation, Request};
 
-/// A device in some state: where its head is, what its caches hold, what is in flight.
+/// A device with its state: head position, cache contents, requests in flight.
 #[derive(Clone, Debug)]
 pub struct Engine {
     link: Link,
@@ -22,8 +22,8 @@ enum Medium {
 }
 
 impl Engine {
-    /// A device that has been idle, all of whose tracks or blocks hold `capacity_bytes`. That is the model's own
-    /// capacity, unless a small backing is to stand for the whole device.
+    /// An idle device whose tracks or blocks hold `capacity_bytes` in all: the model's own
+    /// capacity, or less if a small backing stands for the whole device.
     #[must_use]
     pub fn new(model: &Model, capacity_bytes: u64) -> Self {
         let medium = match (&model.disc, &model.flash) {
@@ -32,12 +32,12 @@ impl Engine {
                 Medium::Disc(Box::new(DiscState::new(disc, hybrid, capacity_bytes, model.seed)))
             }
             (None, Some(flash)) => Medium::Flash(Box::new(FlashState::new(flash, model.seed))),
-            (None, None) => unreachable!("a model has a medium, or it is refused when it is read"),
+            (None, None) => unreachable!("reading a model rejects one without a medium"),
         };
         Self { link: Link::new(&model.interface), medium, now: 0.0 }
     }
 
-    /// When `request` is done, in seconds after the engine's start.
+    /// When `request` completes, in seconds after the engine's start.
     pub fn submit(&mut self, request: &Request) -> f64 {
         if request.arrival_s > self.now {
             self.now = request.arrival_s;

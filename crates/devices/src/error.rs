@@ -1,11 +1,11 @@
-//! What can be wrong with a model.
+//! The errors of a device model.
 
 use std::path::PathBuf;
 
-/// Why there is no model.
+/// Why a model cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// No model of that name.
+    /// No built-in model has this name.
     #[error("there is no device model {0:?}: {1} (or the path of a .toml file)")]
     Unknown(String, String),
     /// The file cannot be read.
@@ -13,12 +13,12 @@ pub enum ModelError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         #[source]
         source: std::io::Error,
     },
-    /// It is no model.
-    #[error("{path} is no device model: {problem}")]
+    /// The file is not a valid model.
+    #[error("{path} is not a device model: {problem}")]
     Malformed {
         /// The file, or the name of a built-in model.
         path: String,

@@ -1,5 +1,5 @@
-//! Flash behind a controller: channels that read and program in parallel, streams that are read ahead, a write
-//! buffer, a fast region that fills up, and blocks that must be erased.
+//! Flash behind a controller: channels that read and program in parallel, read-ahead streams, a
+//! write buffer, a fast region that fills up, and blocks that must be erased.
 
 use std::collections::VecDeque;
 
@@ -8,32 +8,33 @@ use crate::link::Slot;
 use crate::model::{Flash, MIB};
 use crate::request::Request;
 
-/// Sequential streams that a controller recognises.
+/// Sequential streams that a controller tracks.
 const STREAMS: usize = 8;
 
-/// A request so close behind the end of a stream belongs to it: several in flight may overtake one another.
+/// A request that starts this close after the end of a stream belongs to it, because requests in
+/// flight can overtake each other.
 const STREAM_WINDOW: u64 = 1 << 20;
 
-/// State of the flash and the controller.
+/// State of the flash and its controller.
 #[derive(Clone, Debug)]
 pub(crate) struct FlashState {
     of: Flash,
-    /// When each channel is free.
+    /// When each channel becomes free.
     channels: Vec<f64>,
-    /// When the array has delivered what was asked for.
+    /// When the array has delivered all data requested so far.
     array_free_at: f64,
-    /// Ends of the streams that are read ahead, the last used at the back.
+    /// Ends of the read-ahead streams, most recently used last.
     streams: VecDeque<u64>,
-    /// When all that was accepted is programmed.
+    /// When all accepted writes are programmed.
     programmed_at: f64,
-    /// When each of the accepted writes leaves the buffer, and its bytes.
+    /// When each accepted write leaves the buffer, with its bytes.
     buffered: VecDeque<(f64, u64)>,
     buffered_bytes: u64,
     /// Bytes in the fast region.
     fast_used: f64,
-    /// Erase units that are open for writing, the last used at the back.
+    /// Erase units open for writing, most recently used last.
     open: VecDeque<u64>,
-    /// Ends of the streams that are written.
+    /// Ends of the write streams.
     written: VecDeque<u64>,
     draws: u64,
 }
@@ -55,12 +56,12 @@ impl FlashState {
         }
     }
 
-    /// When the data of a read are in the controller.
+    /// When the data of a read is in the controller.
     pub(crate) fn read(&mut self, request: &Request, slot: &Slot) -> f64 {
         let per_byte = 1.0 / (self.of.read_mib_s * MIB);
         let transfer = request.bytes as f64 * per_byte;
         let reached = if continues(&mut self.streams, request.offset, request.bytes) {
-            // What comes next was fetched while the host was busy with what came before.
+            // The controller fetched the next data while the host was busy with the previous data.
             slot.begun - transfer.min(slot.begun)
         } else {
             self.fetch(request, slot.begun)
@@ -69,7 +70,7 @@ impl FlashState {
         self.array_free_at
     }
 
-    /// When the first pages of a read at a new place have arrived from its channels.
+    /// When the first pages of a read at a new place have arrived from their channels.
     fn fetch(&mut self, request: &Request, begun: f64) -> f64 {
         let page = self.of.page_bytes;
         let first = request.offset / page;
@@ -78,7 +79,7 @@ impl FlashState {
         let mut reached = begun;
         for page in first..=last.min(first + count - 1) {
             let latency = self.of.read_us * 1e-6 * self.jitter();
-            // Pages are spread over the channels as by a hash, so that no stride meets only one of them.
+            // A hash distributes pages over the channels, so that no stride hits only one of them.
             let channel = (mix(page) % count) as usize;
             let done = self.channels[channel].max(begun) + latency;
             self.channels[channel] = done;
@@ -87,7 +88,7 @@ impl FlashState {
         reached
     }
 
-    /// When a write is accepted.
+    /// When the device accepts a write.
     pub(crate) fn write(&mut self, request: &Request, slot: &Slot) -> f64 {
         self.recover(slot.begun);
         let sequential = continues(&mut self.written, request.offset, request.bytes);
@@ -109,7 +110,7 @@ impl FlashState {
         self.buffered.push_back((self.programmed_at, request.bytes));
         self.buffered_bytes += request.bytes;
         let mut accepted = slot.passed;
-        // What is larger than the buffer is accepted but for the last bufferful.
+        // A write larger than the buffer is accepted once only the last bufferful is left.
         if request.bytes > self.of.buffer_bytes {
             let last = self.program_s(self.of.buffer_bytes);
             accepted = accepted.max(self.programmed_at - last);
@@ -134,7 +135,7 @@ impl FlashState {
         }
     }
 
-    /// Seconds to program `bytes`: fast while the fast region has room.
+    /// Seconds to program `bytes`; fast while the fast region has room.
     fn program_s(&mut self, bytes: u64) -> f64 {
         let bytes = bytes as f64;
         let fast = (self.of.fast_bytes as f64 - self.fast_used).clamp(0.0, bytes);
@@ -142,13 +143,13 @@ impl FlashState {
         fast / (self.of.fast_write_mib_s * MIB) + (bytes - fast) / (self.of.write_mib_s * MIB)
     }
 
-    /// The fast region is emptied while nothing is written.
+    /// Empties the fast region during idle time.
     fn recover(&mut self, now: f64) {
         let idle = (now - self.programmed_at).max(0.0);
         self.fast_used = (self.fast_used - idle * self.of.fold_mib_s * MIB).max(0.0);
     }
 
-    /// Whether a write goes to an erase unit that is open; opens it.
+    /// Whether a write goes to an open erase unit; opens the unit if not.
     fn is_open(&mut self, request: &Request) -> bool {
         if self.of.open_units == 0 {
             return true;
@@ -165,14 +166,14 @@ impl FlashState {
         found.is_some()
     }
 
-    /// A factor around 1, of the model's width.
+    /// A random factor around 1, with the model's width.
     fn jitter(&mut self) -> f64 {
         self.draws = self.draws.wrapping_add(1);
         1.0 + self.of.jitter_percent / 100.0 * (2.0 * unit(self.draws) - 1.0)
     }
 }
 
-/// Whether a request goes on where a stream ended; notes where it ends itself.
+/// Whether a request continues a stream; records its end as the stream's new end.
 fn continues(streams: &mut VecDeque<u64>, offset: u64, bytes: u64) -> bool {
     let end = offset + bytes;
     let near = |at: &u64| {

@@ -1,5 +1,5 @@
-//! Storage devices that are not here: models of them as data, one engine that turns a stream of requests into
-//! completion times, and a block device that keeps those times in real time over memory or a file.
+//! Emulated storage devices: models as data, an engine that turns a stream of requests into
+//! completion times, and a block device that keeps these times in real time over memory or a file.
 //!
 //! ```
 //! use cryptbench_devices::{Engine, Model, Operation, Request};
@@ -16,8 +16,9 @@
 //! # Ok::<(), cryptbench_devices::ModelError>(())
 //! ```
 //!
-//! An engine is a pure function of its model, its state and the requests: it knows no clock and never waits, so
-//! that hours of a disc are simulated in milliseconds. [`EmulatedDevice`] is what waits.
+//! An engine is a pure function of its model, its state and the requests. It uses no clock and
+//! never waits, so it simulates hours of a disc in milliseconds. [`EmulatedDevice`] does the
+//! waiting.
 //!
 //! | to add | put |
 //! |---|---|

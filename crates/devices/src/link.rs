@@ -1,4 +1,5 @@
-//! The way between host and device: a bounded number of commands in flight, each with its cost, and the wire.
+//! The connection between host and device: a limited number of commands in flight, the cost of
+//! each, and the wire.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,20 +11,21 @@ use crate::request::{Operation, Request};
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     of: Interface,
-    /// When the wire and the command processor are free.
+    /// When the wire and the command processor become free.
     free_at: f64,
-    /// Completion times of what is in flight, as bits: they are positive, so that these sort as the numbers do.
+    /// Completion times of the requests in flight, as bits. They are positive, so their bits sort
+    /// like the numbers.
     in_flight: BinaryHeap<Reverse<u64>>,
 }
 
-/// When a request gets to the device and when the wire is done with it.
+/// When a request reaches the device, and when the wire has finished with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    /// The device has the command.
+    /// When the device has the command.
     pub(crate) begun: f64,
-    /// Command and data have passed: no request completes earlier.
+    /// When command and data have passed; no request completes earlier.
     pub(crate) passed: f64,
-    /// Requests in flight with it, itself included.
+    /// Requests in flight, including this one.
     pub(crate) queued: usize,
 }
 
@@ -32,7 +34,7 @@ impl Link {
         Self { of: of.clone(), free_at: 0.0, in_flight: BinaryHeap::new() }
     }
 
-    /// Takes a request at `now`, when a place in the queue is free.
+    /// Admits a request at `now` or as soon as the queue has room.
     pub(crate) fn admit(&mut self, request: &Request, now: f64) -> Slot {
         while self.in_flight.peek().is_some_and(|first| f64::from_bits(first.0) <= now) {
             self.in_flight.pop();
@@ -62,7 +64,7 @@ impl Link {
         Slot { begun, passed, queued: self.in_flight.len() + 1 }
     }
 
-    /// Notes that an admitted request completes at `done`, and gives when its host hears of it.
+    /// Records that an admitted request completes at `done`, and returns when the host hears of it.
     pub(crate) fn completes(&mut self, done: f64) -> f64 {
         let done = done + self.of.latency_us * 1e-6;
         self.in_flight.push(Reverse(done.to_bits()));

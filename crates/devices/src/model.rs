@@ -1,4 +1,4 @@
-//! A device model: the numbers that a device's data sheet and its measured sweeps come to, with their sources.
+//! A device model: numbers from a device's data sheet and measured sweeps, with their sources.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ModelError;
 
-/// Bytes of a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
 
 macro_rules! models {
@@ -18,78 +17,78 @@ macro_rules! models {
     };
 }
 
-/// The most bytes of a model's file that are read; a model is a page.
+/// Largest model file that is read, in bytes; a model takes about a page.
 const LARGEST: u64 = 1 << 20;
 
-/// The models that are compiled in.
+/// The built-in models.
 const BUILT_IN: &[(&str, &str)] =
     models!["hdd-7200", "hdd-laptop", "sshd", "sata-ssd", "usb-flash", "nvme"];
 
-/// A device.
+/// A model of a storage device.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Name, as `--emulate` takes it.
+    /// Name, as given to `--emulate`.
     pub name: String,
-    /// What it stands for, in words.
+    /// A description of the device that it represents.
     pub about: String,
-    /// Bytes of the device that it stands for.
+    /// Capacity in bytes of the device that it represents.
     pub capacity_bytes: u64,
-    /// What a backing that is smaller stands for.
+    /// What a smaller backing represents.
     #[serde(default)]
     pub surface: Surface,
-    /// Seed of all that varies.
+    /// Seed of all random variation.
     #[serde(default)]
     pub seed: u64,
-    /// The way to the host.
+    /// The connection to the host.
     pub interface: Interface,
-    /// A disc; either this or `flash`.
+    /// A disc; a model has either this or `flash`.
     pub disc: Option<Disc>,
-    /// Flash beside the disc.
+    /// Flash that supplements the disc.
     pub hybrid: Option<Hybrid>,
-    /// Flash alone.
+    /// Flash without a disc.
     pub flash: Option<Flash>,
-    /// Where each parameter is from: a data sheet, a paper, or `fitted`.
+    /// The source of each parameter: a data sheet, a paper, or `fitted`.
     pub sources: BTreeMap<String, String>,
-    /// What the file said, for the hash.
+    /// The file's text, for the hash.
     #[serde(skip)]
     text: String,
 }
 
-/// What a backing stands for that is smaller than the device.
+/// What a backing represents that is smaller than the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Surface {
-    /// A file at the start of an almost empty device: short ways, the fast zone.
+    /// A file at the start of an almost empty device: short seeks within the fast zone.
     #[default]
     Start,
-    /// The whole device, drawn together: long ways, all zones.
+    /// The whole device, scaled down: long seeks across all zones.
     Whole,
 }
 
-/// The interface.
+/// The interface to the host.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interface {
     /// Its name, such as `SATA 6 Gbit/s`.
     pub name: String,
-    /// Most that reads get through it, MiB/s, commands aside.
+    /// Highest rate of reads, MiB/s, without commands.
     pub read_mib_s: f64,
-    /// The same of writes.
+    /// Highest rate of writes, MiB/s, without commands.
     pub write_mib_s: f64,
-    /// What each read occupies the command path for, microseconds.
+    /// How long each read occupies the command path, microseconds.
     pub read_command_us: f64,
-    /// The same of a write.
+    /// How long each write occupies the command path, microseconds.
     pub write_command_us: f64,
-    /// Share of the shorter of command and transfer that goes on beside the longer, 0 to 1.
+    /// Share of the shorter of command and transfer that overlaps with the longer, 0 to 1.
     pub overlap: f64,
-    /// What each request waits besides, without occupying anything, microseconds.
+    /// Additional delay of each request that occupies nothing, microseconds.
     pub latency_us: f64,
-    /// Requests in flight.
+    /// Most requests in flight.
     pub queue_depth: u32,
 }
 
-/// A disc.
+/// A disc drive.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disc {
@@ -105,31 +104,31 @@ pub struct Disc {
     pub outer_mib_s: f64,
     /// Rate of the innermost zone, MiB/s; in between it falls in proportion to the address.
     pub inner_mib_s: f64,
-    /// Bytes that are read on behind a read.
+    /// Bytes that the drive reads ahead after a read.
     pub look_ahead_bytes: u64,
-    /// Bytes of the write cache; 0 is none.
+    /// Bytes of the write cache; 0 for none.
     pub write_cache_bytes: u64,
-    /// Runs of bytes that the write cache holds at most.
+    /// Most runs of bytes in the write cache.
     pub write_cache_commands: u32,
-    /// With n requests to choose from, a way takes n to the minus this of its time.
+    /// With n requests to choose from, positioning takes n to the minus this power of its time.
     pub sorting_exponent: f64,
-    /// What a flush costs beside writing what is cached, microseconds.
+    /// Cost of a flush in addition to writing the cached data, microseconds.
     pub flush_us: f64,
 }
 
-/// The flash of a hybrid disc, which answers reads.
+/// The flash of a hybrid disc, which answers repeated reads.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hybrid {
-    /// Bytes that it holds.
+    /// Capacity in bytes.
     pub flash_bytes: u64,
-    /// Bytes that are kept or dropped together.
+    /// Bytes that are cached or dropped together.
     pub granule_bytes: u64,
-    /// Reads of a granule after which it is kept.
+    /// Number of reads after which a granule is cached.
     pub keep_after_reads: u32,
-    /// Latency of a read from it, microseconds.
+    /// Latency of a read from the flash, microseconds.
     pub read_us: f64,
-    /// Rate of reads from it, MiB/s.
+    /// Rate of reads from the flash, MiB/s.
     pub read_mib_s: f64,
 }
 
@@ -137,35 +136,36 @@ pub struct Hybrid {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flash {
-    /// Reads at once.
+    /// Number of parallel reads.
     pub channels: u32,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// A page from the flash, where it was not read ahead, microseconds.
+    /// Time to read a page that was not read ahead, microseconds.
     pub read_us: f64,
     /// Rate of the whole array, MiB/s.
     pub read_mib_s: f64,
-    /// Bytes of the write buffer; 0 is none: a write is then done when it is programmed.
+    /// Bytes of the write buffer. With 0 there is none, and a write completes when it is
+    /// programmed.
     pub buffer_bytes: u64,
-    /// What each write command costs in programming, microseconds.
+    /// Programming cost of each write command, microseconds.
     pub program_command_us: f64,
-    /// Bytes of the fast region (SLC); 0 is none.
+    /// Bytes of the fast region (SLC); 0 for none.
     pub fast_bytes: u64,
     /// Rate of programming the fast region, MiB/s.
     pub fast_write_mib_s: f64,
-    /// Rate of programming once it is full, MiB/s.
+    /// Rate of programming when the fast region is full, MiB/s.
     pub write_mib_s: f64,
-    /// Rate at which the fast region is emptied while nothing is written, MiB/s.
+    /// Rate at which idle time empties the fast region, MiB/s.
     pub fold_mib_s: f64,
     /// Bytes of an erase unit.
     pub erase_unit_bytes: u64,
-    /// Erase units that may be written by turns; 0 is any number.
+    /// Erase units that can be open for writing at once; 0 for no limit.
     pub open_units: u32,
-    /// What a write costs besides that goes on no stream and to no open unit, microseconds.
+    /// Additional cost of a write that continues no stream and goes to no open unit, microseconds.
     pub erase_us: f64,
-    /// What a flush costs beside programming what is buffered, microseconds.
+    /// Cost of a flush in addition to programming the buffered data, microseconds.
     pub flush_us: f64,
-    /// How much the times of reading, programming and erasing vary, percent to each side.
+    /// Variation of the times of reading, programming and erasing, in percent to each side.
     pub jitter_percent: f64,
 }
 
@@ -186,7 +186,8 @@ impl Model {
         Self::parse(name, text)
     }
 
-    /// The model in a file, or a built-in one: a name has no slash and no dot.
+    /// The built-in model called `text`, or the model in that file: names contain no slash and no
+    /// dot.
     ///
     /// # Errors
     /// Any [`ModelError`].
@@ -208,7 +209,8 @@ impl Model {
         Ok(model)
     }
 
-    /// SHA-256 of the file, the first 16 hexadecimal digits: what tells one version of a model from another.
+    /// The first 16 hexadecimal digits of the file's SHA-256, which distinguish versions of a
+    /// model.
     #[must_use]
     pub fn hash(&self) -> String {
         Sha256::digest(self.text.as_bytes()).iter().take(8).fold(String::new(), |mut text, byte| {
@@ -217,7 +219,7 @@ impl Model {
         })
     }
 
-    /// The capacity that an engine is to have for a backing of `bytes`.
+    /// The engine capacity for a backing of `bytes`.
     #[must_use]
     pub fn capacity_for(&self, bytes: u64) -> u64 {
         match self.surface {
@@ -226,7 +228,7 @@ impl Model {
         }
     }
 
-    /// Whether it has turning discs.
+    /// Whether the device has rotating discs.
     #[must_use]
     pub fn rotates(&self) -> bool {
         self.disc.is_some()
@@ -261,7 +263,7 @@ impl Model {
             (Some(_), Some(_)) => return Err("has both a disc and flash: use hybrid".to_owned()),
             (None, None) => return Err("has neither a disc nor flash".to_owned()),
             (None, Some(_)) if self.hybrid.is_some() => {
-                return Err("hybrid goes with a disc".to_owned());
+                return Err("hybrid needs a disc".to_owned());
             }
             _ => {}
         }
@@ -277,7 +279,10 @@ impl Model {
                 && d.average_seek_ms <= d.full_stroke_ms
                 && d.full_stroke_ms.is_finite())
             {
-                return Err("disc: seeks do not grow with the distance".to_owned());
+                return Err(
+                    "disc: seeks must take a finite time that does not fall with the distance"
+                        .to_owned(),
+                );
             }
         }
         if let Some(h) = &self.hybrid {

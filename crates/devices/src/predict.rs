@@ -1,29 +1,30 @@
-//! What encryption will cost on a device: from the time of its plain requests, the speed of the cipher, and what
-//! the software in between takes per request.
+//! Predicts the cost of encryption on a device from the time of its plain requests, the speed of
+//! the cipher, and the software's time per request.
 
-/// What a layer of encryption adds to a request.
+/// The cost that a layer of encryption adds to requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Added {
-    /// Seconds per request, whatever its size: the software path.
+    /// Seconds per request of any size, spent in the software path.
     pub per_request_s: f64,
-    /// Bytes per second of the cipher.
+    /// Speed of the cipher, bytes per second.
     pub cipher_rate: f64,
 }
 
 impl Added {
-    /// Seconds that a request of `bytes` keeps the processor.
+    /// Processor seconds for a request of `bytes`.
     #[must_use]
     pub fn seconds(&self, bytes: u64) -> f64 {
         self.per_request_s + bytes as f64 / self.cipher_rate
     }
 }
 
-/// Seconds between two encrypted requests, where two plain ones are `plain_s` apart with `queue_depth` in flight.
+/// Seconds between completions of encrypted requests, if plain ones are `plain_s` apart with
+/// `queue_depth` in flight.
 ///
-/// A closed circle of a device and one processor: with one request in flight the two take turns, and their times
-/// add up; with many, the slower of them sets the pace, and each request still waits for its own processing once in
-/// a round (asymptotic bounds of closed queueing networks: Lazowska and others, "Quantitative System Performance",
-/// 1984, chapter 5).
+/// The model is a closed network of the device and one processor. With one request in flight they
+/// take turns, and their times add up. With many, the slower one sets the pace, and each request
+/// still waits for its own processing once per round (asymptotic bounds of closed queueing
+/// networks: Lazowska and others, "Quantitative System Performance", 1984, chapter 5).
 #[must_use]
 pub fn spacing_s(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     let extra = added.seconds(bytes);
@@ -31,20 +32,21 @@ pub fn spacing_s(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f
     extra.max(plain_s + extra / in_flight)
 }
 
-/// The share of plain speed that is left, 0 to 1.
+/// The remaining share of plain speed, 0 to 1.
 #[must_use]
 pub fn keeps(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     plain_s / spacing_s(plain_s, bytes, queue_depth, added)
 }
 
-/// Requests up to this size show what is paid per request.
+/// Requests up to this size show the cost per request.
 const SMALL: u64 = 65_536;
 
-/// What a layer takes per request, from requests whose plain and encrypted spacing are known: the median of what is
-/// left of their extra time without the cipher's part, at least 0. `None` without any.
+/// A layer's seconds per request, estimated from requests with known plain and encrypted spacing:
+/// the median of their extra time without the cipher's part, at least 0. `None` without requests.
 ///
-/// Each is `(plain_s, encrypted_s, bytes, queue_depth, cipher_rate)`. Requests that move more than 64 KiB say little
-/// about it, nor do those that overlap with more others than need be: they are left out if there are others.
+/// Each element is `(plain_s, encrypted_s, bytes, queue_depth, cipher_rate)`. Requests of more than
+/// 64 KiB reveal little about this cost, and so do requests that overlap with more others than
+/// necessary. The function ignores both kinds if there are others.
 #[must_use]
 pub fn per_request_s(known: &[(f64, f64, u64, u32, f64)]) -> Option<f64> {
     let left = |&(plain, encrypted, bytes, queue_depth, rate): &(f64, f64, u64, u32, f64)| {

@@ -1,5 +1,5 @@
-//! The published sweeps that models are held against: study A's ATTO series and study D's Anvil figures, as the
-//! crate `studies` ships them.
+//! The published sweeps with which models are compared: study A's ATTO series and study D's Anvil
+//! figures, from the data of the crate `studies`.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,24 @@ use crate::sweep::Load;
 /// One published number of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The device as its study calls it.
+    /// The device's name in its study.
     pub device: String,
-    /// What was measured.
+    /// The measured load.
     pub load: Load,
-    /// What the study calls the load.
+    /// The study's name for the load.
     pub label: String,
     /// MiB per second.
     pub mib_s: f64,
-    /// MiB per second with encryption, where the study has both.
+    /// MiB per second with encryption, if the study has both.
     pub encrypted_mib_s: Option<f64>,
-    /// Whether rate and requests per second agree as printed.
+    /// Whether the printed rate agrees with the printed requests per second.
     pub consistent: bool,
 }
 
-/// The plain sweeps of `atto.csv` (study A, figures 6, 8 and 10), each with its encrypted counterpart.
+/// The plain sweeps of `atto.csv` (study A, figures 6, 8 and 10), each with its encrypted
+/// counterpart.
 ///
-/// `None` if the text is no such file.
+/// `None` if the text is not such a file.
 #[must_use]
 pub fn atto(csv: &str) -> Option<Vec<Point>> {
     let rows = rows(csv)?;
@@ -53,10 +54,10 @@ pub fn atto(csv: &str) -> Option<Vec<Point>> {
     Some(plain)
 }
 
-/// The fastest of the six encrypted series of each device and load in `anvil.csv` (study D). The study has no plain
-/// series: the device itself was at least that fast.
+/// The fastest of the six encrypted series of each device and load in `anvil.csv` (study D). The
+/// study has no plain series; the device itself was at least that fast.
 ///
-/// `None` if the text is no such file.
+/// `None` if the text is not such a file.
 #[must_use]
 pub fn anvil(csv: &str) -> Option<Vec<Point>> {
     let mut best: Vec<Point> = Vec::new();
@@ -91,7 +92,7 @@ fn operation(name: &str) -> Option<Operation> {
     }
 }
 
-/// A line by the names of its columns.
+/// A row as a map from column names to fields.
 struct Row(BTreeMap<String, String>);
 
 impl Row {

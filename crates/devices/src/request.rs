@@ -1,29 +1,29 @@
-//! What a device is asked for.
+//! A request to a device.
 
 /// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Bytes from the device.
+    /// Transfers bytes from the device.
     Read,
-    /// Bytes to the device, done when it has accepted them.
+    /// Transfers bytes to the device; completes when the device has accepted them.
     Write,
-    /// Everything accepted so far to stable storage.
+    /// Moves everything accepted so far to stable storage.
     Flush,
 }
 
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
-    /// What.
+    /// The kind of request.
     pub operation: Operation,
     /// First byte on the device; ignored for a flush.
     pub offset: u64,
     /// Length; 0 for a flush.
     pub bytes: u64,
-    /// When the device gets it, seconds after the engine's start. Earlier than the request before it counts as
-    /// the same time.
+    /// When the device receives the request, in seconds after the engine's start. A time before
+    /// that of the previous request counts as equal to it.
     pub arrival_s: f64,
-    /// Whether it is the next piece of the request before it, which a transport had to cut: the device saw one
-    /// command.
+    /// Whether this is the next piece of the previous request, which a transport had to split: the
+    /// device saw one command.
     pub continues: bool,
 }

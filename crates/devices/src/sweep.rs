@@ -1,4 +1,4 @@
-//! A model under a load, simulated: what a request takes on average, by operation, size and queue depth.
+//! Simulates a model under a load: the mean time of a request by operation, size and queue depth.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,33 +8,33 @@ use crate::engine::Engine;
 use crate::model::Model;
 use crate::request::{Operation, Request};
 
-/// A load.
+/// A load with constant parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// Read or write.
     pub operation: Operation,
-    /// Whether requests go to random places instead of one behind the other.
+    /// Whether requests go to random offsets; otherwise they are sequential.
     pub random: bool,
     /// Bytes per request.
     pub bytes: u64,
     /// Requests in flight.
     pub queue_depth: u32,
-    /// Bytes of the file that they go to, from the start of the device.
+    /// Bytes of the file that the load uses, at the start of the device.
     pub file_bytes: u64,
-    /// Seconds for which one processor of the host is busy between a completion and the next request, one request
-    /// after the other.
+    /// Seconds for which one processor of the host is busy between a completion and the next
+    /// request; requests share this processor one after another.
     pub think_s: f64,
 }
 
 impl Load {
-    /// ATTO as study A shows it: sequential, four in flight, over a file of 256 MB.
+    /// The load of ATTO in study A: sequential, four requests in flight, over a file of 256 MB.
     #[must_use]
     pub fn atto(operation: Operation, bytes: u64) -> Self {
         let file_bytes = 256 << 20;
         Self { operation, random: false, bytes, queue_depth: 4, file_bytes, think_s: 0.0 }
     }
 
-    /// Anvil's as study D shows it: one in flight, over a file of 1 GB.
+    /// The load of Anvil in study D: one request in flight, over a file of 1 GB.
     #[must_use]
     pub fn anvil(operation: Operation, random: bool, bytes: u64) -> Self {
         let file_bytes = 1 << 30;
@@ -42,14 +42,15 @@ impl Load {
     }
 }
 
-/// Most requests of one simulation; it takes a few milliseconds.
+/// Most requests of one simulation, which then takes a few milliseconds.
 const MOST: u64 = 20_000;
 
-/// Fewest, for requests of which few fit into the file.
+/// Fewest requests, used if only a few fit into the file.
 const FEWEST: u64 = 64;
 
-/// Seconds per request of `load` on a device that was idle, once it has settled: the first quarter of the
-/// requests is not counted. It is the spacing of completions, the inverse of requests per second.
+/// Seconds per request of `load` on an initially idle device, without the first quarter of the
+/// requests, in which it settles. This is the spacing of completions, the inverse of requests per
+/// second.
 #[must_use]
 pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);

@@ -1,6 +1,6 @@
-//! Serves a file as `cargo xtask bench volume` measures it: as it is, or under a cipher with a fixed key.
+//! Serves a file for `cargo xtask bench volume`: unchanged, or under a cipher with a fixed key.
 //!
-//! Says `ready <path>` or `ready <socket>`, and ends with its standard input.
+//! Prints `ready <path>` or `ready <socket>`, and exits at the end of its standard input.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

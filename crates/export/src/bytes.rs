@@ -1,4 +1,4 @@
-//! Any range of bytes of a block device, for clients that do not keep to its sectors.
+//! Access to any byte range of a block device, for clients that ignore its sectors.
 
 use std::io;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use rustix::io::Errno;
 use crate::stop::Stop;
 use crate::stripes::{Hold, Stripes};
 
-/// A device that takes requests at any byte.
+/// A device that accepts requests at any byte.
 ///
-/// What covers a sector only in part is read, changed and written back while nobody else writes there,
-/// so that concurrent writes to parts of one sector all last.
+/// A partly covered sector is read, changed and written back while no other request writes there,
+/// so that concurrent writes to parts of one sector are all kept.
 pub(crate) struct Bytes {
     device: Arc<dyn BlockDevice>,
     stripes: Stripes,
@@ -38,7 +38,7 @@ impl Bytes {
         self.device.size()
     }
 
-    /// Whether a request needs no read before it.
+    /// Whether a request covers whole sectors, so that it needs no read first.
     pub(crate) fn is_whole(&self, offset: u64, len: usize) -> bool {
         let mask = self.device.sector() as u64 - 1;
         (offset | len as u64) & mask == 0
@@ -50,7 +50,7 @@ impl Bytes {
         usize::try_from(left).map_or(len, |left| left.min(len))
     }
 
-    /// Fills `buf` from `offset`; the range lies on the device.
+    /// Fills `buf` from `offset`; the range must lie on the device.
     pub(crate) fn read(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         if buf.is_empty() {
             return Ok(());
@@ -66,7 +66,8 @@ impl Bytes {
         Ok(())
     }
 
-    /// Stores `data` at `offset`; the range lies on the device. Afterwards `data` holds anything.
+    /// Writes `data` at `offset`; the range must lie on the device. Afterwards the contents of
+    /// `data` are unspecified.
     pub(crate) fn write(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
         if data.is_empty() {
             return Ok(());
@@ -81,8 +82,9 @@ impl Bytes {
         self.replace(&range, offset, data)
     }
 
-    /// Brings what was written to stable storage. Once that has failed it fails for good: the system tells
-    /// of lost writes once only (`errseq_t` in the kernel's lib/errseq.c), and they may be anybody's.
+    /// Flushes earlier writes to stable storage. After one failure all later flushes fail too: the
+    /// operating system reports lost writes only once (`errseq_t` in the kernel's lib/errseq.c),
+    /// and they may belong to any client.
     pub(crate) fn flush(&self) -> io::Result<()> {
         if self.flush_failed() {
             return Err(io::Error::other("an earlier flush has failed"));
@@ -95,13 +97,13 @@ impl Bytes {
         self.flush_failed.load(Ordering::Acquire)
     }
 
-    /// For those who flush past this: all flushes fail from now on.
+    /// Makes all later flushes fail; for callers that flush the device themselves.
     pub(crate) fn note_failed_flush(&self) {
         self.flush_failed.store(true, Ordering::Release);
     }
 
-    /// Writes zeros over any range of bytes, through [`BlockDevice::discard`] where that leaves zeros.
-    /// Ends soon with an error once `stop` is raised: such a range can be the whole device.
+    /// Writes zeros over any range of bytes; uses [`BlockDevice::discard`] if discarding leaves
+    /// zeros. Fails soon after `stop` is raised, because the range can be the whole device.
     pub(crate) fn zero(
         &self,
         offset: u64,
@@ -147,7 +149,8 @@ impl Bytes {
             if stop.is_raised() {
                 return Err(Errno::SHUTDOWN.into());
             }
-            // Pieces end at multiples of their size, so that only the first and the last are partial.
+            // Pieces end at multiples of their size, so only the first and the last one are
+            // partial.
             let end = ((at / PIECE + 1) * PIECE).min(range.end);
             let piece = &mut buf[..(end - at) as usize];
             piece.fill(0);
@@ -157,7 +160,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// Reads the sectors at both ends of `range`, puts `data` over them and writes all of it.
+    /// Reads the sectors at both ends of `range`, overlays `data` and writes everything.
     fn replace(&self, range: &Range<u64>, offset: u64, data: &[u8]) -> io::Result<()> {
         let sector = self.device.sector();
         let mut whole = AlignedBuf::zeroed((range.end - range.start) as usize);
@@ -171,7 +174,7 @@ impl Bytes {
         self.device.write_scratch(range.start, &mut whole)
     }
 
-    /// The whole sectors around a range.
+    /// The whole sectors that contain a range.
     fn around(&self, offset: u64, len: usize) -> Range<u64> {
         let sector = self.device.sector() as u64;
         offset - offset % sector..(offset + len as u64).next_multiple_of(sector)

@@ -1,11 +1,11 @@
-//! What can go wrong when a device is served, and how an I/O error is told to a client.
+//! The errors of serving a device, and how clients see an I/O error.
 
 use std::io;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-/// Why a device is not served, or could not be taken back.
+/// Why a device cannot be served, or a server cannot be ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// `/dev/fuse` cannot be opened.
@@ -14,14 +14,14 @@ pub enum ExportError {
     /// Neither `mount(2)` nor `fusermount3` made the mount.
     #[error("{path} cannot be mounted: {reason}")]
     Mount {
-        /// Where.
+        /// The mount point.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's message.
         reason: String,
     },
-    /// The kernel's FUSE speaks another protocol.
+    /// The kernel's FUSE protocol has an unsupported version.
     #[error(
-        "the kernel's FUSE protocol is {major}.{minor}; 7.31 (Linux 5.4) is the oldest that is served"
+        "the kernel's FUSE protocol is {major}.{minor}; the oldest supported is 7.31 (Linux 5.4)"
     )]
     Protocol {
         /// Its major version.
@@ -35,15 +35,15 @@ pub enum ExportError {
         /// The mount point.
         path: PathBuf,
     },
-    /// An option that cannot be met.
+    /// An option that cannot be fulfilled.
     #[error("{0}")]
     Option(String),
-    /// Anything else that the system refused.
+    /// The operating system refused another request.
     #[error("cannot {act}")]
     System {
-        /// What was asked of it, as a verb and its object.
+        /// The requested action, as a verb and its object.
         act: String,
-        /// What it said.
+        /// The operating system's error.
         source: io::Error,
     },
 }
@@ -54,12 +54,12 @@ impl ExportError {
     }
 }
 
-/// The error number that a client is told: the storage's own where it is one that a program expects
-/// from a disk, otherwise `EIO`.
+/// The error number for a client: the storage's own if programs expect it from a disk, otherwise
+/// `EIO`.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     if let Some(raw) = error.raw_os_error() {
-        // Above 511 lie numbers that the kernel keeps to itself (include/linux/errno.h); an operation that
-        // answers ENOSYS once is never asked for again and taken for done, fsync included.
+        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). After one
+        // ENOSYS the kernel never sends that operation again and treats it as done, fsync included.
         let told = (1..512).contains(&raw) && raw != Errno::NOSYS.raw_os_error();
         return if told { Errno::from_raw_os_error(raw) } else { Errno::IO };
     }

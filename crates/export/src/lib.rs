@@ -1,5 +1,6 @@
-//! Serves a [`BlockDevice`](cryptbench_blockdev::BlockDevice) to other programs: as one file of a FUSE
-//! mount, on which a loop device or a virtual machine can sit, and over NBD on a unix socket.
+//! Serves a [`BlockDevice`](cryptbench_blockdev::BlockDevice) to other programs: as the only file
+//! of a FUSE mount, which a loop device or a virtual machine can use, and over NBD on a unix
+//! socket.
 //!
 //! ```no_run
 //! use cryptbench_blockdev::MemoryDevice;
@@ -24,6 +25,6 @@ mod stripes;
 pub use error::ExportError;
 pub use stats::Stats;
 
-/// Beginnings of the names of the threads that serve a device in this process, so that their time can be told from that
-/// of others.
+/// Name prefixes of the threads that serve a device in this process, which allow their CPU time to
+/// be separated from that of other threads.
 pub const SERVING: [&str; 3] = ["fuse-", "nbd", "export"];

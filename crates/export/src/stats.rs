@@ -1,21 +1,21 @@
-//! Counts of what a server was asked for.
+//! Counts a server's requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a server has done so far.
+/// The work of a server so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Read requests.
     pub reads: u64,
-    /// Bytes asked for by them.
+    /// Bytes that they requested.
     pub read_bytes: u64,
     /// Write requests.
     pub writes: u64,
-    /// Bytes that they brought.
+    /// Bytes that they carried.
     pub written_bytes: u64,
-    /// Requests to bring everything to stable storage.
+    /// Flush requests.
     pub flushes: u64,
-    /// Requests that were answered with an I/O error.
+    /// Requests answered with an I/O error.
     pub errors: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The signal to all threads of a server that it ends.
+//! Tells all threads of a server to stop.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Raised once; threads that wait for other files wait for it too.
+/// A flag that is raised once; threads can wait for it together with other files.
 pub(crate) struct Stop {
     event: OwnedFd,
     raised: AtomicBool,
@@ -20,7 +20,7 @@ impl Stop {
 
     pub(crate) fn raise(&self) {
         self.raised.store(true, Ordering::Release);
-        // It is never read, so it stays readable for every thread.
+        // Nobody reads the event, so it stays readable for every thread.
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 

@@ -1,25 +1,25 @@
-//! Locks on byte ranges of a device, so that a sector that is read, changed and written back loses
-//! nothing that another request wrote meanwhile.
+//! Locks on byte ranges of a device. They ensure that reading, changing and writing back a sector
+//! loses no data that another request writes meanwhile.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes under one lock, as a power of two: the size of the largest request.
+/// Bytes under one lock, as a power of two; the size equals that of the largest request.
 const STRIPE: u32 = 20;
 
 /// How a range is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// By writes of whole sectors, any number at once: each replaces what it touches.
+    /// By writes of whole sectors, any number at once: each replaces all that it touches.
     Shared,
     /// By one request that reads a sector and writes it back.
     Exclusive,
 }
 
-/// 64 locks, dealt out over a device stripe by stripe.
+/// 64 locks, assigned to a device's stripes in turn.
 ///
-/// Whoever blocks takes the locks of a range in ascending order, and whoever cannot block only tries:
-/// so nobody waits in a circle. A hold may be given back by another thread than took it.
+/// A caller that blocks takes the locks of a range in ascending order, and a caller that cannot
+/// block only tries, so no deadlock can occur. Any thread may release a hold.
 pub(crate) struct Stripes {
     locks: [Lock; 64],
 }
@@ -34,7 +34,7 @@ struct Lock {
 struct Holders {
     shared: u32,
     exclusive: bool,
-    /// Exclusive requests that wait; new shared ones let them pass first.
+    /// Number of waiting exclusive requests; new shared ones let them go first.
     waiting: u32,
 }
 
@@ -79,7 +79,7 @@ impl Lock {
             Hold::Shared => holders.shared -= 1,
             Hold::Exclusive => holders.exclusive = false,
         }
-        // Shared holders only ever keep exclusive ones waiting, and those count themselves.
+        // Shared holders only delay exclusive ones, and those are counted as waiting.
         if hold == Hold::Exclusive || holders.waiting > 0 {
             drop(holders);
             self.freed.notify_all();
@@ -100,8 +100,7 @@ impl Stripes {
         Held { stripes: self, range: range.clone(), hold }
     }
 
-    /// Holds `range` if nobody is in the way at this moment, until it is given back with
-    /// [`release`](Self::release).
+    /// Holds `range` if it is free at this moment, until [`release`](Self::release).
     pub(crate) fn try_acquire(&self, range: &Range<u64>, hold: Hold) -> bool {
         for (taken, lock) in self.of(range).enumerate() {
             let mut holders = lock.holders();
@@ -115,7 +114,7 @@ impl Stripes {
         true
     }
 
-    /// Gives back what was acquired with the same arguments.
+    /// Releases a range that was acquired with the same arguments.
     pub(crate) fn release(&self, range: &Range<u64>, hold: Hold) {
         self.of(range).for_each(|lock| lock.release(hold));
     }
@@ -131,8 +130,8 @@ impl Stripes {
     }
 }
 
-/// A range that is held. It is given back even if whoever holds it panics: those that wait for it would
-/// otherwise wait for ever, and the server with them.
+/// A held range. It is released even if its holder panics; otherwise the requests that wait for it,
+/// and the server with them, would wait for ever.
 pub(crate) struct Held<'a> {
     stripes: &'a Stripes,
     range: Range<u64>,

@@ -1,11 +1,11 @@
-//! The neutral form: named cells, each with the values of several runs.
+//! The common form of all results: named cells, each with the values of several runs.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// Who wrote a result.
+/// The program that wrote a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -15,14 +15,14 @@ pub enum Format {
     Fio,
     /// iozone's text report.
     Iozone,
-    /// What dd prints at its end.
+    /// dd's closing lines.
     Dd,
     /// CrystalDiskMark's or KDiskMark's text.
     DiskMark,
 }
 
 impl Format {
-    /// How people call it.
+    /// Name for users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Record => "cryptbench record",
@@ -34,14 +34,15 @@ impl Format {
     }
 }
 
-/// What was done: cells of two sets with the same key are compared. Fields that a format does not tell are absent.
+/// The measured work. Cells of two sets with the same key are compared; fields that a format does
+/// not record are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Key {
     /// `sequential`, `random` and so on, as in a record.
     pub pattern: String,
     /// `read`, `write`, `mixed`, `mixed read`, `copy`, iozone's `rewrite` and so on.
     pub operation: String,
-    /// Bytes of the file, where results are told apart by it (iozone).
+    /// Bytes of the file, if results differ by it (iozone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_size: Option<u64>,
     /// Bytes per request.
@@ -56,20 +57,21 @@ pub struct Key {
     /// Share of reads in percent of a mixed workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_percent: Option<u8>,
-    /// What else tells cells apart: the name of a fio job, the arm of a record.
+    /// Anything else that distinguishes cells: the name of a fio job, or the arm of a record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl fmt::Display for Key {
-    /// `seq. read 1 MiB QD8`, without what is usual (QD1, one thread) or not known.
+    /// Formats a key, such as `seq. read 1 MiB QD8`, without usual values (QD1, one thread) and
+    /// unknown ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pattern = match self.pattern.as_str() {
             "sequential" => "seq.",
             "random" => "rand.",
             other => other,
         };
-        // iozone's `random-read` and `record-rewrite` name their pattern.
+        // iozone's `random-read` and `record-rewrite` already name their pattern.
         let pattern = if self.operation.contains('-') { "" } else { pattern };
         let operation = self.operation.replace('-', " ");
         let mut parts: Vec<String> = [pattern.to_owned(), operation].into();
@@ -88,7 +90,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// `4 KiB`, `1 MiB`, or bytes where it is no whole number of them.
+/// Formats sizes such as `4 KiB` and `1 MiB`; other sizes appear in bytes.
 fn size(bytes: u64) -> String {
     for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if bytes >= 1 << shift && bytes.is_multiple_of(1 << shift) {
@@ -98,19 +100,19 @@ fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// What of a run is compared.
+/// The quantity compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// Bytes per second.
     Bandwidth,
-    /// Requests per second; files per second of small files.
+    /// Requests per second; for small files, files per second.
     Iops,
-    /// Mean microseconds of a request: less is better.
+    /// Mean microseconds per request; lower is better.
     Latency,
 }
 
-/// One run of a cell: at least one value is there. Values are positive and finite.
+/// One run of a cell, with at least one value. Values are positive and finite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Run {
     /// Bytes per second.
@@ -122,9 +124,9 @@ pub struct Run {
     /// Mean latency of a request, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<f64>,
-    /// The file that it stands in.
+    /// The file that contains it.
     pub source: PathBuf,
-    /// The line of that file, where it has lines, from 1.
+    /// The line in that file, from 1, if the format has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
@@ -143,26 +145,26 @@ impl Run {
 /// Several runs of the same work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// What was done.
+    /// The measured work.
     pub key: Key,
-    /// Each time it was done, in the order of reading.
+    /// The runs, in the order of reading.
     pub runs: Vec<Run>,
-    /// A cache answered, says the record: the cell takes no part in a verdict.
+    /// The record says that a cache answered, so the cell gets no verdict.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
 
-/// All cells that were named together.
+/// All cells of one side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Set {
-    /// What was named.
+    /// The name given by the user.
     pub label: String,
-    /// The formats that were found.
+    /// The formats found.
     pub formats: Vec<Format>,
-    /// The files that were read, in that order.
+    /// The files read, in order.
     pub files: Vec<PathBuf>,
     /// The cells in the order of their first run.
     pub cells: Vec<Cell>,
-    /// What was left out, and what a reader must know, in sentences.
+    /// Omitted results and other facts that a reader must know, as sentences.
     pub remarks: Vec<String>,
 }

@@ -1,8 +1,9 @@
-//! Two sets beside each other, cell by cell: the ratio of their means with Welch's interval, and what follows.
+//! Compares two sets cell by cell: the ratio of their means with Welch's interval, and the verdict.
 //!
-//! Nobody made the runs of the two sets take turns. So a verdict here is about two series of runs, not about what
-//! made them differ; [`sentences`] say so with every result. Values are taken as ln, so that a ratio of geometric
-//! means has the interval of a difference ([`cryptbench_stats::unpaired`]).
+//! The runs of the two sets did not take turns. A verdict therefore describes two series of runs,
+//! and does not say why they differ; [`sentences`] state this with every result. Values enter as
+//! ln, so that the ratio of geometric means gets the interval of a difference
+//! ([`cryptbench_stats::unpaired`]).
 
 mod pairing;
 mod percent;
@@ -16,16 +17,17 @@ use crate::estimator::Estimator;
 pub use percent::{Percent, SeriesNoise};
 pub use sentences::sentences;
 
-/// What is compared and how.
+/// The parameters of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// What is compared; otherwise of each cell the first of bandwidth, IOPS and latency that all its runs have.
+    /// The quantity to compare. By default each cell uses the first of bandwidth, IOPS and latency
+    /// that all its runs have.
     pub measure: Option<Measure>,
-    /// A figure beside the ratio of geometric means.
+    /// An additional figure beside the ratio of geometric means.
     pub estimator: Option<Estimator>,
     /// Confidence of the intervals, a fraction.
     pub confidence: f64,
-    /// Cells whose means are shown to differ by less are called equivalent; a fraction.
+    /// Margin of equivalence, a fraction: cells shown to differ by less are called equivalent.
     pub margin: f64,
 }
 
@@ -35,10 +37,10 @@ impl Default for Options {
     }
 }
 
-/// Two sets compared.
+/// The result of comparing two sets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Always true: no arithmetic makes pairs of runs that did not take turns.
+    /// Always true: no arithmetic can pair runs that did not take turns.
     pub unpaired: bool,
     /// The first set, the baseline.
     pub a: Side,
@@ -50,28 +52,28 @@ pub struct Comparison {
     pub level: f64,
     /// The margin of equivalence, a fraction.
     pub margin: f64,
-    /// The figure that was asked for.
+    /// The requested figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimator: Option<Estimator>,
-    /// Cells that both have.
+    /// Cells that both sets have.
     pub cells: Vec<Compared>,
-    /// Cells that both have, but not with the measure that was asked for.
+    /// Cells that both sets have, but without the requested measure.
     pub without_measure: Vec<String>,
-    /// Cells of the first alone.
+    /// Cells that only the first set has.
     pub only_a: Vec<String>,
-    /// Cells of the second alone.
+    /// Cells that only the second set has.
     pub only_b: Vec<String>,
-    /// Mean percent over all cells, the way of study C; of two cells and more.
+    /// Mean percentage over all cells, by study C's method; needs two cells or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<Percent>,
 }
 
-/// What is said of one set.
+/// A summary of one set.
 #[derive(Clone, Debug, Serialize)]
 pub struct Side {
-    /// What was named.
+    /// The name given by the user.
     pub label: String,
-    /// The formats that were found.
+    /// The formats found.
     pub formats: Vec<Format>,
     /// Number of files.
     pub files: usize,
@@ -79,32 +81,33 @@ pub struct Side {
     pub cells: usize,
     /// Fewest and most runs of a cell.
     pub runs: (usize, usize),
-    /// Of the set.
+    /// The set's remarks.
     pub remarks: Vec<String>,
-    /// How far identical series of this set lie apart.
+    /// How much identical series of this set differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<SeriesNoise>,
 }
 
-/// One cell of both sets.
+/// One cell that both sets have.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// What was done, as the first set tells it.
+    /// The measured work, as the first set records it.
     pub key: Key,
-    /// The same in words.
+    /// The measured work in words.
     pub name: String,
-    /// What was compared.
+    /// The quantity compared.
     pub measure: Measure,
     /// The first set's runs.
     pub a: Values,
     /// The second set's runs.
     pub b: Values,
-    /// Geometric mean of the second through that of the first.
+    /// Geometric mean of the second set divided by that of the first.
     pub ratio: f64,
-    /// The interval of the ratio; absent with fewer than 3 runs on either side, or without any spread on one.
+    /// The interval of the ratio; absent with fewer than 3 runs on either side, or if all runs of a
+    /// side are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// What may be said.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -115,10 +118,10 @@ pub struct Values {
     pub runs: usize,
     /// Geometric mean, in the measure's unit.
     pub mean: f64,
-    /// The figure that was asked for, in the measure's unit.
+    /// The requested figure, in the measure's unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<f64>,
-    /// Each run.
+    /// The value of each run.
     pub values: Vec<f64>,
 }
 
@@ -131,36 +134,36 @@ pub struct Interval {
     pub high: f64,
     /// p-value of "no difference" (Welch), before Holm.
     pub p_value: f64,
-    /// The same after Holm over the cells.
+    /// p-value after Holm over the cells.
     pub p_holm: f64,
-    /// Ratio that a few wild runs cannot move (Hodges-Lehmann).
+    /// Ratio estimate that is robust against a few outliers (Hodges-Lehmann).
     pub hodges_lehmann: f64,
-    /// Lower and upper end of its interval (rank sum), where enough runs allow one.
+    /// Lower and upper end of its interval (rank sum), if there are enough runs for one.
     pub rank_sum: Option<(f64, f64)>,
 }
 
-/// What may be said of a cell. Slower and faster are of the second set; a longer latency is slower.
+/// The verdict on a cell. Slower and faster refer to the second set; a longer latency is slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Beyond chance, after Holm.
+    /// Slower, and statistically significant after Holm.
     Slower,
-    /// Beyond chance, after Holm.
+    /// Faster, and statistically significant after Holm.
     Faster,
     /// Shown to differ by less than the margin (two one-sided Welch tests at 5 %).
     Equivalent,
-    /// The runs differ as much within the sets.
+    /// The sets differ no more than runs within them.
     NotToldApart,
-    /// Fewer than 3 runs on either side: a ratio and nothing more.
+    /// Fewer than 3 runs on either side: there is only a ratio.
     NoInterval,
-    /// All runs of a side have the same value as printed (iozone's short runs take a few of its microseconds): how
-    /// they differ is hidden, and so is chance.
+    /// All runs of a side have the same printed value (iozone's short runs take a few of its
+    /// microseconds). The resolution hides the variation, so chance cannot be assessed.
     TooCoarse,
-    /// A cache answered, says the record.
+    /// The record says that a cache answered.
     Cached,
 }
 
-/// Compares `b` with `a`, the baseline.
+/// Compares `b` with the baseline `a`.
 pub fn compare(a: &Set, b: &Set, options: Options) -> Comparison {
     let pairing = pairing::pair(&a.cells, &b.cells);
     let names = |cells: &[&Cell]| cells.iter().map(|c| c.key.to_string()).collect();
@@ -257,7 +260,7 @@ fn compared(
     }
 }
 
-/// Holm over the cells that may have a verdict, and the verdicts.
+/// Applies Holm's correction over the eligible cells and sets the verdicts.
 fn correct(cells: &mut [Compared], margin: f64) {
     let mut open: Vec<&mut Compared> =
         cells.iter_mut().filter(|c| c.verdict == Verdict::NotToldApart).collect();

@@ -1,42 +1,44 @@
-//! Whether encryption costs more in one record than in another: paired within each record, unpaired between them.
+//! Compares the cost of encryption in two records: paired within each record, unpaired between
+//! them.
 //!
-//! Each record has ln(arm / plain) of every block, in which the drift of its disk has fallen out; what is left to
-//! compare are two samples of costs, by Welch's test. So a slower disk is no higher cost. What the two records did
-//! not share (another device, another place, another kernel) is in the difference all the same.
+//! Each record contributes ln(arm / plain) of every block, which cancels the drift of its disk.
+//! Welch's test then compares the two samples of costs, so a slower disk is not a higher cost. The
+//! difference still includes anything else that changed between the records, such as the device,
+//! the target or the kernel.
 
 use cryptbench_record::{ArmRole, Record};
 use cryptbench_stats::{FAMILY_LEVEL, estimate_unpaired, holm};
 use serde::Serialize;
 
-/// The change of one cost.
+/// The change of one arm's cost in one workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostChange {
-    /// How tables call the workload.
+    /// The workload's name in tables.
     pub workload: String,
-    /// How tables call the arm.
+    /// The arm's name in tables.
     pub arm: String,
-    /// Share of plain speed that the first record keeps.
+    /// Share of plain speed in the first record.
     pub a: f64,
-    /// Share of plain speed that the second keeps.
+    /// Share of plain speed in the second record.
     pub b: f64,
-    /// `b` through `a`.
+    /// `b` divided by `a`.
     pub ratio: f64,
     /// Lower end of Welch's interval of the ratio.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the interval.
     pub high: f64,
     /// p-value of "the same cost", before Holm.
     pub p_value: f64,
-    /// The same after Holm over the cells.
+    /// p-value after Holm over the cells.
     pub p_holm: f64,
-    /// Pairs that entered, of each record.
+    /// Pairs used from each record.
     pub pairs: (usize, usize),
-    /// Beyond chance, after Holm.
+    /// Whether the change is statistically significant after Holm.
     pub changed: bool,
 }
 
-/// Every arm but plain, in every workload that both records have with at least 3 pairs. Cells that a cache answered
-/// are left out.
+/// Compares every arm except plain in every workload for which both records have at least 3 pairs.
+/// Skips cells that a cache answered.
 pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
     let mut found = Vec::new();
     for workload in

@@ -1,19 +1,22 @@
-//! What dd prints at its end: GNU coreutils of all ages and languages, BusyBox, the BSDs and macOS.
+//! dd's closing lines, from GNU coreutils of all versions and languages, BusyBox, the BSDs and
+//! macOS.
 //!
-//! GNU and BusyBox: `BYTES bytes (...) copied, TIME s, RATE`, the fields set off by a comma and a space (by `，` or
-//! `、` in Chinese and Japanese), the decimal mark that of the locale. BSD: `BYTES bytes transferred in TIME secs (RATE
-//! bytes/sec)`. The speed is bytes through time; the printed rate, which has two or three digits, only has to agree.
+//! GNU and BusyBox print `BYTES bytes (...) copied, TIME s, RATE`. A comma and a space separate the
+//! fields (`，` or `、` in Chinese and Japanese), and the locale determines the decimal mark. The
+//! BSDs print `BYTES bytes transferred in TIME secs (RATE bytes/sec)`. This module computes the
+//! speed as bytes divided by time; the printed rate has only two or three digits and serves as a
+//! check.
 
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::{decimal, positive};
 use crate::read::{Found, Observation};
 
-/// The printed rate is rounded to two digits and BusyBox counts in powers of 1024: farther apart, one of the numbers
-/// was misread.
+/// The printed rate has two digits, and BusyBox uses powers of 1024. A larger deviation means that
+/// a number was misread.
 const AGREES_WITHIN: f64 = 1.2;
 
-/// Whether any line is dd's.
+/// Whether any line comes from dd.
 pub(crate) fn is_log(text: &str) -> bool {
     let is_dd = |l: &str| is_report(l) || records(l).is_some() || l.starts_with("dd: ");
     text.split(['\n', '\r']).any(is_dd)
@@ -22,12 +25,14 @@ pub(crate) fn is_log(text: &str) -> bool {
 pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut found = Found::default();
     let text = strip_escapes(text);
-    // Where dd's counts of records are in the log, a report without them before it is one of status=progress.
+    // If the log contains dd's counts of records, a report without such counts before it comes from
+    // status=progress.
     let counted = text.split(['\n', '\r']).any(|l| records(l).is_some());
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     for (index, physical) in text.split('\n').enumerate() {
         let line = index + 1;
-        // A carriage return goes back to the beginning: what stands before it was written over.
+        // A carriage return goes back to the start of the line: later text overwrote what precedes
+        // it.
         let parts: Vec<&str> = physical.split('\r').filter(|p| !p.trim().is_empty()).collect();
         for (i, part) in parts.iter().enumerate() {
             if let Some(count) = records(part) {
@@ -56,7 +61,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     }
 }
 
-/// Lines that stand between dd's: comments, what the shell echoes of a command, what `time` prints.
+/// Lines between those of dd: comments, commands that the shell echoes, output of `time`.
 fn is_aside(whole: &str) -> bool {
     let line = whole.trim().trim_start_matches(['+', '$', '#']).trim_start();
     let first = line.split_whitespace().next().unwrap_or("");
@@ -104,12 +109,14 @@ fn report(text: &str, line: usize, out: Option<&(u64, u64)>) -> Result<Observati
         return Err(fault("copied nothing"));
     }
     let speed = bytes as f64 / seconds;
-    // A rate of two digits below 1 kB/s may have lost all of them.
+    // Below 1 kB/s a rate of two digits may have lost both.
     let factor = rate / speed;
     if rate > 1000.0 && !(1.0 / AGREES_WITHIN..AGREES_WITHIN).contains(&factor) {
-        return Err(fault("the rate is not bytes through time: the numbers are not understood"));
+        return Err(fault(
+            "the printed rate is not bytes divided by time, so a number was misread",
+        ));
     }
-    // Without partial blocks all are of one size.
+    // Without partial blocks all blocks have the same size.
     let block_size = out
         .filter(|(whole, partial)| *whole > 0 && *partial == 0 && bytes.is_multiple_of(*whole))
         .map(|(whole, _)| bytes / whole);
@@ -141,13 +148,14 @@ fn times(text: &str) -> Option<(f64, f64)> {
     let rate = printed_rate(fields.next()?)?;
     let time = fields.next()?.trim();
     let digits = time.find(|c: char| c.is_whitespace() || c == 's')?;
-    // `5e-06 s`: the exponent's letter is no unit.
+    // In `5e-06 s` the exponent's letter is not a unit.
     let (number, unit) = time.split_at(digits);
     let seconds = decimal(number)?;
     ["s", "sec", "secs", "second", "seconds"].contains(&unit.trim()).then_some((seconds, rate))
 }
 
-/// `419 MB/s`, `2.0GB/s`: bytes per second; infinite for `Infinity B/s`.
+/// The rate in bytes per second of text such as `419 MB/s` or `2.0GB/s`; infinite for `Infinity
+/// B/s`.
 fn printed_rate(text: &str) -> Option<f64> {
     let text = text.trim().strip_suffix("/s")?;
     let unit_at = text.find(|c: char| c.is_alphabetic())?;
@@ -166,7 +174,7 @@ fn printed_rate(text: &str) -> Option<f64> {
     Some(decimal(number)? * 1000_f64.powi(power))
 }
 
-/// Text without the escape sequences of terminals (ECMA-48: `ESC [`, parameters, a final byte from `@` to `~`).
+/// Removes terminal escape sequences (ECMA-48: `ESC [`, parameters, a final byte from `@` to `~`).
 fn strip_escapes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -174,7 +182,7 @@ fn strip_escapes(text: &str) -> String {
         if c != '\u{1b}' {
             plain.push(c);
         } else if rest.next() == Some('[') {
-            // Up to the final byte.
+            // Skips to the final byte.
             let _ = rest.by_ref().find(|c| ('@'..='~').contains(c));
         }
     }

@@ -1,22 +1,23 @@
-//! What differs between two records besides their speeds: machines, kernels, targets, engines, ciphers' code.
+//! Differences between two records apart from speed: machines, kernels, targets, engines, cipher
+//! code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cryptbench_record::{Record, Target};
 use serde::Serialize;
 
-/// One thing that differs.
+/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What it is.
+    /// The property that differs.
     pub what: String,
-    /// In the first record.
+    /// Its value in the first record.
     pub a: String,
-    /// In the second record.
+    /// Its value in the second record.
     pub b: String,
 }
 
-/// Everything in which the surroundings and plans of two records differ, the most telling first.
+/// All differences between the machines, targets and plans of two records, most relevant first.
 pub fn differences(a: &Record, b: &Record) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut note = |what: &str, a: String, b: String| {

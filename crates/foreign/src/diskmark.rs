@@ -1,10 +1,11 @@
-//! The text that CrystalDiskMark (2 to 8) and KDiskMark save or copy.
+//! Reports that CrystalDiskMark (2 to 8) and KDiskMark save or copy as text.
 //!
-//! Three forms, taken from published reports of CrystalDiskMark 3.0.1, 5.1.0, 6.0.2, 7.0.0 and 8.0.4 and from KDiskMark's
-//! README. Until 6 the operation stands in each line (`Random Read 4KiB (Q= 32,T= 1) : 281.610 MB/s [68752.4 IOPS]`);
-//! since 7, and in KDiskMark, sections `[Read]`, `[Write]` and `[Mix]` precede lines such as `SEQ 1MiB (Q= 8, T= 1): 543.188
-//! MB/s [518.0 IOPS] < 15407.04 us>`. MB/s are 10⁶ bytes per second in all. Each figure is the best or the median of the
-//! passes, which the program does not print one by one.
+//! There are three forms. They follow published reports of CrystalDiskMark 3.0.1, 5.1.0, 6.0.2,
+//! 7.0.0 and 8.0.4 and KDiskMark's README. Up to version 6 each line names the operation (`Random
+//! Read 4KiB (Q= 32,T= 1) : 281.610 MB/s [68752.4 IOPS]`). Since version 7, and in KDiskMark, the
+//! sections `[Read]`, `[Write]` and `[Mix]` precede lines such as `SEQ 1MiB (Q= 8, T= 1): 543.188
+//! MB/s [518.0 IOPS] < 15407.04 us>`. In all of them MB/s are 10⁶ bytes per second. Each figure is
+//! the best or the median of several passes, which the program does not print individually.
 
 use crate::cell::Key;
 use crate::error::Fault;
@@ -21,7 +22,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut found = Found::default();
     let mut section: Option<Section> = None;
     for (index, raw) in text.lines().enumerate() {
-        // Reports are quoted in mails and forums.
+        // Mails and forum posts quote reports with `>`.
         let line = raw.trim().trim_start_matches('>').trim();
         let fault = |reason: &str| Fault::line(index + 1, reason, line);
         if let Some(name) = line.strip_prefix('[') {
@@ -42,7 +43,9 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         let (operation, read_percent) = match (form.operation, section) {
             (Some(operation), _) => (operation, None),
             (None, Some(section)) => (section.operation, section.read_percent),
-            (None, None) => return Err(fault("stands in no section: neither read nor write")),
+            (None, None) => {
+                return Err(fault("belongs to no section, so it is neither read nor write"));
+            }
         };
         let values = values.map_err(|reason| fault(&reason))?;
         let Some(bandwidth) = positive(values.megabytes * 1e6) else {
@@ -81,7 +84,7 @@ struct Section {
 }
 
 impl Section {
-    /// Of what follows the bracket: `Read]`, `Mix] Read 70%/Write 30%`.
+    /// Parses the text after the bracket: `Read]`, `Mix] Read 70%/Write 30%`.
     fn of(text: &str) -> Option<Self> {
         let (name, rest) = text.split_once(']')?;
         let section = |operation, read_percent| Some(Self { operation, read_percent });
@@ -98,10 +101,10 @@ impl Section {
     }
 }
 
-/// What a line says before its colon.
+/// The part of a line before its colon.
 struct Form {
     pattern: &'static str,
-    /// In the older forms.
+    /// The operation, in the older forms.
     operation: Option<&'static str>,
     block_size: u64,
     queue_depth: u32,
@@ -134,8 +137,8 @@ impl Form {
         let queue_depth = value("QD=").or_else(|| value("Q="));
         let block_size = match (size.is_empty(), pattern, queue_depth) {
             (false, ..) => bytes(&size)?,
-            // CrystalDiskMark 4 to 6 took 128 KiB for its sequential test with a queue and 1 MiB for that without
-            // one, and earlier ones 1 MiB (its manual).
+            // The sequential test of CrystalDiskMark 4 to 6 used 128 KiB with a queue and 1 MiB
+            // without one; earlier versions used 1 MiB (its manual).
             (true, "sequential", Some(_)) => 128 << 10,
             (true, "sequential", None) => 1 << 20,
             _ => return None,
@@ -150,7 +153,8 @@ impl Form {
     }
 }
 
-/// `4KiB`, `1MiB`; `512KB` and `4KB` of the older forms are powers of two as well.
+/// Parses sizes such as `4KiB` and `1MiB`. In the older forms `512KB` and `4KB` are powers of two
+/// as well.
 fn bytes(text: &str) -> Option<u64> {
     crate::number::size(text)
 }
@@ -161,7 +165,7 @@ struct Values {
     latency_us: Option<f64>,
 }
 
-/// The two halves of a line with a result.
+/// Splits a line with a result into its two halves.
 fn result(line: &str) -> Option<(&str, Result<Values, String>)> {
     let (label, rest) = line.rsplit_once(':')?;
     let (speed, more) = rest.split_once("MB/s")?;
@@ -185,7 +189,7 @@ fn values(speed: &str, more: &str) -> Result<Values, String> {
     })
 }
 
-/// Lines around the results: titles, rules, units, and what was tested when and on what.
+/// Lines around the results: titles, rules, units, and descriptions of the test.
 fn is_aside(line: &str) -> bool {
     const NAMES: [&str; 12] = [
         "Test",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A file that cannot be read or is not understood.
+/// A file that cannot be read or parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
     /// The file could not be read.
@@ -10,10 +10,10 @@ pub enum ForeignError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file is of none of the known formats, or of no use here.
+    /// The file has none of the known formats, or holds nothing usable.
     #[error("{path}: {reason}")]
     File {
         /// The file or directory.
@@ -21,7 +21,7 @@ pub enum ForeignError {
         /// What was expected.
         reason: String,
     },
-    /// A line of a known format is not understood.
+    /// A line of a known format cannot be parsed.
     #[error("{path}, line {line}: {reason}: {text:?}")]
     Line {
         /// The file.
@@ -30,12 +30,12 @@ pub enum ForeignError {
         line: usize,
         /// What was expected.
         reason: String,
-        /// The beginning of the line.
+        /// The start of the line.
         text: String,
     },
 }
 
-/// What a reader of one format reports; the file is added by who knows it.
+/// The error of a format's reader; the caller adds the file name.
 #[derive(Debug)]
 pub(crate) enum Fault {
     File(String),

@@ -1,4 +1,5 @@
-//! How users of these programs condense runs: named ways, to repeat published figures. None feeds a verdict.
+//! Named ways in which users of these programs condense runs, to reproduce published figures. None
+//! affects a verdict.
 
 use cryptbench_stats::{quantile, trimmed_mean};
 use serde::Serialize;
@@ -9,20 +10,21 @@ use crate::cell::{Format, Measure};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
-    /// The mean, as of five (study A) or ten runs (study D).
+    /// The mean: study A over five runs, study D over ten.
     Mean,
-    /// The mean without the smallest and the largest, as of ten runs (study B, over times).
+    /// The mean without the smallest and the largest value: study B over ten runs, applied to
+    /// times.
     TrimmedMean,
-    /// The mean; and over all cells the mean difference in percent of the larger of the two (study C).
+    /// The mean; over all cells, the mean difference in percent of the larger value (study C).
     CellwisePercent,
     /// The best run.
     Best,
-    /// The run in the middle.
+    /// The median run.
     Median,
 }
 
 impl Estimator {
-    /// How a sentence calls it.
+    /// Name in sentences.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mean | Self::CellwisePercent => "mean",
@@ -32,8 +34,8 @@ impl Estimator {
         }
     }
 
-    /// The figure of these runs. dd is known by its times, so that a mean of its speeds is bytes through the mean
-    /// time. `None` where nothing is left.
+    /// The figure of these runs. dd reports times, so the mean of its speeds is the bytes divided
+    /// by the mean time. `None` if no value is left.
     pub fn of(self, values: &[f64], measure: Measure, format: Format) -> Option<f64> {
         if values.is_empty() {
             return None;
@@ -56,7 +58,7 @@ impl Estimator {
     }
 }
 
-/// The difference from `a` to `b` in percent of the larger: positive where `b` is less.
+/// The difference from `a` to `b` in percent of the larger one; positive if `b` is smaller.
 pub fn percent_of_larger(a: f64, b: f64) -> f64 {
     100.0 * (a - b) / a.max(b)
 }

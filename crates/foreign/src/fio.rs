@@ -1,7 +1,8 @@
-//! fio's JSON (`--output-format=json` and `json+`), with what fio prints around it.
+//! fio's JSON (`--output-format=json` and `json+`), including the text that fio prints around it.
 //!
-//! Fields are those of fio 2 and 3: fio 3 has `bw_bytes` and latencies in nanoseconds (`lat_ns`, `clat_ns`), fio 2 `bw`
-//! in KiB/s and latencies in microseconds (fio's HOWTO, section "JSON output").
+//! The fields are those of fio 2 and 3. fio 3 has `bw_bytes` and latencies in nanoseconds
+//! (`lat_ns`, `clat_ns`); fio 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO,
+//! section "JSON output").
 
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     Ok(found)
 }
 
-/// Every JSON object that begins at the beginning of a line, with that line.
+/// Every JSON object that starts at the beginning of a line, with its line number.
 fn documents(text: &str) -> Result<Vec<(usize, Value)>, Fault> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -61,8 +62,8 @@ fn next_object(text: &str, from: usize) -> Option<usize> {
     text[from..].find("\n{").map(|i| from + i + 1)
 }
 
-/// The documents that no later one repeats. With `--status-interval` fio prints one again and again: it began at
-/// the same time and has at most the bytes of the next.
+/// The documents that no later one repeats. With `--status-interval` fio prints the same document
+/// repeatedly: its start time stays the same and its byte count never falls.
 fn finals(documents: &[(usize, Value)]) -> Vec<&(usize, Value)> {
     let bytes = |d: &Value| -> f64 { each_direction(d).map(|x| number(x, "io_bytes")).sum() };
     let runtime = |d: &Value| -> f64 { each_direction(d).map(|x| number(x, "runtime")).sum() };
@@ -85,14 +86,14 @@ fn each_direction(document: &Value) -> impl Iterator<Item = &Value> {
     jobs.flat_map(|job| DIRECTIONS.iter().map(move |(name, _)| &job[*name]))
 }
 
-/// Names of the parts of a job's result, and which part of `bs=a,b,c` is theirs.
+/// Names of the parts of a job's result, and the index of each in `bs=a,b,c`.
 const DIRECTIONS: [(&str, usize); 3] = [("read", 0), ("write", 1), ("trim", 2)];
 
 fn jobs(line: usize, document: &Value) -> Result<Vec<Observation>, Fault> {
     let fault = |reason: String| Fault::line(line, reason, "fio's JSON");
     let Some(jobs) = document["jobs"].as_array() else {
         let reason =
-            "has no `jobs`; of fio's client and server mode take the results of each client";
+            "has no `jobs`; in fio's client and server mode, take the results of each client";
         return Err(fault(reason.into()));
     };
     let mut clones: Vec<(Clone<'_>, Vec<Observation>)> = Vec::new();
@@ -113,7 +114,7 @@ fn jobs(line: usize, document: &Value) -> Result<Vec<Observation>, Fault> {
     Ok(clones.into_iter().flat_map(|(_, found)| found).collect())
 }
 
-/// What the processes of one job (`numjobs=`) have in common.
+/// Properties shared by the processes of one job (`numjobs=`).
 #[derive(PartialEq)]
 struct Clone<'a> {
     name: &'a str,
@@ -121,7 +122,8 @@ struct Clone<'a> {
     options: &'a Value,
 }
 
-/// The processes of one job move their bytes at the same time: speeds add up, latencies are weighted by requests.
+/// Adds results of one job's processes, which run at the same time: speeds add up, and latencies
+/// are averaged by requests.
 fn add(sum: &mut [Observation], more: Vec<Observation>) {
     for (sum, more) in sum.iter_mut().zip(more) {
         let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
@@ -155,7 +157,7 @@ fn job_results(job: &Value, global: &Value) -> Result<Vec<Observation>, String> 
         Some(text) => text.parse().map_err(|_| format!("numjobs={text} is not understood"))?,
         None => 1,
     };
-    // Engines that wait for each request have one in flight, whatever they are told.
+    // Engines that wait for each request have one in flight, regardless of their options.
     let one = number(&job["iodepth_level"], "1") >= 99.0;
     let queue_depth = match option(job, global, &["iodepth"]) {
         Some(text) if !one => {
@@ -169,7 +171,7 @@ fn job_results(job: &Value, global: &Value) -> Result<Vec<Observation>, String> 
         if number(part, "total_ios") == 0.0 && number(part, "io_bytes") == 0.0 {
             continue;
         }
-        // Sizes that are not given are those of the reads.
+        // Missing sizes default to that of reads.
         let text = sizes.get(place).filter(|s| !s.is_empty()).or(sizes.first());
         let block_size = match text {
             Some(text) => Some(size(text).ok_or_else(|| format!("bs={text} is not understood"))?),
@@ -200,7 +202,7 @@ fn job_results(job: &Value, global: &Value) -> Result<Vec<Observation>, String> 
     Ok(found)
 }
 
-/// Mean microseconds from submission to completion; of completion alone where fio was told to leave that out.
+/// Mean microseconds from submission to completion, or of completion alone if fio omitted the rest.
 fn latency(part: &Value) -> Option<f64> {
     let mean = |name: &str, unit: f64| positive(number(&part[name], "mean") / unit);
     mean("lat_ns", 1000.0)
@@ -209,7 +211,7 @@ fn latency(part: &Value) -> Option<f64> {
         .or_else(|| mean("clat", 1.0))
 }
 
-/// A job's option, or that of all jobs.
+/// An option of the job, or else of all jobs.
 fn option<'a>(job: &'a Value, global: &'a Value, names: &[&str]) -> Option<&'a str> {
     let of = |options: &'a Value| names.iter().find_map(|n| options.get(*n)?.as_str());
     of(&job["job options"]).or_else(|| of(global))

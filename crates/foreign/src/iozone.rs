@@ -1,8 +1,9 @@
-//! iozone's text report: the table of `iozone -a` and of single tests, the throughput mode (`-t`), the tables for a
-//! spreadsheet (`-R`).
+//! iozone's text report: the table of `iozone -a` and of single tests, the throughput mode (`-t`),
+//! and the spreadsheet tables (`-R`).
 //!
-//! Speeds are KB/s of 1024 bytes unless the report says operations per second (`-O`) or microseconds per operation
-//! (`-N`). Names of operations and patterns are those of the profile `iozone`, so that a record of it can be compared.
+//! Speeds are in KB/s of 1024 bytes unless the report states operations per second (`-O`) or
+//! microseconds per operation (`-N`). Operations and patterns have the names of the profile
+//! `iozone`, so that its records can be compared.
 
 mod column;
 mod spreadsheet;
@@ -14,19 +15,19 @@ use crate::number::positive;
 use crate::read::{Found, Observation};
 use column::Column;
 
-/// Whether the text is a report of iozone's, or its table.
+/// Whether the text is an iozone report or the table of one.
 pub(crate) fn is_report(text: &str) -> bool {
     text.contains("Iozone: Performance Test of File I/O")
         || text.lines().any(|l| column::header(l).is_some())
 }
 
-/// Whether these are the bytes of the Excel file that `-b` writes (a BIFF stream or a compound document).
+/// Whether these bytes are an Excel file written by `-b` (a BIFF stream or a compound document).
 pub(crate) fn is_binary_table(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x09, 0x00]) && bytes.get(4..6).is_some()
         || bytes.starts_with(&[0xd0, 0xcf, 0x11, 0xe0])
 }
 
-/// What the numbers of a report are.
+/// The unit of a report's numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unit {
     KibPerSecond,
@@ -94,7 +95,7 @@ fn unit(text: &str) -> Result<Unit, Fault> {
         .any(|u| lower.contains(&format!("output is in {u}")))
         || !lower.contains("output is in")
     {
-        // A table that was cut out of its report: KB/s unless told otherwise, as iozone has it.
+        // A table cut out of its report: KB/s, iozone's default.
         Ok(Unit::KibPerSecond)
     } else {
         let (i, line) = (lower.lines().enumerate())
@@ -108,7 +109,7 @@ fn unit(text: &str) -> Result<Unit, Fault> {
     }
 }
 
-/// Lines after a table that are no rows.
+/// Lines after a table that are not rows.
 fn is_aside(line: &str) -> bool {
     let line = line.trim();
     [
@@ -122,7 +123,7 @@ fn is_aside(line: &str) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-/// The cells of one row, and how many zeros it has.
+/// The cells of one row, and its number of zeros.
 fn row(line: &str, columns: &[Column], unit: Unit) -> Result<(Vec<Observation>, u32), String> {
     let words = column::words(line);
     let number =
@@ -170,7 +171,8 @@ fn observation(column: &Column, file: u64, record: u64, value: f64, unit: Unit) 
     }
 }
 
-/// The tables for a spreadsheet repeat the rows: one that says something else is not the same report.
+/// Checks that the spreadsheet tables repeat the rows. Different values mean that they come from
+/// another report.
 fn agree(rows: &[Observation], sheet: &[Observation]) -> Result<(), Fault> {
     for cell in sheet {
         let Some(row) = rows.iter().find(|r| r.key == cell.key) else {

@@ -1,9 +1,11 @@
-//! Results of other programs in one neutral form, and two sets of results compared as what they are: unpaired.
+//! Reads results of other programs into a common form, and compares two sets of results as
+//! unpaired.
 //!
-//! [`read`] takes files and directories of fio's JSON, iozone's reports, dd's logs and CrystalDiskMark's or
-//! KDiskMark's text, tells them apart by their content, and gives a [`Set`] of [`Cell`]s; [`from_record`] makes one
-//! of a record. [`compare`](compare::compare) sets two of them beside each other. What is not understood is an
-//! [error](ForeignError) with file and line, and what was left out on purpose stands in [`Set::remarks`].
+//! [`read`] takes files and directories of fio's JSON, iozone's reports, dd's logs and text from
+//! CrystalDiskMark or KDiskMark. It identifies formats by their content and returns a [`Set`] of
+//! [`Cell`]s; [`from_record`] makes a set from a record. [`compare`](compare::compare) compares two
+//! sets. Text that cannot be parsed is an [error](ForeignError) with file and line;
+//! [`Set::remarks`] lists what was omitted on purpose.
 #![forbid(unsafe_code)]
 
 mod cell;

@@ -1,7 +1,7 @@
-//! Numbers and sizes as other programs print them.
+//! Numbers and sizes in the notation of other programs.
 
-/// A decimal number with a point or a comma. Grouping is not taken: `1,234` is 1.234 where a comma is the decimal
-/// mark, and no program read here groups digits.
+/// Parses a decimal number with a point or a comma. Digit grouping is not supported: with a decimal
+/// comma `1,234` means 1.234, and none of these programs groups digits.
 pub fn decimal(text: &str) -> Option<f64> {
     let number: f64 = text.trim().replace(',', ".").parse().ok()?;
     number.is_finite().then_some(number)
@@ -12,7 +12,8 @@ pub fn positive(value: f64) -> Option<f64> {
     (value.is_finite() && value > 0.0).then_some(value)
 }
 
-/// fio's `bs=`: `4k`, `1m`, `4096`, `4KiB`; suffixes are powers of 1024 (fio's `kb_base` of 1024, its default).
+/// Parses fio's `bs=`, such as `4k`, `1m`, `4096` or `4KiB`; suffixes are powers of 1024 (the
+/// default, `kb_base` of 1024).
 pub fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,5 @@
-//! Files and directories become a set: what format each file has, and which cells are the same.
+//! Turns files and directories into a set: identifies each file's format, and merges runs of the
+//! same cell.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,21 +13,21 @@ use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
 use crate::{dd, diskmark, fio, iozone};
 
-/// A larger file is no report of a benchmark.
+/// A larger file is not a benchmark report.
 const LARGEST: u64 = 256 << 20;
 
-/// What a reader of one format finds in one file.
+/// What a format's reader found in one file.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) observations: Vec<Observation>,
     pub(crate) remarks: Vec<String>,
 }
 
-/// One result of one run, before runs of the same work are put together.
+/// One result of one run, before runs of the same work are merged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observation {
     pub(crate) key: Key,
-    /// Tells two kinds of work of one file apart where the key does not.
+    /// Distinguishes two kinds of work in one file that have the same key.
     pub(crate) name: Option<String>,
     pub(crate) bandwidth: Option<f64>,
     pub(crate) iops: Option<f64>,
@@ -34,12 +35,12 @@ pub(crate) struct Observation {
     pub(crate) line: Option<usize>,
 }
 
-/// Whether the path is a record of this program or the directory of a run.
+/// Whether the path is a record of this program or a run's directory.
 pub fn is_record(path: &Path) -> bool {
     if path.is_dir() {
         return path.join("record.json").is_file();
     }
-    // The name of the schema stands at the beginning of every record.
+    // The schema's name is at the start of every record.
     cryptbench_os::read_beginning(path, 4096).is_ok_and(|bytes| {
         let start = String::from_utf8_lossy(&bytes);
         start.trim_start().starts_with('{') && start.contains("\"cryptbench.record/")
@@ -48,7 +49,7 @@ pub fn is_record(path: &Path) -> bool {
 
 /// Reads files, and the files in directories, as one set.
 ///
-/// Hidden files are left out, and said to be; every other file must be understood.
+/// Skips hidden files and says so in a remark; every other file must be readable as a result.
 pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     let mut set = Set {
         label: paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "),
@@ -79,7 +80,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     Ok(set)
 }
 
-/// Names of files, and what the files call their jobs, are others' words.
+/// Makes strings printable: other people chose the names of files and jobs.
 pub(crate) fn make_printable(set: &mut Set) {
     let keys = set.cells.iter_mut().map(|cell| &mut cell.key);
     let names = keys.flat_map(|key| {
@@ -139,18 +140,20 @@ fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
     found.map(|found| (format, found)).map_err(fault)
 }
 
-/// UTF-8, or UTF-16 with a byte order mark, as CrystalDiskMark saves it.
+/// Decodes UTF-8, or UTF-16 with a byte order mark, as CrystalDiskMark saves it.
 fn decode(bytes: &[u8]) -> Result<String, Fault> {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|c| unit([c[0], c[1]])).collect();
-        String::from_utf16(&units).map_err(|_| Fault::file("begins as UTF-16 text and is none"))
+        String::from_utf16(&units)
+            .map_err(|_| Fault::file("begins with a UTF-16 byte order mark but is not UTF-16 text"))
     };
     match bytes {
         [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => decode(rest),
         _ if bytes.contains(&0) => Err(Fault::file("is binary; text or JSON was expected")),
-        // Logs of other locales may hold single bytes that are no UTF-8; the numbers are ASCII everywhere.
+        // Logs in other locales may contain bytes that are not UTF-8; the numbers are ASCII
+        // everywhere.
         _ => Ok(String::from_utf8_lossy(bytes).into_owned()),
     }
 }
@@ -175,13 +178,13 @@ fn detect(text: &str) -> Result<Format, Fault> {
     let reason = if text.trim().is_empty() {
         "is empty"
     } else {
-        "is none of fio's JSON (--output-format=json), an iozone report, a dd log, CrystalDiskMark or KDiskMark text"
+        "is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, CrystalDiskMark or KDiskMark text"
     };
     Err(Fault::file(reason))
 }
 
-/// Puts the runs of the same work together. Where one file has the same work under several names, such as two fio
-/// jobs, the name becomes a part of the key.
+/// Merges runs of the same work. If one file has the same work under several names, such as two fio
+/// jobs, the name becomes part of the key.
 fn cells(observations: Vec<(PathBuf, Observation)>) -> Vec<Cell> {
     let mut names: BTreeMap<(&Path, &Key), Vec<&Option<String>>> = BTreeMap::new();
     for (path, o) in &observations {

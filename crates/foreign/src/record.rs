@@ -1,4 +1,4 @@
-//! A record of this program as a set.
+//! Turns a record of this program into a set.
 
 use std::path::Path;
 
@@ -8,41 +8,41 @@ use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::number::positive;
 use crate::read::make_printable;
 
-/// Which arms of a record become cells.
+/// The arms of a record to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArmChoice<'a> {
-    /// All; the arm is a part of each key, so that only the same arms are compared.
+    /// All arms. The arm is part of each key, so only equal arms are compared.
     All,
-    /// Plain storage alone, without its name.
+    /// Only plain storage, without its name in the keys.
     Plain,
-    /// One arm by its identifier or label, without its name.
+    /// One arm by its identifier or label, without its name in the keys.
     One(&'a str),
 }
 
-/// Why a record has no set.
+/// Why a record yields no set.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// There is no such arm.
+    /// The record has no such arm.
     #[error("{label} has no arm {asked:?}; it has {known}")]
     NoArm {
-        /// What was named.
+        /// The record's name, as given by the user.
         label: String,
-        /// What was asked for.
+        /// The requested arm.
         asked: String,
-        /// The arms it has.
+        /// The record's arms.
         known: String,
     },
     /// There is nothing to compare.
     #[error("{label} holds no trials of {what}")]
     Empty {
-        /// What was named.
+        /// The record's name, as given by the user.
         label: String,
-        /// Of which arms.
+        /// The requested arms.
         what: String,
     },
 }
 
-/// The trials of a record, discarded ones left out, as cells.
+/// The trials of a record as cells, without discarded ones.
 pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<Set, RecordError> {
     let label = path.display().to_string();
     let chosen = |role: ArmRole, id: &str, name: &str| match arms {
@@ -83,7 +83,7 @@ pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<
             cells.push((workload, Cell { key: key(workload, name), runs, cached }));
         }
     }
-    // Workloads that the key does not tell apart are told apart by their identifiers.
+    // Workloads with equal keys are distinguished by their identifiers.
     let keys: Vec<Key> = cells.iter().map(|(_, c)| c.key.clone()).collect();
     let cells: Vec<Cell> = cells
         .into_iter()
@@ -109,7 +109,8 @@ pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<
     Ok(set)
 }
 
-/// iozone's and dd's operations keep the names under which the readers of their reports have them.
+/// The key of a workload. iozone's and dd's operations keep the names that the readers of their
+/// reports use.
 fn key(workload: &Workload, arm: Option<String>) -> Key {
     let case = workload.id.split('-').next().unwrap_or("");
     let iozone = [
@@ -118,7 +119,7 @@ fn key(workload: &Workload, arm: Option<String>) -> Key {
     ];
     let is_iozone = workload.warm_cache && workload.file_bytes.is_some();
     let operation = match is_iozone && iozone.contains(&case) {
-        // `random-read-64KiB-4KiB`: what stands before the sizes.
+        // For `random-read-64KiB-4KiB`: the part before the sizes.
         true => workload
             .id
             .split('-')
@@ -127,7 +128,7 @@ fn key(workload: &Workload, arm: Option<String>) -> Key {
             .join("-"),
         false => workload.operation.clone(),
     };
-    // What else tells the workloads of a profile apart.
+    // Further properties that distinguish the workloads of a profile.
     let detail: Vec<String> = [workload.content.clone(), workload.flush.clone()]
         .into_iter()
         .flatten()

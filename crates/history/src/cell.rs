@@ -1,5 +1,5 @@
-//! What is kept of a record beside its document: one number for each workload and arm, and what makes two of them
-//! comparable.
+//! The figures stored with each record: one number for each workload and arm, and the properties
+//! that make two of them comparable.
 
 use cryptbench_record::{ArmRole, Record, Workload};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Run {
     /// The record's name.
     pub run_id: String,
-    /// Its start, RFC 3339 in UTC: runs are in its order.
+    /// Start of the run, RFC 3339 in UTC; runs are ordered by it.
     pub started: String,
     /// Its cells.
     pub cells: Vec<Cell>,
@@ -18,32 +18,32 @@ pub struct Run {
 /// One workload on one arm, on one target of one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// CPU, number of processors, hypervisor: what does not change by an update of software.
+    /// CPU, number of processors, hypervisor: properties that software updates do not change.
     pub machine: String,
-    /// Device, its size, file system, and whether the page cache was bypassed.
+    /// Device, its size, the file system, and whether requests bypassed the page cache.
     pub target: String,
-    /// Everything that decides what is done.
+    /// Every parameter that determines the work.
     pub workload: String,
-    /// How tables call it.
+    /// The workload's name in tables.
     pub workload_label: String,
     /// The arm's identifier.
     pub arm: String,
-    /// How tables call it.
+    /// The arm's name in tables.
     pub arm_label: String,
-    /// Whether it is an arm that is compared with plain storage.
+    /// Whether the arm is compared with plain storage.
     pub has_plain: bool,
-    /// Trials that entered.
+    /// Number of trials included.
     pub trials: u32,
     /// Mean ln of requests (files, volumes) per second.
     pub ln_speed: f64,
-    /// Mean ln of the share of plain speed that is kept, over pairs; absent for plain storage.
+    /// Mean ln of the speed as a share of plain speed, over pairs; absent for plain storage.
     pub ln_kept: Option<f64>,
-    /// A cache answered: the cell takes no part in a verdict.
+    /// A cache answered, so the cell gets no verdict.
     pub cached: bool,
 }
 
 impl Cell {
-    /// Whether two cells measured the same.
+    /// Whether two cells measured the same thing.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.machine, &self.target, &self.workload, &self.arm)
             == (&other.machine, &other.target, &other.workload, &other.arm)
@@ -51,7 +51,7 @@ impl Cell {
 }
 
 impl Run {
-    /// The cells of a record; those without a trial are left out.
+    /// The cells of a record, except those without trials.
     pub fn of(record: &Record) -> Self {
         let (machine, target) = (machine(record), target(record));
         let mut cells = Vec::new();
@@ -122,7 +122,7 @@ pub(crate) fn target(record: &Record) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// All that decides what a workload does, but not how it is called.
+/// Every parameter that determines what a workload does, without its names.
 fn identity(w: &Workload) -> String {
     let optional = |name: &str, value: Option<String>| value.map(|v| format!(" {name}={v}"));
     let text = |name: &str, value: Option<u64>| optional(name, value.map(|v| v.to_string()));

@@ -1,8 +1,10 @@
-//! A run against the earlier ones of the same: which cells lie outside the interval of one more run.
+//! Checks a run against earlier runs of the same measurement: finds cells outside the prediction
+//! interval of one more run.
 //!
-//! The spread is that between runs. What lies within a run, from trial to trial, is far less: it does not know other
-//! days, other places on the device, other temperatures. Values are ln, k earlier runs give t with k - 1 degrees of
-//! freedom ([`cryptbench_stats::predict`]), and Holm's correction holds over the cells that could be judged.
+//! The spread used is that between runs. The spread between the trials of one run is far smaller,
+//! because it does not include other days, other places on the device and other temperatures.
+//! Values are ln. With k earlier runs the interval uses Student's t with k - 1 degrees of freedom
+//! ([`cryptbench_stats::predict`]), and Holm's correction covers all cells with enough runs.
 
 use cryptbench_stats::prediction::FEWEST_EARLIER;
 use cryptbench_stats::{holm, predict, smallest_change};
@@ -10,13 +12,13 @@ use serde::Serialize;
 
 use crate::cell::{Cell, Run};
 
-/// Which number of a cell is judged.
+/// The figure of a cell to judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// Requests per second.
     Speed,
-    /// The share of plain speed that is kept: what the disk does from day to day falls out.
+    /// Speed as a share of plain speed, which cancels the disk's day-to-day variation.
     Kept,
 }
 
@@ -29,22 +31,22 @@ impl Measure {
     }
 }
 
-/// A run judged.
+/// The verdicts on a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
     /// The run.
     pub run_id: String,
     /// Its start.
     pub started: String,
-    /// What was judged.
+    /// The figure judged.
     pub measure: Measure,
     /// Family-wise level over the cells.
     pub level: f64,
     /// The cells with enough earlier runs.
     pub cells: Vec<Judged>,
-    /// The cells with too few of them.
+    /// The cells with too few earlier runs.
     pub untold: Vec<Untold>,
-    /// Cells that a cache answered.
+    /// Number of cells that a cache answered.
     pub cached: u32,
 }
 
@@ -55,64 +57,66 @@ impl Check {
     }
 }
 
-/// One cell with its verdict. Ratios are to the mean of the earlier runs; 1 is no change.
+/// One cell with its verdict. Ratios are relative to the mean of the earlier runs; 1 means no
+/// change.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged {
-    /// How tables call the workload.
+    /// The workload's name in tables.
     pub workload: String,
-    /// How tables call the arm.
+    /// The arm's name in tables.
     pub arm: String,
     /// Number of earlier runs.
     pub earlier: usize,
-    /// Geometric mean of the earlier runs: requests per second, or the share that is kept.
+    /// Geometric mean of the earlier runs: requests per second, or the share of plain speed.
     pub before: f64,
-    /// The same of this run.
+    /// The same figure of this run.
     pub now: f64,
-    /// `now` through `before`.
+    /// `now` divided by `before`.
     pub ratio: f64,
-    /// Lower end of the interval in which one more run lies with 95 %, as a ratio.
+    /// Lower end of the 95 % prediction interval of one more run, as a ratio.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the interval.
     pub high: f64,
-    /// How runs differ: standard deviation between the earlier ones, as a fraction.
+    /// Standard deviation between the earlier runs, as a fraction.
     pub spread: f64,
-    /// The loss that would have been called a regression here whatever the other cells show, as a fraction.
+    /// The loss, as a fraction, that would count as a regression here regardless of the other
+    /// cells.
     pub detectable: f64,
-    /// Two-sided p-value of "one more of the same".
+    /// Two-sided p-value of "one more run of the same kind".
     pub p_value: f64,
-    /// The same after Holm over the cells.
+    /// p-value after Holm over the cells.
     pub p_holm: f64,
-    /// What it is.
+    /// The verdict.
     pub change: Change,
 }
 
-/// What may be said of a cell.
+/// The verdict on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// Slower than runs of the same differ.
+    /// Slower by more than runs of the same kind differ.
     Regression,
-    /// Faster than runs of the same differ.
+    /// Faster by more than runs of the same kind differ.
     Improvement,
-    /// As the earlier runs, as far as they can tell.
+    /// No change from the earlier runs was found.
     Noise,
 }
 
-/// A cell that cannot be judged yet.
+/// A cell with too few earlier runs for a verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Untold {
-    /// How tables call the workload.
+    /// The workload's name in tables.
     pub workload: String,
-    /// How tables call the arm.
+    /// The arm's name in tables.
     pub arm: String,
     /// Earlier runs, fewer than 4.
     pub earlier: usize,
 }
 
-/// Confidence of the interval that is shown.
+/// Confidence of the displayed interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// Judges `newest` by those of `runs` that were measured before it.
+/// Judges `newest` against those of `runs` that were measured before it.
 pub fn check(newest: &Run, runs: &[Run], measure: Measure, level: f64) -> Check {
     let earlier: Vec<&Run> =
         runs.iter().filter(|r| r.started < newest.started && r.run_id != newest.run_id).collect();
@@ -169,10 +173,10 @@ pub fn check(newest: &Run, runs: &[Run], measure: Measure, level: f64) -> Check 
     found
 }
 
-/// Each run of the history judged by those before it, in the order of time.
+/// Judges each run of the history against the earlier ones, in order of time.
 pub fn check_all(runs: &[Run], measure: Measure, level: f64) -> Vec<Check> {
     runs.iter().map(|run| check(run, runs, measure, level)).collect()
 }
 
-/// Earlier runs that a verdict needs.
+/// Number of earlier runs that a verdict needs.
 pub const NEEDED: usize = FEWEST_EARLIER;

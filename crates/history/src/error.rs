@@ -1,36 +1,36 @@
-//! Why the history cannot be used.
+//! The errors of the history.
 
 use std::path::PathBuf;
 
 use cryptbench_record::RecordError;
 
-/// Nothing of these changes a file.
+/// An error of the history. None of these has changed a file.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// There is no database yet.
     #[error("{path}: no history is kept there yet; `cryptbench history add RECORD` begins one")]
     None {
-        /// Where it was looked for.
+        /// The database's expected path.
         path: PathBuf,
     },
-    /// The file is something else.
+    /// The file is not a history database.
     #[error("{path} is not a history of cryptbench ({what}); it was left alone")]
     NotOurs {
         /// The file.
         path: PathBuf,
-        /// What it is, as far as is known.
+        /// What the file is, as far as known.
         what: String,
     },
-    /// Written by a newer program.
+    /// A newer version of the program wrote the database.
     #[error(
-        "{path} has version {found} of the history; this program knows up to {known}: use a newer cryptbench"
+        "{path} has version {found} of the history; this program reads versions up to {known}: use a newer cryptbench"
     )]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: i64,
-        /// The newest that is known here.
+        /// The newest version that this program supports.
         known: i64,
     },
     /// The file is damaged.
@@ -40,40 +40,40 @@ pub enum HistoryError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite found.
+        /// SQLite's finding.
         what: String,
     },
-    /// SQLite cannot do it.
+    /// SQLite failed.
     #[error("{path} cannot be used: {what}")]
     Database {
         /// The file.
         path: PathBuf,
-        /// What SQLite said. Its errors name their cause in other words again, so none is kept as a source.
+        /// SQLite's message. Its errors repeat their cause in other words, so no source is stored.
         what: String,
     },
-    /// The directory of the database cannot be made.
+    /// The database's directory cannot be created.
     #[error("cannot make the directory {path}")]
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// The record cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A record without trials says nothing.
+    /// The record has no trials and therefore nothing to store.
     #[error("{path}: the record holds no trials")]
     Empty {
         /// The record.
         path: PathBuf,
     },
-    /// There is no such record.
+    /// The history has no such record.
     #[error("no record {id} in {path}; `cryptbench history list` shows them")]
     NoSuchRecord {
         /// The database.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested number.
         id: i64,
     },
 }

@@ -1,9 +1,9 @@
-//! Records kept in a database of one file, and whether the newest differs from the earlier ones by more than runs of
-//! the same thing differ.
+//! Stores records in a single-file database, and checks whether the newest run differs from earlier
+//! ones by more than runs of the same kind differ.
 //!
-//! [`History`] keeps of each record its document and one [`Cell`] per workload and arm; [`check`](check::check) judges
-//! a run by the spread *between* earlier ones. The database is SQLite, so that other programs can read it too; its
-//! tables are in [`schema`](mod@schema).
+//! [`History`] stores each record's document and one [`Cell`] per workload and arm.
+//! [`check`](check::check) judges a run by the spread *between* earlier ones. The database is
+//! SQLite, so other programs can read it too; [`schema`](mod@schema) describes its tables.
 #![forbid(unsafe_code)]
 
 mod cell;

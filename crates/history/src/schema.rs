@@ -1,6 +1,7 @@
-//! The tables, their version, and how an older version becomes the newest.
+//! The tables, their version, and the upgrade from older versions.
 //!
-//! `PRAGMA application_id` tells the file from other SQLite databases, `PRAGMA user_version` is the version. Version 1:
+//! `PRAGMA application_id` distinguishes the file from other SQLite databases, and `PRAGMA
+//! user_version` is the version. Version 1:
 //!
 //! - `records`: `id`; `digest`, SHA-256 of the document; `run_id`, `started`, `program_version`, `profile`, `machine`,
 //!   `target`, `partial`; `added`, the time of the addition (RFC 3339, UTC); `source`, where the record lay then;
@@ -19,7 +20,7 @@ use crate::error::HistoryError;
 /// `CBhs`, big-endian.
 const APPLICATION: i64 = 0x4342_6873;
 
-/// Each step makes the version with its number (from 1) of the one before.
+/// Step n (counting from 1) upgrades the database to version n.
 const STEPS: [&str; 1] = ["
     CREATE TABLE records (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -56,10 +57,10 @@ const STEPS: [&str; 1] = ["
 /// The newest version.
 pub const VERSION: i64 = STEPS.len() as i64;
 
-/// How long one process waits for another's transaction.
+/// How long one process waits for another process's transaction.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Opens the database; an absent or empty file becomes one if `create` is set.
+/// Opens the database. If `create` is set, an absent or empty file becomes a new one.
 pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError> {
     let error = |source: rusqlite::Error| told(path, &source);
     if !path.exists() && !create {
@@ -67,7 +68,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     }
     let real = real(path).map_err(|source| HistoryError::Io { path: path.to_owned(), source })?;
     refuse_irregular(path, &real)?;
-    // No link on the way: it would have been put there since.
+    // Refuse links: the path was resolved before, so a link must have been put there since.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -93,7 +94,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     } else if !create {
         return Err(HistoryError::None { path: path.to_owned() });
     }
-    // Another process may be at the same: what is to be done is decided within the transaction.
+    // Another process may do the same now, so the decision is made inside the transaction.
     let behaviour = TransactionBehavior::Immediate;
     if pragma(&connection, "user_version").map_err(error)? < VERSION {
         let transaction = connection.transaction_with_behavior(behaviour).map_err(error)?;
@@ -110,7 +111,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     Ok(connection)
 }
 
-/// The path without links, of a file that there need not be yet.
+/// The path without links; the file itself need not exist yet.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -122,7 +123,8 @@ fn real(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Refuses a database that is a pipe or a device, and one beside which a link lies where SQLite writes to.
+/// Refuses a database that is a pipe or a device, and a link at any path next to it that SQLite
+/// writes to.
 fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let mut file = real.as_os_str().to_owned();
@@ -138,11 +140,11 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Sets the mode in which readers do not wait for writers; where the file system cannot do it, the mode stays what it
-/// was.
+/// Enables the mode in which readers do not wait for writers. If the file system does not support
+/// it, the mode stays as it was.
 ///
-/// SQLite reads the mode first and then wants to write: a reader that becomes a writer is told at once that another
-/// one writes, whatever the timeout (`sqlite3_busy_handler`, on deadlocks).
+/// SQLite reads the mode first and then upgrades to writing. If another process is writing, it
+/// fails at once despite the timeout (`sqlite3_busy_handler`, on deadlocks).
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -175,7 +177,7 @@ fn refuse_others(path: &Path, connection: &Connection) -> Result<(), HistoryErro
     Ok(())
 }
 
-/// What SQLite says, in the terms of a history.
+/// Converts an SQLite error to one of the history.
 pub(crate) fn told(path: &Path, source: &rusqlite::Error) -> HistoryError {
     let path = path.to_owned();
     match source.sqlite_error_code() {

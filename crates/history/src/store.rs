@@ -1,4 +1,4 @@
-//! Records go in and come out.
+//! Adds, lists, reads and removes records.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,34 +15,34 @@ use crate::cell::{self, Cell, Run};
 use crate::error::HistoryError;
 use crate::schema::{open, told};
 
-/// The database.
+/// A history database.
 #[derive(Debug)]
 pub struct History {
     path: PathBuf,
     connection: Connection,
 }
 
-/// What became of a record that was added.
+/// The result of adding a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Added {
-    /// Its number.
+    /// The record's number.
     pub id: i64,
-    /// False where the same record was there already.
+    /// Whether the record is new; false if it was already present.
     pub new: bool,
 }
 
-/// One record of the list.
+/// A record in the list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// Its number.
+    /// The record's number.
     pub id: i64,
-    /// The record's own name.
+    /// The record's own run identifier.
     pub run_id: String,
     /// Its start, RFC 3339 in UTC.
     pub started: String,
-    /// Version of the program that measured.
+    /// Version of the program that made the measurement.
     pub program_version: String,
-    /// Its profile.
+    /// The workload profile.
     pub profile: String,
     /// As in [`Cell::machine`].
     pub machine: String,
@@ -52,9 +52,9 @@ pub struct Entry {
     pub partial: bool,
     /// When it was added, RFC 3339 in UTC.
     pub added: String,
-    /// Where it lay then.
+    /// The file's path at that time.
     pub source: String,
-    /// Workloads and arms.
+    /// Number of cells, one per workload and arm.
     pub cells: u32,
 }
 
@@ -64,7 +64,7 @@ impl History {
         Ok(Self { connection: open(path, false)?, path: path.to_owned() })
     }
 
-    /// Opens the history in `path`, or begins one there.
+    /// Opens the history in `path`, or creates it.
     pub fn create(path: &Path) -> Result<Self, HistoryError> {
         if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
             fs::create_dir_all(parent)
@@ -73,17 +73,17 @@ impl History {
         Ok(Self { connection: open(path, true)?, path: path.to_owned() })
     }
 
-    /// Where it lies.
+    /// Path of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a record (its file, or the directory of its run) unless it is there already. The same record is one with
-    /// the same content, whatever derived results and spaces its file has.
+    /// Adds a record (its file, or its run's directory) unless it is already present. Two records
+    /// are the same if their content is, regardless of derived results and white space.
     pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
         let (file, text) = cryptbench_record::read_document(path)?;
         let record = cryptbench_record::parse(&file, &text)?;
-        // As it stands, fields of later versions included.
+        // Keeps the document unchanged, including fields of later versions.
         let mut document: Value = serde_json::from_str(&text)
             .map_err(|source| RecordError::Malformed { path: file.clone(), source })?;
         let run = Run::of(&record);
@@ -152,7 +152,7 @@ impl History {
         Ok(Added { id, new: true })
     }
 
-    /// All records in the order in which they were measured.
+    /// All records, in the order of measurement.
     pub fn list(&self) -> Result<Vec<Entry>, HistoryError> {
         let error = |e| told(&self.path, &e);
         let mut statement = self
@@ -181,7 +181,7 @@ impl History {
         rows.collect::<Result<_, _>>().map_err(error)
     }
 
-    /// The JSON of a record, its strings printable.
+    /// A record's JSON with printable strings.
     pub fn document(&self, id: i64) -> Result<String, HistoryError> {
         let document: String = self
             .connection
@@ -192,7 +192,7 @@ impl History {
         Ok(cryptbench_record::printable_document(&document).into_owned())
     }
 
-    /// The cells of all records with their numbers, in the order in which they were measured.
+    /// The cells of all records with the records' numbers, in the order of measurement.
     pub fn runs(&self) -> Result<Vec<(i64, Run)>, HistoryError> {
         let error = |e| told(&self.path, &e);
         let mut statement = self
@@ -217,7 +217,7 @@ impl History {
         Ok(runs)
     }
 
-    /// Takes a record out.
+    /// Removes a record.
     pub fn remove(&mut self, id: i64) -> Result<(), HistoryError> {
         let removed = self
             .connection
@@ -230,7 +230,7 @@ impl History {
     }
 }
 
-/// A text of the database, which another program may have written.
+/// Reads a text column and makes it printable, because another program may have written it.
 fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     let text: String = row.get(column)?;
     Ok(printable(&text).into_owned())

@@ -1,4 +1,5 @@
-//! Speed of every PRF on every tier: thousand iterations of all blocks of a key a second, medians of short runs.
+//! Prints the speed of every PRF on every tier: thousands of iterations per second over all blocks
+//! of a key, medians of short runs.
 //!
 //! `cargo run --release -p cryptbench-kdf --example kdf_speed [name part [key bytes [threads]]]`
 #![allow(clippy::print_stdout)]

@@ -1,11 +1,12 @@
-//! A function together with its cost: all that is needed to make a header key from a password and a salt.
+//! A function together with its cost: everything needed to derive a header key from a password and
+//! a salt.
 
 use crate::argon2::{Argon2Kind, Argon2Params, argon2};
 use crate::effort::Effort;
 use crate::error::KdfError;
 use crate::registry::{Prf, prfs};
 
-/// A function that derives header keys, as the creator of a volume chooses it.
+/// A function that derives header keys; the creator of a volume chooses it.
 #[derive(Debug, Clone, Copy)]
 pub enum Function {
     /// PBKDF2 with a PRF of the registry.
@@ -15,13 +16,13 @@ pub enum Function {
 }
 
 impl Function {
-    /// Every function, in the order in which lists should show them.
+    /// Every function, in display order.
     pub fn all() -> impl Iterator<Item = Self> {
         prfs().iter().map(Self::Pbkdf2).chain([Self::Argon2id])
     }
 
-    /// The function called `name`: as in the registry, in any case and with or without hyphens (`SHA512`),
-    /// or a beginning that no other name has (`whirl`).
+    /// The function called `name`. The name may be as in the registry, in any case, with or without
+    /// hyphens (`SHA512`), or a prefix that no other name shares (`whirl`).
     ///
     /// # Errors
     /// [`KdfError::Unknown`], which lists the known names.
@@ -41,7 +42,7 @@ impl Function {
         })
     }
 
-    /// Name for people, such as `HMAC-SHA-512` or `Argon2id`.
+    /// Name for users, such as `HMAC-SHA-512` or `Argon2id`.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -89,7 +90,7 @@ impl Derivation {
         }
     }
 
-    /// Memory that it takes, in KiB; PBKDF2 takes next to none.
+    /// Memory needed, in KiB; that of PBKDF2 is negligible and counts as 0.
     #[must_use]
     pub fn memory_kib(&self) -> u32 {
         match self {
@@ -98,7 +99,7 @@ impl Derivation {
         }
     }
 
-    /// What its time is proportional to: iterations of PBKDF2, or KiB times passes of Argon2.
+    /// A measure proportional to the time: iterations of PBKDF2, or KiB times passes of Argon2.
     #[must_use]
     pub fn work(&self) -> u64 {
         match self {

@@ -1,4 +1,4 @@
-//! What a key derivation may use of the machine, and when it has to give up.
+//! The machine's resources that a key derivation may use, and when it must give up.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,27 +11,28 @@ use crate::stopwatch::{Running, Stopwatch};
 pub struct Effort<'a> {
     tier: Tier,
     threads: usize,
-    /// The caller's flag, and one of this crate's own around several derivations.
+    /// The caller's flag, and this crate's own flag around several derivations.
     stops: [Option<&'a AtomicBool>; 2],
     stopwatch: Option<&'a Stopwatch>,
 }
 
 impl<'a> Effort<'a> {
-    /// At most the instruction sets of `tier` and so many threads; 0 counts as 1.
+    /// Allows the instruction sets up to `tier` and `threads` threads; 0 counts as 1.
     #[must_use]
     pub fn new(tier: Tier, threads: usize) -> Self {
         Self { tier, threads: threads.max(1), stops: [None; 2], stopwatch: None }
     }
 
-    /// Once `stop` is true, the derivation ends within milliseconds with [`KdfError::Stopped`]; scrypt, whose cost here
-    /// is always our own choice, only before it starts.
+    /// Stops the derivation within milliseconds of `stop` becoming true, with
+    /// [`KdfError::Stopped`]. scrypt checks `stop` only before it starts; this program always
+    /// chooses its cost itself.
     #[must_use]
     pub fn stopped_by(mut self, stop: &'a AtomicBool) -> Self {
         self.stops[0] = Some(stop);
         self
     }
 
-    /// `stopwatch` counts the time of the derivations.
+    /// Counts the time of the derivations with `stopwatch`.
     #[must_use]
     pub fn timed_by(mut self, stopwatch: &'a Stopwatch) -> Self {
         self.stopwatch = Some(stopwatch);
@@ -50,7 +51,7 @@ impl<'a> Effort<'a> {
         self.threads
     }
 
-    /// The same for one thread of several, which `stop` ends together.
+    /// The same effort for one of several threads that `stop` ends together.
     pub(crate) fn share(mut self, stop: &'a AtomicBool) -> Self {
         self.threads = 1;
         self.stops[1] = Some(stop);

@@ -1,4 +1,4 @@
-//! The crate's error type: what a caller can get wrong when asking for a key, and a stop that was obeyed.
+//! The crate's error type: mistakes of a caller that asks for a key, missing memory, and stops.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ pub enum KdfError {
     /// No PRF of that name is in the registry.
     #[error("unknown PRF `{name}` (known: {})", known.join(", "))]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// Every name in the registry.
         known: Vec<&'static str>,
@@ -17,28 +17,29 @@ pub enum KdfError {
     /// PBKDF2 needs at least one iteration (RFC 8018, section 5.2).
     #[error("PBKDF2 needs at least 1 iteration")]
     NoIterations,
-    /// PBKDF2 can give 2^32 - 1 blocks of its PRF's output for each salt, no more (RFC 8018, section 5.2).
+    /// PBKDF2 can derive at most 2^32 - 1 blocks of its PRF's output for each salt (RFC 8018,
+    /// section 5.2).
     #[error("a key of {bytes} bytes is longer than PBKDF2 can derive")]
     TooLong {
-        /// Bytes that were asked for.
+        /// Bytes requested.
         bytes: usize,
     },
-    /// Parameters that the function does not allow, in its own words.
+    /// The function does not allow these parameters.
     #[error("{function}: {reason}")]
     Parameters {
         /// The function, such as `argon2id`.
         function: &'static str,
-        /// What it objects to.
+        /// The violated rule.
         reason: String,
     },
-    /// The memory that the parameters ask for cannot be had.
+    /// The memory that the parameters require is not available.
     #[error("{function} needs {} of memory, {}", size(*kib), there_is(*free))]
     Memory {
         /// The function, such as `argon2id`.
         function: &'static str,
-        /// KiB that were asked for.
+        /// KiB requested.
         kib: u64,
-        /// KiB that this process can have, where that was the reason.
+        /// KiB that this process can have, if that is the limit.
         free: Option<u64>,
     },
     /// This kind of volume never had this PRF.
@@ -49,17 +50,17 @@ pub enum KdfError {
         /// Name of the PRF or KDF.
         function: String,
     },
-    /// The PIM is outside what this kind of volume takes.
+    /// This kind of volume does not allow so high a PIM.
     #[error("a PIM of {pim} is too high for {volume} (at most {highest})")]
     Pim {
         /// The kind of volume.
         volume: &'static str,
-        /// The PIM that was given.
+        /// The given PIM.
         pim: u32,
-        /// The highest that is allowed; 0 where the volume has no PIM at all.
+        /// The highest PIM allowed; 0 if the volume has no PIM.
         highest: u32,
     },
-    /// The caller's stop flag was set before the key was there.
+    /// The caller set the stop flag before the key was derived.
     #[error("key derivation was stopped")]
     Stopped,
 }
@@ -70,11 +71,11 @@ fn there_is(free: Option<u64>) -> String {
             "and this process can have {}; close other programs, or raise its memory limit",
             size(free)
         ),
-        None => "which this system does not give".to_owned(),
+        None => "which this system does not provide".to_owned(),
     }
 }
 
-/// KiB for people.
+/// Formats KiB for messages.
 fn size(kib: u64) -> String {
     if kib < 10 << 10 { format!("{kib} KiB") } else { format!("{} MiB", kib >> 10) }
 }

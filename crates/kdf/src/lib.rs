@@ -1,8 +1,9 @@
 //! Key derivation for volume headers: multi-lane PBKDF2, Argon2, scrypt, and the PIM rules.
 //!
-//! A header key is longer than most hashes' output, so PBKDF2 makes it of several independent blocks: here
-//! they are lanes of one vector. The way in is the registry: [`find`] a [`Prf`] by name; or, for a volume
-//! that does not say what its key costs, [`pim::derivations`] and [`first_fit`].
+//! A header key is longer than the output of most hashes, so PBKDF2 derives it as several
+//! independent blocks; this crate computes them as lanes of one vector. Start at the registry:
+//! [`find`] a [`Prf`] by name. For a volume that does not state the cost of its key, use
+//! [`pim::derivations`] and [`first_fit`].
 //!
 //! ```
 //! use cryptbench_kdf::{Effort, find, tier};
@@ -38,7 +39,7 @@ pub use registry::{Prf, find, prfs};
 pub use stopwatch::Stopwatch;
 pub use trial::first_fit;
 
-/// The examples of the README are tests, too.
+/// Runs the README's examples as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

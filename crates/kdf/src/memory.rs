@@ -1,21 +1,25 @@
-//! The memory that this process can have: what the machine has free, swap left out, within the limits of its cgroups.
+//! The memory that this process can have: the machine's free memory without swap, within the limits
+//! of its cgroups.
 //!
-//! Memory is promised freely by Linux, and paid for by a killed process. So a derivation that needs more than there is
-//! is refused before it begins. Swap does not count: Argon2 reads its memory at random, which on swap takes hours.
+//! Linux promises more memory than it has, and kills a process when it runs out. A derivation that
+//! needs more than is available is therefore refused before it begins. Swap does not count: Argon2
+//! reads its memory at random, which takes hours on swap.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::KdfError;
 
-/// KiB that this process can have now, where the system tells.
+/// KiB that this process can have now; `None` if the operating system does not tell.
 #[must_use]
 pub fn available_kib() -> Option<u64> {
     available_under(Path::new("/"))
 }
 
+/// Checks that `kib` of memory are available.
+///
 /// # Errors
-/// [`KdfError::Memory`] if `function` needs more than there is.
+/// [`KdfError::Memory`] if `function` needs more.
 pub(crate) fn ask(function: &'static str, kib: u64) -> Result<(), KdfError> {
     match available_kib() {
         Some(free) if free < kib => Err(KdfError::Memory { function, kib, free: Some(free) }),
@@ -23,49 +27,49 @@ pub(crate) fn ask(function: &'static str, kib: u64) -> Result<(), KdfError> {
     }
 }
 
-/// The same with `/proc` and the cgroups below `root`.
+/// As [`available_kib`], with `/proc` and the cgroups below `root`.
 fn available_under(root: &Path) -> Option<u64> {
     let meminfo = fs::read_to_string(root.join("proc/meminfo")).ok();
     let machine = meminfo.and_then(|text| machine_kib(&text));
     machine.into_iter().chain(cgroup_kib(root)).min()
 }
 
-/// What the machine could give without swapping, of `/proc/meminfo` (proc_meminfo(5)).
+/// KiB that the machine can provide without swapping, from `/proc/meminfo` (proc_meminfo(5)).
 fn machine_kib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// What the cgroups of this process leave, all the way up.
+/// KiB that this process's cgroups and their parents leave.
 fn cgroup_kib(root: &Path) -> Option<u64> {
     let own = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    // Names of other mounts need not be UTF-8.
+    // Mount point names need not be UTF-8.
     let mounts = fs::read(root.join("proc/self/mountinfo")).ok()?;
     let mounts = String::from_utf8_lossy(&mounts);
     let hierarchies = mounts.lines().filter_map(|line| Hierarchy::of(line, &own));
     hierarchies.filter_map(|hierarchy| hierarchy.left(root)).min().map(|bytes| bytes / 1024)
 }
 
-/// A mounted hierarchy that limits memory, and the place of this process in it.
+/// A mounted cgroup hierarchy that limits memory, and this process's group in it.
 struct Hierarchy {
     files: &'static Files,
-    /// Where it is mounted.
+    /// Mount point.
     top: PathBuf,
-    /// The group of this process, below that.
+    /// Path of this process's group below the mount point.
     group: PathBuf,
 }
 
-/// How a version of cgroups calls things: limits, what is in use, and fields of its `memory.stat`.
+/// The names that a version of cgroups uses for limits, usage, and fields of `memory.stat`.
 struct Files {
     limits: &'static [&'static str],
     usage: &'static str,
     /// Page cache.
     cached: [&'static str; 2],
-    /// What of it must be written before it can go.
+    /// The part of the page cache that must be written before it can be dropped.
     dirty: [&'static str; 2],
 }
 
-/// Version 1, with its subgroups counted in (Documentation/admin-guide/cgroup-v1/memory.rst).
+/// Version 1; its figures include subgroups (Documentation/admin-guide/cgroup-v1/memory.rst).
 const V1: Files = Files {
     limits: &["memory.limit_in_bytes"],
     usage: "memory.usage_in_bytes",
@@ -73,7 +77,8 @@ const V1: Files = Files {
     dirty: ["total_dirty", "total_writeback"],
 };
 
-/// Version 2 (Documentation/admin-guide/cgroup-v2.rst). Above `memory.high` a process is held up until it hardly moves.
+/// Version 2 (Documentation/admin-guide/cgroup-v2.rst). Above `memory.high` the kernel throttles a
+/// process almost to a standstill.
 const V2: Files = Files {
     limits: &["memory.max", "memory.high"],
     usage: "memory.current",
@@ -82,7 +87,8 @@ const V2: Files = Files {
 };
 
 impl Hierarchy {
-    /// That of a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)), with `own` from `/proc/self/cgroup`.
+    /// The hierarchy of a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)); `own` is the
+    /// contents of `/proc/self/cgroup`.
     fn of(mount: &str, own: &str) -> Option<Self> {
         let (place, system) = mount.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);
@@ -102,7 +108,8 @@ impl Hierarchy {
             "cgroup" if is_memory(options) => (&V1, group(&is_memory)?),
             _ => return None,
         };
-        // A group outside what is mounted, as containers have it, is the topmost that can be seen.
+        // In a container the group can lie outside the mounted part; the topmost visible group then
+        // stands for it.
         let below = Path::new(group).strip_prefix(&within).unwrap_or(Path::new(""));
         let visible =
             below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -110,7 +117,7 @@ impl Hierarchy {
         Some(Self { files, group: below.to_owned(), top: top.into() })
     }
 
-    /// Bytes that the strictest group on the way to the top leaves.
+    /// Bytes that the strictest group between here and the top leaves.
     fn left(&self, root: &Path) -> Option<u64> {
         let top = root.join(self.top.strip_prefix("/").unwrap_or(&self.top));
         self.group.ancestors().filter_map(|group| self.left_in(&top.join(group))).min()
@@ -119,23 +126,23 @@ impl Hierarchy {
     fn left_in(&self, group: &Path) -> Option<u64> {
         let read = |name: &str| fs::read_to_string(group.join(name)).ok();
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-        // Without a limit the file says `max`, or is not there.
+        // Without a limit the file contains `max` or does not exist.
         let limit = self.files.limits.iter().filter_map(|name| number(name)).min()?;
         let stat = read("memory.stat").unwrap_or_default();
         let sum = |names: [&str; 2]| -> u64 { names.iter().map(|name| field(&stat, name)).sum() };
-        // Page cache counts as used, but makes room for whoever needs it.
+        // Page cache counts as used, but the kernel drops it on demand.
         let gives_way = sum(self.files.cached).saturating_sub(sum(self.files.dirty));
         Some(limit.saturating_sub(number(self.files.usage)?.saturating_sub(gives_way)))
     }
 }
 
-/// A field of a `memory.stat`; 0 if it is not there.
+/// A field of a `memory.stat` file; 0 if it is missing.
 fn field(stat: &str, name: &str) -> u64 {
     let mut fields = stat.lines().filter_map(|line| line.split_once(' '));
     fields.find(|(found, _)| *found == name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
 }
 
-/// A path of `mountinfo`, in which some bytes are octal.
+/// Decodes a path in `mountinfo`, where some bytes are octal escapes.
 fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }

@@ -1,12 +1,14 @@
-//! What a volume's kind, its key derivation function and its PIM say about the cost.
+//! The cost of a key derivation, from the kind of volume, the function and the PIM.
 //!
-//! The personal iterations multiplier is VeraCrypt's. Its rule for PBKDF2 depends on the kind of volume
-//! before it depends on the PRF. LUKS and gocryptfs store their costs in the header: no rule here.
+//! The personal iterations multiplier is VeraCrypt's. Its rule for PBKDF2 depends first on the kind
+//! of volume and then on the PRF. LUKS and gocryptfs store their costs in the header and need no
+//! rule here.
 //!
-//! Numbers: VeraCrypt 1.26.29's documentation ("Header Key Derivation, Salt, and Iteration Count", "Personal
-//! Iterations Multiplier (PIM)", "Argon2id"), `get_pkcs5_iteration_count` and `get_argon2_params` in its
-//! `src/Common/Pkcs5.c`, the ceilings `MAX_PIM_VALUE` and `MAX_BOOT_PIM_VALUE` in its `src/Main/Main.h`; the
-//! volume format of TrueCrypt 7.1a's user's guide.
+//! Sources: VeraCrypt 1.26.29's documentation ("Header Key Derivation, Salt, and Iteration Count",
+//! "Personal Iterations Multiplier (PIM)", "Argon2id"); `get_pkcs5_iteration_count` and
+//! `get_argon2_params` in its `src/Common/Pkcs5.c`; the limits `MAX_PIM_VALUE` and
+//! `MAX_BOOT_PIM_VALUE` in its `src/Main/Main.h`; the volume format in the user's guide of
+//! TrueCrypt 7.1a.
 
 use std::time::Duration;
 
@@ -14,12 +16,12 @@ use crate::argon2::{Argon2Kind, Argon2Params};
 use crate::derivation::{Derivation, Function};
 use crate::error::KdfError;
 
-/// A kind of volume whose header does not say what its key costs.
+/// A kind of volume whose header does not state the cost of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VolumeKind {
     /// VeraCrypt, any version.
     VeraCrypt {
-        /// A system partition, which a boot loader has to open.
+        /// A system partition, which a boot loader must open.
         system: bool,
     },
     /// TrueCrypt.
@@ -46,7 +48,7 @@ impl VolumeKind {
         }
     }
 
-    /// The highest PIM that it takes; 0 if it has none.
+    /// The highest PIM allowed; 0 if the volume has no PIM.
     #[must_use]
     pub fn highest_pim(self) -> u32 {
         match self {
@@ -56,10 +58,10 @@ impl VolumeKind {
         }
     }
 
-    /// Whether volumes made today can have `function`; older ones can have more.
+    /// Whether new volumes can use `function`; older ones may use more.
     #[must_use]
     pub fn makes_new(self, function: Function) -> bool {
-        // Dropped by VeraCrypt 1.26 ("Release Notes"), and with TrueCrypt 5.0.
+        // VeraCrypt 1.26 ("Release Notes") and TrueCrypt 5.0 dropped these.
         let dropped = match self {
             Self::VeraCrypt { .. } => "ripemd-160",
             Self::TrueCrypt { .. } => "sha-1",
@@ -67,9 +69,9 @@ impl VolumeKind {
         function.name() != dropped && derivation(self, function, None).is_ok()
     }
 
-    /// The PIM that costs what no PIM does, or a little more. For PBKDF2 it is also the least that VeraCrypt
-    /// allows with a passphrase of less than 20 characters ("PIM Usage" in its documentation). `None` where
-    /// there is no such PIM.
+    /// The PIM that costs as much as no PIM, or slightly more. For PBKDF2 it is also the lowest PIM
+    /// that VeraCrypt allows with a passphrase of fewer than 20 characters ("PIM Usage" in its
+    /// documentation). `None` if there is no such PIM.
     #[must_use]
     pub fn default_pim(self, function: Function) -> Option<u32> {
         match (self, function) {
@@ -86,7 +88,8 @@ impl VolumeKind {
     }
 }
 
-/// The cost of a function on a kind of volume. No PIM, like a PIM of 0, is the default cost.
+/// The cost of a function on a kind of volume. A missing PIM and a PIM of 0 both mean the default
+/// cost.
 ///
 /// # Errors
 /// [`KdfError::NotThere`] if this kind of volume never had the function; [`KdfError::Pim`].
@@ -125,7 +128,7 @@ pub fn derivation(
     }
 }
 
-/// Every function that this kind of volume ever had, with its cost, the likeliest first.
+/// Every function that this kind of volume ever had, with its cost, most likely first.
 ///
 /// # Errors
 /// [`KdfError::Pim`].
@@ -136,11 +139,11 @@ pub fn derivations(volume: VolumeKind, pim: Option<u32>) -> Result<Vec<Derivatio
         .collect()
 }
 
-/// The largest PIM whose derivation takes no longer than `limit`, where a unit of [`Derivation::work`]
-/// takes `seconds`. `None` if even a PIM of 1 takes longer, or the volume has no PIM.
+/// The largest PIM whose derivation takes no longer than `limit`, if a unit of [`Derivation::work`]
+/// takes `seconds`. `None` if even a PIM of 1 takes longer, or if the volume has no PIM.
 ///
-/// A user who tries an unknown function with an unknown PIM needs such a bound: 15 million iterations
-/// are ordinary for a PIM of 15,000.
+/// A user who searches for an unknown function and PIM needs this bound: a PIM of 15,000 means 15
+/// million iterations.
 ///
 /// # Errors
 /// [`KdfError::NotThere`].
@@ -155,7 +158,7 @@ pub fn largest_pim_within(
         derivation(volume, function, Some(pim))
             .is_ok_and(|derivation| derivation.work() as f64 * seconds <= limit.as_secs_f64())
     };
-    // Work rises with the PIM: `low` fits (or is 0), `high` does not.
+    // Work rises with the PIM: `low` is within the limit (or 0), `high` exceeds it.
     let (mut low, mut high) = (0, volume.highest_pim() + 1);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -168,16 +171,16 @@ pub fn largest_pim_within(
     Ok((low > 0).then_some(low))
 }
 
-/// The work, on average, of finding passphrase and PIM for each passphrase that is possible, if the PIM is
-/// any of 1 to `highest` with the same chance. A passphrase with a known PIM takes half of its
-/// [`Derivation::work`], since the right one comes half-way.
+/// The mean work, per possible passphrase, of finding both passphrase and PIM, if the PIM is
+/// uniformly distributed over 1 to `highest`. With a known PIM it is half of [`Derivation::work`],
+/// because the right passphrase comes half-way on average.
 ///
-/// The seeker is taken to be clever: all passphrases with a PIM of 1, then all with a PIM of 2 and so on,
-/// the cheapest first. If PIM p is right, that is the work of all below p and half of that of p; the mean
-/// over p is `sum of work(p) * (highest - p + 1/2) / highest`.
+/// The attacker is assumed to choose the cheapest order: all passphrases with a PIM of 1, then all
+/// with a PIM of 2, and so on. If PIM p is right, the work is that of all PIMs below p plus half of
+/// that of p. The mean over p is `sum of work(p) * (highest - p + 1/2) / highest`.
 ///
 /// # Errors
-/// [`KdfError::NotThere`]; [`KdfError::Pim`] if the volume does not take the highest, or `highest` is 0.
+/// [`KdfError::NotThere`]; [`KdfError::Pim`] if the volume does not allow `highest`, or if it is 0.
 pub fn mean_work_of_unknown(
     volume: VolumeKind,
     function: Function,
@@ -195,9 +198,9 @@ pub fn mean_work_of_unknown(
     Ok(sum / f64::from(highest))
 }
 
-/// Whether VeraCrypt has a rule of its own for this PRF on a system volume.
+/// Whether VeraCrypt has a separate rule for this PRF on a system volume.
 fn boots_cheaper(prf: &str, system: bool) -> bool {
-    // Only these two have one rule for all volumes.
+    // Only these two PRFs have one rule for all volumes.
     system && !matches!(prf, "sha-512" | "whirlpool")
 }
 
@@ -215,7 +218,7 @@ fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
     }
 }
 
-/// TrueCrypt's iterations; `None` for a PRF that it never had there.
+/// TrueCrypt's iterations; `None` for a PRF that it never had on this kind of volume.
 fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     match (prf, system) {
         ("ripemd-160", true) | ("sha-512" | "whirlpool", false) => Some(1000),
@@ -225,7 +228,7 @@ fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     }
 }
 
-/// The PIM of Argon2id that no PIM stands for.
+/// The PIM of Argon2id that a missing PIM stands for.
 const ARGON2ID_PIM: u32 = 12;
 
 /// VeraCrypt's cost of Argon2id.

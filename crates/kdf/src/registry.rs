@@ -18,9 +18,9 @@ type Derive = fn(&[u8], u32, &mut [Target<'_>], Effort<'_>) -> Result<(), KdfErr
 pub struct Prf {
     /// Name on the command line and in records, such as `sha-512`.
     pub name: &'static str,
-    /// Name for people, such as `HMAC-SHA-512`.
+    /// Name for users, such as `HMAC-SHA-512`.
     pub label: &'static str,
-    /// Bytes of its output: a longer key is several independent blocks of so many.
+    /// Bytes of its output. A longer key consists of several independent blocks of this size.
     pub output_bytes: usize,
     derive: Derive,
     kernel: fn(usize, Effort<'_>) -> String,
@@ -36,7 +36,7 @@ static PRFS: &[Prf] = &[
     Prf::new::<Sha1>("sha-1", "HMAC-SHA-1"),
 ];
 
-/// Every PRF, in the order in which lists should show them: VeraCrypt's default first.
+/// Every PRF, in display order: VeraCrypt's default comes first.
 #[must_use]
 pub fn prfs() -> &'static [Prf] {
     PRFS
@@ -64,10 +64,12 @@ impl Prf {
         }
     }
 
-    /// PBKDF2 with this PRF (RFC 8018, section 5.2): fills `out`, of any length, 0 included.
+    /// PBKDF2 with this PRF (RFC 8018, section 5.2): fills `out`, which may have any length
+    /// including 0.
     ///
     /// # Errors
-    /// [`KdfError::NoIterations`], [`KdfError::TooLong`], [`KdfError::Stopped`]; `out` is then unchanged.
+    /// [`KdfError::NoIterations`], [`KdfError::TooLong`], [`KdfError::Stopped`]; `out` is then
+    /// unchanged.
     pub fn pbkdf2(
         &self,
         password: &[u8],
@@ -79,8 +81,8 @@ impl Prf {
         self.pbkdf2_each(password, iterations, &mut [Target { salt, out }], effort)
     }
 
-    /// PBKDF2 of one password with several salts, whose blocks share vectors and threads: the headers of
-    /// an outer and of a hidden volume take hardly longer than one of them.
+    /// PBKDF2 of one password with several salts, whose blocks share vectors and threads. The
+    /// headers of an outer and a hidden volume together take hardly longer than one of them.
     ///
     /// # Errors
     /// As for [`Prf::pbkdf2`].
@@ -95,7 +97,8 @@ impl Prf {
         (self.derive)(password, iterations, targets, effort)
     }
 
-    /// The kernels that derive a key of so many bytes, such as `avx512vl-x4`, or several joined by `+`.
+    /// The kernels that derive a key of `key_bytes`, such as `avx512vl-x4`, or several joined by
+    /// `+`.
     #[must_use]
     pub fn kernel(&self, key_bytes: usize, effort: Effort<'_>) -> String {
         (self.kernel)(key_bytes.div_ceil(self.output_bytes), effort)

@@ -1,11 +1,13 @@
-//! How much of a larger piece of work, such as opening a volume, key derivations are.
+//! Measures the share of key derivations in a larger piece of work, such as opening a volume.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The time during which at least one key derivation ran.
 ///
-/// It is wall-clock time: derivations that run at once, on several threads, count once. So it is never
+/// This is wall-clock time: derivations that run simultaneously on several threads count once. It
+/// therefore never exceeds the time of the surrounding work, and the difference is the rest of that
+/// work.
 /// more than the time of the work that they are part of, and the difference is the rest of that work.
 #[derive(Debug, Default)]
 pub struct Stopwatch(Mutex<State>);
@@ -13,19 +15,19 @@ pub struct Stopwatch(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     running: u32,
-    /// When `running` left 0.
+    /// Time at which `running` last left 0.
     since: Option<Instant>,
     total: Duration,
 }
 
 impl Stopwatch {
-    /// Nothing has run yet. [`Effort::timed_by`](crate::Effort::timed_by) gives it to derivations.
+    /// A stopwatch at zero. [`Effort::timed_by`](crate::Effort::timed_by) passes it to derivations.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The time until now, that of derivations still running included.
+    /// The time so far, including derivations that are still running.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         let state = self.state();
@@ -45,7 +47,6 @@ impl Stopwatch {
     }
 }
 
-/// A derivation that runs.
 pub(crate) struct Running<'a>(&'a Stopwatch);
 
 impl Drop for Running<'_> {

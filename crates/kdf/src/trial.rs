@@ -1,4 +1,5 @@
-//! A password whose key derivation function is unknown: all functions on all cores, in bounded memory.
+//! Opens a volume whose key derivation function is unknown: tries all functions on all cores, in
+//! bounded memory.
 
 use std::ops::DerefMut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,15 +10,17 @@ use crate::derivation::Derivation;
 use crate::effort::Effort;
 use crate::error::KdfError;
 
-/// Tries each derivation until `check` takes a key, and gives what it made of it. `new_key` makes a key of the length
-/// that is wanted, to be filled, in memory of the caller's choice; it is the key itself that has to wipe it.
+/// Tries each derivation until `check` accepts a key, and returns the result of `check`. `new_key`
+/// provides memory of the wanted key length; the key type must wipe itself. `check` receives the
+/// index in `derivations` and the key.
 ///
-/// Each runs on one thread, as many at once as `effort` allows, in the given order; those that need memory
-/// run last, one at a time. What still runs when a key is found is stopped. `check` gets the place in `derivations` and the key.
+/// Each derivation runs on one thread, in the given order, as many at once as `effort` allows.
+/// Derivations that need memory run last, one at a time. When a key is found, the running
+/// derivations are stopped.
 ///
 /// # Errors
-/// If no key fits: the first error of any derivation, such as [`KdfError::Memory`]; then the others have
-/// been tried all the same. [`KdfError::Stopped`] if the caller's flag stopped it.
+/// If no key fits: the first error of any derivation, such as [`KdfError::Memory`], after all
+/// others have been tried. [`KdfError::Stopped`] if the caller's flag stopped it.
 pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
     password: &[u8],
     salt: &[u8],
@@ -60,7 +63,7 @@ pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
         }
         run_small();
     });
-    // One at a time: there may not be memory for two at once.
+    // One at a time, because there may not be memory for two.
     for index in large {
         if found.load(Ordering::Relaxed) {
             break;

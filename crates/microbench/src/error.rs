@@ -1,4 +1,4 @@
-//! Why nothing was measured.
+//! The crate's error type.
 
 /// Why a microbenchmark could not be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -6,13 +6,13 @@ pub enum MicrobenchError {
     /// The request contradicts itself or asks for the impossible.
     #[error("{0}")]
     Usage(String),
-    /// The cipher tier asked for does not exist here.
+    /// The requested CPU tier does not exist.
     #[error(transparent)]
     Cpu(#[from] cryptbench_cipher::CpuError),
-    /// An unknown cipher, or a data unit that it cannot have.
+    /// The cipher is unknown, or does not support the data unit.
     #[error(transparent)]
     Cipher(#[from] cryptbench_cipher::CipherError),
-    /// A key derivation that does not exist, or not on that kind of volume, or that failed.
+    /// The key derivation does not exist, is not available on this kind of volume, or failed.
     #[error(transparent)]
     Kdf(#[from] cryptbench_kdf::KdfError),
 }

@@ -1,8 +1,9 @@
-//! How fast the building blocks of disk encryption are in RAM: [ciphers](cipher) and [key derivations](kdf).
+//! Measures the building blocks of disk encryption in RAM: [ciphers](cipher) and [key
+//! derivations](kdf).
 //!
-//! A *case* is what is measured, such as a cipher with a data unit on a number of threads. Every round takes one *sample*
-//! of every case, in an order drawn anew, so that a drift of the machine meets all of them alike; what is told is the
-//! median over the rounds.
+//! A *case* is a thing to measure, such as a cipher with a data unit on a number of threads. Every
+//! round takes one *sample* of every case in a new random order, so that drift of the machine
+//! affects all cases equally. Results are medians over the rounds.
 #![forbid(unsafe_code)]
 
 pub mod cipher;

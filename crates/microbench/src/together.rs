@@ -1,14 +1,15 @@
-//! Threads that start together, each on its own.
+//! Threads that start simultaneously and work independently.
 
 use std::sync::{Barrier, mpsc};
 use std::thread;
 
 use crate::MicrobenchError;
 
-/// Runs `work` on a thread for each of `workers`, none of which begins before all are there and are prepared.
+/// Runs `work` on one thread for each of `workers`. No thread begins before all are started and
+/// prepared.
 ///
 /// # Errors
-/// [`MicrobenchError::Usage`] if the system does not start so many threads.
+/// [`MicrobenchError::Usage`] if the system does not start this many threads.
 pub(crate) fn together<W: Send, T: Send>(
     workers: impl ExactSizeIterator<Item = W>,
     prepare: impl Fn(&mut W) + Sync,
@@ -22,7 +23,8 @@ pub(crate) fn together<W: Send, T: Send>(
             let (go, may_go) = mpsc::channel::<()>();
             let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 prepare(&mut worker);
-                // Fails when another thread could not be started: the barrier would never open.
+                // Fails if another thread could not be started, because the barrier would then
+                // never open.
                 may_go.recv().ok()?;
                 barrier.wait();
                 Some(work(worker))
@@ -33,7 +35,7 @@ pub(crate) fn together<W: Send, T: Send>(
             started.push((go, handle));
         }
         for (go, _) in &started {
-            // Only a thread that is gone does not receive, and joining it tells why.
+            // Sending fails only if a thread has ended, and joining it gives the reason.
             let _ = go.send(());
         }
         let done = started.into_iter().filter_map(|(_, handle)| match handle.join() {

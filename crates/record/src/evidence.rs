@@ -1,45 +1,46 @@
-//! What was found on the storage itself after a run: whether what was written came back after it lay at rest, and
-//! what somebody learns who has the storage and not the key.
+//! Evidence from the storage itself after a run: whether data came back intact after lying at rest,
+//! and what the storage reveals to somebody without the key.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is known of one arm's data at rest.
+/// The evidence on one arm's data at rest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// Identifier of the arm.
     pub arm: String,
-    /// How the arm came to lie at rest before it was read back.
+    /// How the data came to rest before it was read back.
     pub rest: Rest,
-    /// Bytes of the pattern that were written through the arm.
+    /// Bytes of the pattern written through the arm.
     pub written_bytes: u64,
-    /// Bytes of it that were read back through the arm, after it lay at rest, and are what was written.
+    /// Bytes of the pattern that were read back intact through the arm after lying at rest.
     pub verified_bytes: u64,
-    /// What the search of the backing storage found; absent where it could not be searched.
+    /// The result of searching the backing storage; absent if it could not be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<Scan>,
-    /// Why there is no search, in words.
+    /// Why the storage was not searched, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_scanned: Option<String>,
-    /// What shows besides content; absent where nothing can be said of it.
+    /// What the storage reveals besides content; absent if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reveals: Option<Reveals>,
-    /// Why what was written could not be read back, in words, where it is gone as a whole or the system refuses it.
+    /// Why the pattern could not be read back, in words, if it is lost as a whole or the system
+    /// refuses to return it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// Why the check was not carried to its end, in words: what is missing above is missing for that, and nothing is
-    /// known of it.
+    /// Why the check was not completed, in words. Values that are missing above are missing for
+    /// this reason, and nothing is known about them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
 impl Evidence {
-    /// Whether all that was written came back.
+    /// Whether the whole pattern came back intact.
     pub fn is_verified(&self) -> bool {
         self.written_bytes > 0 && self.verified_bytes == self.written_bytes
     }
 
-    /// Whether what was written came back.
+    /// Whether the pattern came back.
     pub fn read_back(&self) -> ReadBack {
         match () {
             () if self.is_verified() => ReadBack::Whole,
@@ -48,81 +49,85 @@ impl Evidence {
         }
     }
 
-    /// Whether what was found is as random as ciphertext; [`Randomness::Untold`] where it was not searched.
+    /// Whether the stored data is as random as ciphertext; [`Randomness::Untold`] if the storage
+    /// was not searched.
     pub fn randomness(&self) -> Randomness {
         self.scan.as_ref().map(|scan| scan.randomness).unwrap_or_default()
     }
 
-    /// Whether plaintext was found where the arm stores its data; `None` where it was not searched.
+    /// Whether the search found plaintext in the arm's storage; `None` if the storage was not
+    /// searched.
     pub fn shows_plaintext(&self) -> Option<bool> {
         self.scan.as_ref().map(|scan| scan.markers > 0)
     }
 }
 
-/// What came of reading back what was written.
+/// The result of reading the pattern back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadBack {
-    /// All of it is what was written.
+    /// All of it is intact.
     Whole,
-    /// Some of it, or all, is not there or is something else.
+    /// Part or all of it is missing or changed.
     Lost,
-    /// It could not be asked for: the system did not come to rest, or did not come up again.
+    /// It could not be read back: the system did not close, or did not open again.
     Unchecked,
 }
 
-/// How data came to lie at rest.
+/// How data came to rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rest {
     /// Written back and dropped from the page cache; there is nothing to unmount.
     #[default]
     CacheDropped,
-    /// Unmounted, what served it ended, its mappings and keys removed.
+    /// Unmounted; the serving process has ended, and mappings and keys are removed.
     Unmounted,
-    /// Its key taken from the kernel, which drops what it had decrypted.
+    /// The kernel dropped the key and with it all decrypted data.
     KeyRemoved,
 }
 
-/// A search of what lies on the storage.
+/// A search of the storage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scan {
-    /// Bytes that the arm keeps on the storage.
+    /// Bytes that the arm stores.
     pub stored_bytes: u64,
-    /// Bytes of them that were searched, what was written last first and then evenly spread.
+    /// Bytes searched: those written last come first, then an even spread.
     pub scanned_bytes: u64,
-    /// Places at which a marker of the plaintext was found, at any alignment.
+    /// Number of places with a marker of the plaintext, at any alignment.
     pub markers: u64,
-    /// The first of them: file, as the arm's storage names it, and byte.
+    /// The first such place: the file, as the arm's storage names it, and the byte offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_marker: Option<(String, u64)>,
-    /// Whole blocks of [`Entropy::BLOCK`] bytes and their entropy; absent where there was no whole block.
+    /// Entropy of whole blocks of [`Entropy::BLOCK`] bytes; absent if there was no whole block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entropy: Option<Entropy>,
-    /// What the entropy says, by what is known of how the system lays out its data.
+    /// The conclusion from the entropy, given how the system lays out its data.
     #[serde(default, skip_serializing_if = "Randomness::is_untold")]
     pub randomness: Randomness,
 }
 
 impl Scan {
-    /// Whether all that lies there was searched.
+    /// Whether the search covered everything.
     pub fn is_whole(&self) -> bool {
         self.scanned_bytes >= self.stored_bytes
     }
 }
 
-/// What the entropy of stored data says.
+/// The conclusion from the entropy of stored data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Randomness {
-    /// Nothing: the system keeps structures of its own in the open among its data, or encrypts nothing.
+    /// No conclusion: the system stores unencrypted structures among its data, or encrypts nothing.
     #[default]
     Untold,
-    /// Where all must be ciphertext or random filling no block is below [`Entropy::THRESHOLD`]; where the system has
-    /// structures of its own beside its ciphertext, such blocks are fewer than half of what was written.
+    /// Random. If everything must be ciphertext or random filling, no block is below
+    /// [`Entropy::THRESHOLD`]; if the system stores structures beside its ciphertext, fewer such
+    /// blocks exist than half of the written data takes.
     Random,
-    /// As many blocks are below it as half of what was written takes: it may lie there in another guise.
+    /// The blocks below the threshold amount to half of the written data or more, so the data may
+    /// be stored in another form.
     Doubtful,
-    /// Blocks are below it where all must be ciphertext or random filling.
+    /// Blocks are below the threshold although everything must be ciphertext or random filling.
     Broken,
 }
 
@@ -132,13 +137,13 @@ impl Randomness {
     }
 }
 
-/// Shannon entropy of blocks, each by itself.
+/// Shannon entropy of single blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entropy {
-    /// Blocks that were looked at.
+    /// Number of blocks examined.
     pub blocks: u64,
-    /// Mean over the blocks in bits for each byte. Uniformly random bytes have 7.955 in a block of this size, not 8,
-    /// for 4096 bytes do not fill 256 bins evenly.
+    /// Mean over the blocks, in bits per byte. Uniformly random bytes have 7.955 in a block of this
+    /// size, not 8, because 4096 bytes do not fill 256 bins evenly.
     pub mean: f64,
     /// Blocks below [`Entropy::THRESHOLD`].
     pub low_blocks: u64,
@@ -148,21 +153,22 @@ impl Entropy {
     /// Bytes of a block.
     pub const BLOCK: usize = 4096;
 
-    /// Bits for each byte that no block of ciphertext is below.
+    /// Lower limit, in bits per byte, for a block of ciphertext.
     ///
-    /// `2 n ln 2 (8 - H)` of `n` uniformly random bytes follows a chi-square distribution of 255 degrees of freedom
-    /// (the G-test): mean 255, standard deviation 22.6. For a block of 4096 bytes, 7.9 bits are 568, fourteen standard
-    /// deviations off: a probability of about 10^-26.
+    /// `2 n ln 2 (8 - H)` of `n` uniformly random bytes follows a chi-square distribution with 255
+    /// degrees of freedom (the G-test): mean 255, standard deviation 22.6. For a block of 4096
+    /// bytes, 7.9 bits correspond to 568, fourteen standard deviations from the mean: a probability
+    /// of about 10^-26.
     pub const THRESHOLD: f64 = 7.9;
 
-    /// Share of the blocks below the threshold, 0 to 1.
+    /// Share of blocks below the threshold, 0 to 1.
     pub fn low_share(&self) -> f64 {
         self.low_blocks as f64 / (self.blocks as f64).max(1.0)
     }
 }
 
-/// What shows of the files in an arm, to somebody without its key. Each is found by looking for files whose names,
-/// sizes and times are known; absent is what could not be looked at.
+/// What the storage reveals of an arm's files without the key. The check looks for files with known
+/// names, sizes and times; a value is absent if its check was impossible.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reveals {
     /// Names of files.
@@ -171,44 +177,45 @@ pub struct Reveals {
     /// Sizes of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
-    /// How many files there are.
+    /// Whether it reveals the number of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<bool>,
-    /// Which directory lies in which.
+    /// Whether it reveals the directory tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<bool>,
-    /// When files were changed.
+    /// Whether it reveals when files were changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<bool>,
-    /// What tells that it is encrypted, and with what: the header or file by which it is recognised.
+    /// What reveals that the storage is encrypted, and with which system: identifying headers and
+    /// files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<String>,
-    /// Files that were written, and files that lie on the storage for them.
+    /// Number of files written, and number of files that the storage holds for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<(u32, u32)>,
 }
 
-/// What shows of names.
+/// What the storage reveals of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Names {
-    /// They can be read.
+    /// The names themselves.
     Plain,
     /// Their length in bytes.
     Length,
-    /// Their length, rounded.
+    /// Their rounded length.
     RoundedLength,
     /// Nothing.
     Hidden,
 }
 
-/// What shows of sizes.
+/// What the storage reveals of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// Each to the byte.
+    /// The exact sizes.
     Exact,
-    /// Each, rounded to blocks.
+    /// The sizes rounded to blocks.
     Rounded,
     /// Nothing.
     Hidden,

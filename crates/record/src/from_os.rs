@@ -1,4 +1,4 @@
-//! What the operating system tells, in the words of the record.
+//! Converts the operating system's data to the record's types.
 
 use cryptbench_os::counters::{DeviceCounts, Passed};
 
@@ -16,7 +16,7 @@ impl From<DeviceCounts> for DeviceMoved {
 }
 
 impl From<cryptbench_os::machine::Machine> for Machine {
-    /// Its idle baseline is left 0: it takes a while to measure.
+    /// Leaves the idle baseline at 0, because measuring it takes a while.
     fn from(machine: cryptbench_os::machine::Machine) -> Self {
         Self {
             cpu_model: machine.cpu_model,
@@ -34,8 +34,8 @@ impl From<cryptbench_os::machine::Machine> for Machine {
 }
 
 impl Accounting {
-    /// The part `share` (0 to 1) of what passed that falls to a trial: seconds and joules are scaled, states and
-    /// fractions of time stay. `cached_before` is left empty.
+    /// The part of `passed` that belongs to a trial: scales seconds and joules by `share` (0 to 1),
+    /// and copies states and fractions of time. Leaves `cached_before` empty.
     #[must_use]
     pub fn of(passed: &Passed, share: f64) -> Self {
         Self {

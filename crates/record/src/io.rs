@@ -1,4 +1,4 @@
-//! Reading and writing a record as JSON.
+//! Reads and writes a record as JSON.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -15,27 +15,27 @@ pub enum RecordError {
     /// The file could not be read or written.
     #[error("cannot {act} {path}")]
     Io {
-        /// What was tried, as a verb.
+        /// The attempted action, as a verb.
         act: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// Not JSON, or not a record.
+    /// The file is not JSON, or not a record.
     #[error("{path} is not a cryptbench record")]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The position and the cause.
         source: serde_json::Error,
     },
-    /// Written by a newer program.
+    /// A newer version of the program wrote the record.
     #[error("{path} has schema {found:?}; this program reads {SCHEMA:?}: use a newer cryptbench")]
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it says it is.
+        /// The schema that the file states.
         found: String,
     },
 }
@@ -45,14 +45,14 @@ struct Header {
     schema: String,
 }
 
-/// The most bytes of a record that are read.
+/// Size in bytes of the largest record that is read.
 ///
-/// A trial takes some 700: this is room for 1.5 million of them. The largest built-in profile makes 300,000 with six
-/// arms and thirty trials each.
+/// A trial takes about 700 bytes, so this is enough for 1.5 million trials. The largest built-in
+/// profile makes 300,000 with six arms and thirty trials each.
 pub const LARGEST: u64 = 1 << 30;
 
-/// Reads a record; a directory stands for the `record.json` in it, or for what the log in it adds up to if the run was
-/// ended before it wrote one, or before it wrote one anew.
+/// Reads a record. For a directory, reads its `record.json`. If the run ended before it could write
+/// or update that file, reconstructs the record from the log.
 ///
 /// # Errors
 /// Any [`RecordError`].
@@ -71,12 +71,12 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
     if !path.join("record.json").exists() {
         return logged;
     }
-    // A run that was cut short, wrote its record, went on and was killed: its log knows more.
+    // An interrupted run wrote its record, was resumed and then killed: its log is more recent.
     let written = written()?;
     Ok(logged.ok().filter(|logged| logged.trials.len() > written.trials.len()).unwrap_or(written))
 }
 
-/// The file that `path` stands for, and its text.
+/// The file that `path` stands for, and its contents.
 pub fn read_document(path: &Path) -> Result<(PathBuf, String), RecordError> {
     let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
     match cryptbench_os::read_text(&file, LARGEST) {
@@ -85,7 +85,7 @@ pub fn read_document(path: &Path) -> Result<(PathBuf, String), RecordError> {
     }
 }
 
-/// The record that a text is, its strings made printable; `origin` names it in errors.
+/// Parses a record and makes its strings printable; errors name the file `origin`.
 pub fn parse(origin: &Path, text: &str) -> Result<Record, RecordError> {
     let malformed = |source| RecordError::Malformed { path: origin.to_owned(), source };
     let text = &*printable_document(text);
@@ -96,7 +96,7 @@ pub fn parse(origin: &Path, text: &str) -> Result<Record, RecordError> {
     serde_json::from_str(text).map_err(malformed)
 }
 
-/// A record as its file holds it.
+/// The contents of a record's file.
 pub fn to_json(record: &Record) -> String {
     let text = serde_json::to_string_pretty(record).expect("a record is plain data") + "\n";
     match escaped_json(&text) {
@@ -105,7 +105,8 @@ pub fn to_json(record: &Record) -> String {
     }
 }
 
-/// Writes a record so that the file is either absent, the old one, or complete. Nothing but a regular file is replaced.
+/// Writes a record so that the file is always absent, unchanged or complete. Replaces only regular
+/// files.
 pub fn write(record: &Record, path: &Path) -> Result<(), RecordError> {
     cryptbench_os::write_whole(path, to_json(record).as_bytes()).map_err(|source| RecordError::Io {
         act: "write",

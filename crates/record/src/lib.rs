@@ -1,7 +1,7 @@
-//! The versioned document of a run: everything that reports, comparisons and exports may read.
+//! The versioned document of a run: the data that reports, comparisons and exports may read.
 //!
-//! A record holds the raw trials; estimates and verdicts are derived from them and stored beside
-//! them ([`Results`]) only so that a reader of the JSON need not recompute them.
+//! A record contains the raw trials. Estimates and verdicts are derived from them and stored with
+//! them ([`Results`]) only so that readers of the JSON need not recompute them.
 #![forbid(unsafe_code)]
 
 mod evidence;
@@ -28,5 +28,5 @@ pub use trial::{
     Accounting, DeviceMoved, FLUSH, Percentiles, Samples, Slices, Trial, log_ratios, trials_of,
 };
 
-/// Version of the document. Readers refuse a newer major number and accept older ones.
+/// Version of the document. Readers refuse a newer major version and accept older ones.
 pub const SCHEMA: &str = "cryptbench.record/1";

@@ -1,5 +1,5 @@
-//! The log of a run: a line of JSON for each thing that happened, appended as it happens, so that a run that is killed
-//! is not lost. The record of such a run is what its lines add up to ([`fold`]).
+//! The log of a run: one line of JSON per event, appended as it happens, so that the results of a
+//! killed run survive. [`fold`] reconstructs the record from the lines.
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -12,85 +12,85 @@ use crate::io::{LARGEST, RecordError};
 use crate::printable::printable_document;
 use crate::{EmulatedDevice, Evidence, Plan, Record, StopReason, Target, Trial, WorkloadStop};
 
-/// Name of the log in the directory of a run.
+/// Name of the log in a run's directory.
 pub const LOG: &str = "trials.jsonl";
 
-/// What a killed run's record says of itself.
+/// The note in the record of a killed run.
 const KILLED: &str =
     "The run was ended from outside before it could write its record: this is what its log holds.";
 
-/// One thing that happened.
+/// One event of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
-    /// The run begins: the record with all that is known before anything is measured, and no trial.
+    /// The run begins: the record with everything known before the measurement, without trials.
     Start(Box<Record>),
-    /// How the run was asked for, so that it can be resumed.
+    /// The command line of the run, needed to resume it.
     Command {
         /// Words of the command line after the program's name.
         arguments: Vec<String>,
-        /// Directory that relative paths among them begin at.
+        /// Directory to which relative paths in the arguments refer.
         directory: String,
     },
-    /// All arms are set up: what was found out on the way.
+    /// All arms are set up; contains what the setup determined.
     Prepared {
-        /// The plan, with what only the machine could tell.
+        /// The plan, including values that only the machine could determine.
         plan: Box<Plan>,
-        /// The target likewise.
+        /// The target, including values that only the machine could determine.
         target: Box<Target>,
         /// Remarks so far.
         notes: Vec<String>,
     },
-    /// A trial came to its end.
+    /// A trial is complete.
     Trial(Box<Trial>),
-    /// Every arm of a block has had its trial.
+    /// Every arm of a block has completed its trial.
     BlockEnd {
         /// Workload identifier.
         workload: String,
-        /// Block number from 0; none for the discarded trials.
+        /// Block number from 0; absent for the discarded trials.
         block: Option<u32>,
     },
     /// Why each workload ended.
     Stops(Vec<WorkloadStop>),
-    /// What was found of the arms' data at rest.
+    /// The evidence on the arms' data at rest.
     Evidence(Vec<Evidence>),
-    /// Something a reader must know, in a sentence.
+    /// A remark that a reader must know, as a sentence.
     Note(String),
-    /// The run came to its end, by itself or because it was asked to.
+    /// The run ended, on its own or on request.
     End {
-        /// Seconds that it took.
+        /// Duration of the run in seconds.
         elapsed_s: f64,
-        /// Whether anything is missing that was planned.
+        /// Whether planned work is missing.
         partial: bool,
-        /// How an emulated device kept its times.
+        /// How well an emulated device kept its times.
         emulated: Option<EmulatedDevice>,
     },
-    /// A run that was cut short goes on.
+    /// An interrupted run is resumed.
     Resumed {
-        /// Seconds since the start of the run at which it goes on, the time in between left out.
+        /// Seconds since the start of the run at which it is resumed, without the time in between.
         at_s: f64,
     },
 }
 
-/// A log that is being written.
+/// An open log.
 #[derive(Debug)]
 pub struct TrialLog {
     file: File,
 }
 
 impl TrialLog {
-    /// Makes the log in `directory`.
+    /// Creates the log in `directory`.
     ///
     /// # Errors
-    /// `AlreadyExists` if there is one; else what the system says.
+    /// `AlreadyExists` if it exists; otherwise the operating system's error.
     pub fn create(directory: &Directory) -> io::Result<Self> {
         directory.create_file(LOG.as_ref(), 0o644).map(|file| Self { file })
     }
 
-    /// Opens the log in `directory` to append to it. A last line that was cut short is dropped.
+    /// Opens the log in `directory` for appending. Drops an incomplete last line.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn resume(directory: &Directory) -> io::Result<Self> {
         let mut file = directory.open_file_to_write(LOG.as_ref())?;
         let text = read_file(&directory.reached().join(LOG), LARGEST)?;
@@ -100,10 +100,11 @@ impl TrialLog {
         Ok(Self { file })
     }
 
-    /// Appends a line. At the end of a block all lines so far are on the disk afterwards.
+    /// Appends a line. After the end of a block, all lines so far are on the disk.
     ///
     /// # Errors
-    /// What the system says; the log then ends where it ended before, or in a part of a line.
+    /// The operating system's error; the log then ends where it ended before, or in an incomplete
+    /// line.
     pub fn append(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
@@ -115,10 +116,10 @@ impl TrialLog {
     }
 }
 
-/// The lines of the log in a run's directory. A last line that was cut short is left out.
+/// The lines of the log in a run's directory, without an incomplete last line.
 ///
 /// # Errors
-/// [`RecordError::Io`]; [`RecordError::Malformed`] for any other line that is none.
+/// [`RecordError::Io`]; [`RecordError::Malformed`] if any other line is invalid.
 pub fn read_log(directory: &Path) -> Result<Vec<Line>, RecordError> {
     let path = directory.join(LOG);
     let failed = |source| RecordError::Io { act: "read", path: path.clone(), source };
@@ -133,19 +134,20 @@ pub fn read_log(directory: &Path) -> Result<Vec<Line>, RecordError> {
         .collect()
 }
 
-/// The record of a run, as its lines add up to it one by one.
+/// Reconstructs a run's record line by line.
 #[derive(Clone, Debug)]
 pub struct Fold {
     record: Record,
-    /// Complete blocks of each workload.
+    /// Number of complete blocks of each workload.
     pairs: Vec<u32>,
-    /// How many of the notes say what was known before the first trial.
+    /// Number of notes that were known before the first trial.
     known: usize,
     ended: bool,
 }
 
 impl Fold {
-    /// Begins with what is known before anything is measured, or with the record of a run that goes on.
+    /// Starts with what is known before the measurement, or with the record of a run that is
+    /// resumed.
     #[must_use]
     pub fn begin(record: Record) -> Self {
         let pairs_of = |id: &str| {
@@ -156,7 +158,7 @@ impl Fold {
         Self { pairs, known: record.notes.len(), ended: false, record }
     }
 
-    /// Adds what happened next.
+    /// Adds the next event.
     pub fn add(&mut self, line: &Line) {
         let record = &mut self.record;
         match line {
@@ -188,8 +190,8 @@ impl Fold {
         }
     }
 
-    /// Drops the trials of blocks that were not completed, since a run that goes on begins those anew and no pair spans
-    /// two parts of it, and what was said at the end.
+    /// Drops what was recorded at the end of the run, and the trials of incomplete blocks. A
+    /// resumed run repeats these blocks, and no pair spans two parts of a run.
     fn resume(&mut self) {
         let Self { record, pairs, known, ended } = self;
         let plan = &record.plan;
@@ -209,7 +211,8 @@ impl Fold {
         &self.record
     }
 
-    /// The record. That of a run that did not come to its end is partial, with every trial that did.
+    /// The final record. If the run did not reach its end, the record is partial, with every
+    /// completed trial.
     #[must_use]
     pub fn finish(self) -> Record {
         let Self { mut record, pairs, ended, .. } = self;
@@ -243,16 +246,17 @@ fn fold_lines(lines: &[Line]) -> Option<Fold> {
     Some(fold)
 }
 
-/// The record that the lines of a log add up to. That of a run that was killed is partial, with every trial that came to
-/// its end.
+/// Reconstructs the record from the lines of a log. The record of a killed run is partial, with
+/// every completed trial.
 ///
-/// `None` if they do not begin with the start of a run.
+/// `None` unless the lines begin with the start of a run.
 #[must_use]
 pub fn fold(lines: &[Line]) -> Option<Record> {
     fold_lines(lines).map(Fold::finish)
 }
 
-/// The record of a run that goes on: the trials of its complete blocks and nothing that was said at its end.
+/// The record of a run that is resumed: the trials of complete blocks, without anything recorded at
+/// its end.
 #[must_use]
 pub fn fold_to_resume(lines: &[Line]) -> Option<Record> {
     let mut fold = fold_lines(lines)?;

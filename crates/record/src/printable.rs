@@ -1,4 +1,5 @@
-//! Strings of a record made fit for a terminal and a page: whoever made the record chose them.
+//! Makes the strings of a record safe to print on a terminal and a page, because the maker of a
+//! record controls them.
 
 use std::borrow::Cow;
 
@@ -6,7 +7,8 @@ use cryptbench_text::printable;
 
 use crate::Record;
 
-/// A JSON text with every string and every key printable; all else stays as it is, faults included.
+/// Makes every string and key in a JSON text printable, and keeps everything else unchanged,
+/// including errors.
 #[must_use]
 pub fn printable_document(json: &str) -> Cow<'_, str> {
     let mut changed: Option<String> = None;
@@ -27,7 +29,8 @@ pub fn printable_document(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// A record of this run as it will be read: names of directories and of work may be others' words, too.
+/// Makes a new record's strings printable, as readers will see them; names of directories and
+/// workloads may come from others.
 #[must_use]
 pub fn printable_record(record: Record) -> Record {
     let text = serde_json::to_string(&record).expect("a record is plain data");
@@ -37,7 +40,7 @@ pub fn printable_record(record: Record) -> Record {
     }
 }
 
-/// The index behind the quote that ends a string whose content begins at `at`.
+/// The index after the quote that ends the string whose content begins at `at`.
 fn end_of_string(json: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match json.get(at)? {
@@ -48,12 +51,12 @@ fn end_of_string(json: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// A string with its quotes, if it is not printable as it is.
+/// The printable form of a quoted string; `None` if it is printable already.
 fn printable_string(quoted: &str) -> Option<String> {
     if !quoted.contains('\\') && matches!(printable(quoted), Cow::Borrowed(_)) {
         return None;
     }
-    // JSON forbids control characters that are not escaped; whoever reads on is told.
+    // JSON forbids unescaped control characters; the parser reports them later.
     let text: String = serde_json::from_str(quoted).ok()?;
     match printable(&text) {
         Cow::Owned(shown) => serde_json::to_string(&shown).ok(),

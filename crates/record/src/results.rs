@@ -1,4 +1,4 @@
-//! What follows from the trials: one cell per workload and arm, its estimate and its verdict.
+//! Results derived from the trials: one cell per workload and arm, with estimate and verdict.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 pub struct Results {
     /// One cell per workload and arm, plain included, in plan order.
     pub cells: Vec<Cell>,
-    /// The sentences that the run prints as its verdict.
+    /// The sentences that the run prints as its summary.
     pub sentences: Vec<String>,
-    /// What to do with them: the choice of a system and of its settings, what each is suited for, known risks.
+    /// Advice: which system and settings to choose, what each is suited for, and known risks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
-    /// What each arm adds to the requests of a sweep over block sizes.
+    /// The time that each arm adds to the requests of a sweep over block sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<Addition>,
 }
 
-/// Extra time of a request over block sizes: `per_request_s` + `per_byte_s` · bytes, by least squares weighted with the
-/// standard errors.
+/// Extra time of a request as a function of block size, `per_request_s` + `per_byte_s` · bytes, by
+/// least squares weighted with the standard errors.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Addition {
     /// Arm identifier.
     pub arm: String,
-    /// What was swept, such as `random reads QD1`.
+    /// The sweep, such as `random reads QD1`.
     pub sweep: String,
     /// Workload identifiers of the sweep, from the smallest block size to the largest.
     pub workloads: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Addition {
     pub per_byte_s: [f64; 3],
     /// Sum of squared residuals in standard errors, per degree of freedom.
     pub misfit: f64,
-    /// Distance of the farthest size from the line, as a fraction of the larger of the two.
+    /// Distance from the line of the farthest size, as a fraction of the larger of the two values.
     pub worst: f64,
     /// Whether the line describes the sizes.
     pub describes: bool,
@@ -47,35 +47,36 @@ pub struct Cell {
     pub workload: String,
     /// Arm identifier.
     pub arm: String,
-    /// Trials that entered.
+    /// Number of trials included.
     pub trials: u32,
     /// Median bytes per second.
     pub bandwidth: f64,
     /// Median requests per second.
     pub iops: f64,
-    /// Medians over the trials of each latency percentile.
+    /// Median over the trials of each latency percentile.
     pub latency: Latency,
     /// CPU cost.
     pub cpu: CpuCost,
-    /// Bytes that the device moved per byte asked for, median; `None` where it does not count.
+    /// Median bytes moved by the device per requested byte; `None` if the device does not count
+    /// them.
     pub device_ratio: Option<f64>,
-    /// True when far fewer bytes reached the device than were asked for: a cache answered, and the
-    /// cell takes no part in a verdict.
+    /// Whether far fewer bytes reached the device than were requested: a cache answered, so the
+    /// cell gets no verdict.
     pub cached: bool,
-    /// How far two plain *trials* lie apart: 95th percentile of |ln(P'/P)| over this workload's
+    /// How much two plain *trials* differ: the 95th percentile of |ln(P'/P)| over this workload's
     /// pairs, as a loss of speed (a fraction below 1).
     pub noise_floor: Option<f64>,
-    /// How far two plain *arms* lie apart over as many pairs: the noise floor divided, in the log
-    /// domain, by the root of the number of pairs. A difference below it is never called a cost.
+    /// How much two plain *arms* differ over this number of pairs: the noise floor divided, in the
+    /// log domain, by the root of the number of pairs. A smaller difference is never called a cost.
     #[serde(default)]
     pub noise_of_mean: Option<f64>,
-    /// What is kept of plain speed; absent for plain itself and without enough pairs.
+    /// Speed relative to plain; absent for plain itself and without enough pairs.
     pub kept: Option<Estimate>,
-    /// The words for it; absent for plain itself.
+    /// The verdict; absent for plain itself.
     pub verdict: Option<Verdict>,
 }
 
-/// A ratio to plain with its interval. 1 means the same speed.
+/// A speed ratio to plain with its interval. 1 means the same speed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// exp(mean of ln(E/P)).
@@ -86,29 +87,29 @@ pub struct Estimate {
     pub high: f64,
     /// Hodges-Lehmann estimate of the same ratio.
     pub hodges_lehmann: f64,
-    /// Lower end of the signed-rank interval, where enough pairs allow one.
+    /// Lower end of the signed-rank interval, if there are enough pairs for one.
     pub signed_rank_low: Option<f64>,
     /// Upper end of the signed-rank interval.
     pub signed_rank_high: Option<f64>,
     /// p-value of "no difference" (t), before the Holm correction.
     pub p_value: f64,
-    /// The same after Holm over the workloads of this arm.
+    /// p-value after Holm over the workloads of this arm.
     pub p_holm: f64,
-    /// Pairs that entered.
+    /// Number of pairs included.
     pub pairs: u32,
 }
 
-/// Verdict on a cell; percentages are positive numbers.
+/// Verdict on a cell; percentages are positive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Slower than plain, beyond the noise floor, after correction for many cells.
+    /// Slower than plain, beyond the noise floor, after correction for multiple cells.
     Costs {
         /// Loss of speed.
         percent: f64,
     },
-    /// Faster than plain, beyond the noise floor: a sign that a cache or the disk, not encryption,
-    /// made the difference.
+    /// Faster than plain, beyond the noise floor: probably the effect of a cache or the disk, not
+    /// of encryption.
     Gains {
         /// Gain of speed.
         percent: f64,
@@ -123,28 +124,28 @@ pub enum Verdict {
         /// Gain of speed.
         percent: f64,
     },
-    /// Equivalent by two one-sided tests.
+    /// Equivalent to plain by two one-sided tests.
     Equivalent {
-        /// The margin within which it is equivalent.
+        /// The margin of equivalence.
         within_percent: f64,
     },
-    /// A difference that cannot be told from chance over as many pairs of this noise.
+    /// A difference that chance explains, given this noise and this number of pairs.
     WithinNoise {
-        /// The smallest difference that would have been called a cost or a gain here.
+        /// The smallest difference that would count as a cost or a gain here.
         noise_percent: f64,
     },
     /// The interval is too wide for any of the above.
     Inconclusive {
-        /// Pairs that a verdict needs in total, at the spread seen so far.
+        /// Total number of pairs that a verdict needs, given the spread so far.
         more_pairs: u32,
     },
-    /// The bytes did not reach the device.
+    /// The bytes did not reach the device, because a cache answered.
     Cached,
     /// Too few pairs for an interval.
     TooFewPairs,
 }
 
-/// Medians over trials of the trial percentiles, microseconds.
+/// Medians over the trials of their latency percentiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Median of the trial medians.
@@ -162,8 +163,8 @@ pub struct CpuCost {
     pub process_s_per_gib: f64,
     /// CPU seconds of the whole machine, less its idle baseline, per GiB moved.
     pub machine_s_per_gib: f64,
-    /// CPU seconds of the load generator, the system's daemons and the kernel's threads per GiB moved; absent
-    /// where trials do not tell them.
+    /// CPU seconds of the load generator, the system's daemons and the kernel's threads per GiB
+    /// moved; absent if the trials do not separate them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributed_s_per_gib: Option<f64>,
     /// Busy share of the whole machine in percent, less its idle baseline.

@@ -1,4 +1,5 @@
-//! The JSON Schema of the document, generated from its types; their comments become its descriptions.
+//! Generates the JSON Schema of the document from its types, whose doc comments become the
+//! descriptions.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -7,12 +8,12 @@ use serde_json::Value;
 
 use crate::Record;
 
-/// Where the schema lies in the repository of the program; its identity, not an address that anything loads.
+/// Path of the schema in the program's repository; it identifies the schema, and nothing loads it.
 const ID: &str =
     "https://github.com/cryptbench/cryptbench/blob/main/docs/schema/record.schema.json";
 
-/// The JSON Schema (draft 2020-12) of a record as this version reads it: what earlier records of the same
-/// version lack is optional, and properties that it does not name are allowed.
+/// The JSON Schema (draft 2020-12) of a record as this version reads it. Properties that earlier
+/// records of the same version lack are optional, and unknown properties are allowed.
 pub fn json_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().with_transform(PlainWords).into_generator();
     let mut schema = generator.into_root_schema_for::<Record>();
@@ -24,7 +25,7 @@ pub fn json_schema() -> Value {
     schema.to_value()
 }
 
-/// Takes the links of Rust's documentation out of descriptions, and leaves their words.
+/// Replaces rustdoc links in descriptions with their text.
 #[derive(Clone, Debug)]
 struct PlainWords;
 
@@ -37,13 +38,14 @@ impl Transform for PlainWords {
     }
 }
 
-/// Paragraphs without the line breaks of the source.
+/// Joins the lines of each paragraph.
 fn unwrapped(words: &str) -> String {
     let paragraphs: Vec<String> = words.split("\n\n").map(|p| p.replace('\n', " ")).collect();
     paragraphs.join("\n\n")
 }
 
-/// `[words](Path)` becomes `words`, and a link in backticks keeps its backticks. Brackets that are no link stay.
+/// Turns `[words](Path)` into `words`; a link in backticks keeps its backticks. Keeps brackets that
+/// are not links.
 fn without_links(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
     let mut rest = words;

@@ -1,4 +1,4 @@
-//! One observation: a workload run once on one arm.
+//! One observation: a single trial of a workload on an arm.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Record;
 
-/// The [part](Trial::parts) of a block workload's time in which the writes that a cache below an encrypted file
-/// system had taken went to the device.
+/// Name of the [part](Trial::parts) of a block workload's time in which writes cached below an
+/// encrypted file system went to the device.
 pub const FLUSH: &str = "flush";
 
 /// One trial. A trial, never a single request, is the unit of observation.
@@ -22,7 +22,7 @@ pub struct Trial {
     pub workload: String,
     /// Arm identifier.
     pub arm: String,
-    /// Seconds since the start of the run at which it began.
+    /// Start of the trial, in seconds since the start of the run.
     pub at_s: f64,
     /// Measured seconds.
     pub elapsed_s: f64,
@@ -36,16 +36,16 @@ pub struct Trial {
     pub cpu_process_s: f64,
     /// CPU seconds of the whole machine less its idle baseline; clock-tick resolution.
     pub cpu_machine_s: f64,
-    /// What the device counted meanwhile, where it counts.
+    /// The device's own counts during the trial, if it counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceMoved>,
-    /// Whose CPU time it was, and the state of the machine meanwhile.
+    /// Whose CPU time the trial used, and the state of the machine during it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
-    /// Place and latency of single requests, where the workload asks for them.
+    /// Offset and latency of single requests, if the workload records them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<Samples>,
-    /// Parts of the time, where the workload has parts: name and seconds.
+    /// Parts of the time by name, in seconds, if the workload has parts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, f64>,
     /// The slices that make up the trial, where the arms of its block took turns.
@@ -64,8 +64,8 @@ pub struct Slices {
     pub ios: Vec<u64>,
 }
 
-/// Whose CPU time a trial took, and the state of the machine meanwhile. What cannot be read on a
-/// machine is absent. CPU seconds are scaled to the measured time, as `cpu_machine_s` is.
+/// Whose CPU time a trial used, and the state of the machine during it. Values that this machine
+/// cannot provide are absent. CPU seconds are scaled to the measured time, as `cpu_machine_s` is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Accounting {
     /// CPU seconds of the threads that issue the load, inline layers included.
@@ -74,31 +74,32 @@ pub struct Accounting {
     pub daemons_s: f64,
     /// CPU seconds of kernel threads (kworker, kcryptd, loop, io-wq and so on), less their idle baseline.
     pub kernel_s: f64,
-    /// CPU seconds of all else, interrupts included: the machine's busy time less the three above and
-    /// the idle baseline. May be slightly negative: the machine counts in ticks.
+    /// CPU seconds of everything else, including interrupts: the machine's busy time less the three
+    /// values above and the idle baseline. It can be slightly negative, because the machine counts
+    /// in ticks.
     pub other_s: f64,
-    /// Share of the file that lay in the page cache when the trial began, 0 to 1.
+    /// Share of the file in the page cache at the start of the trial, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_before: Option<f64>,
-    /// Joules of the processor packages, less nothing.
+    /// Energy used by the processor packages in joules, without subtracting any baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Hottest processor temperature at the end, degrees Celsius.
+    /// Highest processor temperature at the end, in degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
-    /// Mean clock rate of the processors at the end, MHz.
+    /// Mean processor frequency at the end, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_mhz: Option<f64>,
-    /// Share of the time in which some task waited for a processor (PSI), 0 to 1.
+    /// Share of the time in which a task waited for a processor (PSI), 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pressure: Option<f64>,
-    /// Share of the time in which some task waited for I/O (PSI), 0 to 1.
+    /// Share of the time in which a task waited for I/O (PSI), 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_pressure: Option<f64>,
-    /// Share of the time in which some task waited for memory (PSI), 0 to 1.
+    /// Share of the time in which a task waited for memory (PSI), 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_pressure: Option<f64>,
-    /// CPU seconds that the hypervisor took from this machine (steal).
+    /// CPU seconds that the hypervisor withheld from this machine (steal).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_s: Option<f64>,
 }
@@ -113,7 +114,7 @@ impl Slices {
     }
 }
 
-/// Place and latency of single requests, in the order of their completion.
+/// Offset and latency of single requests, in order of completion.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
     /// Bytes from the start of the extent.
@@ -122,7 +123,7 @@ pub struct Samples {
     pub latency_us: Vec<f32>,
 }
 
-/// Bytes and requests that the device itself counted.
+/// Bytes and requests counted by the device itself.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceMoved {
     /// Bytes read.
@@ -135,10 +136,10 @@ pub struct DeviceMoved {
     pub writes: u64,
 }
 
-/// Total latency of requests, submission to completion, the inline layer's work included, in
-/// microseconds.
+/// Total latency of requests in microseconds, from submission to completion, including the inline
+/// layer.
 ///
-/// Percentiles that too few requests support are empty: p99 needs 1,000 requests, p99.9 10,000.
+/// Percentiles without enough requests are absent: p99 needs 1,000 requests, p99.9 needs 10,000.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Percentiles {
     /// Mean.
@@ -173,9 +174,9 @@ impl Trial {
         }
     }
 
-    /// Bytes that the device moved in the direction of the workload, per byte that was asked for.
+    /// Bytes moved by the device in the direction of the workload, per requested byte.
     ///
-    /// `None` where the device does not count or nothing was asked for.
+    /// `None` if the device does not count, or if no bytes were requested.
     pub fn device_ratio(&self, operation: &str) -> Option<f64> {
         let moved = self.device?;
         let bytes = if operation == "read" { moved.read_bytes } else { moved.written_bytes };
@@ -195,7 +196,7 @@ impl Record {
     }
 }
 
-/// As [`Record::trials_of`], over trials that are not in a record yet.
+/// As [`Record::trials_of`], for trials that are not in a record yet.
 pub fn trials_of<'a>(
     trials: impl IntoIterator<Item = &'a Trial>,
     workload: &str,
@@ -210,7 +211,7 @@ pub fn trials_of<'a>(
     found
 }
 
-/// As [`Record::log_ratios`], over trials that are not in a record yet.
+/// As [`Record::log_ratios`], for trials that are not in a record yet.
 pub fn log_ratios<'a>(
     trials: impl IntoIterator<Item = &'a Trial> + Clone,
     workload: &str,

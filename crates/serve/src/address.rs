@@ -1,8 +1,10 @@
-//! The address of the page: a port of the loopback address, and a random token that only who was told knows.
+//! The address of the page: a port of the loopback address, and a random token that only the user
+//! learns.
 //!
-//! The token is the first part of the path, and there is no cookie: cookies of 127.0.0.1 go to every port of it, so to
-//! servers of other users of the machine; and what a browser adds to requests by itself, pages of others can make it
-//! add. A path goes nowhere by itself (`Referrer-Policy: no-referrer`), and pages of others do not know it.
+//! The token is the first part of the path. The server sets no cookie: browsers send cookies of
+//! 127.0.0.1 to every port, including servers of other users of the machine, and other pages can
+//! trigger requests to which the browser adds its cookies. Browsers do not reveal a path to others
+//! (`Referrer-Policy: no-referrer`), and other pages do not know it.
 
 use std::fmt;
 
@@ -11,21 +13,22 @@ use crate::ServeError;
 /// Random bytes of a token.
 const TOKEN: usize = 24;
 
-/// Random bytes in hexadecimal digits.
+/// Random bytes as hexadecimal digits.
 pub(crate) fn random<const BYTES: usize>() -> Result<String, getrandom::Error> {
     let mut random = [0; BYTES];
     getrandom::fill(&mut random)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether a guess is the secret. The time does not tell how much of a guess is right.
+/// Whether a guess equals the secret. The comparison takes the same time however much of a guess is
+/// right.
 pub(crate) fn is_same(guess: &str, secret: &str) -> bool {
     let (guess, secret) = (guess.as_bytes(), secret.as_bytes());
     let differ = guess.iter().zip(secret).fold(0, |sum, (a, b)| sum | (a ^ b));
     guess.len() == secret.len() && std::hint::black_box(differ) == 0
 }
 
-/// Where the page is.
+/// The address of the page.
 pub struct Address {
     port: u16,
     token: String,
@@ -41,7 +44,7 @@ impl Address {
         self.port
     }
 
-    /// `/TOKEN` and what follows it.
+    /// `/TOKEN` followed by `rest`.
     pub(crate) fn path(&self, rest: &str) -> String {
         format!("/{}{rest}", self.token)
     }
@@ -52,9 +55,9 @@ impl Address {
         is_same(guess, &self.token)
     }
 
-    /// Whether a `Host` header names this server. Any other name is one that was made to point here.
+    /// Whether a `Host` header names this server. Any other name was made to point here.
     pub(crate) fn is_host(&self, host: &str) -> bool {
-        // Browsers leave out the port that http has by itself (RFC 9110, section 4.2.1).
+        // Browsers omit the default port of http (RFC 9110, section 4.2.1).
         let with_port = |name: &str| host == format!("{name}:{}", self.port);
         ["127.0.0.1", "localhost"]
             .into_iter()
@@ -74,7 +77,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The token is no part of what is logged.
+/// Omits the token, which must not appear in logs.
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({})", self.port)

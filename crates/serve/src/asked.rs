@@ -1,4 +1,4 @@
-//! Short questions to the program: a plan, a comparison, another form of a record.
+//! Short queries to the program: a plan, a comparison, or another format of a record.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,29 +11,29 @@ use tokio::sync::{Mutex, MutexGuard};
 
 /// Longest answer.
 const LONGEST: u64 = 256 << 20;
-/// Longest complaint.
+/// Longest error message.
 const LONGEST_COMPLAINT: u64 = 64 << 10;
-/// Longest time that an answer may take.
+/// Longest time until an answer is complete.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Asks, one question at a time: the machine is there to be measured.
+/// Runs one query at a time, because the machine is there to be measured.
 pub(crate) struct Asked {
     program: PathBuf,
     turn: Mutex<()>,
 }
 
-/// Held while a question is asked, and while a run is started: neither begins beside the other.
+/// Held during a query, and while a run starts: neither may begin while the other is in progress.
 pub(crate) struct Turn<'a> {
     program: &'a Path,
     _held: MutexGuard<'a, ()>,
 }
 
-/// Why there is no answer.
+/// Why a query has no answer.
 #[derive(Debug)]
 pub(crate) enum NoAnswer {
-    /// The program refused, and says why.
+    /// The program refused; the text is its message.
     Refused(String),
-    /// The program did not start, took too long, or said too much.
+    /// The program did not start, took too long, or wrote too much.
     Failed(String),
 }
 
@@ -42,14 +42,14 @@ impl Asked {
         Self { program, turn: Mutex::const_new(()) }
     }
 
-    /// Waits until no question is asked.
+    /// Waits until no query is running.
     pub(crate) async fn turn(&self) -> Turn<'_> {
         Turn { program: &self.program, _held: self.turn.lock().await }
     }
 }
 
 impl Turn<'_> {
-    /// What the program prints on standard output.
+    /// Runs the program and returns its standard output.
     pub(crate) async fn ask(&self, arguments: &[OsString]) -> Result<Vec<u8>, NoAnswer> {
         let failed = |e: std::io::Error| NoAnswer::Failed(format!("The program failed: {e}."));
         let mut child = Command::new(self.program)
@@ -88,7 +88,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Resul
     let mut bytes = Vec::new();
     if let Some(mut from) = from {
         (&mut from).take(most).read_to_end(&mut bytes).await?;
-        // The rest is read and dropped, so that the program can end.
+        // Reads and discards the rest, so that the program can end.
         tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
     }
     Ok(bytes)

@@ -1,9 +1,9 @@
-//! The files of the page, which are part of the program.
+//! The files of the page, compiled into the program.
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
-/// Path below the token, media type, text.
+/// Path below the token, media type, and content.
 type Asset = (&'static str, &'static str, &'static str);
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -16,7 +16,7 @@ macro_rules! asset {
     };
 }
 
-/// All of them but the page itself, which is at `/`.
+/// All files except the page itself, which is at `/`.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("page.css", CSS),
     asset!("icon.svg", "image/svg+xml"),
@@ -31,7 +31,6 @@ pub(crate) const ASSETS: &[Asset] = &[
     asset!("js/state.js", SCRIPT),
 ];
 
-/// The page.
 pub(crate) const PAGE: Asset = ("/", HTML, include_str!("../assets/index.html"));
 
 pub(crate) fn answer(asset: &Asset) -> Response {

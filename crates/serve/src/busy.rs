@@ -1,4 +1,4 @@
-//! How busy the machine's processors are while a run goes on.
+//! Reports how busy the machine's processors are during a run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::log::Kind;
 use crate::measurement::Measurement;
 
-/// Time between two looks: one takes some 20 µs, so that looking costs nothing that can be measured.
+/// Time between two readings. A reading takes some 20 µs, so its cost is too small to measure.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Adds a `cpu` event to the log now and then while a run goes on. Never returns.
+/// Adds a `cpu` event to the log at intervals during a run. Never returns.
 pub(crate) async fn watch(measurement: Arc<Measurement>) {
     let mut before = None;
     loop {

@@ -1,4 +1,4 @@
-//! What can be chosen on this machine. The page shows it, and an order is held against it.
+//! The choices that this machine offers. The page shows them, and orders are checked against them.
 
 use serde::Serialize;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 pub struct Catalogue {
     /// Version of the program.
     pub version: String,
-    /// The directory that is proposed as target.
+    /// The directory proposed as the target.
     pub target: String,
     /// Encryption systems.
     pub systems: Vec<System>,
-    /// Ciphers of the systems that let one choose.
+    /// Ciphers of the systems that offer a choice.
     pub ciphers: Vec<Choice>,
     /// Workload profiles.
     pub profiles: Vec<Profile>,
-    /// Disks and partitions, to choose from where one is to be overwritten.
+    /// Disks and partitions that a run can overwrite.
     pub devices: Vec<Device>,
-    /// What a record can be turned into.
+    /// The formats that a record can be converted to.
     pub formats: Vec<Format>,
 }
 
@@ -26,22 +26,22 @@ pub struct Catalogue {
 pub struct System {
     /// Name on the command line.
     pub name: String,
-    /// What it is, in one line.
+    /// A one-line description.
     pub about: String,
     /// Its version, if it can run here.
     pub version: Option<String>,
-    /// Why it cannot.
+    /// Why it cannot run here.
     pub reason: Option<String>,
-    /// What would mend that.
+    /// How to make it run here.
     pub remedy: Option<String>,
 }
 
-/// Something with a name and words for people.
+/// A choice with a name and a label.
 #[derive(Clone, Debug, Serialize)]
 pub struct Choice {
     /// Name on the command line.
     pub name: String,
-    /// How people call it.
+    /// Label for users.
     pub label: String,
 }
 
@@ -50,35 +50,35 @@ pub struct Choice {
 pub struct Profile {
     /// Name on the command line.
     pub name: String,
-    /// What it is, in one line.
+    /// A one-line description.
     pub about: String,
-    /// How many workloads it has.
+    /// Number of workloads.
     pub workloads: usize,
 }
 
 /// A disk or a partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct Device {
-    /// Its path, which has to be typed to overwrite it.
+    /// Its path; the user must type it to allow overwriting.
     pub path: String,
     /// Bytes.
     pub size: u64,
-    /// Model, or what else says which one it is.
+    /// Model, or other information that identifies it.
     pub about: String,
 }
 
-/// A form in which a record can be had.
+/// A format for downloading a record.
 #[derive(Clone, Debug, Serialize)]
 pub struct Format {
     /// Name in addresses.
     pub name: String,
-    /// How people call it.
+    /// Label for users.
     pub label: String,
-    /// The file's ending, without a dot.
+    /// File extension, without a dot.
     pub extension: String,
     /// Its media type.
     pub media_type: String,
-    /// Arguments of the program that print it, before the record's path.
+    /// Arguments that make the program print this format; the record's path follows them.
     #[serde(skip)]
     pub arguments: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Connections: so many at a time, and each one only as long as its client keeps up.
+//! Connections: limits their number, and drops clients that do not keep up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 
-/// Connections at once; further ones wait to be accepted.
+/// Most simultaneous connections; further ones wait to be accepted.
 const MOST: usize = 160;
-/// Longest time for the head of a request, and for the next one on a connection that is kept.
+/// Longest time for a request's head, and for the next request on a kept connection.
 const HEAD: Duration = Duration::from_secs(10);
-/// Bytes of a request's head.
+/// Most bytes of a request's head.
 const HEAD_BYTES: usize = 16 << 10;
-/// How long a client may leave what it was sent without taking it.
+/// How long a client may leave sent data unread.
 const UNREAD: Duration = Duration::from_secs(30);
 
-/// Accepts and serves. Never returns.
+/// Accepts and serves connections. Never returns.
 pub(crate) async fn accept(listener: TcpListener, router: Router) {
     let places = Arc::new(Semaphore::new(MOST));
     loop {
@@ -43,7 +43,7 @@ pub(crate) async fn accept(listener: TcpListener, router: Router) {
 async fn serve(stream: TcpStream, router: Router) {
     let _ = stream.set_nodelay(true);
     end_when_unread(&stream, UNREAD);
-    // A malformed request has had its answer; what else goes wrong is the client's.
+    // A malformed request has already been answered; any other error concerns only the client.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
@@ -64,7 +64,7 @@ impl Signals {
         Ok(Self(came))
     }
 
-    /// Returns when one came.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         self.0.notified().await;
     }

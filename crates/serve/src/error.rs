@@ -1,29 +1,29 @@
-//! Why there is no server.
+//! The errors that prevent the server from starting.
 
 /// Why the page cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The port cannot be had.
+    /// The port is not available.
     #[error("cannot listen on 127.0.0.1:{port}; choose another port with --port")]
     Bind {
         /// The port.
         port: u16,
-        /// Why.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The kernel gives no random bytes for the token.
-    #[error("the system gives no random numbers for the address")]
+    /// The kernel provides no random bytes for the token.
+    #[error("the system provides no random numbers for the address")]
     Random(#[source] getrandom::Error),
-    /// Threads, timers or signals cannot be had.
+    /// Threads, timers or signal handlers cannot be created.
     #[error("cannot serve")]
     Runtime(#[source] std::io::Error),
-    /// The address cannot be handed to a browser.
+    /// The address cannot be passed to a browser.
     #[error("cannot open a browser ({program}); open the address yourself")]
     Open {
-        /// What was tried.
+        /// The program that was tried.
         program: &'static str,
-        /// Why.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! Server-sent events (WHATWG HTML, section 9.2): the log of the run as a stream that a page can take up again.
+//! Server-sent events (WHATWG HTML, section 9.2): the run's log as a stream that a page can resume.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,16 @@ use tokio::time::timeout;
 use crate::log::Entry;
 use crate::measurement::Measurement;
 
-/// Streams at once; a browser opens at most six to one server.
+/// Most simultaneous streams; a browser opens at most six to one server.
 pub(crate) const MOST_WATCHERS: usize = 48;
-/// A line without meaning is sent after so long without an event, so that both sides notice a dead connection.
+/// After this long without an event the server sends a comment line, so that both sides notice a
+/// dead connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A page is told no more often than this: each time costs the machine that is measured a little.
+/// Shortest interval between updates of a page, because each one slightly disturbs the machine
+/// being measured.
 const EVERY: Duration = Duration::from_millis(500);
-/// Bytes of one part. The next is taken from the log when this one is on its way: a page that does not read holds one.
+/// Bytes of one part. The next part leaves the log only when this one is on its way, so a page that
+/// does not read holds back just one.
 const PART: usize = 64 << 10;
 
 struct Watcher {
@@ -27,12 +30,12 @@ struct Watcher {
     news: watch::Receiver<u64>,
     last: u64,
     greeted: bool,
-    /// It was told all that there was.
+    /// Whether the page has received all events so far.
     up_to_date: bool,
     _place: OwnedSemaphorePermit,
 }
 
-/// The stream, from behind the event that the page names as its last.
+/// The stream of events after the last one that the page names.
 pub(crate) fn stream_from(
     measurement: Arc<Measurement>,
     headers: &HeaderMap,
@@ -58,7 +61,8 @@ pub(crate) fn stream_from(
 impl Watcher {
     async fn next(&mut self) -> Option<Bytes> {
         if !std::mem::replace(&mut self.greeted, true) {
-            // At once, so that the page knows that it is connected, when to try again if it is not, and what was.
+            // Sent at once, so that the page knows that it is connected, when to reconnect, and
+            // what has happened so far.
             return Some(format!("retry: 2000\n\n{}", self.part()).into());
         }
         if self.up_to_date {
@@ -78,7 +82,7 @@ impl Watcher {
         }
     }
 
-    /// What is new, as far as it fits into one part.
+    /// The new events, as many as fit into one part.
     fn part(&mut self) -> String {
         let entries = self.measurement.log().after(self.last, PART);
         self.last = entries.last().map_or(self.last, |newest| newest.id);

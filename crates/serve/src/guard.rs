@@ -1,4 +1,5 @@
-//! What every request passes: who may ask, how much, and what the answer may do in a browser.
+//! Checks that every request passes: who may ask, how much, and what the answer may do in a
+//! browser.
 
 use std::time::Duration;
 
@@ -18,11 +19,12 @@ const BODY: usize = 32 << 10;
 /// Longest time for a request's body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Nothing from elsewhere, nothing inline, no frames, no forms that the browser sends by itself.
+/// Allows nothing from other servers, nothing inline, no frames, and no forms that the browser
+/// submits itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Headers of every answer, unless it has its own.
+/// Headers of every answer that does not set them itself.
 const HEADERS: [(HeaderName, &str); 7] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::CACHE_CONTROL, "no-store"),
@@ -33,7 +35,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Lets a request pass or answers it, and sets the headers of the answer.
+/// Passes a request on or answers it, and sets the answer's headers.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let opened = is_opened(request.headers());
     let mut response =
@@ -53,7 +55,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-/// Whether a person opened the address, who is to see words and no JSON.
+/// Whether a person opened the address and should see a page instead of JSON.
 fn is_opened(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|kinds| kinds.contains("text/html"))
@@ -67,23 +69,24 @@ fn check(
 ) -> Result<(), Refused> {
     let of = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("?"));
     let forbidden = |problem| Err(Refused::new(StatusCode::FORBIDDEN, problem));
-    // More than one is as bad as none: which of them a proxy went by cannot be known.
+    // Refuses several headers as well as none, because it is unknown which one a proxy used.
     let hosts = headers.get_all(header::HOST).iter().count();
     if hosts != 1 || !of(header::HOST).is_some_and(|host| address.is_host(host)) {
         return forbidden("This server answers for 127.0.0.1 and localhost only.");
     }
     if of(header::ORIGIN).is_some_and(|origin| !address.is_origin(origin)) {
-        return forbidden("Another page asked.");
+        return forbidden("Another page sent this request.");
     }
-    // Browsers say where a request comes from. Opening the page from elsewhere, such as a terminal's link, is fine.
+    // Browsers state where a request comes from. Opening the page from elsewhere, such as a link in
+    // a terminal, is allowed.
     let opens = method == Method::GET
         && of(HeaderName::from_static("sec-fetch-mode")) == Some("navigate")
         && of(HeaderName::from_static("sec-fetch-dest")) == Some("document");
     let site = of(HeaderName::from_static("sec-fetch-site"));
     if !opens && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-        return forbidden("Another page asked.");
+        return forbidden("Another page sent this request.");
     }
-    // The address of a report is a secret of its own, and opens nothing but this report.
+    // A report's address is a secret of its own and opens nothing but this report.
     if !address.opens(path) && !is_report(path) {
         return forbidden(
             "This is not the address of the page, or no longer: each start of `cryptbench serve` has a new one. \
@@ -93,19 +96,21 @@ fn check(
     let is_json =
         |kind: &str| kind.split(';').next().is_some_and(|k| k.trim() == "application/json");
     if method == Method::POST && !of(header::CONTENT_TYPE).is_some_and(is_json) {
-        let problem = "What is sent has to be application/json.";
+        let problem = "The request must be application/json.";
         return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
     }
     Ok(())
 }
 
-/// The request with all of its body, which is small and comes soon or is refused.
+/// The request with its whole body, which must be small and arrive soon.
 async fn whole(request: Request) -> Result<Request, Refused> {
     let (head, body) = request.into_parts();
     match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY)).await {
         Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
-        Ok(Err(_)) => Err(Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "That is too much.")),
-        Err(_) => Err(Refused::new(StatusCode::REQUEST_TIMEOUT, "That took too long.")),
+        Ok(Err(_)) => Err(Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "The request is too large.")),
+        Err(_) => {
+            Err(Refused::new(StatusCode::REQUEST_TIMEOUT, "The request took too long to arrive."))
+        }
     }
 }
 

@@ -1,11 +1,14 @@
-//! The local page: a server on the loopback address that starts runs as processes of their own and shows them.
+//! The local page: a server on the loopback address that starts runs as separate processes and
+//! displays them.
 //!
-//! The server measures nothing. A run is this program started again with `run --progress json`; what it tells on its
-//! standard error goes into one log, from which every page is told the same. A page that is closed, a client
-//! that does not read and a server that dies leave the run as it is.
+//! The server measures nothing. A run is another process of this program, started with `run
+//! --progress json`. The server writes the run's standard error to one log, and all pages receive
+//! the same log. Closing a page, a client that does not read, and the end of the server do not
+//! affect the run.
 //!
-//! Whoever knows the address may start runs: it holds a random token, and requests that name another host or come
-//! from another origin are refused (DNS rebinding, pages of others). Nothing is loaded from elsewhere.
+//! Anyone who knows the address may start runs. The address contains a random token, and the server
+//! refuses requests that name another host or come from another origin (DNS rebinding, other
+//! pages). The page loads nothing from elsewhere.
 #![forbid(unsafe_code)]
 
 mod address;
@@ -42,30 +45,31 @@ pub use order::{Invalid, Order};
 use measurement::Measurement;
 use runs::Runs;
 
-/// The port that is tried first where none is asked for.
+/// The port that is tried first unless the user names one.
 pub const PORT: u16 = 7373;
 
-/// What the page is about: the program that it starts, and where runs lie.
+/// The environment of the page: the program that it starts, and the directory of runs.
 pub struct Site {
-    /// The program; it understands `run`, `compare` and `report`.
+    /// The program's path; it supports `run`, `compare` and `report`.
     pub program: PathBuf,
-    /// The directory in which each run has one of its own.
+    /// The directory that contains one directory per run.
     pub runs: PathBuf,
-    /// What can be chosen here; asked for anew when the page is opened and no run goes on.
+    /// Returns the choices of this machine. The server calls it anew when the page is opened and no
+    /// run is in progress.
     pub catalogue: fn() -> Catalogue,
 }
 
-/// A server that listens and does not answer yet.
+/// A server that listens but does not answer yet.
 pub struct Server {
     listener: std::net::TcpListener,
     address: Address,
 }
 
 impl Server {
-    /// Takes a port of the loopback address: the one that is asked for, else [`PORT`], else any.
+    /// Binds a port of the loopback address: the requested one, otherwise [`PORT`], otherwise any.
     ///
     /// # Errors
-    /// The port is taken, or there is no randomness for the token.
+    /// The port is taken, or no random bytes are available for the token.
     pub fn bind(port: Option<u16>) -> Result<Self, ServeError> {
         let at = |port| std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let failed = |port| move |source| ServeError::Bind { port, source };
@@ -78,23 +82,26 @@ impl Server {
         Ok(Self { listener, address: Address::new(port)? })
     }
 
-    /// Where the page is.
+    /// The address of the page.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Answers until SIGINT, SIGTERM or SIGHUP. A run that goes on then is told to end in good order and waited for,
-    /// unless a second signal comes; `tell` receives a sentence for the user. `ready` is called once all this holds.
+    /// Answers requests until SIGINT, SIGTERM or SIGHUP. If a run is in progress then, the server
+    /// asks it to end in good order and waits for it, unless a second signal arrives; `tell`
+    /// receives a sentence for the user. `ready` is called once the signal handlers and the server
+    /// are in place.
     ///
     /// # Errors
-    /// No runtime can be had, or no signal handler.
+    /// The runtime or a signal handler cannot be created.
     pub fn run(
         self,
         site: Site,
         tell: fn(&str),
         ready: impl FnOnce(&Address),
     ) -> Result<(), ServeError> {
-        // Two threads: one client that keeps one of them busy does not keep others waiting, and a run has the rest.
+        // Two threads: a client that keeps one of them busy does not block others, and the run gets
+        // the remaining processors.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(8)
@@ -102,7 +109,7 @@ impl Server {
             .build()
             .map_err(ServeError::Runtime)?;
         let done = runtime.block_on(self.answer(site, tell, ready));
-        // Clients that read no further must not keep the program.
+        // Clients that stop reading must not keep the program from ending.
         runtime.shutdown_background();
         done
     }
@@ -139,7 +146,7 @@ impl Server {
         }
         tokio::select! {
             () = measurement.ended() => {}
-            () = signals.next() => tell("the run is told to end, and not waited for"),
+            () = signals.next() => tell("the run was told to end; not waiting for it"),
         }
         Ok(())
     }

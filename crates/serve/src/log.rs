@@ -1,17 +1,18 @@
-//! The log of a run: one numbered list of events, from which every page is told the same.
+//! The log of a run: one numbered list of events, which every page receives.
 //!
-//! A page that comes late or comes back says the last number that it knows and is told what follows. The list is
-//! bounded: what newer events made void goes first, then every second estimate of the older half, then lines for people.
+//! A page that arrives late or reconnects names the last number that it knows and receives the
+//! events after it. The list is bounded. When it is full, events that newer ones supersede go
+//! first, then every second estimate of the older half, then lines of text.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Events that are kept.
+/// Most events in the list.
 const MOST: usize = 4096;
-/// Most events that are left when there were too many: points alone leave three quarters, and as many more as there are
-/// curves that ended long ago.
+/// Most events left after pruning. Pruning points alone leaves three quarters, plus one event for
+/// each curve that ended long ago.
 const LEFT: usize = MOST / 8 * 7;
 
 /// One event as JSON.
@@ -20,24 +21,24 @@ pub(crate) struct Entry {
     /// Its number, from 1.
     pub id: u64,
     kind: Kind,
-    /// The JSON object, in one line.
+    /// The JSON object on a single line.
     pub text: Arc<str>,
 }
 
-/// What becomes of an event when room is needed.
+/// What happens to an event when space is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It stays.
     Kept,
-    /// It says what is so now; only the newest of its name counts.
+    /// It describes a current state; only the newest event of its name matters.
     Passing(&'static str),
-    /// A point of the curve with this key: half of the older ones can go, the newest of each curve stays.
+    /// A point of the curve with this key. Half of the older points can go; the newest of each
+    /// curve stays.
     Point(u64),
-    /// A line for people: the oldest go where there are very many.
+    /// A line of text; the oldest go if there are very many.
     Words,
 }
 
-/// The log.
 pub(crate) struct Log {
     inner: Mutex<Inner>,
     newest: watch::Sender<u64>,
@@ -54,12 +55,11 @@ impl Log {
         Self { inner: Mutex::default(), newest: watch::Sender::new(0) }
     }
 
-    /// A lock that another thread's panic left is as good as any: each change is one step.
+    /// Ignores poisoning by another thread's panic: each change is a single step.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an event.
     pub(crate) fn add(&self, kind: Kind, event: &serde_json::Value) {
         let mut inner = self.lock();
         inner.last += 1;
@@ -72,15 +72,15 @@ impl Log {
         self.newest.send_replace(id);
     }
 
-    /// Forgets what was, for a new run; numbers go on.
+    /// Clears the log for a new run; numbering continues.
     pub(crate) fn clear(&self) {
         self.lock().entries.clear();
     }
 
-    /// What came after event `id`, as much as fits into about `bytes`, one event at least.
+    /// The events after event `id`: about `bytes` in all, and at least one event.
     pub(crate) fn after(&self, id: u64, bytes: usize) -> Vec<Entry> {
         let inner = self.lock();
-        // A number from another life of the server is none of ours.
+        // The number comes from an earlier process of the server.
         let id = if id > inner.last { 0 } else { id };
         let first = inner.entries.partition_point(|e| e.id <= id);
         let mut room = bytes;
@@ -92,7 +92,7 @@ impl Log {
         inner.entries.range(first..).take_while(fits).cloned().collect()
     }
 
-    /// Tells whenever there is something new.
+    /// Notifies of new events.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
@@ -105,7 +105,8 @@ impl Inner {
         let older = self.entries.len() / 2;
         let mut index = self.entries.len();
         let mut points = 0;
-        // From the newest back, so that the newest of a name or a curve is met first.
+        // Goes from the newest to the oldest, so that it meets the newest of each name and curve
+        // first.
         let mut keep: VecDeque<Entry> = VecDeque::with_capacity(self.entries.len());
         while let Some(entry) = self.entries.pop_back() {
             index -= 1;
@@ -127,7 +128,7 @@ impl Inner {
                 keep.push_front(entry);
             }
         }
-        // Memory is bounded in any case: the oldest go that matter least.
+        // Bounds memory in any case: the oldest of the least important events go.
         let mut excess = keep.len().saturating_sub(LEFT);
         let may_go: [fn(&Kind) -> bool; 3] =
             [|kind| *kind == Kind::Words, |kind| *kind != Kind::Kept, |_| true];

@@ -1,4 +1,4 @@
-//! The run: a process of its own, what it tells, and how it is told to end.
+//! The run: a separate process, its messages, and how the server ends it.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,12 +15,13 @@ use tokio::sync::watch;
 
 use crate::log::{Kind, Log};
 
-/// Longest line that is taken from a run.
+/// Longest line accepted from a run.
 const LONGEST_LINE: u64 = 4 << 20;
-/// How long the rest of what a run told is waited for after its end: something that it started may hold the pipe.
+/// How long to wait for the rest of a run's output after it has ended; a process that it started
+/// may still hold the pipe.
 const REST: Duration = Duration::from_secs(2);
 
-/// At most one run, and the log of the newest one.
+/// At most one run, and the log of the latest one.
 pub(crate) struct Measurement {
     program: PathBuf,
     log: Log,
@@ -28,30 +29,31 @@ pub(crate) struct Measurement {
     runs: watch::Sender<bool>,
 }
 
-/// The process of the run.
+/// The run's process.
 #[derive(Default)]
 struct Process {
-    /// While there is one. Held, not known by its number: that could be another's by then.
+    /// Set while the process exists. A handle instead of a number, because numbers are reused.
     handle: Option<Handle>,
-    /// The server ends: no other one follows.
+    /// Whether the server is ending; no further run starts.
     closed: bool,
 }
 
-/// What a run has told, for the two threads that follow it.
+/// A run's messages, shared by the two threads that follow it.
 #[derive(Default)]
 struct Told {
-    /// The directory of its record.
+    /// The directory of the run's record.
     directory: Option<String>,
-    /// The run has ended: what comes from now on is of a process that it left behind, and no part of the log.
+    /// Whether the run has ended. Later output comes from a process that it left behind, and is not
+    /// logged.
     over: bool,
 }
 
 /// Why a run did not start.
 #[derive(Debug)]
 pub(crate) enum NotStarted {
-    /// Another one goes on.
+    /// Another run is in progress.
     Busy,
-    /// The server ends.
+    /// The server is ending.
     Closed,
     /// The program cannot be started.
     Failed(std::io::Error),
@@ -71,12 +73,12 @@ impl Measurement {
         lock(&self.process)
     }
 
-    /// Whether a run goes on.
+    /// Whether a run is in progress.
     pub(crate) fn is_running(&self) -> bool {
         *self.runs.borrow()
     }
 
-    /// Returns once no run goes on.
+    /// Waits until no run is in progress.
     pub(crate) async fn ended(&self) {
         let _ = self.runs.subscribe().wait_for(|running| !running).await;
     }
@@ -96,7 +98,7 @@ impl Measurement {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        // Ctrl-C at the terminal is for the server, which tells the run.
+        // Ctrl-C at the terminal reaches only the server, which then tells the run.
         let mut child = in_own_group(&mut run).spawn().map_err(NotStarted::Failed)?;
         let Ok(handle) = Handle::open(child.id()) else {
             let _ = child.kill();
@@ -114,12 +116,12 @@ impl Measurement {
         Ok(())
     }
 
-    /// Tells the run to end in good order; false if there is none.
+    /// Asks the run to end in good order; returns false if there is none.
     pub(crate) fn cancel(&self) -> bool {
         self.interrupt(&self.process())
     }
 
-    /// As [`cancel`](Self::cancel), and no run starts any more.
+    /// As [`cancel`](Self::cancel), and prevents further runs.
     pub(crate) fn close(&self) -> bool {
         let mut process = self.process();
         process.closed = true;
@@ -135,7 +137,7 @@ impl Measurement {
         told
     }
 
-    /// Takes what the run tells until it ends.
+    /// Processes the run's messages until it ends.
     fn follow(self: Arc<Self>, mut child: Child) {
         let told = Arc::new(Mutex::new(Told::default()));
         let (done, read) = channel::<()>();
@@ -147,7 +149,7 @@ impl Measurement {
             });
         }
         let status = child.wait();
-        // Ends with the listener, which drops its side.
+        // Ends with the listener, which then drops its sender.
         let _ = read.recv_timeout(REST);
         let mut told = lock(&told);
         told.over = true;
@@ -157,7 +159,7 @@ impl Measurement {
         self.runs.send_replace(false);
     }
 
-    /// Reads to the end of the pipe, whatever comes: a run may never wait for its listener.
+    /// Reads to the end of the pipe in any case: a run must never wait for the server.
     fn listen(&self, stderr: ChildStderr, told: &Mutex<Told>) {
         let mut reader = BufReader::new(stderr);
         let mut line = Vec::new();
@@ -186,7 +188,7 @@ impl Measurement {
     }
 }
 
-/// What another thread's panic left is as good as any: each change is one step.
+/// Ignores poisoning by another thread's panic: each change is a single step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -206,7 +208,7 @@ fn kind(event: &Value) -> Kind {
     }
 }
 
-/// How the run ended, and the name by which its record is found.
+/// The event that describes how the run ended and names its record.
 fn ending(status: Option<ExitStatus>, directory: Option<&str>) -> Value {
     let run = directory.and_then(|d| d.rsplit('/').next());
     json!({

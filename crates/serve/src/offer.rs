@@ -1,15 +1,15 @@
-//! The catalogue as it was a moment ago: to find out what can run here, programs are started and asked for their
-//! versions, and that is not done beside a run, nor for every request.
+//! Caches the catalogue. Finding out what can run here starts programs to query their versions, so
+//! it must not happen during a run or for every request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::Catalogue;
 
-/// How long an answer holds: who installs something and reloads the page sees it.
+/// How long a catalogue stays valid. Users who install something and reload the page see it.
 const HOLDS: Duration = Duration::from_secs(5);
 
-/// What can be chosen, asked for again when that is due and no run would notice.
+/// The cached catalogue. It is refreshed when it has expired and no run would be disturbed.
 pub(crate) struct Offer {
     find: fn() -> Catalogue,
     known: Mutex<Option<(Instant, Arc<Catalogue>)>>,
@@ -20,7 +20,7 @@ impl Offer {
         Self { find, known: Mutex::default() }
     }
 
-    /// The catalogue; while `running`, any that is known. Takes a while otherwise.
+    /// The catalogue. While `running`, returns any known one; otherwise this can take a while.
     pub(crate) fn get(&self, running: bool) -> Arc<Catalogue> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {

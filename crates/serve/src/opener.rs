@@ -1,4 +1,4 @@
-//! Opening the page in the user's browser.
+//! Opens the page in the user's browser.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,16 +11,17 @@ use crate::{Address, ServeError};
 
 const PROGRAM: &str = "xdg-open";
 
-/// A file that leads to the page, gone when dropped.
+/// A file that redirects to the page; dropping it removes the file.
 pub struct Opener {
     path: PathBuf,
 }
 
-/// Opens the page with `xdg-open`. Arguments can be read by every user of a machine, so the program gets the name of a
-/// file in `directory` that this user alone may read, and the file leads to the address.
+/// Opens the page with `xdg-open`. Every user of a machine can read arguments, so the program
+/// receives the name of a file in `directory` that only this user can read, and the file redirects
+/// to the address.
 ///
 /// # Errors
-/// The file cannot be written, or there is no such program.
+/// The file cannot be written, or the program does not exist.
 pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
     let failed = |source| ServeError::Open { program: PROGRAM, source };
     let path = directory.join(format!("page-{}.html", address.port()));
@@ -34,7 +35,7 @@ pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
     let write = || {
         let mut new = NewFile::begin(&opener.path, 0o600)?;
         new.file().write_all(page.as_bytes())?;
-        // In place of one that a killed server left: its port is ours now.
+        // Replaces a file of a killed server, whose port now belongs to this one.
         new.replace()
     };
     write().map_err(failed)?;
@@ -45,7 +46,7 @@ pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(failed)?;
-    // Nobody waits for a browser; its end is taken note of all the same.
+    // Nobody waits for the browser, but this thread reaps its process.
     std::thread::spawn(move || child.wait());
     Ok(opener)
 }

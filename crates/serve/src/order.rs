@@ -1,4 +1,5 @@
-//! What a page asks to be measured, and the command line that it becomes: fields that are checked, never a shell.
+//! The order of a page, and its conversion to a command line: each field is checked, and no shell
+//! is involved.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,52 +9,53 @@ use serde::Deserialize;
 
 use crate::Catalogue;
 
-/// Longest path that the kernel takes.
+/// Longest path that the kernel accepts.
 const PATH_MAX: usize = 4096;
-/// Longest time of a run, in seconds: as `run --budget` takes.
+/// Longest duration of a run in seconds, the same as for `run --budget`.
 const LONGEST: u64 = 30 * 86_400;
 /// Largest scratch file, in MiB.
 const LARGEST: u64 = 1 << 30;
 /// Most signatures of one device.
 const MOST_SIGNATURES: usize = 16;
 
-/// The form as the page sends it.
+/// The form as sent by the page.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Order {
-    /// A directory, or what is to be overwritten.
+    /// A directory, or the file or device to overwrite.
     pub target: String,
-    /// What is to be overwritten, typed a second time.
+    /// The target to overwrite, typed a second time.
     pub confirm: String,
-    /// Signatures that may be lost with it.
+    /// Signatures on it that may be erased.
     pub erase: Vec<String>,
-    /// Systems; none means what the program takes by itself.
+    /// Systems; an empty list selects the program's default.
     pub systems: Vec<String>,
-    /// Ciphers; none means what the program takes by itself.
+    /// Ciphers; an empty list selects the program's default.
     pub ciphers: Vec<String>,
     /// Workload profile.
     pub profile: String,
-    /// Seconds that the run may take.
+    /// Longest duration of the run, in seconds.
     pub budget_s: Option<u64>,
-    /// MiB of the scratch file.
+    /// Size of the scratch file, in MiB.
     pub size_mib: Option<u64>,
 }
 
-/// Why an order is refused, and the field of the form that it is about.
+/// Why an order is refused, and which field of the form is to blame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Invalid {
     /// Name of the field.
     pub field: &'static str,
-    /// What is wrong, in a sentence.
+    /// The problem, as a sentence.
     pub problem: String,
 }
 
 impl Order {
-    /// The arguments of `run`, without those that say how it reports.
+    /// The arguments of `run`, without those that control its output.
     ///
     /// # Errors
-    /// A field holds what `catalogue` does not offer, or something would be overwritten whose name was not typed.
+    /// A field has a value that `catalogue` does not offer, or the order would overwrite something
+    /// whose name was not typed again.
     pub fn arguments(&self, catalogue: &Catalogue) -> Result<Vec<OsString>, Invalid> {
         let mut arguments: Vec<OsString> =
             vec!["--profile".into(), self.profile(catalogue)?.into()];
@@ -85,14 +87,15 @@ impl Order {
         Ok(&self.profile)
     }
 
-    /// What is there and is no directory would be overwritten: only if its exact name was typed again. Whether it may
-    /// be at all is for the run to say, which looks at everything below, beside and above it.
+    /// Checks consent. An existing target that is not a directory would be overwritten, so the user
+    /// must type its exact name again. Whether it may be overwritten at all is decided by the run,
+    /// which examines everything below, beside and above it.
     fn consent(&self, arguments: &mut Vec<OsString>) -> Result<(), Invalid> {
         let target = Path::new(&self.target);
         if self.target.len() >= PATH_MAX || self.target.contains('\0') {
-            return Err(invalid("target", "That is no path."));
+            return Err(invalid("target", "That is not a path."));
         }
-        // Two names for one place would be one too many where a name is what consents.
+        // Consent depends on the name, so each place must have only one.
         let plain = target.components().all(|c| !matches!(c, Component::ParentDir));
         if !target.is_absolute() || !plain {
             return Err(invalid("target", "Name the target by its whole path, without `..`."));
@@ -101,7 +104,10 @@ impl Order {
         let asked = !self.confirm.is_empty() || !self.erase.is_empty();
         if !overwrites {
             return match asked {
-                true => Err(invalid("target", "There is nothing of that name to be overwritten.")),
+                true => Err(invalid(
+                    "target",
+                    "Nothing of that name exists, so nothing can be overwritten.",
+                )),
                 false => Ok(()),
             };
         }

@@ -1,4 +1,5 @@
-//! An answer that says what is wrong: in a sentence that the page shows, or as a page where somebody opened an address.
+//! An answer that explains a refusal: a sentence for the page, or a page of its own if somebody
+//! opened an address.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -8,7 +9,6 @@ use serde_json::json;
 use crate::asked::NoAnswer;
 use crate::order::Invalid;
 
-/// A refusal.
 #[derive(Clone, Debug)]
 pub(crate) struct Refused {
     status: StatusCode,
@@ -21,16 +21,16 @@ impl Refused {
         Self { status, problem: problem.into(), field: None }
     }
 
-    /// A run goes on, and what was asked would disturb it or cannot be twice.
+    /// A run is in progress; the request would disturb it, or would start a second one.
     pub(crate) fn busy(problem: &str) -> Self {
         Self::new(StatusCode::CONFLICT, problem)
     }
 
     pub(crate) fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "There is no such thing here.")
+        Self::new(StatusCode::NOT_FOUND, "Nothing is at this address.")
     }
 
-    /// The refusal as a page for people.
+    /// The refusal as a page.
     pub(crate) fn into_page(self) -> Response {
         let problem = self.problem.replace('&', "&amp;").replace('<', "&lt;");
         let page = format!(

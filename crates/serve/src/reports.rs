@@ -1,7 +1,8 @@
-//! Reports of runs that are shown: rendered by this program, each at an address of its own without the page's token.
+//! Displayed reports: this program renders them, and each has an address of its own without the
+//! page's token.
 //!
-//! A record may come from somebody else, and a document can always tell others its own address, by going there. So
-//! nothing but the report can be had at that address.
+//! A record may come from somebody else, and a document can always reveal its own address, by
+//! navigating. Nothing but the report can therefore be accessed at that address.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,18 +11,18 @@ use axum::body::Bytes;
 use crate::address::{is_same, random};
 use crate::runs::Stamp;
 
-/// Where the addresses of reports begin. The page's token is longer, so that it is never this.
+/// Start of the reports' addresses. The page's token is longer, so it never equals this.
 const BELOW: &str = "/report/";
 /// The route of a report.
 pub(crate) const ROUTE: &str = "/report/{key}/";
 /// Random bytes of an address.
 const KEY: usize = 16;
-/// Reports that are kept.
+/// Most reports kept.
 const MOST: usize = 16;
-/// Bytes of all that are kept; the newest is kept whatever its size.
+/// Most bytes of all reports kept; the newest is kept regardless of its size.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The reports that were opened last, the newest at the end.
+/// The most recently opened reports, newest last.
 #[derive(Default)]
 pub(crate) struct Reports {
     kept: Mutex<Vec<Report>>,
@@ -34,20 +35,20 @@ struct Report {
     page: Bytes,
 }
 
-/// Whether a path is that of a report, known or not.
+/// Whether a path has the form of a report's path, known or not.
 pub(crate) fn is_report(path: &str) -> bool {
     path.starts_with(BELOW)
 }
 
 impl Reports {
-    /// The path of a run's report, if it was rendered from the record as it is now.
+    /// The path of a run's report, if it was rendered from the current version of the record.
     pub(crate) fn path(&self, run: &str, stamp: Stamp) -> Option<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.iter().find(|r| r.run == run && r.stamp == stamp)?;
         Some(format!("{BELOW}{}/", found.key))
     }
 
-    /// Keeps a rendered report in place of older ones, and gives it a path.
+    /// Stores a rendered report, drops older ones if necessary, and returns the report's path.
     pub(crate) fn keep(
         &self,
         run: String,
@@ -65,7 +66,7 @@ impl Reports {
         Ok(path)
     }
 
-    /// The report that this key opens.
+    /// The report with this key.
     pub(crate) fn page(&self, key: &str) -> Option<Bytes> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|r| is_same(key, &r.key)).map(|r| r.page.clone())

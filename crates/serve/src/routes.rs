@@ -1,4 +1,4 @@
-//! What can be asked.
+//! The routes of the server.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ use crate::reports::{self, Reports};
 use crate::runs::{self, Run, Runs};
 use crate::{Catalogue, Order};
 
-/// A report may run its own script and style, in an origin of its own, and loads nothing.
+/// A report may run its own script and style in an origin of its own, and loads nothing else.
 const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; \
     script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -35,7 +35,7 @@ const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 
 const DISTURBS: &str =
     "A run is being measured, and this would disturb it. Try again when it has ended.";
 
-/// What the handlers share.
+/// State shared by the handlers.
 #[derive(Clone)]
 pub(crate) struct App {
     pub address: Arc<Address>,
@@ -49,7 +49,7 @@ pub(crate) struct App {
 
 type Answer<T> = Result<T, Refused>;
 
-/// Everything below the token, and reports that were opened; everything else is refused.
+/// Serves everything below the token and the opened reports; refuses everything else.
 pub(crate) fn router(app: App) -> Router {
     let address = Arc::clone(&app.address);
     let at = |path: &str| address.path(path);
@@ -75,9 +75,10 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Work of the file system, away from the threads that answer.
+/// Runs file system work off the threads that answer requests.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
-    let failed = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "That went wrong.");
+    let failed =
+        |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The server failed to do this.");
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
@@ -91,7 +92,7 @@ async fn offered(app: &App) -> Answer<Arc<Catalogue>> {
 }
 
 async fn events(State(app): State<App>, headers: HeaderMap) -> Answer<Response> {
-    let full = |_| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "Too many pages watch.");
+    let full = |_| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "Too many pages are open.");
     let place = Arc::clone(&app.watchers).try_acquire_owned().map_err(full)?;
     Ok(stream_from(app.measurement, &headers, place))
 }
@@ -100,11 +101,12 @@ async fn runs(State(app): State<App>) -> Answer<Json<Vec<Run>>> {
     Ok(Json(aside(move || app.runs.list()).await?))
 }
 
-/// The order, held against what can be chosen here.
+/// Checks the order against the available choices.
 async fn arguments(app: &App, body: Bytes) -> Answer<Vec<OsString>> {
     let catalogue = offered(app).await?;
     aside(move || {
-        let wrong = |e| Refused::new(StatusCode::BAD_REQUEST, format!("That is no order: {e}."));
+        let wrong =
+            |e| Refused::new(StatusCode::BAD_REQUEST, format!("That is not an order: {e}."));
         let order: Order = serde_json::from_slice(&body).map_err(wrong)?;
         Ok(order.arguments(&catalogue)?)
     })
@@ -120,16 +122,16 @@ async fn plan(State(app): State<App>, body: Bytes) -> Answer<Response> {
 
 async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
     let order = arguments(&app, body).await?;
-    // A question that is being answered comes to its end before: it would be measured, too.
+    // Waits for a running query, which would otherwise be measured too.
     let _turn = app.asked.turn().await;
     let measurement = Arc::clone(&app.measurement);
     let started = aside(move || measurement.start(&order)).await?;
     started.map_err(|not| match not {
         NotStarted::Busy => {
-            Refused::busy("A run goes on already; only one can be measured at a time.")
+            Refused::busy("A run is in progress already; only one can be measured at a time.")
         }
         NotStarted::Closed => {
-            Refused::new(StatusCode::SERVICE_UNAVAILABLE, "The server is being ended.")
+            Refused::new(StatusCode::SERVICE_UNAVAILABLE, "The server is ending.")
         }
         NotStarted::Failed(error) => {
             let problem = format!("The run cannot be started: {error}.");
@@ -142,11 +144,11 @@ async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
 async fn cancel(State(app): State<App>) -> Answer<Response> {
     match app.measurement.cancel() {
         true => Ok((StatusCode::ACCEPTED, Json(json!({ "cancelling": true }))).into_response()),
-        false => Err(Refused::busy("No run goes on.")),
+        false => Err(Refused::busy("No run is in progress.")),
     }
 }
 
-/// What the program answers. Nothing that takes the processor happens beside a run.
+/// Runs a query. Nothing that needs the processor may happen during a run.
 async fn ask(app: &App, question: &[OsString]) -> Answer<Vec<u8>> {
     let turn = app.asked.turn().await;
     if app.measurement.is_running() {
@@ -173,8 +175,8 @@ async fn find(app: &App, name: String) -> Answer<PathBuf> {
     aside(move || runs.find(&name)).await?.ok_or_else(Refused::not_found)
 }
 
-/// Renders a report from the record, and leads to where it is shown. What lies beside the record is not looked at: it
-/// may come from somebody else, and would run its own script.
+/// Renders a report from the record and redirects to it. Ignores any stored page beside the record:
+/// it may come from somebody else, and would run its own script.
 async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer<Redirect> {
     let directory = find(&app, name.clone()).await?;
     let place = directory.clone();
@@ -186,11 +188,13 @@ async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer
         ["report", "--format", "html", "--output", STDOUT, "--"].map(Into::into).into();
     question.push(directory.into());
     let page = ask(&app, &question).await?;
-    let failed = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "There is no randomness.");
+    let failed = |_| {
+        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The system provides no random numbers.")
+    };
     Ok(Redirect::to(&app.reports.keep(name, stamp, page.into()).map_err(failed)?))
 }
 
-/// A report that was opened, for whoever knows its address.
+/// A report that was opened, for anyone who knows its address.
 async fn report(State(app): State<App>, Path(key): Path<String>) -> Answer<Response> {
     let gone = || {
         let problem = "This report is no longer kept. Open it again from the list of past runs.";
@@ -232,7 +236,7 @@ fn json_text(text: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// A file to be kept. Names of runs and endings hold nothing that a header must quote.
+/// A file to download. Names of runs and extensions contain nothing that a header must quote.
 fn download(name: &str, media_type: &str, bytes: Bytes) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let disposition = format!("attachment; filename=\"{name}\"");

@@ -1,4 +1,4 @@
-//! Past runs: what lies in the directory of runs.
+//! Past runs: the contents of the directory of runs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,23 +12,24 @@ use serde::Serialize;
 
 /// Longest name of a run's directory.
 const LONGEST_NAME: usize = 128;
-/// Bytes of the longest file of a run that is read.
+/// Size in bytes of the largest file of a run that is read.
 const LONGEST_FILE: u64 = 256 << 20;
 
-/// The directory of runs, and what was read of each: a record is read once, not whenever the list is shown.
+/// The directory of runs, with cached summaries: each record is read once, not whenever the list is
+/// shown.
 pub(crate) struct Runs {
     directory: PathBuf,
     known: Mutex<HashMap<String, Known>>,
 }
 
-/// By what a record is known to be the same as before.
+/// Detects whether a record has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub modified: SystemTime,
     pub len: u64,
 }
 
-/// A run as it was when its record had this stamp.
+/// A run's summary, valid while its record has this stamp.
 struct Known {
     stamp: Stamp,
     run: Run,
@@ -39,13 +40,12 @@ struct Known {
 pub(crate) struct Run {
     /// Name of its directory.
     pub name: String,
-    /// What could be read.
+    /// The summary, if the record could be read.
     pub summary: Option<Summary>,
-    /// Why nothing could.
+    /// Why the record could not be read.
     pub problem: Option<String>,
 }
 
-/// What a run was about.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     started: String,
@@ -66,7 +66,8 @@ impl Runs {
         Self { directory, known: Mutex::default() }
     }
 
-    /// The directory of a run, if `name` is a name and there is one: letters, digits and `-_.` lead nowhere else.
+    /// The directory of the run `name`, if it exists. A name has only letters, digits and `-_.`, so
+    /// it cannot lead elsewhere.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
         let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let is_name = (1..=LONGEST_NAME).contains(&name.len())
@@ -76,7 +77,7 @@ impl Runs {
         (is_name && file(&directory.join("record.json")).is_some()).then_some(directory)
     }
 
-    /// All runs, the newest first.
+    /// All runs, newest first.
     pub(crate) fn list(&self) -> Vec<Run> {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -102,19 +103,19 @@ impl Runs {
     }
 }
 
-/// What is known of a file of a run, if there is one. No links: they would lead out of the run. No empty file: a run
-/// that is being saved has taken the name only.
+/// Metadata of a run's file, if it exists. Ignores links, which would lead out of the run, and
+/// empty files, which belong to a run that is still being saved.
 fn file(path: &Path) -> Option<fs::Metadata> {
     fs::symlink_metadata(path).ok().filter(|found| found.is_file() && found.len() > 0)
 }
 
-/// The stamp of the record in the directory of a run.
+/// The stamp of the record in a run's directory.
 pub(crate) fn stamp(directory: &Path) -> Option<Stamp> {
     let found = file(&directory.join("record.json"))?;
     Some(Stamp { modified: found.modified().ok()?, len: found.len() })
 }
 
-/// The bytes of a file of a run.
+/// The contents of a run's file.
 pub(crate) fn bytes(path: &Path) -> Option<Vec<u8>> {
     file(path).filter(|found| found.len() <= LONGEST_FILE)?;
     fs::read(path).ok()

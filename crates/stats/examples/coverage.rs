@@ -1,8 +1,9 @@
-//! Prints what the intervals and verdicts are worth: the tables of docs/methodology.md, and more of them.
+//! Prints the coverage of the intervals and the error rates of the verdicts: the tables of
+//! docs/methodology.md and more.
 //!
-//! `cargo run --release -p cryptbench-stats --example coverage [repetitions]` (4,000 unless told).
+//! `cargo run --release -p cryptbench-stats --example coverage [repetitions]` (default: 4,000).
 
-#![expect(clippy::print_stdout, reason = "its output is what it is for")]
+#![expect(clippy::print_stdout, reason = "printing is its purpose")]
 
 #[path = "../tests/integration/simulation/mod.rs"]
 mod simulation;
@@ -12,7 +13,7 @@ use simulation::{DISTURBANCES, Measured, Scenario, coverage, measure, measure_by
 
 const SDS: [f64; 7] = [0.01, 0.02, 0.03, 0.04, 0.05, 0.10, 0.20];
 
-/// Pairs that a run of two minutes may end with, and the default cap.
+/// Numbers of pairs that a run of two minutes can reach, and the default cap.
 const CAPS: [u32; 3] = [10, 25, 200];
 
 fn main() {
@@ -89,7 +90,7 @@ fn false_positives(rule: &StoppingRule, runs: u32) {
     }
 }
 
-/// One workload of 8 loses, the others do not; a fixed number of pairs.
+/// One workload of 8 has a loss, the others have none; the number of pairs is fixed.
 fn power(runs: u32) {
     let sds = [0.01, 0.02, 0.05, 0.10, 0.20];
     println!("\n## Verdict on a workload with a true loss, one of 8; {runs} runs per cell");
@@ -120,7 +121,7 @@ fn losing(sd: f64) -> Scenario {
     Scenario { sd, effect: -0.15, ..Scenario::default() }
 }
 
-/// The naive rule: stop at the first interval that is narrow enough.
+/// The naive rule: stops at the first interval that is narrow enough.
 fn narrow(measured: &Measured, min_pairs: usize) -> bool {
     let d = &measured.encrypted[0];
     d.len() >= min_pairs && half_width(d, 0.95).is_some_and(|found| found <= 1.03_f64.ln())

@@ -1,9 +1,9 @@
-//! Intervals for figures that have no formula: medians, percentiles, ratios of sums.
+//! Intervals for figures without a formula: medians, percentiles, ratios of sums.
 //!
-//! Blocks are drawn with replacement and the figure is computed anew from each draw. For the mean of d use
-//! [`paired`](crate::paired): with ten pairs a bootstrap interval is narrower than it should be, as the
-//! simulation in `tests/explanation.rs` shows and docs/methodology.md says. Its place is where many trials
-//! stand behind a figure without a t interval.
+//! The bootstrap draws blocks with replacement and computes the figure anew from each draw. For the
+//! mean of d use [`paired`](crate::paired): with ten pairs a bootstrap interval is too narrow, as
+//! the simulation in `tests/explanation.rs` and docs/methodology.md show. The bootstrap is for
+//! figures without a t interval that are based on many trials.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -16,7 +16,7 @@ use crate::schedule::below;
 /// A figure with its bootstrap interval, in the figure's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
-    /// The figure of the data themselves.
+    /// The figure of the data itself.
     pub estimate: f64,
     /// Lower end.
     pub low: f64,
@@ -26,12 +26,13 @@ pub struct Bootstrap {
 
 /// The bias-corrected and accelerated interval (BCa) of `figure`.
 ///
-/// `figure` computes the figure from the blocks whose numbers (0 to `blocks` - 1, some several times) it is
-/// given; so the trials of a block stay together. `seed` makes the draws repeatable; 2,000 `resamples` and
-/// more serve 95 %. Efron 1987, *Better Bootstrap Confidence Intervals*, J. Am. Stat. Assoc. 82:171.
+/// `figure` receives block numbers (0 to `blocks` - 1, some of them repeatedly) and computes the
+/// figure from those blocks, so the trials of a block stay together. `seed` makes the draws
+/// repeatable. For 95 %, use 2,000 `resamples` or more. Efron 1987, *Better Bootstrap Confidence
+/// Intervals*, J. Am. Stat. Assoc. 82:171.
 ///
-/// `None` for fewer than 3 blocks, fewer than 100 resamples, a confidence outside (0, 1), and where `figure`
-/// has no finite value for the data, for a draw, or for the data less one block.
+/// `None` for fewer than 3 blocks, fewer than 100 resamples, a confidence outside (0, 1), and if
+/// `figure` is not finite for the data, for a draw, or for the data without one block.
 pub fn bootstrap(
     blocks: usize,
     figure: impl Fn(&[usize]) -> Option<f64>,
@@ -58,14 +59,14 @@ pub fn bootstrap(
         .map(|out| figure(&all.iter().copied().filter(|i| *i != out).collect::<Vec<_>>()))
         .collect::<Option<_>>()?;
     let normal = Normal::standard();
-    // The share of draws below the estimate; those equal to it count half.
+    // The share of draws below the estimate; equal ones count half.
     let share = figures
         .iter()
         .map(|f| 0.5 * (f64::from(*f < estimate) + f64::from(*f <= estimate)))
         .sum::<f64>()
         / f64::from(resamples);
     if share == 0.0 || share == 1.0 {
-        // Every draw lies on one side: there is no interval that could be corrected.
+        // Every draw lies on one side, so there is no interval to correct.
         return None;
     }
     let bias = normal.inverse_cdf(share);
@@ -78,7 +79,7 @@ pub fn bootstrap(
     Some(Bootstrap { estimate, low: end(tail)?, high: end(1.0 - tail)? })
 }
 
-/// How fast the standard error changes with the figure, from the jackknife.
+/// The rate at which the standard error changes with the figure, from the jackknife.
 fn acceleration(left_out: &[f64]) -> f64 {
     let mean = left_out.iter().sum::<f64>() / left_out.len() as f64;
     let sum = |power: i32| left_out.iter().map(|f| (mean - f).powi(power)).sum::<f64>();

@@ -1,7 +1,7 @@
-//! How published studies condense ten trials, to repeat their figures: it never feeds a verdict.
+//! Estimators of published studies, to reproduce their figures. They never affect a verdict.
 
-/// The values without the `each_side` smallest and as many largest, ascending. `None` where nothing would
-/// be left, or for a NaN.
+/// The values without the `each_side` smallest and the `each_side` largest, ascending. `None` if no
+/// value is left, or for a NaN.
 pub fn trimmed(values: &[f64], each_side: usize) -> Option<Vec<f64>> {
     if values.iter().any(|v| v.is_nan()) || values.len() <= each_side.saturating_mul(2) {
         return None;
@@ -11,8 +11,9 @@ pub fn trimmed(values: &[f64], each_side: usize) -> Option<Vec<f64>> {
     Some(sorted[each_side..sorted.len() - each_side].to_vec())
 }
 
-/// The mean of what [`trimmed`] leaves. With ten trials and `each_side` of 1 the mean of eight, the rule of
-/// the dd study: one longest and one shortest are dropped whatever their size.
+/// The mean of the result of [`trimmed`]. For ten trials and an `each_side` of 1 this is the mean
+/// of eight, the rule of the dd study: it drops the longest and the shortest trial regardless of
+/// their size.
 pub fn trimmed_mean(values: &[f64], each_side: usize) -> Option<f64> {
     let kept = trimmed(values, each_side)?;
     Some(kept.iter().sum::<f64>() / kept.len() as f64)

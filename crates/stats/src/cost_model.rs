@@ -1,12 +1,15 @@
-//! What a request costs by its size: extra time = a + b · size, over a sweep of block sizes.
+//! The cost of a request as a function of its size: extra time = a + b · size, over a sweep of
+//! block sizes.
 //!
-//! `a` is the software path, paid per request; `b` the cipher and the copies, paid per byte. Small requests
-//! suffer more because a is the larger part of their time: this is where that is measured. Extra time is that of
-//! one arm less that of another in the same block: encrypted less plain for a system as a whole, null layer less
-//! plain for its path, encrypted less null layer for its cipher.
+//! `a` is the cost of the software path, paid per request; `b` is the cost of the cipher and the
+//! copies, paid per byte. Small requests suffer more because a is the larger part of their time;
+//! this module measures it. Extra time is the difference between two arms in the same block:
+//! encrypted less plain for a whole system, null layer less plain for its path, and encrypted less
+//! null layer for its cipher.
 //!
-//! The time per request is taken from the rate. With several requests in flight it is the spacing of
-//! completions and not what one request waits, so a and b then are what a saturated machine pays.
+//! The time per request is the inverse of the rate. With several requests in flight it is the
+//! interval between completions and not the time that one request waits, so a and b then describe a
+//! saturated machine.
 
 use crate::paired::{FEWEST_PAIRS, Spread};
 use crate::student;
@@ -20,7 +23,7 @@ pub struct SizePoint {
     pub extra_s: f64,
     /// Standard error of that mean, seconds.
     pub standard_error_s: f64,
-    /// Pairs behind it.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
@@ -40,22 +43,26 @@ pub struct Coefficient {
 pub struct CostModel {
     /// a: seconds per request.
     pub per_request_s: Coefficient,
-    /// b: seconds per byte. Times 1,024 · 10⁹ it is ns per KiB; its inverse is a rate in bytes per second.
+    /// b: seconds per byte. Multiplied by 1,024 · 10⁹ it is ns per KiB; its inverse is a rate in
+    /// bytes per second.
     pub per_byte_s: Coefficient,
-    /// Sum of squared residuals in standard errors, divided by the sizes less two: about 1 where the line
-    /// describes the points, more where it does not. The intervals are widened by its root where it exceeds 1.
+    /// Sum of squared residuals in standard errors, divided by the number of sizes less two: about
+    /// 1 if the line describes the points, more if it does not. If it exceeds 1, the intervals are
+    /// widened by its square root.
     pub misfit: f64,
-    /// Largest distance of a point from the line, as a fraction of the larger of the two, and the size in bytes
-    /// at which it is found.
+    /// Largest distance of a point from the line, as a fraction of the larger of the two values,
+    /// and the block size of that point in bytes.
     pub worst: (f64, f64),
-    /// From here on `b` is the larger part of the extra time, bytes: a / b. `None` where either is not positive.
+    /// The size in bytes from which `b` is the larger part of the extra time: a / b. `None` if
+    /// either is not positive.
     pub balance_bytes: Option<f64>,
 }
 
 impl SizePoint {
-    /// The point of one block size from the times per request of both arms, block by block, in seconds.
+    /// The point of one block size, from the times per request of both arms in seconds, block by
+    /// block.
     ///
-    /// `None` for fewer than 3 pairs, vectors of different lengths, or values that are not finite.
+    /// `None` for fewer than 3 pairs, slices of different lengths, or values that are not finite.
     pub fn of(bytes: f64, before_s: &[f64], after_s: &[f64]) -> Option<Self> {
         if before_s.len() != after_s.len() {
             return None;
@@ -71,13 +78,14 @@ impl SizePoint {
     }
 }
 
-/// Fits the line by least squares, each point weighted by the inverse square of its standard error, since large
-/// requests take a thousand times as long as small ones and vary in proportion.
+/// Fits the line by least squares. Each point is weighted by the inverse square of its standard
+/// error, because large requests take a thousand times as long as small ones and vary in
+/// proportion.
 ///
-/// The standard errors are estimates themselves, from the pairs of one size only: Student's t takes
-/// the degrees of freedom of the smallest number of pairs. `None` for fewer than 3 different sizes, fewer
-/// than 3 pairs at any, a standard error that is not positive, values that are not finite, or a confidence outside
-/// (0, 1).
+/// The standard errors are themselves estimates, each from the pairs of one size. Student's t
+/// therefore uses the degrees of freedom of the smallest number of pairs. `None` for fewer than 3
+/// different sizes, fewer than 3 pairs at any size, a standard error that is not positive, values
+/// that are not finite, or a confidence outside (0, 1).
 pub fn fit(points: &[SizePoint], confidence: f64) -> Option<CostModel> {
     let sound = |p: &SizePoint| {
         p.pairs >= FEWEST_PAIRS

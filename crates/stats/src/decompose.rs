@@ -1,13 +1,14 @@
-//! Where a loss arises: plain → layer → cipher, step by step, each with its interval.
+//! Locates a loss: plain → layer → cipher, step by step, each step with its interval.
 //!
-//! In every block each arm of the chain ran once, so each block has its own steps, and these add up to the
-//! whole exactly: ln(E/P) = ln(N/P) + ln(E/N) for speeds, E - P = (N - P) + (E - N) for CPU seconds per GiB
-//! or time per request. The steps are then estimated like any other difference between two arms.
+//! Every arm of the chain ran once in every block, so each block has its own steps, and these add
+//! up exactly to the whole: ln(E/P) = ln(N/P) + ln(E/N) for speeds, and E - P = (N - P) + (E - N)
+//! for CPU seconds per GiB or time per request. The steps are then estimated like any other
+//! difference between two arms.
 
 use crate::paired::{PairedEstimate, Spread, estimate};
 use crate::student;
 
-/// How two neighbours of a chain are compared.
+/// How to compare two neighbours of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// d = ln(after / before), for speeds: steps multiply.
@@ -16,29 +17,30 @@ pub enum Scale {
     Difference,
 }
 
-/// A chain of arms, taken apart.
+/// A decomposed chain of arms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waterfall {
-    /// What each arm adds to the one before it, in chain order: one fewer than there are arms.
+    /// The change from each arm to the next, in chain order: one fewer than the number of arms.
     pub steps: Vec<Step>,
-    /// Every arm but the first against the first; the last is the whole. With two arms the same as `steps`.
+    /// Every arm but the first, compared with the first; the last one is the whole. With two arms
+    /// this equals `steps`.
     pub levels: Vec<PairedEstimate>,
 }
 
 /// One step of a [`Waterfall`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The change from the arm before.
+    /// The change from the previous arm.
     pub change: PairedEstimate,
-    /// Its share of the whole change. `None` where the whole cannot be told from nothing: a share of it
-    /// would mean nothing either.
+    /// Its share of the whole change. `None` if the whole does not differ significantly from zero,
+    /// because a share would then be meaningless.
     pub share: Option<Share>,
 }
 
-/// A part of a whole: 0.3 is 30 %. Negative, or above 1, where steps have opposite signs.
+/// A part of a whole: 0.3 means 30 %. Negative, or above 1, if steps have opposite signs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// Mean of the part by mean of the whole.
+    /// Mean of the part divided by mean of the whole.
     pub value: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -46,11 +48,12 @@ pub struct Share {
     pub high: f64,
 }
 
-/// Takes a chain of arms apart. `chain[i][b]` is the value of arm i in block b: for speeds such as plain,
-/// null layer, encrypted in this order.
+/// Decomposes a chain of arms. `chain[i][b]` is the value of arm i in block b, for example speeds
+/// of plain, null layer and encrypted, in this order.
 ///
-/// `None` for fewer than two arms, arms with different numbers of blocks, fewer than 3 blocks, values that are
-/// not finite (for [`Scale::Log`]: not positive either), or a confidence outside (0, 1).
+/// `None` for fewer than two arms, arms with different numbers of blocks, fewer than 3 blocks,
+/// values that are not finite (for [`Scale::Log`] also values that are not positive), or a
+/// confidence outside (0, 1).
 pub fn decompose(chain: &[&[f64]], scale: Scale, confidence: f64) -> Option<Waterfall> {
     let (first, rest) = chain.split_first()?;
     if rest.is_empty() || rest.iter().any(|arm| arm.len() != first.len()) {
@@ -58,7 +61,7 @@ pub fn decompose(chain: &[&[f64]], scale: Scale, confidence: f64) -> Option<Wate
     }
     let change = |before: &[f64], after: &[f64]| -> Vec<f64> {
         let d = |(b, a): (&f64, &f64)| match scale {
-            // Not ln(a / b), whose rounding would keep the steps from adding up.
+            // Not ln(a / b), because its rounding would prevent the steps from adding up.
             Scale::Log => a.ln() - b.ln(),
             Scale::Difference => a - b,
         };
@@ -77,11 +80,12 @@ pub fn decompose(chain: &[&[f64]], scale: Scale, confidence: f64) -> Option<Wate
     Some(Waterfall { steps, levels })
 }
 
-/// The ratio of the means of `part` and `whole`, block by block, with Fieller's interval: all shares r for which
-/// a t test does not reject that part - r · whole is 0 on average.
+/// The ratio of the means of `part` and `whole`, block by block, with Fieller's interval: all
+/// shares r for which a t test does not reject that part - r · whole is 0 on average.
 ///
-/// Fieller 1954, *Some Problems in Interval Estimation*, J. R. Stat. Soc. B 16:175. `None` where it is
-/// unbounded, that is where `whole` is not told from 0 at this confidence; and where [`estimate`] has none.
+/// Fieller 1954, *Some Problems in Interval Estimation*, J. R. Stat. Soc. B 16:175. `None` if the
+/// interval is unbounded, that is, if `whole` does not differ significantly from 0 at this
+/// confidence; and if [`estimate`] returns `None`.
 pub fn share(part: &[f64], whole: &[f64], confidence: f64) -> Option<Share> {
     if part.len() != whole.len() {
         return None;
@@ -91,7 +95,7 @@ pub fn share(part: &[f64], whole: &[f64], confidence: f64) -> Option<Share> {
     let product: f64 =
         part.iter().zip(whole).map(|(x, y)| (x - p.mean) * (y - w.mean)).sum::<f64>() / (n - 1.0);
     let t2 = student::interval_quantile(n - 1.0, confidence)?.powi(2) / n;
-    // r² a - 2 r b + c ≤ 0 between the ends.
+    // r² a - 2 r b + c ≤ 0 holds between the ends.
     let a = w.mean * w.mean - t2 * w.sd * w.sd;
     let b = p.mean * w.mean - t2 * product;
     let c = p.mean * p.mean - t2 * p.sd * p.sd;

@@ -1,9 +1,10 @@
-//! What may be said about a cost, and when to stop measuring: paired estimates over trials.
+//! Statistics of a run: paired estimates of costs over trials, and the decision when to stop
+//! measuring.
 //!
-//! The unit of observation is one trial; the unit of analysis is one block, in which every arm ran
-//! once. Everything here takes d = ln(E/P), one number per block, where E and P are the speeds of
-//! the encrypted and the plain trial of that block. `exp(mean d)` is the share of plain speed that
-//! is kept. Nothing here reads a clock, a file or a record: the functions are pure.
+//! The unit of observation is one trial. The unit of analysis is one block, in which every arm ran
+//! once. All functions take d = ln(E/P), one number per block, where E and P are the speeds of the
+//! encrypted and the plain trial of that block. `exp(mean d)` is the remaining share of plain
+//! speed. All functions are pure: they read no clock, file or record.
 //!
 //! ```
 //! use cryptbench_stats::estimate;
@@ -61,7 +62,7 @@ pub use steady_state::steady_state;
 pub use stopping::{Decision, StoppingRule};
 pub use unpaired::{UnpairedEstimate, equivalent_unpaired, estimate_unpaired};
 
-/// The examples of the README are tests, too.
+/// Runs the README's examples as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

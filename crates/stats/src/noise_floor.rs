@@ -1,13 +1,13 @@
-//! How much two plain trials differ already: quantiles, and the noise floor made of them.
+//! The difference between two plain trials: quantiles, and the noise floor computed from them.
 
 use crate::paired::FEWEST_PAIRS;
 
 /// The 95th percentile ([`quantile`], type 7) of |d| over P-P' pairs, d = ln(P'/P), in log units.
 ///
-/// It says how far a *single* pair of plain trials comes apart, and does not shrink as pairs are
-/// added: a cost below it is one that no user could tell from plain storage in one go. What means lie
-/// apart is [`noise_of_mean`](crate::noise_of_mean). With fewer than 21 pairs it lies between the two
-/// largest |d|, so it varies from run to run.
+/// It describes how much a *single* pair of plain trials differs, and does not shrink with more
+/// pairs. A user could not distinguish a smaller cost from plain storage in a single trial. For
+/// means, use [`noise_of_mean`](crate::noise_of_mean). With fewer than 21 pairs the floor lies
+/// between the two largest |d|, so it varies from run to run.
 ///
 /// `None` below 3 pairs or for a value that is not finite.
 pub fn noise_floor(d: &[f64]) -> Option<f64> {
@@ -27,7 +27,8 @@ pub fn median(x: &[f64]) -> Option<f64> {
 /// counted from 0.
 ///
 /// Definition 7 of Hyndman & Fan (1996), *Sample Quantiles in Statistical Packages*, The American
-/// Statistician 50:361; the default of R and NumPy. `None` for no values, a NaN, or a `p` outside 0..=1.
+/// Statistician 50:361; the default of R and NumPy. `None` for no values, a NaN, or a `p` outside
+/// 0..=1.
 pub fn quantile(x: &[f64], p: f64) -> Option<f64> {
     if x.is_empty() || !(0.0..=1.0).contains(&p) || x.iter().any(|v| v.is_nan()) {
         return None;
@@ -37,6 +38,6 @@ pub fn quantile(x: &[f64], p: f64) -> Option<f64> {
     let position = (sorted.len() - 1) as f64 * p;
     let below = position.floor() as usize;
     let (low, high) = (sorted[below], sorted[position.ceil() as usize]);
-    // Equal neighbours are returned as they are: two infinities have no difference.
+    // Equal neighbours are returned directly, because two infinities have no difference.
     Some(if low == high { low } else { low + (high - low) * (position - below as f64) })
 }

@@ -1,16 +1,17 @@
 //! The cost of one arm against plain over paired blocks: estimate, interval, test, equivalence.
 //!
-//! The headline is the mean of d = ln(E/P) with Student's t interval: averaging logarithms makes
-//! "twice as fast" and "half as fast" symmetric, and the pairing removes whatever both trials of a
-//! block share. Beside it stand the Hodges-Lehmann estimate and the signed-rank interval of
-//! [`signed_rank`], which a few wild trials cannot move far: where the two
-//! disagree, outliers are speaking.
+//! The main figure is the mean of d = ln(E/P) with Student's t interval. Averaging logarithms makes
+//! "twice as fast" and "half as fast" symmetric, and pairing removes everything that both trials of
+//! a block share. It is accompanied by the Hodges-Lehmann estimate and the signed-rank interval of
+//! [`signed_rank`], which a few outliers cannot move far. If the two disagree, outliers are the
+//! cause.
 
 use crate::{signed_rank, student};
 
-/// Fewest pairs for which anything is estimated.
+/// Fewest pairs for an estimate.
 ///
-/// Two pairs do give a t interval, of 12.7 standard errors to each side: formally right and of no use.
+/// Two pairs do give a t interval, of 12.7 standard errors to each side: formally correct, but
+/// useless.
 pub const FEWEST_PAIRS: usize = 3;
 
 /// An arm's d = ln(E/P) over its pairs. All fields but `pairs` and `p_value` are in log units.
@@ -18,7 +19,7 @@ pub const FEWEST_PAIRS: usize = 3;
 pub struct PairedEstimate {
     /// Number of pairs.
     pub pairs: usize,
-    /// Arithmetic mean of d; `exp(mean)` is the share of plain speed that is kept.
+    /// Arithmetic mean of d; `exp(mean)` is the remaining share of plain speed.
     pub mean: f64,
     /// Sample standard deviation of d (n - 1 in the denominator).
     pub sd: f64,
@@ -32,7 +33,7 @@ pub struct PairedEstimate {
     pub p_value: f64,
     /// Hodges-Lehmann estimate: the median of the pairwise (Walsh) averages.
     pub hodges_lehmann: f64,
-    /// Distribution-free interval of the centre of d, from the signed-rank test. `None` when there
+    /// Distribution-free interval of the centre of d, from the signed-rank test. `None` if there
     /// are too few pairs for the confidence (fewer than 6 at 95 %).
     pub signed_rank: Option<(f64, f64)>,
 }
@@ -40,8 +41,8 @@ pub struct PairedEstimate {
 /// Estimates the mean of `d` with an interval of `confidence` (a fraction, such as 0.95).
 ///
 /// `None` below [`FEWEST_PAIRS`] pairs, for a value that is not finite, or for a confidence outside
-/// (0, 1). Where all d are equal the interval has no width, and `p_value` is 1 if they are 0 and 0
-/// otherwise. Takes memory of the order of the square of the number of pairs.
+/// (0, 1). If all d are equal the interval has no width, and `p_value` is 1 if they are 0 and 0
+/// otherwise. Memory use grows with the square of the number of pairs.
 pub fn estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     let spread = Spread::of(d)?;
     let Spread { pairs, mean, sd } = spread;
@@ -65,18 +66,19 @@ pub fn estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     })
 }
 
-/// Half the width of the t interval alone, log units: [`PairedEstimate::half_width`] without the cost
-/// of the rest. `None` where [`estimate`] has none.
+/// Half the width of the t interval alone, in log units: [`PairedEstimate::half_width`] without
+/// computing the rest. `None` if [`estimate`] returns `None`.
 pub fn half_width(d: &[f64], confidence: f64) -> Option<f64> {
     Spread::of(d)?.half_width(confidence)
 }
 
 /// Whether the mean of `d` is shown to lie within ±`margin` (log units) at level `alpha`.
 ///
-/// Two one-sided t tests, each at `alpha` (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15:657):
-/// the same as asking whether the 1 - 2 `alpha` interval lies inside the margin. `false` means "not
-/// shown", never "different"; so it is for fewer than [`FEWEST_PAIRS`] pairs, values that are not
-/// finite, a margin that is not positive or an `alpha` outside (0, 0.5).
+/// Two one-sided t tests, each at `alpha` (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15:657).
+/// This is equivalent to checking that the 1 - 2 `alpha` interval lies inside the margin. `false`
+/// means "not shown", never "different". The function also returns `false` for fewer than
+/// [`FEWEST_PAIRS`] pairs, values that are not finite, a margin that is not positive or an `alpha`
+/// outside (0, 0.5).
 ///
 /// For "within m %" of speed pass `ln(1 + m / 100)`.
 pub fn equivalent_within(d: &[f64], margin: f64, alpha: f64) -> bool {
@@ -92,14 +94,15 @@ pub fn equivalent_within(d: &[f64], margin: f64, alpha: f64) -> bool {
 /// The smallest number of pairs n, at least [`FEWEST_PAIRS`], for which an interval of `confidence`
 /// has t · `sd` / √n ≤ `half_width`, both in log units.
 ///
-/// A forecast: `sd` is itself an estimate. `u32::MAX` where no number of pairs is enough (a half-width
-/// that is not positive, a confidence outside (0, 1), an `sd` that is not finite).
+/// This is a forecast, because `sd` is itself an estimate. `u32::MAX` if no number of pairs
+/// suffices (a half-width that is not positive, a confidence outside (0, 1), an `sd` that is not
+/// finite).
 pub fn pairs_needed(sd: f64, half_width: f64, confidence: f64) -> u32 {
     let enough = |pairs: u32| {
         let spread = Spread { pairs: pairs as usize, mean: 0.0, sd };
         half_width > 0.0 && spread.half_width(confidence).is_some_and(|h| h <= half_width)
     };
-    // t/√n falls as n grows, so the answer can be bracketed by doubling and then bisected.
+    // t/√n falls as n grows, so doubling brackets the answer and bisection finds it.
     let mut too_few = FEWEST_PAIRS as u32 - 1;
     let mut candidate = FEWEST_PAIRS as u32;
     while !enough(candidate) {
@@ -129,13 +132,14 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` below [`FEWEST_PAIRS`] values or where a result would not be finite.
+    /// `None` below [`FEWEST_PAIRS`] values or if a result is not finite.
     pub(crate) fn of(d: &[f64]) -> Option<Self> {
         if d.len() < FEWEST_PAIRS {
             return None;
         }
         let n = d.len() as f64;
-        // Taken from the first value, so that equal values have a spread of exactly 0.
+        // Deviations are taken from the first value, so that equal values have a spread of exactly
+        // 0.
         let origin = d[0];
         let shift = d.iter().map(|x| x - origin).sum::<f64>() / n;
         let squares = d.iter().map(|x| (x - origin - shift).powi(2)).sum::<f64>();
@@ -143,7 +147,6 @@ impl Spread {
         (mean.is_finite() && sd.is_finite()).then_some(Self { pairs: d.len(), mean, sd })
     }
 
-    /// Standard error of the mean.
     pub(crate) fn standard_error(&self) -> f64 {
         self.sd / (self.pairs as f64).sqrt()
     }

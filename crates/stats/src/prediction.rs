@@ -1,39 +1,40 @@
-//! Whether one more value differs from earlier ones by more than they differ from each other.
+//! Tests whether one more value differs from earlier ones by more than they differ from each other.
 //!
-//! For runs of other days: what lies between two runs (other places on the device, temperature, other software) is
-//! far more than what lies between the trials of one, so that only the spread *between* runs tells a change from
-//! noise. Values are ln of speeds, one per run.
+//! The test is for runs on different days. Two runs differ (other places on the device,
+//! temperature, other software) far more than the trials of one run do, so only the spread
+//! *between* runs separates a change from noise. Values are ln of speeds, one per run.
 
 use crate::paired::Spread;
 use crate::student;
 
-/// Fewest earlier values: with 3 the interval is three times as wide as with many.
+/// Fewest earlier values: with 3 the interval would be three times as wide as with many.
 pub const FEWEST_EARLIER: usize = 4;
 
-/// One more value against earlier ones, in the values' unit but for the p-value.
+/// One more value compared with earlier ones, in the values' unit except for the p-value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     /// Number of earlier values.
     pub earlier: usize,
-    /// Their mean.
+    /// Mean of the earlier values.
     pub mean: f64,
-    /// Their standard deviation.
+    /// Standard deviation of the earlier values.
     pub sd: f64,
-    /// Lower end of the interval in which one more value lies.
+    /// Lower end of the prediction interval for one more value.
     pub low: f64,
     /// Upper end of that interval.
     pub high: f64,
     /// The new value less the mean.
     pub difference: f64,
-    /// Two-sided p-value of "one more of the same", not corrected for multiplicity.
+    /// Two-sided p-value of "one more value of the same kind", not corrected for multiplicity.
     pub p_value: f64,
 }
 
-/// Judges `newest` by `earlier`: mean ± t · s · √(1 + 1/k), k - 1 degrees of freedom (Hahn & Meeker, *Statistical
-/// Intervals*, §4.8: the prediction interval of one future observation of a normal sample).
+/// Compares `newest` with `earlier`: mean ± t · s · √(1 + 1/k), k - 1 degrees of freedom (Hahn &
+/// Meeker, *Statistical Intervals*, §4.8: the prediction interval of one future observation of a
+/// normal sample).
 ///
-/// `None` below [`FEWEST_EARLIER`] values, for values that are not finite, and for a `confidence` outside (0, 1).
-/// Without any spread among the earlier ones every other value is a difference (p = 0).
+/// `None` below [`FEWEST_EARLIER`] values, for values that are not finite, and for a `confidence`
+/// outside (0, 1). If all earlier values are equal, every other value is a difference (p = 0).
 pub fn predict(earlier: &[f64], newest: f64, confidence: f64) -> Option<Prediction> {
     if earlier.len() < FEWEST_EARLIER || !newest.is_finite() {
         return None;
@@ -61,8 +62,9 @@ pub fn predict(earlier: &[f64], newest: f64, confidence: f64) -> Option<Predicti
     })
 }
 
-/// How far one more value must lie from the mean of `earlier` ones with this `sd` to be claimed at a family-wise
-/// `level` over `cells`, by the strictest step of [`holm`](fn@crate::holm). `None` as in [`predict`].
+/// How far one more value must lie from the mean of `earlier` ones with this `sd` to be claimed at
+/// a family-wise `level` over `cells`, by the strictest step of [`holm`](fn@crate::holm). `None` as
+/// for [`predict`].
 pub fn smallest_change(sd: f64, earlier: usize, cells: usize, level: f64) -> Option<f64> {
     if earlier < FEWEST_EARLIER || cells == 0 || !sd.is_finite() {
         return None;

@@ -1,22 +1,25 @@
-//! The order of the arms inside each block: seeded, randomised, balanced over positions.
+//! The order of the arms inside each block: seeded, randomised, and balanced over positions.
 //!
-//! A slow drift (a warming disk, a draining write cache) favours whichever arm runs first. Within
-//! each group of as many blocks as there are arms, every arm takes every position once, so that a
-//! linear drift inside the blocks cancels from the mean; which arm starts is drawn from the seed, so
-//! that nothing periodic in the machine can line up with it. Two arms give ABBA or BAAB.
+//! A slow drift (a disk that warms up, a write cache that drains) favours the arm that runs first.
+//! In each group of as many blocks as there are arms, every arm therefore takes every position
+//! once, so a linear drift inside the blocks cancels from the mean. The seed determines which arm
+//! starts, so nothing periodic in the machine can align with it. Two arms give ABBA or BAAB.
 //!
-//! The rows are those of a Williams design (Williams 1949, Aust. J. Chem. 2:149): with an even number
-//! of arms each arm follows each other arm exactly once in a group, so carry-over (what one trial
-//! leaves in the device's cache for the next) is balanced too; with an odd number that takes two
+//! The rows are those of a Williams design (Williams 1949, Aust. J. Chem. 2:149). With an even
+//! number of arms, each arm follows each other arm exactly once in a group, which also balances
+//! carry-over (the state in which one trial leaves the device's cache for the next). With an odd
+//! number, this takes two consecutive groups, the second with mirrored rows.
 //! consecutive groups, the second with its rows mirrored.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// The order in which `arms` arms (numbered from 0) run in block `block` of workload number `workload`.
+/// The order in which `arms` arms (numbered from 0) run in block `block` of workload number
+/// `workload`.
 ///
-/// Depends on nothing but its arguments, so a run can be extended by further blocks, or repeated
-/// from the seed in its record. Groups are aligned: blocks 0 to `arms` - 1 are the first.
+/// The result depends only on the arguments, so a run can be extended by further blocks, or
+/// repeated from the seed in its record. Groups are aligned: blocks 0 to `arms` - 1 form the first
+/// one.
 pub fn block_order(seed: u64, workload: u64, block: u32, arms: usize) -> Vec<usize> {
     if arms < 2 {
         return (0..arms).collect();
@@ -24,7 +27,7 @@ pub fn block_order(seed: u64, workload: u64, block: u32, arms: usize) -> Vec<usi
     let size = arms as u64;
     let (group, row) = (u64::from(block) / size, (u64::from(block) % size) as usize);
     let odd = arms % 2 == 1;
-    // The two groups of an odd design share their labels: only together are they balanced.
+    // The two groups of an odd design share their labels, because only together are they balanced.
     let design = if odd { group / 2 } else { group };
     let labels = permutation(&mut stream(seed, workload, design, *b"labels  "), arms);
     let shift = permutation(&mut stream(seed, workload, group, *b"rows    "), arms)[row];
@@ -46,7 +49,8 @@ pub fn slice_order(seed: u64, workload: u64, block: u32, arms: usize, rounds: us
     permutation(&mut random, arms * rounds).into_iter().map(|slice| slice % arms).collect()
 }
 
-/// Williams' first row 0, 1, n-1, 2, n-2, …: its neighbouring differences are all different.
+/// The first row of a Williams design, 0, 1, n-1, 2, n-2, …; the differences between its neighbours
+/// are all distinct.
 fn zigzag(position: usize, arms: usize) -> usize {
     if position == 0 {
         0
@@ -57,7 +61,7 @@ fn zigzag(position: usize, arms: usize) -> usize {
     }
 }
 
-/// The random stream of one purpose: the arguments are the key, so streams never overlap.
+/// The random stream for one purpose: the arguments form the key, so streams never overlap.
 fn stream(seed: u64, workload: u64, group: u64, purpose: [u8; 8]) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -69,8 +73,8 @@ fn stream(seed: u64, workload: u64, group: u64, purpose: [u8; 8]) -> ChaCha8Rng 
 
 /// A uniformly random permutation of 0..n (Fisher-Yates).
 ///
-/// Written out rather than taken from a library, because the shuffles of libraries may change what
-/// they draw between versions, and a recorded seed must repeat its schedule for good.
+/// This is not taken from a library, because a library's shuffle can change between versions, and a
+/// recorded seed must reproduce its schedule for ever.
 fn permutation(random: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     let mut items: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {
@@ -79,7 +83,7 @@ fn permutation(random: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     items
 }
 
-/// A uniform number in 0..bound, `bound` > 0; draws that would favour small numbers are thrown away.
+/// A uniform number in 0..bound, `bound` > 0; draws that would favour small numbers are rejected.
 pub(crate) fn below(random: &mut ChaCha8Rng, bound: u64) -> u64 {
     let whole = u64::MAX - u64::MAX % bound;
     loop {

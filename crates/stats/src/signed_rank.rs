@@ -1,15 +1,16 @@
 //! The distribution-free companion of the t interval: Hodges-Lehmann and the signed-rank interval.
 //!
-//! Both read the sorted Walsh averages (dᵢ + dⱼ)/2, i ≤ j: their median is the Hodges-Lehmann
-//! estimate, and two of their order statistics, chosen from the null distribution of Wilcoxon's
-//! signed-rank statistic, are the interval (Hollander & Wolfe, *Nonparametric Statistical Methods*,
-//! §3.2-3.3). It assumes that d is symmetric about its centre, not that it is normal. Ties and
-//! zeros are kept; they make the interval wider than it need be, never too narrow.
+//! Both use the sorted Walsh averages (dᵢ + dⱼ)/2, i ≤ j. Their median is the Hodges-Lehmann
+//! estimate. Two of their order statistics, chosen from the null distribution of Wilcoxon's
+//! signed-rank statistic, form the interval (Hollander & Wolfe, *Nonparametric Statistical
+//! Methods*, §3.2-3.3). The method assumes that d is symmetric about its centre, not that it is
+//! normal. Ties and zeros are kept; they can make the interval wider than necessary, but never too
+//! narrow.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Up to this many pairs the null distribution is counted exactly (2⁵⁰ still fits an `f64` exactly);
-/// beyond, its normal approximation with continuity correction serves.
+/// Up to this many pairs the null distribution is counted exactly (an `f64` still holds 2⁵⁰
+/// exactly). Above, the normal approximation with continuity correction replaces it.
 const EXACT_UP_TO: usize = 50;
 
 /// The n(n+1)/2 averages of each value with itself and every other, ascending.
@@ -30,7 +31,7 @@ pub fn centre(walsh: &[f64]) -> Option<f64> {
 }
 
 /// The interval of at least `confidence` for the centre of `pairs` values, from the averages that
-/// [`walsh_averages`] returned for them. `None` when no interval reaches that confidence.
+/// [`walsh_averages`] returned for them. `None` if no interval reaches that confidence.
 pub fn interval(walsh: &[f64], pairs: usize, confidence: f64) -> Option<(f64, f64)> {
     let tail = (1.0 - confidence) / 2.0;
     if !(tail > 0.0 && tail < 0.5) {

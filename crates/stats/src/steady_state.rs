@@ -1,11 +1,12 @@
-//! Whether a device has reached its steady state: the criterion of the SNIA Solid State Storage (SSS)
-//! Performance Test Specification (PTS), version 2.0.2 (October 2020), section 2.1.24.
+//! Whether a device has reached its steady state, by the criterion of the SNIA Solid State Storage
+//! (SSS) Performance Test Specification (PTS), version 2.0.2 (October 2020), section 2.1.24.
 //!
-//! A drive that was empty or idle answers faster at first than it will for good. The specification
-//! repeats a round of the work and looks at one figure of each, over a window of the last five rounds:
+//! A drive that was empty or idle is at first faster than in continuous use. The specification
+//! repeats rounds of the work and evaluates one figure per round, over a window of the last five
+//! rounds:
 //!
-//! - the *excursion*, largest less smallest, is no more than 20 % of the average, and
-//! - the *slope*, largest less smallest value of the straight line fitted to the window, is no more than
+//! - the *excursion*, largest less smallest value, is at most 20 % of the average, and
+//! - the *slope*, largest less smallest value of the straight line fitted to the window, is at most
 //!   10 % of the average. It is the line's rise over the whole window, not per round.
 
 /// Rounds in the measurement window.
@@ -24,12 +25,12 @@ pub struct Window {
     pub mean: f64,
     /// Largest less smallest round, as a fraction of `mean`, at least 0.
     pub excursion: f64,
-    /// Rise of the least-squares line from the first round to the last, as a fraction of `mean`; negative
-    /// where it falls.
+    /// Rise of the least-squares line from the first round to the last, as a fraction of `mean`;
+    /// negative if the line falls.
     pub slope: f64,
 }
 
-/// When the steady state began to show.
+/// The first window in steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyState {
     /// Rounds up to the end of the first window that meets the criterion, at least [`WINDOW`].
@@ -39,16 +40,16 @@ pub struct SteadyState {
 }
 
 impl Window {
-    /// The figures of a window: [`WINDOW`] rounds, or as many as there are, but two at least.
+    /// The figures of a window: [`WINDOW`] rounds, or as many as there are, but at least two.
     ///
-    /// `None` for fewer, for a value that is not finite, and for an average that is not positive: such a
-    /// device did not work.
+    /// `None` for fewer rounds, for a value that is not finite, and for an average that is not
+    /// positive, because such a device did no work.
     pub fn of(rounds: &[f64]) -> Option<Self> {
         if rounds.len() < 2 || rounds.iter().any(|y| !y.is_finite()) {
             return None;
         }
         let n = rounds.len() as f64;
-        // Divided before they are summed: large values have a mean, too.
+        // Divides before summing, so that the mean of large values does not overflow.
         let mean = rounds.iter().map(|y| y / n).sum::<f64>();
         if mean <= 0.0 {
             return None;
@@ -72,11 +73,11 @@ impl Window {
     }
 }
 
-/// Finds the first [`WINDOW`] consecutive rounds that meet the criterion. `rounds` holds one figure per
-/// round (IOPS, bytes per second or a latency), in order.
+/// Finds the first [`WINDOW`] consecutive rounds that meet the criterion. `rounds` holds one figure
+/// per round (IOPS, bytes per second or a latency), in order.
 ///
-/// `None` as long as there is no such window. The specification measures from its first round on and
-/// gives up after 25; that is the caller's choice.
+/// `None` if there is no such window yet. The specification measures from its first round on and
+/// gives up after 25; here the caller decides.
 pub fn steady_state(rounds: &[f64]) -> Option<SteadyState> {
     rounds.windows(WINDOW).enumerate().find_map(|(first, rounds)| {
         let window = Window::of(rounds).filter(Window::is_steady)?;

@@ -1,19 +1,19 @@
-//! Quantiles and tail areas of Student's t distribution, total over every input.
+//! Quantiles and tail areas of Student's t distribution, defined for every input.
 //!
-//! Densities and tail areas come from statrs. Its quantile does not serve: version 0.19 loses digits
-//! with many degrees of freedom and with small tails (1.827 instead of 1.960 at 10⁷ degrees, 2.5 %)
-//! and need not return at all (10⁹ degrees), so the quantile is solved for here.
+//! Densities and tail areas come from statrs. Its quantile is not usable: version 0.19 loses digits
+//! with many degrees of freedom and with small tails (1.827 instead of 1.960 at 10⁷ degrees, 2.5
+//! %), and may never return (10⁹ degrees). This module therefore solves for the quantile itself.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 /// From this many degrees of freedom the expansion around the normal quantile is exact to 12 digits.
 const EXPAND_FROM: f64 = 2000.0;
 
-/// Smaller tails are refused: beyond them tail areas leave the range of normal numbers.
+/// Smaller tails are refused, because their areas leave the range of normal numbers.
 const SMALLEST_TAIL: f64 = 1e-100;
 
-/// The t that leaves `tail` (1e-100 ≤ tail < 0.5) above it with `df` degrees of freedom (any positive
-/// number), or `None` where that is not defined.
+/// The t that leaves `tail` (1e-100 ≤ tail < 0.5) above it with `df` degrees of freedom (any
+/// positive number); `None` if that is undefined.
 pub(crate) fn upper_quantile(df: f64, tail: f64) -> Option<f64> {
     if !(SMALLEST_TAIL..0.5).contains(&tail) || df.is_nan() || df <= 0.0 {
         return None;
@@ -38,11 +38,12 @@ pub(crate) fn two_sided_p(df: f64, t: f64) -> f64 {
 
 /// Newton's method on ln(upper tail) as a function of ln t; `z` is the normal quantile.
 ///
-/// That function is concave and falls, so after the first step the iterates approach the root from
-/// the right and cannot run away; a handful is enough.
+/// That function is concave and decreasing, so after the first step the iterates approach the root
+/// from the right and cannot diverge; a few steps suffice.
 fn solve(df: f64, tail: f64, z: f64) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, df).ok()?;
-    // Outside the bulk the expansion may leave the range altogether, but there `z` will do.
+    // Far in the tail the expansion can leave the range altogether; there `z` is a good enough
+    // start.
     let start = if z < 4.0 { expand(df, z) } else { z };
     let mut t = start.max(f64::MIN_POSITIVE);
     for _ in 0..60 {

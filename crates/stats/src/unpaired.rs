@@ -1,11 +1,11 @@
-//! Two samples that nobody paired: records of other days, other machines, other programs.
+//! Compares two unpaired samples: records of other days, machines or programs.
 //!
-//! Where the arms did not take turns there are no blocks, so drift and whatever else changed between the
-//! two samples is in the difference, and no arithmetic takes it out: say "unpaired" beside every such
-//! figure. Values are the ln of speeds, one per trial, so that differences are log ratios as in
-//! [`paired`](crate::paired). The interval is Welch's, which lets the two differ in spread; the
-//! companion that a few wild trials cannot move is the Hodges-Lehmann shift with the interval of the
-//! rank-sum test.
+//! If the arms did not take turns there are no blocks. The difference then includes drift and
+//! anything else that changed between the two samples, and no arithmetic removes it, so every such
+//! figure must be labelled "unpaired". Values are the ln of speeds, one per trial, so differences
+//! are log ratios as in [`paired`](crate::paired). The interval is Welch's, which allows the two
+//! samples to differ in spread. The companion that is robust against a few outliers is the
+//! Hodges-Lehmann shift with the interval of the rank-sum test.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -13,12 +13,12 @@ use crate::paired::Spread;
 use crate::{median, student};
 
 /// Up to this many values in both samples together the null distribution of the rank sum is counted
-/// exactly (the central binomial coefficient of 56 is the last that an `f64` holds exactly); beyond, its
-/// normal approximation with continuity correction serves.
+/// exactly (an `f64` holds the central binomial coefficient up to 56 exactly). Above, the normal
+/// approximation with continuity correction replaces it.
 const EXACT_UP_TO: usize = 56;
 
-/// An arm's values against a baseline's. All fields but the counts, the degrees of freedom and the
-/// p-values are in the values' unit: log units for ln of speeds.
+/// An arm's values compared with a baseline's. All fields except the counts, the degrees of freedom
+/// and the p-values are in the values' unit: log units for ln of speeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnpairedEstimate {
     /// Number of baseline values and of the arm's.
@@ -31,25 +31,29 @@ pub struct UnpairedEstimate {
     pub high: f64,
     /// Half the width of Welch's interval.
     pub half_width: f64,
-    /// Degrees of freedom by Welch and Satterthwaite; infinite where neither sample has any spread.
+    /// Degrees of freedom by Welch and Satterthwaite; infinite if neither sample has any spread.
     pub degrees_of_freedom: f64,
     /// Two-sided p-value of "the means are equal" by Welch's test, not corrected for multiplicity.
     pub p_value: f64,
-    /// Hodges-Lehmann estimate of the shift: the median of all differences of an arm's and a baseline's value.
+    /// Hodges-Lehmann estimate of the shift: the median of all differences between a value of the
+    /// arm and one of the baseline.
     pub hodges_lehmann: f64,
-    /// Distribution-free interval of the shift, from the rank-sum test. `None` when there are too few
+    /// Distribution-free interval of the shift, from the rank-sum test. `None` if there are too few
     /// values for the confidence (fewer than 4 and 4 at 95 %).
     pub rank_sum: Option<(f64, f64)>,
-    /// Two-sided p-value of the rank-sum test (Wilcoxon 1945; Mann & Whitney 1947): exact for up to 56
-    /// different values, else the normal approximation with corrections for continuity and ties.
+    /// Two-sided p-value of the rank-sum test (Wilcoxon 1945; Mann & Whitney 1947): exact for up to
+    /// 56 distinct values, otherwise the normal approximation with corrections for continuity and
+    /// ties.
     pub rank_sum_p: f64,
 }
 
-/// Estimates the difference of `arm` and `baseline` with an interval of `confidence` (a fraction).
+/// Estimates the difference between `arm` and `baseline` with an interval of `confidence` (a
+/// fraction).
 ///
-/// Welch 1947, *The Generalization of 'Student's' Problem when Several Different Population Variances
-/// are Involved*, Biometrika 34:28. `None` below 3 values in either sample, for a value that is not finite,
-/// or for a confidence outside (0, 1). Takes memory of the order of the product of the counts.
+/// Welch 1947, *The Generalization of 'Student's' Problem when Several Different Population
+/// Variances are Involved*, Biometrika 34:28. `None` below 3 values in either sample, for a value
+/// that is not finite, or for a confidence outside (0, 1). Memory use grows with the product of the
+/// counts.
 pub fn estimate_unpaired(
     baseline: &[f64],
     arm: &[f64],
@@ -89,7 +93,7 @@ pub fn equivalent_unpaired(baseline: &[f64], arm: &[f64], margin: f64, alpha: f6
         .is_some_and(|t| welch.difference.abs() + t * welch.standard_error < margin)
 }
 
-/// The parts of Welch's test.
+/// The quantities of Welch's test.
 struct Welch {
     difference: f64,
     standard_error: f64,
@@ -119,8 +123,8 @@ impl Welch {
     }
 }
 
-/// The interval of at least `confidence` from the sorted differences of all values of both samples:
-/// Hollander & Wolfe, *Nonparametric Statistical Methods*, §4.3.
+/// The interval of at least `confidence`, from the sorted differences between all values of both
+/// samples (Hollander & Wolfe, *Nonparametric Statistical Methods*, §4.3).
 fn shift_interval(shifts: &[f64], counts: (usize, usize), confidence: f64) -> Option<(f64, f64)> {
     let tail = (1.0 - confidence) / 2.0;
     if !(tail > 0.0 && tail < 0.5) {
@@ -141,7 +145,8 @@ fn shift_interval(shifts: &[f64], counts: (usize, usize), confidence: f64) -> Op
 
 /// P(U ≤ u) for u = 0, 1, …, of the rank-sum statistic of two samples without ties.
 fn cumulative((m, n): (usize, usize)) -> impl Iterator<Item = f64> {
-    // The generating function of U is the Gaussian binomial: the product of (1 - qⁿ⁺ⁱ) / (1 - qⁱ), i = 1 … m.
+    // The generating function of U is the Gaussian binomial coefficient: the product of (1 - qⁿ⁺ⁱ)
+    // / (1 - qⁱ), i = 1 … m.
     let mut ways = vec![0.0_f64; m * n + 1];
     ways[0] = 1.0;
     for i in 1..=m {
@@ -176,6 +181,6 @@ fn rank_sum_p(baseline: &[f64], arm: &[f64]) -> f64 {
     let count = m + n;
     let sd = (m * n / 12.0 * (count + 1.0 - ties / (count * (count - 1.0)))).sqrt();
     let z = (smaller + 0.5 - m * n / 2.0) / sd;
-    // All values equal: no spread, nothing to tell apart.
+    // If all values are equal there is no spread and no evidence of a difference.
     if sd > 0.0 { (2.0 * Normal::standard().cdf(z)).min(1.0) } else { 1.0 }
 }

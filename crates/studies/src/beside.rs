@@ -1,9 +1,9 @@
-//! A record of this machine beside the nearest published device.
+//! Compares a record of this machine with the most similar published device.
 //!
-//! Nearest is the device whose plain speeds are nearest to the record's in the mean of |ln(ours / theirs)| over the
-//! cells that can be compared: the same operation, sequential, in the same block size. A study's place in a cache, its
-//! queue depth and its computer are not known, so that this says which published device resembles this one, and no
-//! more.
+//! The most similar device is the one whose plain speeds have the smallest mean of |ln(ours /
+//! theirs)| over the comparable cells: the same operation, sequential, with the same block size.
+//! Whether a cache answered in a study, its queue depth and its computer are unknown, so the comparison
+//! says only which published device resembles this one.
 
 use std::collections::BTreeMap;
 
@@ -16,35 +16,36 @@ use crate::study::Letter;
 
 const MIB: f64 = 1_048_576.0;
 
-/// A published device beside a record.
+/// A published device and its distance from a record.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
-    /// Its study.
+    /// The study that measured the device.
     pub study: Letter,
     /// `flash`, `ssd`, `hdd` or `microsd`.
     pub device: String,
-    /// Mean |ln(ours / theirs)| of the plain speeds; e to its power is the factor between them.
+    /// Mean |ln(ours / theirs)| of the plain speeds; its exponential is the factor between them.
     pub distance: f64,
-    /// What both measured.
+    /// The cells that both measured.
     pub cells: Vec<Cell>,
 }
 
-/// One cell that both measured. Speeds are MiB/s, B's and C's MB/s taken for what they say.
+/// One cell that both measured. Speeds are in MiB/s; the MB/s of studies B and C are not converted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
     /// The record's workload.
     pub workload: String,
-    /// Ours, plain: mean of the trials.
+    /// Our plain speed: mean of the trials.
     pub ours: f64,
-    /// Theirs, plain.
+    /// The study's plain speed.
     pub theirs: f64,
-    /// What encryption costs here in percent for each encrypted arm, by its label: paired, geometric mean.
+    /// Our loss from encryption in percent for each encrypted arm, by its label: paired, geometric
+    /// mean.
     pub our_drops: Vec<(String, f64)>,
-    /// What it cost there in percent, by system, as speeds.
+    /// The study's loss in percent by system, computed from speeds.
     pub their_drops: Vec<(String, f64)>,
 }
 
-/// Every published device that can be compared with the record, the nearest first.
+/// Every comparable published device, most similar first.
 pub fn beside(record: &Record, replays: &[Replay]) -> Vec<Beside> {
     let mut found: Vec<Beside> = replays.iter().flat_map(|r| devices(record, r)).collect();
     found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
@@ -86,8 +87,8 @@ fn devices(record: &Record, replay: &Replay) -> Vec<Beside> {
     by_device.into_iter().filter_map(near).collect()
 }
 
-/// Whether a published speed is of the same work: ATTO's by operation and block size; dd's, whose data are zeros or
-/// random, only beside copies of a fixed amount.
+/// Whether a published speed belongs to the same work. ATTO's figures must match in operation and
+/// block size. dd's figures, whose data is zeros or random, match only copies of a fixed amount.
 fn comparable(o: &Observation, workload: &Workload) -> bool {
     if workload.pattern != "sequential" {
         return false;

@@ -1,4 +1,5 @@
-//! Comma-separated values with a header line and fields in double quotes (RFC 4180), by column name.
+//! Comma-separated values with a header line and double-quoted fields (RFC 4180), accessed by
+//! column name.
 
 use crate::error::DataError;
 use crate::number::Printed;
@@ -7,11 +8,11 @@ use crate::number::Printed;
 pub(crate) struct Csv {
     file: String,
     header: Vec<String>,
-    /// The line on which each row began, and its fields.
+    /// The first line of each row, and its fields.
     rows: Vec<(usize, Vec<String>)>,
 }
 
-/// One row, whose fields are asked for by the name of their column.
+/// One row, with fields accessible by column name.
 pub(crate) struct Row<'a> {
     of: &'a Csv,
     line: usize,
@@ -19,7 +20,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl Csv {
-    /// Reads `text`; every row must have as many fields as the header.
+    /// Parses `text`; every row must have as many fields as the header.
     pub fn parse(file: &str, text: &str) -> Result<Self, DataError> {
         let malformed =
             |line, problem: String| DataError::Malformed { file: file.to_owned(), line, problem };
@@ -30,7 +31,7 @@ impl Csv {
                 "a quote is not closed".into(),
             ));
         }
-        // Rows of another length are told with both lengths, below.
+        // The check below reports rows of another length, with both lengths.
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let fields = |row: &csv::StringRecord| row.iter().map(str::to_owned).collect::<Vec<_>>();
         let header = reader.headers().map(fields).unwrap_or_default();
@@ -66,7 +67,7 @@ impl<'a> Row<'a> {
         Ok(&self.fields[i])
     }
 
-    /// A number with the digits that were printed; an empty field is an error.
+    /// A number with its printed digits; an empty field is an error.
     pub fn number(&self, column: &str) -> Result<Printed, DataError> {
         let text = self.text(column)?;
         Printed::parse(text).ok_or_else(|| DataError::NotANumber {
@@ -77,14 +78,14 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// As [`number`](Self::number), and nothing for an empty field.
+    /// As [`number`](Self::number), but `None` for an empty field.
     pub fn number_if_any(&self, column: &str) -> Result<Option<Printed>, DataError> {
         if self.text(column)?.is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }
 }
 
-/// The line on which the row begins that the reader found at `byte`: it does not count those within quotes, and may stand
-/// before the second half of a line's end.
+/// The line on which the row that starts at `byte` begins. The reader does not count lines within
+/// quotes, and its position may lie before the second half of a line ending.
 fn line_at(text: &str, byte: usize) -> usize {
     let rest = &text[byte..];
     let begin = text.len() - rest.trim_start_matches(['\r', '\n']).len();

@@ -1,9 +1,9 @@
-//! What can be wrong with a file of published numbers.
+//! The errors in a file of published numbers.
 
 /// A file of published numbers that cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum DataError {
-    /// No file of this name is known.
+    /// No file has this name.
     #[error("no file of published numbers is called {0}")]
     NoSuchFile(String),
     /// The text is not comma-separated values.
@@ -21,7 +21,7 @@ pub enum DataError {
     NoColumn {
         /// Name of the file.
         file: String,
-        /// Its name.
+        /// Name of the column.
         column: String,
     },
     /// A field is not a number.
@@ -33,7 +33,7 @@ pub enum DataError {
         line: usize,
         /// Name of the column.
         column: String,
-        /// What stands there.
+        /// The field's text.
         value: String,
     },
 }

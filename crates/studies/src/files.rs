@@ -1,4 +1,4 @@
-//! The files of published numbers, compiled in, and how one of them is replaced.
+//! The files of published numbers, which are compiled in and can be replaced one by one.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,8 +12,9 @@ macro_rules! published {
     };
 }
 
-/// Every file that a replay reads. `data/README.md` says where the numbers come from; the files that are not named
-/// here were derived by others from these, and the tests hold our derivations against them.
+/// Every file that a replay reads. `data/README.md` lists the sources of the numbers. Files in
+/// `data` that are missing here were derived from these by others; tests compare our derivations
+/// with them.
 const PUBLISHED: &[(&str, &str)] = published![
     "anvil",
     "anvil_percent_check",
@@ -32,7 +33,7 @@ const PUBLISHED: &[(&str, &str)] = published![
 pub struct Files(BTreeMap<&'static str, Cow<'static, str>>);
 
 impl Files {
-    /// The numbers as they were published.
+    /// The numbers as published.
     pub fn published() -> Self {
         Self(PUBLISHED.iter().map(|(name, text)| (*name, Cow::Borrowed(*text))).collect())
     }
@@ -48,7 +49,7 @@ impl Files {
         text.ok_or_else(|| DataError::NoSuchFile(name.to_owned()))
     }
 
-    /// These files with another text for one of them, such as one with a misprint corrected.
+    /// Replaces the text of one file, for example to correct a misprint.
     pub fn with(mut self, name: &str, text: String) -> Result<Self, DataError> {
         let slot = self.0.get_mut(name).ok_or_else(|| DataError::NoSuchFile(name.to_owned()))?;
         *slot = Cow::Owned(text);

@@ -1,8 +1,10 @@
-//! Four published studies of what disk encryption costs, replayed from the numbers that they printed.
+//! Replays four published studies on the cost of disk encryption from the numbers that they
+//! printed.
 //!
-//! Nothing is measured here and no verdict is written down: each study's tables are derived again with its own
-//! estimator, and each of its conclusions is data (a text, where it stands, and a typed [`Check`]) that is
-//! evaluated over the numbers. What the numbers do not hold cannot be checked, and that is a verdict, too.
+//! This crate measures nothing and contains no verdicts. It derives each study's tables again with
+//! the study's own estimator. Each conclusion is data (a text, its source, and a typed [`Check`])
+//! that is evaluated on the study's numbers. If the numbers do not suffice, the verdict is that the
+//! conclusion cannot be checked.
 //!
 //! | to add | put |
 //! |---|---|
@@ -32,6 +34,6 @@ pub use replay::{Parameter, PublishedError, Replay, Replayed, replay};
 pub use study::{About, Letter};
 pub use table::Table;
 
-/// The estimators of the studies: the mean without one largest and one smallest of ten (study B), and, with
-/// nothing dropped, the mean of five or ten (A, D).
+/// The estimators of the studies: the mean of ten without the largest and the smallest value (study
+/// B) and, with nothing dropped, the mean of five or ten (A, D).
 pub use cryptbench_stats::compatibility::{trimmed, trimmed_mean};

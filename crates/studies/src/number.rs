@@ -1,8 +1,8 @@
-//! A number as it was printed, and a printed number beside the same one derived again.
+//! A number as printed, and a printed number together with its re-derived value.
 
 use serde::Serialize;
 
-/// A published number with the digits that were printed, on which its precision depends.
+/// A published number with its printed digits, which determine its precision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(into = "f64")]
 pub struct Printed {
@@ -12,7 +12,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// Reads a decimal number; `None` for anything else, an exponent or a sign of infinity included.
+    /// Parses a decimal number; `None` for anything else, including exponents and infinity.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-');
         let value: f64 = if plain { text.parse().ok()? } else { return None };
@@ -20,7 +20,8 @@ impl Printed {
         Some(Self { text: text.to_owned(), value, decimals: u8::try_from(decimals).ok()? })
     }
 
-    /// The same without zeros at the end of its decimals, for a number that was converted and not printed so.
+    /// Removes trailing zeros of the decimals, for a number that was converted and not printed in
+    /// this form.
     pub(crate) fn without_zeros(self) -> Self {
         match self.text.contains('.') {
             true => {
@@ -30,22 +31,23 @@ impl Printed {
         }
     }
 
-    /// Its value.
+    /// The numeric value.
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// Its digits.
+    /// The printed digits.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// `other` with one decimal more than this was printed with.
+    /// Formats `other` with one decimal more than this number has.
     pub fn finer(&self, other: f64) -> String {
         format!("{other:.*}", usize::from(self.decimals) + 1)
     }
 
-    /// Whether `derived` may have been printed as this: at most half a unit of the last digit away.
+    /// Whether `derived` could have been printed as this number: they differ by at most half a unit
+    /// of the last digit.
     pub fn agrees_with(&self, derived: f64) -> bool {
         let half = 0.5 * 10f64.powi(-i32::from(self.decimals));
         (self.value - derived).abs() <= half * (1.0 + 1e-6)
@@ -58,21 +60,21 @@ impl From<Printed> for f64 {
     }
 }
 
-/// A number that a study derived from others which it printed, and the same derived from those again.
+/// A number that a study derived from its printed numbers, together with our derivation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rederived {
-    /// What it is, such as `TrueCrypt against BestCrypt, ssd, seq write 4M, AES-256`.
+    /// A description, such as `TrueCrypt against BestCrypt, ssd, seq write 4M, AES-256`.
     pub what: String,
-    /// As printed.
+    /// The study's number as printed.
     pub published: Printed,
-    /// Derived again.
+    /// Our derivation.
     pub derived: f64,
     /// `%`, `MB/s` and so on.
     pub unit: &'static str,
 }
 
 impl Rederived {
-    /// Whether both agree within the digits that were printed.
+    /// Whether both agree within the printed digits.
     pub fn agrees(&self) -> bool {
         self.published.agrees_with(self.derived)
     }

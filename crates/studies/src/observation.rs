@@ -1,4 +1,4 @@
-//! One published number with what it is about, and the selection of such numbers.
+//! A published number with its properties, and selections of such numbers.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use serde::{Serialize, Serializer};
 use crate::check::size;
 use crate::number::Printed;
 
-/// What a number can be about, besides its block size and unit.
+/// A property of a number, apart from block size and unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dimension {
     /// `flash`, `ssd`, `sshd`, `hdd`, `microsd` or `ram`.
     Device,
-    /// Such as `VeraCrypt`, or `none` for plain storage where systems are compared.
+    /// For example `VeraCrypt`; `none` for plain storage if systems are compared.
     System,
     /// A cipher or a PRF.
     Cipher,
-    /// What was done: `read`, `seq write 4M`, `derive key`, `access time` ...
+    /// The work: `read`, `seq write 4M`, `derive key`, `access time` ...
     Work,
     /// `plain` or `encrypted`; `default` or `PIM large` for a PRF.
     State,
@@ -47,7 +47,7 @@ impl fmt::Display for Dimension {
 /// One published number.
 #[derive(Clone, Debug, Serialize)]
 pub struct Observation {
-    /// The value of each [`Dimension`]; empty where it has none.
+    /// The value of each [`Dimension`]; empty if the number has none.
     #[serde(serialize_with = "by_name")]
     pub about: [String; Dimension::ALL.len()],
     /// Bytes of a request.
@@ -58,7 +58,7 @@ pub struct Observation {
     pub value: Printed,
 }
 
-/// The dimensions that have a value, as an object.
+/// Serialises the dimensions that have a value as an object.
 fn by_name<S: Serializer>(
     about: &[String; Dimension::ALL.len()],
     to: S,
@@ -81,7 +81,7 @@ impl Observation {
         Self { block: Some(bytes), ..self }
     }
 
-    /// What it is about in one dimension.
+    /// Its value in one dimension.
     pub fn about(&self, dimension: Dimension) -> &str {
         &self.about[dimension as usize]
     }
@@ -92,7 +92,7 @@ impl Observation {
     }
 }
 
-/// Which numbers a check rests on: one unit, and the values that dimensions may have.
+/// Selects the numbers of a check: one unit, and the allowed values of dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct Select {
     unit: &'static str,
@@ -159,7 +159,7 @@ impl Select {
                 .is_none_or(|(low, high)| o.block.is_some_and(|b| (low..=high).contains(&b)))
     }
 
-    /// All selected numbers, in the order of the file.
+    /// All selected numbers, in file order.
     pub fn of<'a>(&self, all: &'a [Observation]) -> Vec<&'a Observation> {
         all.iter().filter(|o| self.holds(o)).collect()
     }
@@ -169,7 +169,8 @@ impl Select {
         self.unit
     }
 
-    /// The values that both selections name alike, in words, with the blocks of this one; may be empty.
+    /// The values that both selections share, in words, with this selection's block sizes; may be
+    /// empty.
     pub(crate) fn in_common(&self, other: &Self) -> String {
         let both = self.allowed.iter().zip(&other.allowed).filter(|(a, b)| a == b);
         let mut words: Vec<String> = both.filter_map(|(a, _)| a.map(|a| a.join(" or "))).collect();
@@ -180,7 +181,8 @@ impl Select {
         words.join(", ")
     }
 
-    /// Whether both may have different values in a dimension, so that pairs of them must not be alike in it.
+    /// Whether the two selections allow different values in a dimension, so that pairs need not
+    /// agree in it.
     pub(crate) fn differs(&self, other: &Self, dimension: Dimension) -> bool {
         self.allowed[dimension as usize] != other.allowed[dimension as usize]
     }

@@ -1,7 +1,8 @@
-//! A study's table from records of one's own, condensed as the study condensed its trials.
+//! A study's table computed from the user's own records with the study's estimator.
 //!
-//! Plain means and means without extremes, unpaired and without intervals, as the studies have them: to be laid beside
-//! their tables. What may be concluded stands in the report of each record, which pairs the trials.
+//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the
+//! studies, so that both can be compared. For conclusions use the report of each record, which
+//! pairs the trials.
 
 use cryptbench_record::{Arm, ArmRole, Record, Trial, Workload};
 
@@ -11,7 +12,7 @@ use crate::{trimmed, trimmed_mean};
 
 const MIB: f64 = 1_048_576.0;
 
-/// The tables of one study from the records of its profiles; a record of another profile gives none.
+/// The tables of one study from records of its profiles; records of other profiles yield none.
 pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
     let of = |profile: &str| records.iter().find(|r| r.plan.profile == profile);
     match study {
@@ -25,7 +26,8 @@ pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
     }
 }
 
-/// Plain first, then the encrypted arms; the second plain and null layers are no part of a study.
+/// Plain first, then the encrypted arms; the studies have neither a second plain arm nor null
+/// layers.
 fn arms(record: &Record) -> impl Iterator<Item = &Arm> {
     let of = |role: ArmRole| record.plan.arms.iter().filter(move |a| a.role == role);
     of(ArmRole::Plain).take(1).chain(of(ArmRole::Encrypted))
@@ -71,7 +73,7 @@ fn number(value: Option<f64>) -> String {
     })
 }
 
-/// The change from plain in percent, as study A has it: of plain.
+/// The change relative to plain in percent, as in study A.
 fn change(plain: Option<f64>, arm: Option<f64>) -> String {
     match (plain, arm) {
         (Some(p), Some(e)) if p > 0.0 => format!("{:+.1} %", 100.0 * (e / p - 1.0)),
@@ -143,7 +145,7 @@ fn hd_tune(record: &Record) -> Vec<Table> {
     encrypted(record).map(table).collect()
 }
 
-/// Study B: times, the longest and the shortest dropped.
+/// Study B: times, without the longest and the shortest.
 fn copies(record: &Record) -> Table {
     let mut rows = Vec::new();
     for workload in &record.plan.workloads {
@@ -175,7 +177,8 @@ fn copies(record: &Record) -> Table {
     }
 }
 
-/// Study C: iozone's mean percent of the larger over all cells, the same between identical series, and dd.
+/// Study C: iozone's mean percentage of the larger value over all cells, the same figure between
+/// identical series, and dd.
 fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
     let mut rows = Vec::new();
     let record = iozone.or(dd)?;
@@ -188,7 +191,7 @@ fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
             let seconds = |arm| trimmed_mean(&values(r, workload, arm, |t| t.elapsed_s), 0);
             let (time, base) = (seconds(own)?, seconds(plain(r)?)?);
             let speed = workload.trial_bytes? as f64 / time / 1e6;
-            // Of speeds: the larger is that of the shorter time.
+            // Computed from speeds: the shorter time has the larger speed.
             let loss = 100.0 * (1.0 / base - 1.0 / time) / (1.0 / base).max(1.0 / time);
             Some((time, speed, loss))
         });
@@ -223,7 +226,7 @@ fn lost(record: &Record, arm: &Arm) -> Option<f64> {
     trimmed_mean(&cells, 0)
 }
 
-/// Mean over all pairs of series of the mean difference over the cells.
+/// The mean difference over the cells, averaged over all pairs of series.
 fn between_series(record: &Record, arm: &Arm) -> Option<f64> {
     let mut differences = Vec::new();
     for workload in &record.plan.workloads {
@@ -235,7 +238,7 @@ fn between_series(record: &Record, arm: &Arm) -> Option<f64> {
     trimmed_mean(&differences, 0)
 }
 
-/// Study D: each pattern, each system and cipher; how much better than the slowest.
+/// Study D: each pattern, system and cipher, and its advantage over the slowest.
 fn anvil(record: &Record) -> Table {
     let mut rows = Vec::new();
     let four = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];

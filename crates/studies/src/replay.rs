@@ -1,4 +1,4 @@
-//! A study replayed: numbers read, tables derived again, conclusions checked.
+//! Replays a study: reads its numbers, derives its tables again, and checks its conclusions.
 
 use serde::Serialize;
 
@@ -10,20 +10,20 @@ use crate::observation::Observation;
 use crate::study::{About, Letter, Numbers, STUDIES, Study};
 use crate::table::Table;
 
-/// A study with everything that follows from its numbers.
+/// A study with everything derived from its numbers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {
-    /// What it is.
+    /// Description of the study.
     pub about: &'static About,
-    /// How it was measured.
+    /// Parameters of its measurements.
     pub parameters: Vec<Parameter>,
-    /// Its tables, with what was derived again.
+    /// Its tables, including our derivations.
     pub tables: Vec<Table>,
-    /// The numbers that it derived, beside ours.
+    /// Numbers that the study derived, together with ours.
     pub rederived: Vec<Rederived>,
     /// Its conclusions with their verdicts.
     pub conclusions: Vec<Replayed>,
-    /// What is wrong with it.
+    /// Errors in the study.
     pub errors: Vec<PublishedError>,
     /// Its numbers.
     pub observations: Vec<Observation>,
@@ -36,11 +36,11 @@ pub struct Replayed {
     pub id: &'static str,
     /// What the study says.
     pub text: &'static str,
-    /// Where.
+    /// Source of the statement.
     pub source: &'static str,
-    /// How its words were taken; may be empty.
+    /// How an ambiguous wording is interpreted; may be empty.
     pub note: &'static str,
-    /// The verdict and its numbers.
+    /// The verdict and the numbers behind it.
     #[serde(flatten)]
     pub finding: Finding,
 }
@@ -48,7 +48,7 @@ pub struct Replayed {
 /// One line of `parameters.csv`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Parameter {
-    /// What it belongs to, such as `ATTO`.
+    /// The group, such as `ATTO`.
     pub group: String,
     /// Its name.
     pub name: String,
@@ -65,20 +65,20 @@ pub struct PublishedError {
     pub source: String,
     /// `contradiction`, `method flaw`, `overclaim` ...
     pub kind: String,
-    /// What is wrong.
+    /// The error.
     pub description: String,
     /// What a program should do instead; may be empty.
     pub instead: String,
 }
 
 impl Replay {
-    /// Conclusions with this verdict.
+    /// Number of conclusions with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.conclusions.iter().filter(|c| c.finding.verdict == verdict).count()
     }
 }
 
-/// Replays the studies with these letters, or all if none is named.
+/// Replays the studies with these letters, or all studies if the list is empty.
 pub fn replay(files: &Files, letters: &[Letter]) -> Result<Vec<Replay>, DataError> {
     STUDIES
         .iter()
@@ -112,7 +112,7 @@ fn one(files: &Files, study: &Study) -> Result<Replay, DataError> {
     })
 }
 
-/// What concerns the study: its own, and what concerns all.
+/// The errors of this study, including those that concern all studies.
 fn errors(files: &Files, about: &About) -> Result<Vec<PublishedError>, DataError> {
     let csv = files.csv("errors")?;
     let mut found = Vec::new();
@@ -132,7 +132,7 @@ fn errors(files: &Files, about: &About) -> Result<Vec<PublishedError>, DataError
     Ok(found)
 }
 
-/// How the study measured; what it only tells of others is left out.
+/// Parameters of the study's own measurements, without those that it cites from others.
 fn parameters(files: &Files, about: &About) -> Result<Vec<Parameter>, DataError> {
     let csv = files.csv("parameters")?;
     let mut found = Vec::new();

@@ -1,16 +1,16 @@
-//! A table in the form in which a study's readers know it.
+//! A table in the form familiar to a study's readers.
 
 use serde::Serialize;
 
-/// Headings and rows of text; how it is drawn is the reader's affair.
+/// Headings and rows of text; the caller decides how to draw them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table {
-    /// What it shows, with its unit.
+    /// Title, including the unit.
     pub title: String,
     /// Headings, one for each column.
     pub headings: Vec<&'static str>,
-    /// Rows of as many fields.
+    /// Rows, each with one field per heading.
     pub rows: Vec<Vec<String>>,
-    /// What a reader must know of it; may be empty.
+    /// A note for the reader; may be empty.
     pub note: &'static str,
 }

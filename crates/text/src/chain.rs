@@ -1,11 +1,11 @@
-//! An error in one sentence: what failed, and all that caused it.
+//! Formats an error with all its causes as one sentence.
 
 use std::error::Error;
 
-/// What `error` says, then what each of its causes says, with colons between them.
+/// The message of `error` and of each of its causes, separated by colons.
 ///
-/// Our own errors never repeat their cause. Those of other crates sometimes do (`rusqlite`, `png`), so a cause that
-/// the sentence ends with already is not said again.
+/// Our own errors never repeat their cause. Those of other crates sometimes do (`rusqlite`, `png`),
+/// so the function skips a cause that the sentence already ends with.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut sentence = error.to_string();

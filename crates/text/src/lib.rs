@@ -1,8 +1,8 @@
-//! Strings that this program did not write, made fit for a terminal and a page.
+//! Makes strings that this program did not write safe to print on a terminal and a page.
 //!
-//! A volume's header, a record, another program's result or the name of a file may hold escape sequences that retitle
-//! a terminal, clear it, or print a line that looks like the program's own. Such characters are shown by their number
-//! instead, as Rust writes them: `\u{1b}`.
+//! A volume's header, a record, another program's result or a file name may contain escape
+//! sequences that retitle a terminal, clear it, or print a line that looks like the program's own.
+//! This crate replaces such characters with their number in Rust's notation: `\u{1b}`.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -14,23 +14,23 @@ use std::fmt::Write as _;
 pub use chain::chain;
 pub use sizes::human;
 
-/// `text` as one line without characters that steer a terminal or reorder what is read.
+/// `text` as one line, without characters that control a terminal or reorder text.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
 }
 
-/// The same for text of several lines: line breaks and tabs stay.
+/// As [`printable`] for text of several lines: line breaks and tabs stay.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     shown(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// A JSON text whose strings hold no such character as it is: they are escaped as JSON does it (RFC 8259, section 7), so
-/// that it means the same.
+/// A JSON text with such characters in strings escaped in JSON's own way (RFC 8259, section 7), so
+/// that its meaning stays the same.
 #[must_use]
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
-    // Outside of strings these are white space; in strings JSON itself forbids them.
+    // Outside strings these are white space; inside strings JSON itself forbids them.
     let stays = |c| matches!(c, '\n' | '\t' | '\r');
     replaced(json, stays, |out, c| {
         let _ = write!(out, "\\u{:04x}", u32::from(c));
@@ -62,8 +62,9 @@ fn replaced(
     Cow::Owned(out)
 }
 
-/// Control characters (C0, DEL, C1; ECMA-48), line and paragraph separators, and the characters that change the
-/// direction of text (Unicode Standard Annex 9).
+/// Whether a character controls a terminal or reorders text: control characters (C0, DEL, C1;
+/// ECMA-48), line and paragraph separators, and characters that change the direction of text
+/// (Unicode Standard Annex 9).
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}')

@@ -1,10 +1,10 @@
-//! Sizes as people read them.
+//! Formats sizes for users.
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Bytes for people, in binary units.
+/// Bytes in binary units.
 #[must_use]
 pub fn human(bytes: u64) -> String {
     let (value, unit) = match bytes {

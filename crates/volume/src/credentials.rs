@@ -1,14 +1,14 @@
-//! What a user knows and has: passphrase, key files, PIM.
+//! What a user knows and has: passphrase, key files and PIM.
 
 use cryptbench_blockdev::LockedBytes;
 use zeroize::Zeroize as _;
 
-/// Bytes that are kept from swap, wiped when dropped and never printed.
+/// Bytes kept from swap, wiped when dropped and never printed.
 #[derive(Clone, Default)]
 pub struct Secret(LockedBytes);
 
 impl Secret {
-    /// Takes over `bytes`, which are wiped where they lie.
+    /// Moves `bytes` into locked memory and wipes the original.
     #[must_use]
     pub fn new(mut bytes: Vec<u8>) -> Self {
         let secret = Self(LockedBytes::copy_of(&bytes));
@@ -35,13 +35,14 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// What unlocks a volume.
+/// The secrets that unlock a volume.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
-    /// The passphrase; empty where key files alone unlock.
+    /// The passphrase; empty if key files alone unlock the volume.
     pub passphrase: Secret,
-    /// Contents of the key files, in the order given (VeraCrypt's result does not depend on it; LUKS
-    /// takes exactly one, in place of the passphrase). VeraCrypt reads at most the first MiB of each.
+    /// Contents of the key files, in the order given. The order does not affect VeraCrypt's result,
+    /// and VeraCrypt reads at most the first MiB of each. LUKS takes exactly one key file, in place
+    /// of the passphrase.
     pub keyfiles: Vec<Secret>,
     /// VeraCrypt's personal iterations multiplier; `None` and 0 mean the default cost.
     pub pim: Option<u32>,

@@ -1,4 +1,4 @@
-//! What a file or device is, and what is not readable in it.
+//! Identifies what a file or device holds, and reports which parts could not be read.
 
 mod magic;
 mod randomness;
@@ -14,24 +14,25 @@ use crate::VolumeError;
 use crate::format::luks;
 pub use randomness::Randomness;
 
-/// What was found, and what could not be read.
+/// The result of [`detect`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Detection {
-    /// What it is.
+    /// What the device holds.
     pub kind: Kind,
-    /// Bytes that the device refused to give, of those that were looked at, with what the system said.
+    /// Sampled byte ranges that the device failed to read, each with the system's error message.
     pub unreadable: Vec<(Range<u64>, String)>,
-    /// What else is worth telling, such as an old header that something else has replaced.
+    /// Anything else worth reporting, such as an old header that other contents have since
+    /// replaced.
     pub notes: Vec<String>,
 }
 
-/// What a file or device is.
+/// The contents of a file or device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Kind {
     /// LUKS.
     Luks {
-        /// 1 or 2, or what else the header says.
+        /// Version that the header states: 1, 2 or an unknown number.
         version: u16,
         /// UUID, if the header is valid.
         uuid: String,
@@ -44,40 +45,41 @@ pub enum Kind {
     },
     /// BitLocker.
     BitLocker {
-        /// To Go, for removable media: looks like FAT to systems without BitLocker.
+        /// BitLocker To Go, for removable media: systems without BitLocker see a FAT volume.
         to_go: bool,
     },
     /// FileVault 2: an encrypted CoreStorage volume.
     FileVault,
-    /// A file system or other contents that are not encrypted, by magic.
+    /// A file system or other unencrypted contents with a known magic.
     FileSystem {
         /// Name, such as `ext`.
         name: &'static str,
     },
-    /// A partition table: the partitions are to be looked at.
+    /// A partition table. Run detection on its partitions.
     PartitionTable {
         /// `GPT` or `MBR`.
         name: &'static str,
     },
-    /// Nothing but zeros in all samples.
+    /// All samples contain only zeros.
     Zeros,
-    /// Bytes without any structure: VeraCrypt, TrueCrypt and plain dm-crypt look like this by design,
-    /// and so does a disk that was overwritten with random data. Only a key tells.
+    /// Bytes without any structure. VeraCrypt, TrueCrypt and plain dm-crypt volumes look like this
+    /// by design, and so does a disk overwritten with random data. Only the right key distinguishes
+    /// them.
     Random {
-        /// What the samples showed.
+        /// Statistics of the samples.
         randomness: Randomness,
     },
-    /// Structure that no known magic explains.
+    /// Structured bytes without a known magic.
     Unknown {
-        /// What the samples showed.
+        /// Statistics of the samples.
         randomness: Randomness,
     },
-    /// Nothing could be read, or there is nothing.
+    /// The device is empty, or no part of it could be read.
     Unreadable,
 }
 
 impl Kind {
-    /// Whether it is known not to be encrypted as a whole.
+    /// Whether the contents are known not to be encrypted as a whole.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self, Self::FileSystem { .. } | Self::PartitionTable { .. } | Self::Zeros)
@@ -113,23 +115,25 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Bytes from the start in which all magics lie: btrfs has the farthest.
+/// Bytes from the start of the device that contain every magic; that of btrfs lies farthest in.
 const START: u64 = 68 << 10;
-/// Bytes that are read at once, so that one bad sector hides no more.
+/// Bytes per read, which limits how much a single bad sector hides.
 const PIECE: u64 = 4096;
-/// Samples spread over the device, of [`PIECE`] bytes each.
+/// Number of samples of [`PIECE`] bytes, spread evenly over the device.
 const SAMPLES: u64 = 64;
 
-/// Tells what `device` is, from its first 68 KiB, the places of LUKS2's secondary header, and 64 samples
-/// of 4 KiB. Reads only; an unreadable part is named, and the rest judged.
+/// Identifies the contents of `device` from its first 68 KiB, the possible places of LUKS2's
+/// secondary header, and 64 samples of 4 KiB.
+///
+/// Detection never writes. It lists unreadable parts in the result and judges the rest.
 ///
 /// # Errors
-/// None at present: what cannot be read is told in the result.
+/// None at present: the result reports read errors.
 pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
     let mut reader = Reader { device, unreadable: Vec::new() };
     let mut start = Vec::new();
     for offset in (0..START.min(device.size())).step_by(PIECE as usize) {
-        // What cannot be read counts as zeros, which no magic is.
+        // Unreadable bytes count as zeros, which match no magic.
         let len = PIECE.min(device.size() - offset) as usize;
         start.extend(reader.read(offset).unwrap_or_else(|| vec![0; len]));
     }
@@ -188,7 +192,7 @@ fn luks(device: &dyn BlockDevice, start: &[u8]) -> Option<Kind> {
             secondary_only: info.copies.first().is_some_and(|copy| copy.seqid.is_none()),
             problem: None,
         }),
-        // With neither magic nor a secondary header there is nothing to be damaged.
+        // Without a magic and without a secondary header, no header exists that could be damaged.
         Err(VolumeError::NotThisFormat { .. }) => None,
         Err(error) => says.map(|version| Kind::Luks {
             version,
@@ -204,7 +208,7 @@ fn statistics(reader: &mut Reader<'_>, start: &[u8]) -> Kind {
     let sectors = reader.device.size() / PIECE;
     let mut counts = randomness::Counts::default();
     for sample in 0..SAMPLES.min(sectors) {
-        // Evenly spread, the first and the last included.
+        // Evenly spread, including the first and the last sector.
         let at = sample * (sectors - 1) / (SAMPLES.min(sectors) - 1).max(1);
         if let Some(data) = reader.read(at * PIECE) {
             counts.add(&data);
@@ -217,7 +221,7 @@ fn statistics(reader: &mut Reader<'_>, start: &[u8]) -> Kind {
     if all.zeros == all.bytes {
         return Kind::Zeros;
     }
-    // A volume that was created sparse, or wiped, begins with an encrypted header all the same.
+    // A volume that was created sparse, or later wiped, still begins with an encrypted header.
     let mut head = randomness::Counts::default();
     head.add(&start[..start.len().min(512)]);
     let random_head = head.randomness().is_some_and(|head| head.looks_random());

@@ -1,17 +1,18 @@
-//! Why a volume cannot be created, opened or changed.
+//! The reasons why a volume cannot be created, opened or changed.
 
 use std::io;
 
 use thiserror::Error;
 
-/// An error of this crate. Messages say what is wrong; callers add which file.
+/// An error of this crate. The message says what is wrong; callers add the file name.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VolumeError {
-    /// Wrong passphrase, key file or PIM; where a format cannot tell that from "no such volume", both.
+    /// The passphrase, key file or PIM is wrong. Formats that cannot tell this from "no such
+    /// volume" report both with this error.
     #[error("no key fits: {0}")]
     NoKeyFits(String),
-    /// Not a volume of the format that was asked for.
+    /// The device holds no volume of the requested format.
     #[error("not a {format} volume: {reason}")]
     NotThisFormat {
         /// Name of the format.
@@ -19,15 +20,15 @@ pub enum VolumeError {
         /// What was found instead.
         reason: String,
     },
-    /// A header that its own format forbids.
+    /// The header violates its own format.
     #[error("damaged {format} header: {reason}")]
     Damaged {
         /// Name of the format.
         format: &'static str,
-        /// What is wrong, with where.
+        /// What is wrong, and where.
         reason: String,
     },
-    /// Recognised, but not supported.
+    /// The volume was recognised but is not supported.
     #[error("{what} is not supported{}", hint.as_deref().map(|h| format!("; {h}")).unwrap_or_default())]
     Unsupported {
         /// What was found.
@@ -35,33 +36,33 @@ pub enum VolumeError {
         /// What the user can do.
         hint: Option<String>,
     },
-    /// A request that makes no sense for this format.
+    /// The request makes no sense for this format.
     #[error("{0}")]
     Invalid(String),
     /// The caller's stop flag was set.
     #[error("stopped")]
     Stopped,
-    /// A cipher refused its key or layout.
+    /// The cipher rejected its key or layout.
     #[error(transparent)]
     Cipher(#[from] cryptbench_cipher::CipherError),
-    /// A key derivation refused its cost.
+    /// The key derivation rejected its cost.
     #[error(transparent)]
     Kdf(cryptbench_kdf::KdfError),
-    /// The system gave no random numbers.
-    #[error("the system gives no random numbers for keys and salts")]
+    /// The operating system returned no random numbers.
+    #[error("the system provides no random numbers for keys and salts")]
     Random(#[source] getrandom::Error),
-    /// The device below.
+    /// An I/O operation on the underlying device failed.
     #[error("{doing} failed")]
     Io {
-        /// What was being done, such as `reading the primary header`.
+        /// The operation, such as `reading the primary header`.
         doing: &'static str,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
 impl VolumeError {
-    /// Adds to an I/O error what was being done, for `map_err`.
+    /// Wraps an I/O error together with the operation that failed, for `map_err`.
     pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, source }
     }

@@ -1,8 +1,9 @@
-//! Encrypted volume formats in user space: what a device holds, and its plaintext as a block device.
+//! Encrypted volume formats in user space: identifies what a device holds and presents its
+//! plaintext as a block device.
 //!
-//! [`detect`](detect::detect) tells what a file or disk is; [`open`] takes credentials and gives a
-//! [`Volume`], which is a [`BlockDevice`](cryptbench_blockdev::BlockDevice) over the plaintext. Nothing
-//! here spawns a process or needs root.
+//! [`detect`](detect::detect) identifies the contents of a file or disk. [`open`] takes credentials
+//! and returns a [`Volume`], which is a [`BlockDevice`](cryptbench_blockdev::BlockDevice) over the
+//! plaintext. This crate starts no process and needs no root.
 //!
 //! ```
 //! use cryptbench_blockdev::MemoryDevice;
@@ -13,7 +14,7 @@
 //! # Ok::<(), cryptbench_volume::VolumeError>(())
 //! ```
 //!
-//! The README shows a volume created and opened.
+//! The README shows how to create and open a volume.
 #![forbid(unsafe_code)]
 
 mod credentials;
@@ -28,7 +29,7 @@ pub use error::VolumeError;
 pub use open::{OpenOptions, formats, open};
 pub use volume::{Access, Mapping, Volume, VolumeInfo};
 
-/// The examples of the README are tests, too.
+/// Runs the README's examples as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

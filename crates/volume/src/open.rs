@@ -9,12 +9,12 @@ use cryptbench_kdf::Effort;
 use crate::detect::{Kind, detect};
 use crate::{Access, Credentials, Volume, VolumeError, format};
 
-/// How to open a volume, where detection cannot decide or the user wants something else.
+/// How to open a volume. The defaults detect everything that can be detected.
 #[derive(Clone, Copy)]
 pub struct OpenOptions<'a> {
-    /// The format, by name; `None` detects.
+    /// Name of the format; `None` detects it.
     pub format: Option<&'a str>,
-    /// Reading only, or also writing.
+    /// Read-only, or read and write.
     pub access: Access,
     /// VeraCrypt, TrueCrypt: the hidden volume.
     pub hidden: bool,
@@ -33,7 +33,7 @@ pub struct OpenOptions<'a> {
 }
 
 impl<'a> OpenOptions<'a> {
-    /// Read-only, of whatever format it is, everything as it is by default.
+    /// Read-only, any format, everything else at its default.
     #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl<'a> OpenOptions<'a> {
 /// Opens a volume of one format.
 type Open = fn(Arc<dyn BlockDevice>, &Credentials, &OpenOptions<'_>) -> Result<Volume, VolumeError>;
 
-/// The formats by name. `tcrypt` is TrueCrypt or VeraCrypt, `luks` is LUKS1 or LUKS2, whichever it is.
+/// The formats by name. `tcrypt` stands for TrueCrypt or VeraCrypt, and `luks` for LUKS1 or LUKS2.
 static FORMATS: &[(&str, Open)] = &[
     ("veracrypt", format::tcrypt::open),
     ("truecrypt", format::tcrypt::open),
@@ -70,9 +70,10 @@ pub fn formats() -> impl Iterator<Item = &'static str> {
 
 /// Opens the volume on `device`.
 ///
-/// Without a format it is detected. VeraCrypt and TrueCrypt volumes look random: whatever is nothing else
-/// is tried as one of them, and so is what looks like a file system, if an option asks for what only they
-/// have: a quick format leaves their backup headers.
+/// If no format is given, it is detected. VeraCrypt and TrueCrypt volumes look random, so the
+/// function tries anything it does not recognise as one of them. It also tries what looks like a
+/// file system if an option asks for something that only these formats have, because a quick format
+/// leaves their backup headers intact.
 ///
 /// # Errors
 /// Any [`VolumeError`]; the device is unchanged.
@@ -110,7 +111,7 @@ fn detected(
         }),
         kind if kind.is_plain() && !only_tcrypt => Err(VolumeError::NotThisFormat {
             format: "known",
-            reason: format!("{kind}; name the format to try all the same"),
+            reason: format!("{kind}; name the format to try it anyway"),
         }),
         _ => Ok("tcrypt"),
     }

@@ -9,16 +9,17 @@ use cryptbench_blockdev::{
 };
 use cryptbench_cipher::SectorCipher;
 
-/// What may be done to a volume.
+/// How a volume may be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reading only.
+    /// Read only.
     ReadOnly,
-    /// Reading and writing.
+    /// Read and write.
     ReadWrite,
 }
 
-/// Where the plaintext lies and under which cipher: what every format's header comes down to.
+/// Where the plaintext lies and which cipher encrypts it. The header of every format reduces to
+/// this.
 pub struct Mapping {
     /// The encrypted bytes on the device.
     pub data: Extent,
@@ -28,19 +29,19 @@ pub struct Mapping {
     pub first_tweak: u64,
     /// Difference between the tweak numbers of neighbouring data units.
     pub tweak_step: u64,
-    /// The part of the plaintext that must not be written: a hidden volume within. Counted from the
-    /// start of the plaintext.
+    /// The part of the plaintext that must not be written because it holds a hidden volume. Offsets
+    /// count from the start of the plaintext.
     pub protected: Option<Extent>,
 }
 
-/// What is known of an opened volume, for people and for records. Holds no secret.
+/// Facts about an opened volume, for users and records. Contains no secret.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct VolumeInfo {
     /// Format, such as `veracrypt`, `luks2`.
     pub format: &'static str,
     /// Cipher as the format names it, such as `AES(Twofish)` or `aes-xts-plain64`.
     pub cipher: String,
-    /// Kernel that runs, such as `vaes-avx2`.
+    /// Kernel in use, such as `vaes-avx2`.
     pub kernel: &'static str,
     /// Bytes of the volume key.
     pub key_bytes: usize,
@@ -52,31 +53,32 @@ pub struct VolumeInfo {
     pub size: u64,
     /// First byte of the data on the device.
     pub data_offset: u64,
-    /// What else is worth telling, in order: name and value.
+    /// Further facts as pairs of name and value, in display order.
     pub details: Vec<(&'static str, String)>,
 }
 
 /// The plaintext of an opened volume.
 ///
-/// Its sector is the data unit of its cipher, or the sector of the device below where that is larger: a
-/// volume of 512-byte data units on a disk of 4096-byte sectors is read and written 4096 bytes at a time.
+/// Its sector size is the data unit of its cipher, or the sector size of the underlying device if
+/// that is larger. A volume of 512-byte data units on a disk of 4096-byte sectors is therefore read
+/// and written 4096 bytes at a time.
 pub struct Volume {
     device: Arc<dyn BlockDevice>,
     mapping: Arc<Mapping>,
     access: Access,
     info: VolumeInfo,
     sector: usize,
-    /// Set once a write to the protected part was refused: from then on every write is, since what the
-    /// file system believes and what lies there no longer agree (VeraCrypt does the same).
+    /// Set when a write to the protected part is refused. From then on every write fails, because
+    /// the file system's view no longer matches the device (VeraCrypt does the same).
     frozen: AtomicBool,
 }
 
 impl Volume {
-    /// The plaintext of `mapping` on `device`; a read-only device gives a read-only volume.
+    /// The plaintext of `mapping` on `device`. A read-only device gives a read-only volume.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) if the data area is empty, no whole number of
-    /// data units, or not on the device.
+    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) if the data area is empty, is not a
+    /// whole number of data units, or does not lie on the device.
     pub fn new(
         device: Arc<dyn BlockDevice>,
         mapping: Mapping,
@@ -88,7 +90,7 @@ impl Volume {
         let damaged = |reason| Err(crate::VolumeError::Damaged { format: info.format, reason });
         if len == 0 || !len.is_multiple_of(unit) {
             return damaged(format!(
-                "a data area of {len} bytes is no whole {unit}-byte data units"
+                "a data area of {len} bytes is not a whole number of {unit}-byte data units"
             ));
         }
         if offset.checked_add(len).is_none_or(|end| end > device.size()) {
@@ -109,12 +111,12 @@ impl Volume {
         volume.with_sector(below)
     }
 
-    /// The same volume with sectors of at least `bytes`: what the format says that its file system was
-    /// made for.
+    /// The same volume with sectors of at least `bytes`, the size for which the file system was
+    /// created.
     ///
     /// # Errors
-    /// [`VolumeError::Unsupported`](crate::VolumeError::Unsupported) if the data area does not begin and
-    /// end on such sectors.
+    /// [`VolumeError::Unsupported`](crate::VolumeError::Unsupported) if the data area does not
+    /// begin and end on a boundary of such sectors.
     pub fn with_sector(mut self, bytes: usize) -> Result<Self, crate::VolumeError> {
         let sector = self.sector.max(bytes);
         let Extent { offset, len } = self.mapping.data;
@@ -136,14 +138,14 @@ impl Volume {
         Ok(self)
     }
 
-    /// What is known of it.
+    /// Facts about the volume.
     #[must_use]
     pub fn info(&self) -> &VolumeInfo {
         &self.info
     }
 
-    /// Keeps the expanded keys of its cipher from swap for as long as the process lives;
-    /// [`locking_failed`](cryptbench_blockdev::locking_failed) tells if that could not be done.
+    /// Locks the cipher's expanded keys in memory, out of swap, for as long as the process lives.
+    /// [`locking_failed`](cryptbench_blockdev::locking_failed) reports whether that failed.
     pub fn lock_keys(&self) {
         self.mapping.cipher.visit_keys(&mut lock_in_place);
     }
@@ -252,7 +254,8 @@ impl BlockDevice for Volume {
     }
 
     fn io_target(&self) -> Option<IoTarget> {
-        // A protected hidden volume needs a look at each write; a cipher over a cipher has its own path.
+        // Every write must be checked against a protected hidden volume, and a cipher over a cipher
+        // has its own path.
         let below = self.device.io_target()?;
         if self.mapping.protected.is_some() || below.transform.is_some() {
             return None;

@@ -1,4 +1,4 @@
-//! Files with and without the page cache, and holes in them.
+//! Files with and without the page cache, and holes in files.
 
 use std::fs::{File, FileType};
 use std::io;
@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags};
 
 use crate::IoMode;
 
-/// Opens a file to be read, and to be written if `write`, without waiting for whoever has the other end of a pipe.
+/// Opens a file for reading, and for writing if `write`. Does not wait for the other end of a pipe.
 pub(crate) fn open_without_waiting(path: &Path, write: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     File::options().read(true).write(write).custom_flags(flags.bits() as i32).open(path)
@@ -19,14 +19,14 @@ pub(crate) fn is_block_device(kind: FileType) -> bool {
     kind.is_block_device()
 }
 
-/// Sets the mode of an open file, and that it waits for completion.
+/// Sets the mode of an open file and makes its requests wait for completion.
 pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     let mut flags = rustix::fs::fcntl_getfl(file)?.difference(OFlags::NONBLOCK);
     flags.set(OFlags::DIRECT, mode == IoMode::Direct);
     Ok(rustix::fs::fcntl_setfl(file, flags)?)
 }
 
-/// The unit of direct I/O, in bytes; `None` where the kernel does not tell.
+/// The unit of direct I/O in bytes; `None` if the kernel does not report it.
 pub(crate) fn direct_sector(file: &File) -> io::Result<Option<usize>> {
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
     let told = stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
@@ -41,7 +41,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<
     file.write_all_at(data, offset)
 }
 
-/// Gives space back; the bytes read as zeros then (fallocate(2)).
+/// Frees the space of a range, which then reads as zeros (fallocate(2)).
 pub(crate) fn punch_hole(file: &File, offset: u64, len: u64) -> io::Result<()> {
     // On a block device the kernel turns this into a discard (block/fops.c, blkdev_fallocate).
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;

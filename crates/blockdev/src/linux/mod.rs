@@ -1,4 +1,4 @@
-//! What Linux does for files and memory.
+//! Linux: files and memory.
 
 mod file;
 mod memory;

@@ -3,14 +3,16 @@
 use std::fs::File;
 use std::ops::Range;
 
-/// Its number is 451 everywhere but on Alpha and MIPS (Linux, scripts/syscall.tbl).
+/// The system call's number is 451 on all architectures except Alpha and MIPS (Linux,
+/// scripts/syscall.tbl).
 #[cfg(not(any(target_arch = "mips", target_arch = "mips64", target_arch = "mips32r6")))]
 pub(crate) fn cached_pages(file: &File, range: Range<u64>) -> Option<u64> {
     use std::os::fd::AsRawFd;
 
     const CACHESTAT: libc::c_long = 451;
 
-    /// `struct cachestat_range` (Linux, include/uapi/linux/mman.h); a length of 0 would mean all.
+    /// `struct cachestat_range` (Linux, include/uapi/linux/mman.h); a length of 0 means the whole
+    /// file.
     #[repr(C)]
     struct CachestatRange {
         offset: u64,
@@ -31,8 +33,8 @@ pub(crate) fn cached_pages(file: &File, range: Range<u64>) -> Option<u64> {
     let asked = CachestatRange { offset: range.start, len: range.end - range.start };
     let mut found = Cachestat::default();
     let flags: libc::c_uint = 0;
-    // SAFETY: the kernel reads `asked` and writes `found`, both laid out as its ABI says and alive during
-    // the call, and nothing else; the descriptor is open as long as `file` is borrowed.
+    // SAFETY: the kernel only reads `asked` and writes `found`. Both have its ABI's layout and
+    // outlive the call; the descriptor is open while `file` is borrowed.
     let result = unsafe {
         libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const asked, &raw mut found, flags)
     };

@@ -1,7 +1,9 @@
-//! Ciphers with 64-bit blocks, for old volumes only: Blowfish, CAST5 and triple DES from RustCrypto.
+//! Ciphers with 64-bit blocks, for old volumes only: Blowfish, CAST5 and triple DES from
+//! RustCrypto.
 //!
-//! One scalar kernel each, none of them constant time. Such blocks repeat after tens of gigabytes
-//! (Bhargavan and Leurent, "On the Practical (In-)Security of 64-bit Block Ciphers", 2016).
+//! Each has one scalar kernel that is not constant time. Such short blocks repeat after tens of
+//! gigabytes (Bhargavan and Leurent, "On the Practical (In-)Security of 64-bit Block Ciphers",
+//! 2016).
 
 use blowfish::{Blowfish, BlowfishLE};
 use cast5::Cast5;
@@ -16,7 +18,7 @@ use crate::kernel::BlockKernel;
 /// Bytes of a block.
 pub(crate) const BLOCK: usize = 8;
 
-/// A cipher of RustCrypto as a kernel.
+/// A RustCrypto cipher as a kernel.
 struct Narrow<C>(C);
 
 impl<C> BlockKernel<BLOCK> for Narrow<C>
@@ -42,7 +44,7 @@ where
     }
 }
 
-/// Keys a cipher; the tables of ciphers give only key lengths that it takes.
+/// Keys a cipher; the tables of ciphers list only key lengths that it accepts.
 fn keyed<C>(key: &[u8]) -> Box<dyn BlockKernel<BLOCK>>
 where
     C: KeyInit + BlockSizeUser<BlockSize = U8> + BlockCipherEncrypt + BlockCipherDecrypt,
@@ -56,7 +58,7 @@ pub(crate) fn blowfish(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<Blowfish>(key)
 }
 
-/// Blowfish that reads and writes its words little-endian, as TrueCrypt has it.
+/// Blowfish with little-endian words, as in TrueCrypt.
 pub(crate) fn blowfish_le(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<BlowfishLE>(key)
 }

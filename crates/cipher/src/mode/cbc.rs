@@ -1,14 +1,14 @@
 //! CBC (NIST SP 800-38A, 6.2) over any block kernel, with an IV for each data unit.
 //!
-//! Decryption is parallel by nature. Encryption is a chain, but each data unit has its own: blocks of as
-//! many units as keep the kernel busy go through it together.
+//! Decryption is inherently parallel. Encryption is a chain, but each data unit has its own: the
+//! blocks of enough units to keep the kernel busy pass through it together.
 
 use super::iv::Ivs;
 use super::whitening::Whitening;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Blocks that are deciphered together, and most data units that are enciphered together; such arrays
-/// lie on the stack.
+/// Blocks deciphered together, and the most data units enciphered together. Arrays of this size lie
+/// on the stack.
 const BATCH: usize = 64;
 
 /// A block cipher in CBC.
@@ -19,7 +19,7 @@ pub(crate) struct Cbc<const N: usize> {
 }
 
 impl<const N: usize> Cbc<N> {
-    /// The whitening of unit `unit` of the run, repeated over a block.
+    /// The whitening of the run's unit `unit`, repeated over a block.
     fn whitening_of(&self, run: Run, unit: usize) -> Option<[u8; N]> {
         let eight = self.whitening.of(run.after(unit).first as u64)?;
         Some(std::array::from_fn(|i| eight[i % 8]))
@@ -53,12 +53,12 @@ impl<const N: usize> Cbc<N> {
         }
     }
 
-    /// Decrypts the units of `buffer`, whose IVs are `ivs`; batches take no notice of unit borders.
+    /// Decrypts the units of `buffer`, whose IVs are `ivs`; batches ignore unit borders.
     fn decrypt_batch(&self, run: Run, ivs: &[[u8; N]], mut buffer: Buffer<'_>) {
         let unit_blocks = run.layout.data_unit / N;
         let total = buffer.len() / N;
         let mut text = [[0; N]; BATCH];
-        // What is added to each block after the cipher: the ciphertext before it.
+        // Added to each block after the cipher: the preceding ciphertext.
         let mut chain = [[0; N]; BATCH + 1];
         for start in (0..total).step_by(BATCH) {
             let end = total.min(start + BATCH);
@@ -115,7 +115,8 @@ impl<const N: usize> UnitKernel for Cbc<N> {
     }
 }
 
-/// Encrypts data units side by side, a block of each at a time; see [`BlockKernel::encrypt_chains`].
+/// Encrypts data units side by side, one block of each at a time; see
+/// [`BlockKernel::encrypt_chains`].
 pub(crate) fn encrypt_chains<const N: usize>(
     chain: &mut [[u8; N]],
     mut buffer: Buffer<'_>,
@@ -133,7 +134,7 @@ pub(crate) fn encrypt_chains<const N: usize>(
     }
 }
 
-/// Adds the bytes of `other`, of which there are as many.
+/// Adds the bytes of `other`, which must have the same length.
 #[inline(always)]
 fn add<const N: usize>(block: &mut [u8; N], other: &[u8]) {
     block.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);

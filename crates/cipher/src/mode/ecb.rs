@@ -1,4 +1,5 @@
-//! ECB: each block by itself, without any tweak. Only for volumes that have it; it hides no pattern.
+//! ECB: each block on its own, without a tweak. ECB hides no patterns; it exists only to open
+//! volumes that use it.
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 

@@ -1,7 +1,8 @@
-//! IV generators: what a mode starts a data unit with, from the unit's number.
+//! IV generators: they turn a data unit's number into the value that the mode starts with.
 //!
-//! Names and definitions are those of Linux's dm-crypt (Documentation/admin-guide/device-mapper/
-//! dm-crypt.rst). Numbers count 512-byte sectors, whatever the data unit.
+//! Names and definitions are those of Linux's dm-crypt
+//! (Documentation/admin-guide/device-mapper/dm-crypt.rst). Numbers count 512-byte sectors for any
+//! size of data unit.
 
 use zeroize::Zeroizing;
 
@@ -18,12 +19,12 @@ pub(crate) enum Ivs<const N: usize> {
     /// The number, little-endian, enciphered under a hash of the key (Fruhwirth, "New Methods in Hard
     /// Disk Encryption", 2005, 4.2).
     Essiv(Box<dyn BlockKernel<N>>),
-    /// A secret seed, to each eight bytes of which the number is added (TrueCrypt up to 4.0).
+    /// A secret seed with the number added to each eight bytes (TrueCrypt up to 4.0).
     Seeded(Zeroizing<[u8; N]>),
 }
 
 impl<const N: usize> Ivs<N> {
-    /// The IVs of the first units of `run`, as many as `ivs` has.
+    /// Writes the IVs of the first units of `run`, one per element of `ivs`.
     pub(crate) fn fill(&self, run: Run, ivs: &mut [[u8; N]]) {
         for (unit, iv) in ivs.iter_mut().enumerate() {
             let number = run.after(unit).first as u64;
@@ -49,7 +50,7 @@ impl<const N: usize> Ivs<N> {
         }
     }
 
-    /// Tells of the memory that holds keys, apart from the value itself.
+    /// Reports the memory outside the value itself that holds keys.
     pub(crate) fn visit_keys(&self, visit: Visit<'_>) {
         if let Self::Essiv(cipher) = self {
             tell(&**cipher, visit);
@@ -58,7 +59,7 @@ impl<const N: usize> Ivs<N> {
     }
 }
 
-/// A little-endian number and zeros behind it.
+/// A little-endian number followed by zeros.
 fn padded<const N: usize>(number: u64) -> [u8; N] {
     let mut block = [0; N];
     block[..8].copy_from_slice(&number.to_le_bytes());

@@ -1,33 +1,33 @@
 //! LRW (Liskov, Rivest, Wagner, "Tweakable Block Ciphers", 2002, section 4; IEEE P1619 draft 00, 2004)
 //! over any block kernel.
 //!
-//! A block's mask is its index times the tweak key, in GF(2^128) or, with short blocks, GF(2^64), both
-//! with the most significant bit first. Indexes count cipher blocks from 1 at sector 0 on: dm-crypt's
-//! IV generator `benbi`, which is TrueCrypt's numbering too. Broken as a mode: a block that holds the
-//! tweak key reveals it. For volumes that exist.
+//! A block's mask is its index times the tweak key, in GF(2^128) or, with short blocks, GF(2^64),
+//! both with the most significant bit first. Indexes count cipher blocks, starting with 1 at sector
+//! 0: dm-crypt's IV generator `benbi`, which TrueCrypt's numbering matches. The mode is broken,
+//! because a block that holds the tweak key reveals it; it exists only to open existing volumes.
 
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Blocks that are masked and enciphered together; lies on the stack, twice.
+/// Blocks masked and enciphered together. Two arrays of this size lie on the stack.
 const BATCH: usize = 64;
 
-/// Bytes of the sectors that numbers count.
+/// Bytes of the sectors that unit numbers count.
 const SECTOR: u64 = 512;
 
 /// A block cipher in LRW. The tweak key has the length of a block.
 pub(crate) struct Lrw<const N: usize> {
     cipher: Box<dyn BlockKernel<N>>,
-    /// The tweak key times x^0, x^1 ...; 64 of them with short blocks.
+    /// The tweak key times x^0, x^1 ...; short blocks use 64 of them.
     powers: Zeroizing<[u128; 128]>,
-    /// The tweak key times 2^(i+1) - 1: what changes in a mask where i ones at the end of the index
-    /// before turn into zeros.
+    /// The tweak key times 2^(i+1) - 1: how a mask changes if the previous index ends in i ones,
+    /// which turn into zeros.
     steps: Zeroizing<[u128; 128]>,
 }
 
 impl<const N: usize> Lrw<N> {
-    /// `tweak_key` is a number with the most significant byte first.
+    /// `tweak_key` is a number, most significant byte first.
     pub(crate) fn new(cipher: Box<dyn BlockKernel<N>>, tweak_key: &[u8; N]) -> Self {
         let mut powers = Zeroizing::new([0; 128]);
         let mut steps = Zeroizing::new([0; 128]);
@@ -56,7 +56,7 @@ impl<const N: usize> Lrw<N> {
         for (number, start) in (0..buffer.len()).step_by(unit).enumerate() {
             let sector = run.after(number).first as u64;
             let first = u128::from(sector.wrapping_mul(SECTOR / N as u64)) + 1;
-            // As a rule units go on where the one before ended.
+            // Units normally continue where the previous one ended.
             if index != first {
                 (index, mask) = (first, self.product(first));
             }
@@ -65,7 +65,8 @@ impl<const N: usize> Lrw<N> {
         }
     }
 
-    /// A data unit whose first block has that index and mask; returns those of the block after it.
+    /// Transforms a data unit whose first block has the given index and mask; returns those of the
+    /// block after the unit.
     fn unit(
         &self,
         mut index: u128,
@@ -119,7 +120,7 @@ fn add<const N: usize>(blocks: &mut [[u8; N]], masks: &[[u8; N]]) {
     }
 }
 
-/// Times x, modulo x^128 + x^7 + x^2 + x + 1 or x^64 + x^4 + x^3 + x + 1, without branches.
+/// Multiplies by x, modulo x^128 + x^7 + x^2 + x + 1 or x^64 + x^4 + x^3 + x + 1, without branches.
 fn double<const N: usize>(value: u128) -> u128 {
     if N == 16 {
         let carry = ((value as i128) >> 127) as u128;

@@ -1,20 +1,21 @@
-//! The whitening that TrueCrypt up to 4.0 adds to what its CBC writes.
+//! The whitening that TrueCrypt up to 4.0 adds to the output of CBC.
 
 use zeroize::Zeroizing;
 
-/// What is added to each eight bytes of ciphertext.
+/// The value added to each eight bytes of ciphertext.
 pub(crate) enum Whitening {
-    /// Nothing: CBC as everyone else has it.
+    /// No whitening: standard CBC.
     None,
-    /// In the data area, a value for each sector from these 16 secret bytes: the sector's number is
-    /// added to both halves, and the CRC-32s of the four words are folded into eight bytes.
+    /// In the data area: a value for each sector, derived from these 16 secret bytes. The sector's
+    /// number is added to both halves, and the CRC-32s of the four words are folded into eight
+    /// bytes.
     Sector(Zeroizing<[u8; 16]>),
-    /// In a volume header, the same eight bytes throughout.
+    /// In a volume header: the same eight bytes throughout.
     Fixed(Zeroizing<[u8; 8]>),
 }
 
 impl Whitening {
-    /// The eight bytes for the data unit of that number, if any.
+    /// The eight bytes for data unit `number`, if any.
     pub(crate) fn of(&self, number: u64) -> Option<[u8; 8]> {
         match self {
             Self::None => None,
@@ -33,7 +34,8 @@ impl Whitening {
     }
 }
 
-/// CRC-32 (ISO 3309, as in zip) of four bytes, bit by bit: no table that secrets could index.
+/// CRC-32 (ISO 3309, as in zip) of four bytes, computed bit by bit so that secrets never index a
+/// table.
 fn crc32(bytes: [u8; 4]) -> u32 {
     let mut crc = !u32::from_le_bytes(bytes);
     for _ in 0..32 {

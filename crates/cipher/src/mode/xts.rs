@@ -2,10 +2,10 @@
 
 use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit};
 
-/// Blocks that are masked and enciphered together; lies on the stack, twice.
+/// Blocks masked and enciphered together. Two arrays of this size lie on the stack.
 const BATCH: usize = 64;
 
-/// Data-unit tweaks that are enciphered together.
+/// Data units whose tweaks are enciphered together.
 const TWEAKS: usize = 16;
 
 /// Multiplies a tweak, read as little-endian, by x in GF(2^128) mod x^128 + x^7 + x^2 + x + 1.
@@ -22,15 +22,15 @@ pub(crate) struct Xts<C> {
 }
 
 impl<C: BlockCipher> Xts<C> {
-    /// `data` is keyed with the key's first half, `tweak` with the second.
+    /// The key's first half keys `data`, the second half keys `tweak`.
     pub(crate) fn new(data: C, tweak: C) -> Self {
         Self { data, tweak }
     }
 
-    /// Runs `cipher` over the buffer between two maskings with the tweak sequence. Batches take no
-    /// notice of unit borders, so short units fill them as well as long ones.
+    /// Runs `cipher` over the buffer between two maskings with the tweak sequence. Batches ignore
+    /// unit borders, so short units fill them as well as long ones.
     fn mask_around(&self, run: Run, mut buffer: Buffer<'_>, cipher: impl Fn(&mut [Block])) {
-        // A whole number of the cipher's widths.
+        // A whole number of the cipher's preferred batches.
         let batch = (BATCH / C::PARALLEL).max(1) * C::PARALLEL;
         let batch = batch.min(BATCH);
         let mut sequence = Sequence::new(&self.tweak, run, buffer.len() / run.layout.data_unit);
@@ -79,13 +79,13 @@ impl<C: BlockCipher> UnitKernel for Xts<C> {
 struct Sequence<'a, C> {
     cipher: &'a C,
     run: Run,
-    /// Units whose tweak is not enciphered yet.
+    /// Units whose tweak is not yet enciphered.
     units_left: usize,
-    /// First masks of units ahead, enciphered together.
+    /// First masks of the units ahead, enciphered together.
     ready: [Block; TWEAKS],
     next_ready: usize,
     ready_count: usize,
-    /// Mask of the next block, and the blocks left in its unit.
+    /// Mask of the next block, followed by the number of blocks left in its unit.
     mask: u128,
     blocks_left: usize,
 }
@@ -104,7 +104,7 @@ impl<'a, C: BlockCipher> Sequence<'a, C> {
         }
     }
 
-    /// The next `masks.len()` masks; the caller asks for no more than the run has.
+    /// Writes the next `masks.len()` masks; the run must have that many left.
     fn fill(&mut self, mut masks: &mut [u128]) {
         while !masks.is_empty() {
             if self.blocks_left == 0 {

@@ -1,9 +1,10 @@
-//! XTS whose tweaks do not count up: the other IV generators that dm-crypt lets one combine with it.
+//! XTS with tweaks that do not count up: the other IV generators that dm-crypt can combine with
+//! XTS.
 
 use super::iv::Ivs;
 use crate::kernel::{BLOCK, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Data units whose IVs are made together.
+/// Data units whose IVs are generated together.
 const UNITS: usize = 32;
 
 /// XTS in which each data unit starts with an IV instead of its number.
@@ -49,11 +50,11 @@ impl UnitKernel for XtsIv {
     }
 }
 
-/// XTS with the low 32 bits of the number as tweak (`xts-plain`): starts anew after 2 TiB.
+/// XTS with the low 32 bits of the number as tweak (`xts-plain`): repeats after 2 TiB.
 pub(crate) struct XtsPlain(pub(crate) Box<dyn UnitKernel>);
 
 impl XtsPlain {
-    /// Calls `each` on the pieces of the run between overflows, one as a rule.
+    /// Calls `each` on the pieces of the run between overflows; usually there is only one.
     fn pieces(mut run: Run, mut buffer: Buffer<'_>, each: impl Fn(Run, Buffer<'_>)) {
         let unit = run.layout.data_unit;
         let mut start = 0;

@@ -161,7 +161,7 @@ fn mistakes_are_errors_that_say_what_is_right() {
 }
 
 #[test]
-#[should_panic(expected = "no whole number of 512-byte data units")]
+#[should_panic(expected = "not a whole number of 512-byte data units")]
 fn a_part_of_a_unit_is_refused() {
     let info = find("aes-256-xts").unwrap();
     let cipher = info.with_key(&[1; 64], Layout::SECTOR_512, Tier::Soft);

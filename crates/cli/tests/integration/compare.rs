@@ -124,7 +124,7 @@ fn what_is_not_understood_is_refused() {
     let s = Sandbox::new();
     let dd = fixture("dd/plain.log");
     refused(&s, &[&dd, &fixture("dd/error.log")], 5, "line 1: dd failed");
-    refused(&s, &[&dd, &fixture("README.md")], 5, "none of fio's JSON");
+    refused(&s, &[&dd, &fixture("README.md")], 5, "in no known format");
     refused(&s, &[&dd, "/nonexistent"], 5, "No such file");
     refused(&s, &[&dd, &dd, "--measure", "latency"], 5, "no cell has the measure");
     refused(&s, &[&dd, &dd, "--arm", "plain"], 2, "neither A nor B");

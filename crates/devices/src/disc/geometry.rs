@@ -1,17 +1,18 @@
-//! Where a byte is on the discs: zones from the outer rim to the inner, the angle on its track, the way to it.
+//! Where a byte lies on the discs: its zone, its angle on the track, and how long the head takes to
+//! reach it.
 
 use super::per_second;
 use crate::draw::unit;
 use crate::model::Disc;
 
-/// The fixed part of a disc.
+/// The fixed properties of a disc.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
     capacity: f64,
-    /// Bytes per second at the first and at the last byte.
+    /// Bytes per second at the first byte, followed by the rate at the last one.
     outer: f64,
     inner: f64,
-    /// Seconds of a turn.
+    /// Seconds per turn.
     turn: f64,
     track_to_track: f64,
     average: f64,
@@ -20,7 +21,8 @@ pub(super) struct Geometry {
     phase: f64,
 }
 
-/// A head that is late by less than this many turns has not missed its sector: time is no finer here.
+/// A head that is late by less than this many turns has not missed its sector, because time has no
+/// finer resolution here.
 const TOLERANCE: f64 = 1e-6;
 
 impl Geometry {
@@ -42,17 +44,17 @@ impl Geometry {
         self.outer + (self.inner - self.outer) * at
     }
 
-    /// Seconds for `bytes` from `offset` on.
+    /// Seconds to transfer `bytes` from `offset` on.
     pub(super) fn transfer_s(&self, offset: u64, bytes: u64) -> f64 {
         (self.turns(offset as f64 + bytes as f64) - self.turns(offset as f64)) * self.turn
     }
 
-    /// Bytes that pass in `seconds` from `offset` on.
+    /// Bytes that pass the head in `seconds` from `offset` on.
     pub(super) fn bytes_in(&self, offset: u64, seconds: f64) -> u64 {
         (self.rate(offset as f64) * seconds) as u64
     }
 
-    /// Turns that the discs make while everything up to `offset` passes: the integral of 1/(rate · turn).
+    /// Turns of the discs while everything up to `offset` passes: the integral of 1/(rate · turn).
     fn turns(&self, offset: f64) -> f64 {
         let slope = (self.inner - self.outer) / self.capacity;
         if slope.abs() * self.capacity < 1.0 {
@@ -61,15 +63,16 @@ impl Geometry {
         (1.0 + slope * offset.min(self.capacity) / self.outer).ln() / (slope * self.turn)
     }
 
-    /// Seconds until `offset` comes under the head at time `now`.
+    /// Seconds from time `now` until `offset` comes under the head.
     pub(super) fn wait_s(&self, offset: u64, now: f64) -> f64 {
         let wait = (self.turns(offset as f64) + self.phase - now / self.turn).rem_euclid(1.0);
         if wait > 1.0 - TOLERANCE { 0.0 } else { wait * self.turn }
     }
 
-    /// Seconds of the way from one track to another: with the root of the distance up to a third of the stroke,
-    /// which is the mean distance of random places, then in proportion (Ruemmler and Wilkes, "An introduction to
-    /// disk drive modeling", IEEE Computer 27(3), 1994).
+    /// Seconds to move from one track to another. They grow with the root of the distance up to a
+    /// third of the stroke, which is the mean distance of random places, and in proportion to it
+    /// beyond (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),
+    /// 1994).
     pub(super) fn seek_s(&self, from: u64, to: u64) -> f64 {
         let distance = (to as f64 - from as f64).abs() / self.capacity;
         let third = 1.0 / 3.0;

@@ -1,19 +1,20 @@
-//! The flash of a hybrid disc: keeps what was read more than once at random, and answers reads of it.
+//! The flash of a hybrid disc: it stores data that random reads request repeatedly, and answers
+//! further reads of it.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::model::{Hybrid, MIB};
 
-/// Most places whose reads are counted before they are kept; the count of all starts anew beyond it.
+/// Most granules whose reads are counted. Beyond it all counts restart.
 const COUNTED: usize = 1 << 20;
 
-/// What the flash holds.
+/// State of the flash.
 #[derive(Clone, Debug)]
 pub(super) struct HybridState {
     of: Hybrid,
-    /// Times that each granule was read; kept from `keep_after_reads` on.
+    /// Number of reads of each granule; a granule is kept from `keep_after_reads` on.
     reads: HashMap<u64, u32>,
-    /// Granules that are kept, the oldest first.
+    /// Granules that are kept, oldest first.
     kept: VecDeque<u64>,
 }
 
@@ -22,7 +23,8 @@ impl HybridState {
         Self { of, reads: HashMap::new(), kept: VecDeque::new() }
     }
 
-    /// When the flash has the data of a read that comes at `now`, if it has them; else they are counted.
+    /// When the flash has the data of a read that arrives at `now`. If it does not hold the data,
+    /// it counts the read and returns `None`.
     pub(super) fn read(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let granule = self.of.granule_bytes;
         let granules = offset / granule..(offset + bytes).div_ceil(granule);

@@ -1,5 +1,5 @@
-//! A disc: a head that is somewhere, a look-ahead buffer, a write cache that drains at the mechanical rate, and
-//! perhaps some flash beside it.
+//! A disc: a head with a position, a look-ahead buffer, a write cache that drains at the mechanical
+//! rate, and optionally flash.
 
 mod geometry;
 mod hybrid;
@@ -13,7 +13,8 @@ use crate::link::Slot;
 use crate::model::{Disc, Hybrid, MIB};
 use crate::request::Request;
 
-/// Written in pieces, so that a request larger than the cache is accepted while it drains.
+/// Writes are split into pieces of this size, so that the cache accepts a request larger than
+/// itself while it drains.
 const PIECE: u64 = 1 << 20;
 
 /// State of the mechanics and the caches.
@@ -22,25 +23,25 @@ pub(crate) struct DiscState {
     of: Disc,
     geometry: Geometry,
     hybrid: Option<HybridState>,
-    /// When the head has done what it was given.
+    /// When the head has finished its work.
     free_at: f64,
-    /// The byte behind the last one under the head.
+    /// The byte after the last one under the head.
     head: u64,
     ahead: Option<Ahead>,
     pending: Pending,
 }
 
-/// What the disc reads on its own behind a read.
+/// The data that the disc reads ahead after a read.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
-    /// The first byte that is still in the buffer.
+    /// The first byte still in the buffer.
     start: u64,
-    /// The byte up to which it had read at `at`.
+    /// The end of what the disc had read at time `at`.
     frontier: u64,
     at: f64,
-    /// The end of what was asked for.
+    /// The end of what the host has requested.
     consumed: u64,
-    /// Whether it goes on reading.
+    /// Whether reading ahead continues.
     streaming: bool,
 }
 
@@ -57,7 +58,7 @@ impl DiscState {
         }
     }
 
-    /// When the data of a read are in the drive's memory.
+    /// When the data of a read is in the drive's memory.
     pub(crate) fn read(&mut self, request: &Request, slot: &Slot) -> f64 {
         let (offset, bytes) = (request.offset, request.bytes);
         self.drain_until(slot.begun);
@@ -86,7 +87,8 @@ impl DiscState {
         ready
     }
 
-    /// The data, if they lie in the look-ahead buffer or will pass under the head anyway.
+    /// When the data is available, if it lies in the look-ahead buffer or will pass under the head
+    /// anyway.
     fn read_ahead(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let room = self.of.look_ahead_bytes;
         let mut ahead = self.ahead?;
@@ -94,7 +96,7 @@ impl DiscState {
         if ahead.streaming {
             let gone = self.geometry.bytes_in(ahead.frontier, (now - ahead.at).max(0.0));
             let frontier = (ahead.frontier + gone).min(ahead.consumed + room).max(ahead.frontier);
-            // What was asked for last may still be on its way.
+            // The last data requested may still be on its way.
             (ahead.frontier, ahead.at) = (frontier, ahead.at.max(now));
         }
         ahead.start = ahead.start.max(ahead.frontier.saturating_sub(2 * room));
@@ -119,7 +121,7 @@ impl DiscState {
         Some(ready)
     }
 
-    /// When a write is accepted.
+    /// When the drive accepts a write.
     pub(crate) fn write(&mut self, request: &Request, slot: &Slot) -> f64 {
         let (mut offset, mut left) = (request.offset, request.bytes);
         if let Some(ahead) = &self.ahead
@@ -160,7 +162,7 @@ impl DiscState {
         self.free_at.max(now) + self.of.flush_us * 1e-6
     }
 
-    /// Does what the cache would have written by `now`.
+    /// Performs the writes that the cache would have made by `now`.
     fn drain_until(&mut self, now: f64) {
         while let Some(since) = self.pending.first_since()
             && self.free_at.max(since) < now
@@ -169,7 +171,7 @@ impl DiscState {
         }
     }
 
-    /// Writes the first of what is pending, and gives when that is done.
+    /// Writes the first pending run and returns when that is done.
     fn drain_one(&mut self) -> f64 {
         let sorted = self.pending.len();
         let Some(next) = self.pending.take(self.head, PIECE) else { return self.free_at };
@@ -181,7 +183,7 @@ impl DiscState {
         done
     }
 
-    /// The head leaves what it was reading ahead; what is in the buffer stays.
+    /// Stops reading ahead; the contents of the buffer stay.
     fn disturbed(&mut self) {
         if let Some(ahead) = &mut self.ahead {
             ahead.streaming = false;
@@ -192,14 +194,16 @@ impl DiscState {
         (self.head, self.free_at) = (head, at);
     }
 
-    /// When the head is over `offset`, if it sets off at `begin` with so many requests to choose from.
+    /// When the head is over `offset`, if it starts at `begin` with `queued` requests to choose
+    /// from.
     fn position(&self, offset: u64, begin: f64, queued: usize) -> f64 {
         if offset == self.head {
             return begin + self.geometry.wait_s(offset, begin);
         }
         let seek = self.geometry.seek_s(self.head, offset);
         let wait = self.geometry.wait_s(offset, begin + seek);
-        // The nearest of many is nearer, in both directions.
+        // With more requests to choose from, the nearest one is closer, both in distance and in
+        // angle.
         begin + (seek + wait) * (queued.max(1) as f64).powf(-self.of.sorting_exponent)
     }
 }

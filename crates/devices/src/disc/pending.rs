@@ -1,17 +1,17 @@
-//! What a disc's write cache holds: runs of bytes in the order in which they came, neighbours joined.
+//! The contents of a disc's write cache: runs of bytes in order of arrival, with neighbours joined.
 
 use std::collections::VecDeque;
 
-/// A run of bytes that is not on the disc yet.
+/// A run of bytes that are not yet on the disc.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) offset: u64,
     pub(super) bytes: u64,
-    /// When its first byte came.
+    /// When its first byte arrived.
     pub(super) since: f64,
 }
 
-/// The runs.
+/// All runs in the cache.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pending {
     runs: VecDeque<Run>,
@@ -19,7 +19,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Joins a write to a run that it continues or overwrites, or makes a new one.
+    /// Joins a write to a run that it continues or overwrites, or starts a new run.
     pub(super) fn add(&mut self, offset: u64, bytes: u64, now: f64) {
         let end = offset + bytes;
         for run in self.runs.iter_mut().rev() {
@@ -35,7 +35,8 @@ impl Pending {
         self.runs.push_back(Run { offset, bytes, since: now });
     }
 
-    /// Takes up to `most` bytes: of a run that begins under the head, or of the oldest.
+    /// Removes up to `most` bytes: of a run that begins under the head, otherwise of the oldest
+    /// run.
     pub(super) fn take(&mut self, head: u64, most: u64) -> Option<Run> {
         let index = self.runs.iter().position(|run| run.offset == head).unwrap_or(0);
         let run = self.runs.get_mut(index)?;
@@ -49,13 +50,13 @@ impl Pending {
         Some(taken)
     }
 
-    /// Whether all of these bytes are here.
+    /// Whether the cache holds all of these bytes.
     pub(super) fn holds(&self, offset: u64, bytes: u64) -> bool {
         let end = offset + bytes;
         self.runs.iter().any(|run| run.offset <= offset && end <= run.offset + run.bytes)
     }
 
-    /// When the oldest came.
+    /// When the oldest run arrived.
     pub(super) fn first_since(&self) -> Option<f64> {
         self.runs.front().map(|run| run.since)
     }

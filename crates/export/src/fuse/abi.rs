@@ -1,7 +1,7 @@
-//! The FUSE wire format as far as one directory with one file needs it.
+//! The part of the FUSE wire format that one directory with one file needs.
 //!
-//! Source: `include/uapi/linux/fuse.h` of Linux, protocol 7.31 (Linux 5.4) to 7.45; numbers are in the
-//! machine's own byte order.
+//! Source: `include/uapi/linux/fuse.h` of Linux, protocol 7.31 (Linux 5.4) to 7.45. Numbers are in
+//! the machine's byte order.
 
 use rustix::fs::OFlags;
 
@@ -13,9 +13,9 @@ pub(super) const OUT_HEADER: usize = 16;
 pub(super) const WRITE_IN: usize = 40;
 /// The protocol's major version.
 pub(super) const MAJOR: u32 = 7;
-/// The newest minor version whose structures are known here.
+/// The newest minor version whose structures this module knows.
 pub(super) const MINOR: u32 = 42;
-/// The oldest minor version served: the first with `max_pages` and 64-byte INIT replies in full.
+/// The oldest supported minor version: the first with `max_pages` and full 64-byte INIT replies.
 pub(super) const OLDEST_MINOR: u32 = 31;
 
 /// `FUSE_DEV_IOC_CLONE`: `_IOR(229, 0, uint32_t)`.
@@ -27,7 +27,7 @@ pub(super) mod init {
     pub(in crate::fuse) const BIG_WRITES: u64 = 1 << 5;
     pub(in crate::fuse) const ASYNC_DIO: u64 = 1 << 15;
     pub(in crate::fuse) const PARALLEL_DIROPS: u64 = 1 << 18;
-    /// A connection that was aborted reads as ECONNABORTED; ENODEV is left to an unmount.
+    /// Reads from an aborted connection return ECONNABORTED, so that ENODEV means an unmount.
     pub(in crate::fuse) const ABORT_ERROR: u64 = 1 << 21;
     pub(in crate::fuse) const MAX_PAGES: u64 = 1 << 22;
     pub(in crate::fuse) const INIT_EXT: u64 = 1 << 30;
@@ -37,9 +37,9 @@ pub(super) mod init {
 
 /// `FOPEN_DIRECT_IO`: no page cache, even for openers without `O_DIRECT`.
 pub(super) const FOPEN_DIRECT_IO: u32 = 1 << 0;
-/// `FOPEN_NOFLUSH`: closing sends no FLUSH (Linux 5.16). A process that serves a mount and has a file of
-/// it open forks children which close that file at their exec; were the server gone by then, that FLUSH
-/// would wait for ever, since the child itself keeps the connection open.
+/// `FOPEN_NOFLUSH`: closing sends no FLUSH (Linux 5.16). If a process serves a mount and also has
+/// its file open, the children that it forks close that file at their exec. If the server is gone
+/// by then, their FLUSH would wait for ever, because the child itself keeps the connection open.
 pub(super) const FOPEN_NOFLUSH: u32 = 1 << 5;
 /// `FOPEN_PARALLEL_DIRECT_WRITES`: writes do not wait for one another.
 pub(super) const FOPEN_PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
@@ -59,13 +59,13 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// What of `struct fuse_in_header` matters.
+/// The fields of `struct fuse_in_header` that this server uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
-    /// Length of the request with its header.
+    /// Length of the request including its header.
     pub len: usize,
     pub opcode: u32,
-    /// To be repeated in the reply.
+    /// Identifies the request; repeated in the reply.
     pub unique: u64,
     pub node: u64,
 }
@@ -81,7 +81,7 @@ impl Header {
     }
 }
 
-/// A request, with its structure decoded.
+/// A request with its decoded arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request<'a> {
     Init {
@@ -104,12 +104,12 @@ pub(super) enum Request<'a> {
     Write {
         offset: u64,
         size: usize,
-        /// The file is open with `O_DSYNC`, or the write has `RWF_DSYNC`: for files with
-        /// `FOPEN_DIRECT_IO` the kernel leaves it to the server to sync.
+        /// Whether the file is open with `O_DSYNC`, or the write has `RWF_DSYNC`. With
+        /// `FOPEN_DIRECT_IO` the kernel leaves syncing to the server.
         sync: bool,
     },
     StatFs,
-    /// Of a file or directory: no state is kept for open ones.
+    /// For a file or directory; the server keeps no state for open ones.
     Release,
     Fsync,
     ReadDir {
@@ -121,15 +121,16 @@ pub(super) enum Request<'a> {
         len: u64,
         mode: u32,
     },
-    /// `FORGET`, `BATCH_FORGET` and `INTERRUPT`: no reply is due.
+    /// `FORGET`, `BATCH_FORGET` and `INTERRUPT`, which get no reply.
     Silent,
     Destroy,
-    /// `CREATE`, `MKDIR`, `UNLINK` and what else would change the directory.
+    /// `CREATE`, `MKDIR`, `UNLINK` and other changes of the directory.
     Change,
     Unknown,
 }
 
-/// Bytes of the operation's own structure, which io_uring passes apart from what follows it.
+/// Length of the operation's own structure; io_uring passes it separately from the data that
+/// follows.
 pub(super) fn arguments_len(opcode: u32) -> usize {
     match opcode {
         15 | 16 | 28 => WRITE_IN, // struct fuse_read_in is as long
@@ -138,8 +139,8 @@ pub(super) fn arguments_len(opcode: u32) -> usize {
 }
 
 impl<'a> Request<'a> {
-    /// Decodes `arguments`, the operation's own structure, and `payload`, what follows it. Where the
-    /// structure is all there is, it may lie in either.
+    /// Decodes `arguments`, the operation's own structure, and `payload`, the data after it. A
+    /// structure without data may be in either.
     pub(super) fn parse(opcode: u32, arguments: &'a [u8], payload: &'a [u8]) -> Option<Self> {
         let a = if arguments.is_empty() { payload } else { arguments };
         Some(match opcode {
@@ -178,14 +179,14 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Writes a reply's numbers one after another.
+/// Writes a reply's fields in sequence.
 pub(super) struct Reply<'a> {
     bytes: &'a mut [u8],
     len: usize,
 }
 
 impl<'a> Reply<'a> {
-    /// A reply into `bytes`, which is longer than any structure of the protocol.
+    /// A reply into `bytes`, which must be longer than any structure of the protocol.
     pub(super) fn new(bytes: &'a mut [u8]) -> Self {
         Self { bytes, len: 0 }
     }

@@ -1,18 +1,19 @@
-//! Memory for requests: on huge pages where the kernel grants them, and none until it is used.
+//! Memory for requests: on huge pages if the kernel grants them, and allocated only when used.
 
 use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Anonymous memory from the kernel: zeroed, aligned to huge pages, resident where it was touched.
+/// Anonymous memory from the kernel: zeroed, aligned to huge pages, and resident only where it was
+/// touched.
 ///
-/// A request in one physical run of memory is one segment to the block layer, where strewn small pages
-/// are up to 256, and disks take only so many segments at once.
+/// The block layer treats a request in one physical run of memory as one segment. Scattered small
+/// pages make up to 256 segments, and disks limit the number of segments in flight.
 pub(super) struct Arena {
-    /// The mapping.
+    /// Start of the mapping.
     base: NonNull<u8>,
     reserved: usize,
-    /// The first huge page in it.
+    /// The first huge page in the mapping.
     start: NonNull<u8>,
     len: usize,
     leaks: bool,
@@ -27,34 +28,35 @@ impl Arena {
         let reserved = len.next_multiple_of(huge) + huge;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+        // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.
         let base = unsafe { mmap_anonymous(std::ptr::null_mut(), reserved, protection, flags) }?;
         let base = NonNull::new(base.cast::<u8>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
-        // SAFETY: less than one huge page into a mapping that is longer than that.
+        // SAFETY: the offset is less than one huge page, and the mapping is longer than that.
         let start = unsafe { base.add(base.align_offset(huge)) };
-        // SAFETY: the range lies in this mapping, and the advice changes no content; it may be refused.
+        // SAFETY: the range lies in this mapping, and the advice changes no content; the kernel may
+        // refuse it.
         let _ = unsafe {
             madvise(start.as_ptr().cast(), len.next_multiple_of(huge), Advice::LinuxHugepage)
         };
         Ok(Self { base, reserved, start, len, leaks: false })
     }
 
-    /// All of it.
+    /// The whole arena.
     pub(super) fn bytes(&mut self) -> &mut [u8] {
         self.part(0, self.len)
     }
 
-    /// `len` bytes from `at` on. The kernel may meanwhile write to other parts.
+    /// `len` bytes from `at` on. Meanwhile the kernel may write to other parts.
     pub(super) fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
-        // SAFETY: the bytes lie in the mapping, checked above, and are initialised; `&mut self` keeps
-        // other references away.
+        // SAFETY: the bytes lie in the mapping, as checked above, and are initialised; `&mut self`
+        // excludes other references.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
 }
 
 impl Arena {
-    /// Leaves the memory mapped for good, since somebody may still read or write it.
+    /// Never unmaps the memory, because the kernel or another thread may still access it.
     pub(super) fn leak(&mut self) {
         self.leaks = true;
     }

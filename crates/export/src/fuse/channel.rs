@@ -1,5 +1,5 @@
-//! Requests by read(2) and write(2) on `/dev/fuse`: any number of threads, each with its own clone of
-//! the connection and one request at a time, which it carries out itself.
+//! Requests by read(2) and write(2) on `/dev/fuse`. Any number of threads take part; each has its
+//! own clone of the connection and carries out one request at a time.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -21,21 +21,22 @@ const PAGE: usize = 4096;
 pub(super) enum End {
     /// The mount is gone.
     Unmounted,
-    /// The server was told to stop.
+    /// Another thread or the user stopped the server.
     Stopped,
 }
 
-/// Opens `/dev/fuse` such that reads from it do not block.
+/// Opens `/dev/fuse` for non-blocking reads.
 pub(super) fn open() -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
     Ok(rustix::fs::open("/dev/fuse", flags, Mode::empty())?)
 }
 
-/// Another way into the same connection, with a queue of its own for what is being carried out.
+/// A clone of the connection, with its own queue of requests in progress.
 pub(super) fn clone(connection: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let other = open()?;
     let number = connection.as_raw_fd() as u32;
-    // SAFETY: FUSE_DEV_IOC_CLONE reads one u32, the number of a file descriptor that is open here.
+    // SAFETY: FUSE_DEV_IOC_CLONE reads one u32, the number of a file descriptor that is open in
+    // this process.
     unsafe {
         let request = rustix::ioctl::Setter::<{ abi::IOC_CLONE }, u32>::new(number);
         rustix::ioctl::ioctl(&other, request)?;
@@ -43,8 +44,8 @@ pub(super) fn clone(connection: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(other)
 }
 
-/// A thread's buffer. The data of a WRITE lies on a page boundary, and so does that of a reply to READ,
-/// each right behind its headers:
+/// A thread's buffer. The data of a WRITE begins on a page boundary, and so does the data of a
+/// reply to READ; each directly follows its headers:
 ///
 /// ```text
 /// page 0 ... | in_header write_in | data ...
@@ -96,7 +97,7 @@ pub(super) fn greet(
 /// Takes requests until the mount is gone or `stop` is raised.
 pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io::Result<End> {
     let waiting = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    // EXCLUSIVE: a request wakes one thread, not all of them.
+    // With EXCLUSIVE a request wakes only one thread.
     let one = epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE;
     epoll::add(&waiting, fuse, epoll::EventData::new_u64(0), one)?;
     epoll::add(&waiting, stop.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
@@ -111,15 +112,15 @@ pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io:
                     Err(e) => return Err(e.into()),
                 }
             }
-            // ENOENT: the request was taken back before it could be read.
+            // ENOENT: the request was cancelled before it could be read.
             Err(Errno::INTR | Errno::NOENT) => {}
             Err(Errno::NODEV) => return Ok(End::Unmounted),
-            // Aborted; the mount is still there, and useless.
+            // The connection was aborted; the mount still exists but is useless.
             Err(Errno::CONNABORTED) => return Ok(End::Stopped),
             Err(e) => return Err(e.into()),
         }
     }
-    // Another thread may have noticed the unmount first, and passed it on as a stop.
+    // Another thread may have noticed the unmount first and raised `stop`.
     match rustix::io::read(fuse, &mut buffer.0.bytes()[REQUEST_AT..]) {
         Err(Errno::NODEV) => Ok(End::Unmounted),
         _ => Ok(End::Stopped),
@@ -127,7 +128,7 @@ pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io:
 }
 
 impl Buffer {
-    /// Carries out the request of `len` bytes in the buffer and replies.
+    /// Carries out the request of `len` bytes in the buffer and sends the reply.
     fn handle(&mut self, fuse: BorrowedFd<'_>, session: &Session, stop: &Stop, len: usize) {
         let request = &self.0.bytes()[REQUEST_AT..REQUEST_AT + len];
         let Some(header) = Header::parse(request).filter(|h| h.len == len) else {
@@ -152,7 +153,7 @@ impl Buffer {
                 session.fallocate(offset, len, mode, stop)
             }
             Some(other) => {
-                // The reply may overwrite the request, of which only names lie in the buffer.
+                // The reply may overwrite the request, because only names of it lie in the buffer.
                 let mut out = [0; 1024];
                 let answered = session.answer(header.node, &other, &mut out);
                 self.0.bytes()[data][..out.len()].copy_from_slice(&out);
@@ -169,12 +170,12 @@ impl Buffer {
         reply.len()
     }
 
-    /// Sends the reply whose data lies in its place.
+    /// Sends the reply; its data is already in place.
     fn send(&mut self, fuse: BorrowedFd<'_>, unique: u64, result: Result<usize, Errno>) {
         let header = abi::out_header(unique, result.map_err(Errno::raw_os_error));
         let end = PAGE + result.unwrap_or(0);
         self.0.bytes()[REPLY_AT..PAGE].copy_from_slice(&header);
-        // ENOENT: whoever asked is gone. Whatever else is wrong shows at the next read.
+        // ENOENT: the requester is gone. The next read reports any other problem.
         let _ = rustix::io::write(fuse, &self.0.bytes()[REPLY_AT..end]);
     }
 }

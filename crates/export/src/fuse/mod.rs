@@ -1,13 +1,14 @@
 //! A block device as the only file of a FUSE mount.
 //!
-//! The kernel is spoken to directly, without libfuse. Requests come by one of two ways: threads that
-//! read `/dev/fuse` and carry out one request each, or, from Linux 6.14 on, one io_uring per CPU that
-//! takes requests, drives the disk and replies, all from one thread. Either way data is copied once,
-//! between the kernel and a page-aligned buffer, in which it is also encrypted or decrypted.
+//! The server talks to the kernel directly, without libfuse. Requests arrive in one of two ways.
+//! Either threads read `/dev/fuse` and carry out one request each, or, from Linux 6.14 on, one
+//! io_uring per CPU takes requests, drives the disk and replies from a single thread. Both ways
+//! copy data once, between the kernel and a page-aligned buffer in which the data is also encrypted
+//! or decrypted.
 //!
-//! The file is opened with `FOPEN_DIRECT_IO`: the mount has no page cache of its own, so a program that
-//! reads it sees what another has written, and nothing that was encrypted on the disk stays behind in
-//! the cache in the clear.
+//! The file is opened with `FOPEN_DIRECT_IO`, so the mount has no page cache of its own. A program
+//! that reads the file sees what another one has written, and no plaintext of the encrypted disk
+//! remains in the cache.
 
 mod abi;
 mod arena;

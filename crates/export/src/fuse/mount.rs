@@ -1,4 +1,5 @@
-//! Making and removing FUSE mounts: with mount(2) as root, through the setuid `fusermount3` otherwise.
+//! Makes and removes FUSE mounts: as root with mount(2), otherwise through the setuid
+//! `fusermount3`.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -23,14 +24,15 @@ pub const FILE_SYSTEM: &str = "fuse.cryptbench";
 /// A mount that this process made.
 pub(super) struct Mount {
     path: PathBuf,
-    /// Whether root made it, without `fusermount3`.
+    /// Whether the process mounted as root, without `fusermount3`.
     direct: bool,
-    /// What tells it from another mount at the same path, where the kernel tells it (Linux 6.8).
+    /// Distinguishes this mount from another one at the same path; `None` if the kernel does not
+    /// support this (before Linux 6.8).
     id: Option<u64>,
 }
 
 impl Mount {
-    /// Mounts on the directory `path`; the connection to the kernel is the second result.
+    /// Mounts on the directory `path`; the second result is the connection to the kernel.
     pub(super) fn new(path: &Path, options: &FuseOptions) -> Result<(Self, OwnedFd), ExportError> {
         let failed = |reason: String| ExportError::Mount { path: path.to_owned(), reason };
         let path = std::path::absolute(path).map_err(|e| failed(e.to_string()))?;
@@ -54,11 +56,12 @@ impl Mount {
         &self.path
     }
 
-    /// Removes the mount; with `detach` also if it is in use, and then whatever still waits for an answer
-    /// gets an error. Another mount that lies at the same path by now is left alone.
+    /// Removes the mount. With `detach` it does so even if the mount is in use, and pending
+    /// requests fail. The function leaves another mount that has since appeared at the same path
+    /// alone.
     pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
         if self.id.is_some() && mount_id(&self.path) != self.id {
-            // Ours is gone, or lies below the other one.
+            // Our mount is gone, or another one covers it.
             return if detach {
                 Ok(())
             } else {
@@ -66,8 +69,8 @@ impl Mount {
             };
         }
         if self.direct {
-            // FORCE ends the connection itself (fuse_umount_begin in fs/fuse/inode.c), even if a child
-            // that is about to exec has a copy of it.
+            // FORCE ends the connection itself (fuse_umount_begin in fs/fuse/inode.c), even if a
+            // child that is about to exec holds a copy of it.
             let forced = UnmountFlags::DETACH | UnmountFlags::FORCE;
             let flags = if detach { forced } else { UnmountFlags::empty() };
             return match rustix::mount::unmount(&self.path, flags | UnmountFlags::NOFOLLOW) {
@@ -80,9 +83,9 @@ impl Mount {
     }
 }
 
-/// The number of the topmost mount at `path`, which no other mount gets until the next boot.
+/// The number of the topmost mount at `path`, which the kernel does not reuse until the next boot.
 ///
-/// No server is asked for it: only numbers that the kernel has itself are wanted.
+/// The query does not contact the server; it asks only for numbers that the kernel itself has.
 fn mount_id(path: &Path) -> Option<u64> {
     /// `STATX_MNT_ID_UNIQUE` (include/uapi/linux/stat.h).
     const UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -91,23 +94,23 @@ fn mount_id(path: &Path) -> Option<u64> {
     (found.stx_mask & UNIQUE.bits() != 0).then_some(found.stx_mnt_id)
 }
 
-/// Whether `path` is a mount whose server is gone: every access to it fails with "Transport endpoint is
-/// not connected".
+/// Whether `path` is a mount whose server is gone, where every access fails with "Transport
+/// endpoint is not connected".
 #[must_use]
 pub fn is_stale_mount(path: &Path) -> bool {
-    // Unlike attributes, which the kernel remembers, this is asked of the server each time.
-    // While the kernel still clears up after a kill, it may also answer ECANCELED.
+    // The kernel caches attributes but sends this request to the server each time. While it cleans
+    // up after a kill, it can also answer ECANCELED.
     let dead = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
     rustix::fs::statfs(path).is_err_and(|e| dead.contains(&e))
 }
 
-/// Removes the mount at `path` if its server is gone. Says whether there was one.
+/// Removes the mount at `path` if its server is gone. Returns whether there was one.
 ///
 /// # Errors
 /// [`ExportError::System`] if it cannot be removed.
 pub fn remove_stale_mount(path: &Path) -> Result<bool, ExportError> {
     let mut found = false;
-    // Mounts may lie on top of one another.
+    // Mounts can be stacked.
     while is_stale_mount(path) {
         found = true;
         let flags = UnmountFlags::DETACH | UnmountFlags::FORCE | UnmountFlags::NOFOLLOW;
@@ -138,8 +141,8 @@ fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<
     rustix::mount::mount("cryptbench", path, FILE_SYSTEM, flags, data.as_c_str())
 }
 
-/// The protocol of libfuse's `mount_fusermount`: the helper opens `/dev/fuse`, mounts, and passes the
-/// file back through the socket whose number `_FUSE_COMMFD` holds.
+/// The protocol of libfuse's `mount_fusermount`: the helper opens `/dev/fuse`, mounts, and passes
+/// the file through the socket whose number `_FUSE_COMMFD` contains.
 fn mount_by_fusermount(path: &Path, options: &FuseOptions) -> Result<OwnedFd, String> {
     let failed = |e: Errno| e.to_string();
     let (ours, theirs) = rustix::net::socketpair(
@@ -176,7 +179,7 @@ fn mount_by_fusermount(path: &Path, options: &FuseOptions) -> Result<OwnedFd, St
     }
 }
 
-/// The file that comes with the next message, if any.
+/// The file that arrives with the next message, if any.
 fn receive_file(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -5,29 +5,31 @@
 pub struct FuseOptions {
     /// Name of the only file in the mount.
     pub file_name: String,
-    /// Refuse every write.
+    /// Refuses every write.
     pub read_only: bool,
-    /// Pass holes that are punched into the file on to the device, if what it discards reads as zeros.
-    /// An encrypted volume never does: there, discard goes over NBD, whose TRIM promises no zeros.
+    /// Passes holes that are punched into the file on to the device, if discarded ranges read as
+    /// zeros. An encrypted volume never does this; its clients can discard over NBD, whose TRIM
+    /// does not promise zeros.
     pub discard: bool,
-    /// Let other users reach the mount. As an ordinary user this needs `user_allow_other` in
+    /// Lets other users access the mount. For an ordinary user this requires `user_allow_other` in
     /// `/etc/fuse.conf`.
     pub allow_other: bool,
-    /// The way requests come from the kernel.
+    /// How requests arrive from the kernel.
     pub transport: Transport,
-    /// Threads that take requests from `/dev/fuse`, each with one of them at a time.
+    /// Number of threads that read `/dev/fuse`; each handles one request at a time.
     pub threads: usize,
 }
 
-/// The way requests come from the kernel.
+/// How requests arrive from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Threads that read `/dev/fuse`. The default: on two CPUs it measured no slower than io_uring, it
-    /// needs no switch of the kernel's, and it lets the scheduler choose where a request is carried out.
+    /// Threads that read `/dev/fuse`. This is the default: on two CPUs it measured no slower than
+    /// io_uring, it needs no kernel setting, and it lets the scheduler choose the CPU for each
+    /// request.
     Device,
-    /// io_uring where it can be had, otherwise as [`Device`](Self::Device).
+    /// io_uring if available, otherwise [`Device`](Self::Device).
     PreferUring,
-    /// io_uring or an error.
+    /// io_uring; mounting fails without it.
     Uring,
 }
 

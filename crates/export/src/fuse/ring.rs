@@ -9,34 +9,34 @@ use io_uring::squeue::Entry128;
 use io_uring::{IoUring, cqueue, opcode, types};
 use rustix::io::Errno;
 
-/// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 of the operation's structure,
-/// and `struct fuse_uring_ent_in_out`.
+/// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 bytes for the
+/// operation's structure, and `struct fuse_uring_ent_in_out`.
 pub(super) const REQUEST_HEADER: usize = 288;
-/// Where in it the operation's structure lies.
+/// Offset of the operation's structure in it.
 pub(super) const OPERATION_AT: usize = 128;
-/// Where in it `fuse_uring_ent_in_out.commit_id` lies.
+/// Offset of `fuse_uring_ent_in_out.commit_id` in it.
 pub(super) const COMMIT_ID_AT: usize = 264;
-/// Where in it `fuse_uring_ent_in_out.payload_sz` lies.
+/// Offset of `fuse_uring_ent_in_out.payload_sz` in it.
 pub(super) const PAYLOAD_SIZE_AT: usize = 272;
 
 const CMD_REGISTER: u32 = 1;
 const CMD_COMMIT_AND_FETCH: u32 = 2;
 
-/// Places of the two files in the ring's table.
+/// Indexes of the two files in the ring's table.
 const DISK: types::Fixed = types::Fixed(0);
 const FUSE: types::Fixed = types::Fixed(1);
 
-/// Pause where the kernel has no memory.
+/// Pause before a retry if the kernel has no memory.
 const SHORTAGE: Duration = Duration::from_millis(1);
 
-/// What a completion belongs to.
+/// Identifies what a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
     /// A FUSE request has arrived in this entry.
     Fetch(usize),
-    /// The data of this entry was read or written.
+    /// The data of this entry has been read or written.
     Transfer(usize),
-    /// Everything written is on stable storage, for the sake of this entry.
+    /// A flush on behalf of this entry has completed.
     Flush(usize),
     /// An event was raised.
     Event(usize),
@@ -71,13 +71,12 @@ pub(super) struct Vector {
     pub(super) len: usize,
 }
 
-/// The ring of one thread.
 pub(super) struct Ring {
     ring: IoUring<Entry128, cqueue::Entry>,
 }
 
 impl Ring {
-    /// A ring with room for `entries` requests at once, to be used by the calling thread only.
+    /// A ring for up to `entries` simultaneous requests; only the calling thread may use it.
     pub(super) fn new(
         fuse: BorrowedFd<'_>,
         io_target: &IoTarget,
@@ -96,9 +95,9 @@ impl Ring {
     /// Offers an entry to the kernel for requests of queue `queue`.
     ///
     /// # Safety
-    /// `header` has [`REQUEST_HEADER`] bytes and `payload` those that INIT agreed on; both stay valid
-    /// while the ring exists, and are not touched until the entry's [`Tag::Fetch`] has come.
-    /// `parts` are the two of them, and stay in place as long.
+    /// `header` must have [`REQUEST_HEADER`] bytes and `payload` the size that INIT agreed on. Both
+    /// must stay valid while the ring exists, and nobody may touch them until the entry's
+    /// [`Tag::Fetch`] has arrived. `parts` must point to these two and stay in place just as long.
     pub(super) unsafe fn register(
         &mut self,
         queue: u16,
@@ -111,14 +110,16 @@ impl Ring {
         self.push(request.build(), Tag::Fetch(entry))
     }
 
-    /// Hands the reply that lies in an entry to the kernel, and asks for the next request.
+    /// Passes the reply in an entry to the kernel and asks for the next request.
     pub(super) fn commit(&mut self, queue: u16, entry: usize, commit_id: u64) -> io::Result<()> {
         let request = fuse_command(CMD_COMMIT_AND_FETCH, queue, commit_id);
         self.push(request.build(), Tag::Fetch(entry))
     }
 
+    /// Starts a read.
+    ///
     /// # Safety
-    /// `len` bytes at `to` are nobody else's until the completion has come.
+    /// Nobody else may access the `len` bytes at `to` until the completion has arrived.
     pub(super) unsafe fn read(
         &mut self,
         to: *mut u8,
@@ -129,8 +130,10 @@ impl Ring {
         self.push(opcode::Read::new(DISK, to, len).offset(offset).build().into(), tag)
     }
 
+    /// Starts a write.
+    ///
     /// # Safety
-    /// `len` bytes at `from` are not written to until the completion has come.
+    /// Nobody may write to the `len` bytes at `from` until the completion has arrived.
     pub(super) unsafe fn write(
         &mut self,
         from: *const u8,
@@ -153,12 +156,12 @@ impl Ring {
         self.push(request.into(), Tag::Event(number))
     }
 
-    /// Starts what was asked for, without waiting.
+    /// Submits the queued requests without waiting.
     pub(super) fn submit(&mut self) -> io::Result<()> {
         self.enter(0)
     }
 
-    /// Starts what was asked for, waits for one completion and takes all that have come.
+    /// Submits the queued requests, waits for one completion and takes all that have arrived.
     pub(super) fn wait(&mut self, completions: &mut Vec<(Tag, i32)>) -> io::Result<()> {
         if self.ring.completion().is_empty() {
             self.enter(1)?;
@@ -169,7 +172,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Takes the completions that have come.
+    /// Takes the completions that have arrived.
     pub(super) fn take(&mut self, completions: &mut Vec<(Tag, i32)>) {
         let queue = self.ring.completion();
         completions.extend(queue.map(|c| (Tag::decode(c.user_data()), c.result())));
@@ -178,9 +181,9 @@ impl Ring {
     fn enter(&self, want: usize) -> io::Result<()> {
         let Err(error) = self.ring.submit_and_wait(want) else { return Ok(()) };
         match Errno::from_io_error(&error) {
-            // Interrupted, or completions must be taken first: both are for the next turn.
+            // Interrupted, or the completion queue is full: the next turn handles both.
             Some(Errno::INTR | Errno::BUSY) => Ok(()),
-            // The kernel is out of memory for requests; it may have some soon (io_uring_enter(2)).
+            // The kernel has no memory for requests at present (io_uring_enter(2)).
             Some(Errno::AGAIN | Errno::NOMEM) => {
                 std::thread::sleep(SHORTAGE);
                 Ok(())
@@ -192,7 +195,8 @@ impl Ring {
     fn push(&mut self, request: Entry128, tag: Tag) -> io::Result<()> {
         let request = request.user_data(tag.encode());
         loop {
-            // SAFETY: whoever asked has promised that what the request points to stays valid.
+            // SAFETY: the caller has promised that the memory that the request refers to stays
+            // valid.
             if unsafe { self.ring.submission().push(&request) }.is_ok() {
                 return Ok(());
             }
@@ -224,8 +228,8 @@ impl FuseCommand {
             .cmd(self.body)
             .addr(Some(self.address))
             .build();
-        // SAFETY: an `Entry128` is the kernel's 128-byte structure, of which bytes 24 to 28 are `len`;
-        // the crate has no other way to set it for this operation.
+        // SAFETY: an `Entry128` is the kernel's 128-byte structure, in which bytes 24 to 28 are
+        // `len`. The crate offers no other way to set it for this operation.
         unsafe { (&raw mut request).cast::<u8>().add(LEN_AT).cast::<u32>().write(self.len) };
         request
     }

@@ -1,4 +1,4 @@
-//! The threads behind a mount, and the handle that ends them.
+//! The threads behind a mount, and the handle that stops them.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -18,32 +18,33 @@ use crate::bytes::Bytes;
 use crate::stop::Stop;
 use crate::{ExportError, Stats};
 
-/// A mount that is being served. Dropping it ends it, even if it is in use.
+/// A served mount. Dropping it removes the mount, even if it is in use.
 pub struct Server {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     transport: &'static str,
 }
 
-/// What the threads of a server share.
+/// State shared by a server's threads.
 struct Shared {
     session: Session,
     stop: Stop,
     mount: Mount,
-    /// Set once the mount is gone, so that nobody removes another one from the same place.
+    /// Set once the mount is gone, so that nobody removes another mount from the same path.
     gone: AtomicBool,
-    /// Threads that have not ended.
+    /// Number of threads that are still running.
     threads: AtomicUsize,
 }
 
-/// Serves `device` as one file of a mount at the directory `path`, until it is unmounted.
+/// Serves `device` as the only file of a mount at the directory `path`, until it is unmounted.
 ///
-/// When this returns, the file is there. Whatever ends the server, a panic included, also removes the
-/// mount; after a kill, [`remove_stale_mount`](super::remove_stale_mount) does.
+/// The file exists when this function returns. Any end of the server, including a panic, removes
+/// the mount; after a kill, [`remove_stale_mount`](super::remove_stale_mount) does.
 ///
 /// # Errors
-/// [`ExportError::NoFuse`], [`ExportError::Mount`], [`ExportError::Protocol`]; [`ExportError::Option`] for
-/// a file name that is none, or for a transport that this machine or device has not got.
+/// [`ExportError::NoFuse`], [`ExportError::Mount`], [`ExportError::Protocol`];
+/// [`ExportError::Option`] for an invalid file name, or for a transport that this machine or device
+/// does not support.
 pub fn mount(
     device: Arc<dyn BlockDevice>,
     path: &Path,
@@ -56,10 +57,9 @@ pub fn mount(
         || name.contains(['/', '\0'])
         || name.len() > 255
     {
-        return Err(ExportError::Option(format!("{name:?} is no file name")));
+        return Err(ExportError::Option(format!("{name:?} is not a file name")));
     }
-    // Through io_uring the disk is driven directly; a device that needs a call for each request is
-    // served by threads.
+    // io_uring drives the disk directly; threads serve a device that needs a call for each request.
     if options.transport != Transport::Device
         && let Some(io_target) = device.io_target()
         && let Some(switch) = UringSwitch::on()
@@ -95,7 +95,7 @@ fn start(
     });
     let mut server =
         Server { shared: Arc::clone(&shared), threads: Mutex::default(), transport: "device" };
-    // From here on, a return with an error drops `server`, and that removes the mount.
+    // From here on, returning an error drops `server`, which removes the mount.
     let agreed = channel::greet(fuse.as_fd(), &shared.session, direct.is_some())?;
     let fuse = Arc::new(fuse);
     let mut threads = options.threads.max(1);
@@ -105,7 +105,7 @@ fn start(
             return Err(ExportError::Option("this kernel has no FUSE over io_uring".to_owned()));
         }
         server.start_rings(&fuse, io_target)?;
-        // FORGET and INTERRUPT still come by the old way.
+        // FORGET and INTERRUPT still arrive through `/dev/fuse`.
         (server.transport, threads) = ("io_uring", 1);
     }
     for number in 0..threads {
@@ -118,7 +118,8 @@ impl Server {
     /// Removes the mount and waits until the server has ended.
     ///
     /// # Errors
-    /// [`ExportError::Busy`] if the file is open or something is mounted on it; the server goes on.
+    /// [`ExportError::Busy`] if the file is open or something is mounted on it; the server then
+    /// continues.
     pub fn unmount(&self) -> Result<(), ExportError> {
         if !self.shared.gone.load(Ordering::Acquire) {
             self.shared.mount.remove(false)?;
@@ -129,43 +130,43 @@ impl Server {
         Ok(())
     }
 
-    /// Ends the server even if the file is in use: requests that were begun are carried out, but for ranges
-    /// that are being zeroed, which are given up; later ones fail.
+    /// Ends the server even if the file is in use. Requests in progress are completed, except that
+    /// zeroing of ranges is aborted; later requests fail.
     pub fn stop(&self) {
         self.shared.stop.raise();
         self.wait();
         self.shared.remove_mount();
     }
 
-    /// Waits until somebody unmounts, or until [`stop`](Self::stop).
+    /// Waits until the mount is unmounted or [`stop`](Self::stop) is called.
     pub fn wait(&self) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
-            // A panic was shown when it happened, and has ended the server.
+            // A panic was already reported, and has ended the server.
             let _ = thread.join();
         }
     }
 
-    /// Path of the file that is the device.
+    /// Path of the file that represents the device.
     #[must_use]
     pub fn file(&self) -> std::path::PathBuf {
         self.shared.mount.path().join(self.shared.session.name())
     }
 
-    /// The way requests come: `io_uring` or `device`.
+    /// How requests arrive: `io_uring` or `device`.
     #[must_use]
     pub fn transport(&self) -> &'static str {
         self.transport
     }
 
-    /// What was done so far.
+    /// Counters of the work so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.session.counters.snapshot()
     }
 
     fn start_channel(&self, fuse: &Arc<OwnedFd>, number: usize) -> Result<(), ExportError> {
-        // The first thread keeps the connection itself; where cloning fails, all share it.
+        // The first thread keeps the original connection; if cloning fails, all threads share it.
         let fuse = if number == 0 {
             Arc::clone(fuse)
         } else {
@@ -209,7 +210,7 @@ impl Server {
         Ok(())
     }
 
-    /// Starts a thread whose end, however it comes, ends the server.
+    /// Starts a thread whose end, for whatever reason, ends the server.
     fn start(
         &self,
         name: String,
@@ -238,7 +239,8 @@ impl Shared {
     }
 }
 
-/// A thread's share in the server: when it ends the others do, and the last one removes the mount.
+/// A thread's share in the server: when one thread ends, all others do too, and the last one
+/// removes the mount.
 struct EndsServer(Arc<Shared>);
 
 impl Drop for EndsServer {

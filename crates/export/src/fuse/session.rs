@@ -1,4 +1,4 @@
-//! What the mount is and answers, whichever way requests come: one directory with one file.
+//! The contents of the mount and its replies, for either transport: one directory with one file.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ use crate::stop::Stop;
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
 
-/// Seconds for which the kernel need not ask again: nothing here ever changes.
+/// Seconds for which the kernel may cache answers; nothing here ever changes.
 const VALID: u64 = 3600;
 
 const DIRECTORY_MODE: u32 = 0o040_500;
@@ -22,13 +22,15 @@ const FILE_MODE: u32 = 0o100_000;
 
 /// The largest request, which INIT agrees on.
 ///
-/// The kernel would allow 1 MiB, but cuts what is longer than agreed into requests that it sends all at
-/// once. So a transfer of 1 MiB is enciphered on several cores while parts of it are on the disk already,
-/// at the price of three more requests. `cargo xtask bench volume` measured 256 KiB as the best of 128 KiB
-/// to 1 MiB for writes, and no worse for reads.
+/// The kernel would allow 1 MiB, but it splits a transfer that exceeds the agreed size into
+/// requests that it sends all at once. Several cores can therefore encipher a transfer of 1 MiB
+/// while parts of it already go to the disk, at the price of three more requests. `cargo xtask
+/// bench volume` measured 128 KiB to 1 MiB: 256 KiB was the best for writes, and no worse for
+/// reads.
 pub(super) const MAX_REQUEST: usize = 256 << 10;
 
-/// Requests in flight that nobody waits for synchronously, such as those of a loop device.
+/// Background requests in flight, which nobody waits for synchronously, such as those of a loop
+/// device.
 const MAX_BACKGROUND: u16 = 512;
 
 /// The state of one mount.
@@ -43,11 +45,11 @@ pub(super) struct Session {
     since: u64,
 }
 
-/// What INIT came to.
+/// The result of INIT.
 pub(super) struct Agreed {
     /// Bytes of the reply.
     pub(super) len: usize,
-    /// Whether requests will come through io_uring.
+    /// Whether requests will arrive through io_uring.
     pub(super) uring: bool,
 }
 
@@ -66,13 +68,12 @@ impl Session {
         }
     }
 
-    /// Name of the file.
     pub(super) fn name(&self) -> &std::ffi::OsStr {
         use std::os::unix::ffi::OsStrExt as _;
         std::ffi::OsStr::from_bytes(&self.name)
     }
 
-    /// Answers INIT into `out`. `None` if the kernel is too old.
+    /// Writes the reply to INIT to `out`. `None` if the kernel is too old.
     pub(super) fn init(
         &self,
         request: &Request<'_>,
@@ -112,7 +113,7 @@ impl Session {
         Some(Agreed { len: reply.len(), uring: agreed & init::OVER_IO_URING != 0 })
     }
 
-    /// Answers what moves no data of the file, into `out`. The result is the length of the reply.
+    /// Writes the reply to a request without file data to `out`, and returns the reply's length.
     pub(super) fn answer(
         &self,
         node: u64,
@@ -126,7 +127,8 @@ impl Session {
                 self.attributes(FILE, &mut reply);
             }
             Request::Lookup { .. } => return Err(Errno::NOENT),
-            // A change of size, as by `> volume`, or of times: a disk has neither, and says nothing.
+            // Changes of size, as by `> volume`, and of times succeed without effect: a disk has
+            // neither.
             Request::GetAttr | Request::SetAttr => {
                 reply.u64(VALID).u32(0).u32(0);
                 self.attributes(node, &mut reply);
@@ -152,7 +154,7 @@ impl Session {
         Ok(reply.len())
     }
 
-    /// Reads into `buf` as much of it as the device has at `offset`.
+    /// Reads into `buf` as many bytes as the device has at `offset`.
     pub(super) fn read(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Errno> {
         let len = self.bytes.clip(offset, buf.len());
         self.counters.read(len);
@@ -160,7 +162,7 @@ impl Session {
         Ok(len)
     }
 
-    /// How many bytes of a write will be stored: those on the device, as on a disk.
+    /// Number of bytes of a write that will be stored: those that lie on the device, as on a disk.
     pub(super) fn admit_write(&self, offset: u64, len: usize) -> Result<usize, Errno> {
         if self.read_only {
             return Err(Errno::ROFS);
@@ -172,7 +174,8 @@ impl Session {
         Ok(fits)
     }
 
-    /// Writes `data` as far as the device reaches. Afterwards `data` holds anything.
+    /// Writes as much of `data` as lies on the device. Afterwards the contents of `data` are
+    /// unspecified.
     pub(super) fn write(&self, offset: u64, data: &mut [u8], sync: bool) -> Result<usize, Errno> {
         let len = self.admit_write(offset, data.len())?;
         self.counters.write(len);
@@ -189,9 +192,10 @@ impl Session {
         Ok(0)
     }
 
-    /// A hole must read as zeros, and a loop device relies on it for more than its discards: so only a
-    /// device that promises zeros is told to discard; on others the kernel falls back to writing them.
-    /// Ends soon once `stop` is raised.
+    /// Punches a hole or zeroes a range. A hole must read as zeros, and a loop device relies on
+    /// that for more than its discards. The function therefore discards only on devices that
+    /// promise zeros; on others the kernel falls back to writing them. Ends soon after `stop` is
+    /// raised.
     pub(super) fn fallocate(
         &self,
         offset: u64,
@@ -216,7 +220,7 @@ impl Session {
         Ok(0)
     }
 
-    /// Counts an error of the device and names it as the client will see it.
+    /// Counts an error of the device and returns the client's error number.
     pub(super) fn failed(&self, error: &std::io::Error) -> Errno {
         self.counters.error();
         errno(error)
@@ -235,7 +239,7 @@ impl Session {
         reply.u32(0).u32(4096).u32(0);
     }
 
-    /// Directory entries from the one numbered `offset` on, as many as fit into `size` bytes.
+    /// Directory entries from number `offset` on, as many as fit into `size` bytes.
     fn list(&self, offset: u64, size: usize, reply: &mut Reply<'_>) {
         const DIRECTORY: u32 = 4;
         const REGULAR: u32 = 8;

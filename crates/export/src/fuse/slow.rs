@@ -1,4 +1,5 @@
-//! The lane for requests that must wait or be copied: parts of sectors, and writes that meet one.
+//! The slow lane, for requests that must wait or be copied: requests for parts of sectors, and
+//! writes that conflict with one.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,19 +12,18 @@ use rustix::io::Errno;
 use super::session::Session;
 use crate::stop::Stop;
 
-/// A request with the buffer of its entry.
+/// A request together with its entry's buffer.
 pub(super) struct Job {
     pub(super) entry: usize,
     pub(super) work: Work,
-    /// The data of the entry, lent until the job is done.
+    /// The entry's data, lent until the job is done.
     pub(super) data: *mut u8,
     pub(super) len: usize,
 }
 
-// SAFETY: the entry's owner leaves its data alone until the job is reported as done.
+// SAFETY: the entry's owner does not touch its data until the job is reported as done.
 unsafe impl Send for Job {}
 
-/// What is to be done.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     Read { offset: u64 },
@@ -31,7 +31,7 @@ pub(super) enum Work {
     Fallocate { offset: u64, len: u64, mode: u32 },
 }
 
-/// Jobs that are done: the entry and what its reply says.
+/// Finished jobs: each entry with the result for its reply.
 pub(super) struct Done {
     list: Mutex<Vec<(usize, Result<usize, Errno>)>>,
     event: OwnedFd,
@@ -43,7 +43,7 @@ impl Done {
         Ok(Self { list: Mutex::default(), event })
     }
 
-    /// All jobs done since the last call.
+    /// All jobs finished since the last call.
     pub(super) fn take(&self) -> Vec<(usize, Result<usize, Errno>)> {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         std::mem::take(&mut *self.list.lock().unwrap_or_else(PoisonError::into_inner))
@@ -61,27 +61,27 @@ impl AsFd for Done {
     }
 }
 
-/// A lane: where jobs are put in and taken out.
+/// A lane: one end to submit jobs and one to take them.
 pub(super) fn lane() -> (Sender<Job>, Receiver<Job>) {
     channel()
 }
 
-/// Carries out jobs, one after another, until the sender is gone.
+/// Carries out jobs one after another until the sender is gone.
 ///
-/// A job that panics is answered with `EIO`, and the lane goes on: its ring would otherwise wait for the
-/// answer for ever.
+/// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for
+/// the reply for ever.
 pub(super) fn run(session: &Session, stop: &Stop, jobs: &Receiver<Job>, done: &Done) {
     while let Ok(job) = jobs.recv() {
-        // SAFETY: `data` has `len` bytes, and they are this job's alone until it is reported; whoever
-        // lent them leaves them mapped, should it end before that.
+        // SAFETY: `data` has `len` bytes, which belong to this job until it is reported. Their
+        // owner keeps them mapped even if it ends before that.
         let data = unsafe { std::slice::from_raw_parts_mut(job.data, job.len) };
         let work = || match job.work {
             Work::Read { offset } => session.read(offset, data),
             Work::Write { offset, sync } => session.write(offset, data, sync),
             Work::Fallocate { offset, len, mode } => session.fallocate(offset, len, mode, stop),
         };
-        // What is shared with others is the device, whose business panics are, atomics, and stripes, which
-        // are given back; the data of a failed job is not looked at.
+        // The shared state is the device, which handles its own panics; atomics; and stripes, which
+        // are released. Nobody looks at the data of a failed job.
         let result = catch_unwind(AssertUnwindSafe(work));
         done.put(job.entry, result.unwrap_or(Err(Errno::IO)));
     }

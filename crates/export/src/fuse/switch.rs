@@ -1,4 +1,4 @@
-//! The kernel's switch for FUSE over io_uring, which is off by default.
+//! The kernel's setting for FUSE over io_uring, which is off by default.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -6,17 +6,19 @@ use std::os::unix::fs::FileExt as _;
 
 const SWITCH: &str = "/sys/module/fuse/parameters/enable_uring";
 
-/// Keeps FUSE over io_uring allowed for new connections, and leaves the switch as it was found.
+/// Keeps FUSE over io_uring enabled for new connections, and restores the setting afterwards.
 ///
-/// The kernel reads it when a connection is made; those that have io_uring keep it. One server at a time
-/// holds it, so that none turns it off under another.
+/// The kernel reads the setting when a connection is made; connections that already use io_uring
+/// keep it. Only one server at a time holds this guard, so that none disables the setting while
+/// another one needs it.
 pub(super) struct UringSwitch {
     file: File,
     was_off: bool,
 }
 
 impl UringSwitch {
-    /// Turns it on. `None` if this kernel has no such switch (before 6.14) or this user may not.
+    /// Enables it. `None` if this kernel has no such setting (before 6.14) or this user may not
+    /// change it.
     pub(super) fn on() -> Option<Self> {
         let mut file = File::options().read(true).write(true).open(SWITCH).ok()?;
         file.lock().ok()?;

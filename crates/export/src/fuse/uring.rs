@@ -1,9 +1,9 @@
-//! Requests over io_uring: one thread per CPU, which takes requests from the kernel, reads and writes
-//! the disk, and encrypts, without ever handing a request to another thread.
+//! Requests over io_uring: one thread per CPU takes requests from the kernel, reads and writes the
+//! disk, and encrypts, without handing a request to another thread.
 //!
-//! Source of the protocol: `Documentation/filesystems/fuse/fuse-io-uring.rst` and `fs/fuse/dev_uring.c`
-//! of Linux 6.14 and later. The kernel gives each CPU a queue, and puts a request into the queue of the
-//! CPU on which it was made.
+//! Source of the protocol: `Documentation/filesystems/fuse/fuse-io-uring.rst` and
+//! `fs/fuse/dev_uring.c` of Linux 6.14 and later. The kernel gives each CPU a queue, and puts a
+//! request into the queue of the CPU that issued it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,18 +26,17 @@ const HEADER_STRIDE: usize = 512;
 const STOPPED: usize = 0;
 const SLOW_DONE: usize = 1;
 
-/// The queues of one thread.
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
-    /// The CPU that the thread stays on.
+    /// The CPU that the thread is pinned to.
     pub(super) cpu: usize,
-    /// The kernel's queue of that CPU, and queues of CPUs that are not there at present.
+    /// The kernel's queue of that CPU, and queues of CPUs that are currently offline.
     pub(super) numbers: Vec<u16>,
-    /// How many threads there are in all.
+    /// Total number of threads.
     threads: usize,
 }
 
-/// One per CPU that is online; together they cover every CPU that could be.
+/// One per online CPU; together they cover every possible CPU.
 pub(super) fn queues() -> Vec<Queues> {
     let cpus = |file| {
         let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{file}"));
@@ -63,12 +62,13 @@ fn cpu_list(list: &str) -> Vec<usize> {
     ranges.flatten().collect()
 }
 
-/// Requests that one CPU can have in flight, each of which may come to hold [`MAX_REQUEST`] of memory.
+/// Requests that one CPU can have in flight. Each can take up to [`MAX_REQUEST`] of memory.
 fn depth(threads: usize) -> usize {
     (128 / threads.max(1)).clamp(8, 48)
 }
 
-/// Serves `queues` until the mount is gone or `stop` is raised. Reports once whether it has begun.
+/// Serves `queues` until the mount is gone or `stop` is raised. Reports once whether it has
+/// started.
 pub(super) fn serve(
     fuse: BorrowedFd<'_>,
     session: &Session,
@@ -79,7 +79,7 @@ pub(super) fn serve(
 ) {
     let mut set = rustix::thread::CpuSet::new();
     set.set(queues.cpu);
-    // Where this is not allowed, requests cross from CPU to CPU; they arrive all the same.
+    // If pinning is not allowed, requests move between CPUs but still arrive.
     let _ = rustix::thread::sched_setaffinity(None, &set);
     let done = match Done::new() {
         Ok(done) => done,
@@ -93,7 +93,7 @@ pub(super) fn serve(
             Ok(mut worker) => match worker.begin(stop) {
                 Ok(()) => {
                     let _ = report.send(Ok(()));
-                    // An error of the ring itself leaves nobody to tell: the server ends.
+                    // After an error of the ring itself nobody can be told; the server ends.
                     let _ = worker.run();
                 }
                 Err(e) => drop(report.send(Err(e))),
@@ -103,7 +103,7 @@ pub(super) fn serve(
     });
 }
 
-/// What an entry is busy with.
+/// What an entry is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Waiting in the kernel for a request.
@@ -112,40 +112,40 @@ enum State {
     Writing,
     /// Flushing, or in the slow lane.
     Elsewhere,
-    /// The kernel has given it up.
+    /// The kernel has released the entry.
     Dead,
 }
 
-/// One request at a time, with its place in memory.
+/// One request at a time, and its memory.
 struct Entry {
     queue: u16,
     state: State,
     unique: u64,
     commit_id: u64,
-    /// Of the request, on the device.
+    /// Offset of the request on the device.
     offset: u64,
     len: usize,
-    /// How much of it the disk has done.
+    /// Bytes that the disk has transferred so far.
     moved: usize,
-    /// Whether its range is held, as that of a write on its way to the disk is.
+    /// Whether the entry holds its range, as a write does on its way to the disk.
     held: bool,
 }
 
 struct Worker<'a> {
-    // Dropped before the memory that it works on.
+    // Dropped before the memory that it uses.
     ring: Ring,
     arena: Arena,
     entries: Vec<Entry>,
-    /// Where the parts of each entry lie. The kernel looks when it takes an entry's registration, which
-    /// may be later than it is asked to.
+    /// Addresses of each entry's parts. The kernel reads them when it processes an entry's
+    /// registration, possibly after the call that requests it.
     vectors: Vec<[Vector; 2]>,
     session: &'a Session,
     io_target: &'a IoTarget,
     done: &'a Done,
     jobs: Sender<Job>,
-    /// Requests that the disk or the slow lane has.
+    /// Requests that the disk or the slow lane is working on.
     in_flight: usize,
-    /// Entries that the kernel has given up.
+    /// Entries that the kernel has released.
     dead: usize,
     stopping: bool,
 }
@@ -204,8 +204,9 @@ impl<'a> Worker<'a> {
             })
             .collect();
         for (entry, parts) in self.vectors.iter().enumerate() {
-            // SAFETY: both parts lie in the arena, which outlives the ring, as `vectors` does, which is
-            // not touched again; nobody looks at the parts before the entry is fetched.
+            // SAFETY: both parts lie in the arena, which outlives the ring. So does `vectors`,
+            // which does not change any more. Nobody accesses the parts before the entry is
+            // fetched.
             unsafe { self.ring.register(self.entries[entry].queue, entry, parts) }?;
         }
         self.ring.watch(stop.as_fd(), STOPPED)?;
@@ -229,7 +230,7 @@ impl<'a> Worker<'a> {
                 self.handle(tag, result)?;
             }
         }
-        // The last replies are only queued yet.
+        // Submits the last replies, which are only queued so far.
         self.ring.submit()
     }
 
@@ -265,7 +266,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Looks at a request that has just arrived.
+    /// Dispatches a request that has just arrived.
     fn begin_request(&mut self, entry: usize) -> io::Result<()> {
         let mut copy = [0; REQUEST_HEADER];
         copy.copy_from_slice(self.header(entry));
@@ -277,7 +278,7 @@ impl<'a> Worker<'a> {
         let mut out = [0; 1024];
         let session = self.session;
         let payload = &self.payload(entry)[..payload_size.min(1024)];
-        // Of the requests answered from the payload, only names lie there.
+        // Of the requests that are answered here, only names lie in the payload.
         let answered = match Request::parse(header.opcode, operation, payload) {
             None | Some(Request::Init { .. }) => Err(Errno::INVAL),
             Some(Request::Read { offset, size }) if size <= MAX_REQUEST => {
@@ -333,14 +334,15 @@ impl<'a> Worker<'a> {
             Err(e) => return self.reply(entry, Err(e)),
         };
         let range = offset..offset + len as u64;
-        // A write that has to be stable waits for the disk twice: that is for the lane that may wait.
+        // A write that must be durable waits for the disk twice, so it goes to the lane that may
+        // wait.
         if sync
             || !self.session.bytes.is_whole(offset, len)
             || !self.session.bytes.stripes().try_acquire(&range, Hold::Shared)
         {
             return self.go_slow(entry, Work::Write { offset, sync }, len);
         }
-        // Given back at its end, or with this thread's: the place is known from here on.
+        // Released when the request or this thread ends: from here on the range is known.
         let request = &mut self.entries[entry];
         (request.offset, request.len, request.held) = (offset, len, true);
         self.session.counters.write(len);
@@ -364,13 +366,14 @@ impl<'a> Worker<'a> {
         self.transfer(entry)
     }
 
-    /// Asks the disk for what is left of a request.
+    /// Starts the transfer of the rest of a request.
     fn transfer(&mut self, entry: usize) -> io::Result<()> {
         let Entry { state, offset, len, moved, .. } = self.entries[entry];
         let left = &mut self.payload(entry)[moved..len];
         let (data, len) = (left.as_mut_ptr(), left.len() as u32);
         let on_disk = self.io_target.extent.offset + offset + moved as u64;
-        // SAFETY: the bytes lie in the entry's data, which nobody touches until the disk is done with it.
+        // SAFETY: the bytes lie in the entry's data, which nobody touches until the disk has
+        // finished.
         unsafe {
             if state == State::Reading {
                 self.ring.read(data, len, on_disk, Tag::Transfer(entry))
@@ -388,13 +391,13 @@ impl<'a> Worker<'a> {
         request.moved += result.max(0) as usize;
         let (state, offset, len) = (request.state, request.offset, request.len);
         if result > 0 && request.moved < len {
-            // A short transfer goes on where it stopped.
+            // A short transfer continues where it stopped.
             return self.transfer(entry);
         }
         self.in_flight -= 1;
         self.give_back(entry);
         if result <= 0 {
-            // The end of a file that was cut short below is an error, too.
+            // Reaching the end of a file that was truncated below is an error, too.
             let error = if result < 0 { result } else { -Errno::IO.raw_os_error() };
             let error = self.failed(error);
             return self.reply(entry, Err(error));
@@ -434,7 +437,8 @@ impl<'a> Worker<'a> {
         self.reply(entry, Ok(len))
     }
 
-    /// Replies with so many bytes of the entry's data, or an error, and fetches the next request.
+    /// Replies with the given number of bytes of the entry's data, or with an error, and fetches
+    /// the next request.
     fn reply(&mut self, entry: usize, result: Result<usize, Errno>) -> io::Result<()> {
         let Entry { queue, unique, commit_id, .. } = self.entries[entry];
         let out = abi::out_header(unique, result.map_err(Errno::raw_os_error));
@@ -446,7 +450,7 @@ impl<'a> Worker<'a> {
         self.ring.commit(queue, entry, commit_id)
     }
 
-    /// Ends the hold on an entry's range, if there is one.
+    /// Releases an entry's range if it holds one.
     fn give_back(&mut self, entry: usize) {
         let request = &mut self.entries[entry];
         if std::mem::take(&mut request.held) {
@@ -470,9 +474,9 @@ impl<'a> Worker<'a> {
 }
 
 impl Drop for Worker<'_> {
-    /// A thread that ends before its requests do, by an error of the ring or a panic, leaves their memory to
-    /// whoever still works on it: the slow lane, or the kernel, which closes rings later on its own. And
-    /// nobody waits for their ranges any more: the server is ending.
+    /// A thread can end before its requests do, because of a ring error or a panic. It then leaves
+    /// their memory to those that still use it: the slow lane, or the kernel, which closes rings
+    /// later on its own. Nobody waits for their ranges any more, because the server is ending.
     fn drop(&mut self) {
         if self.in_flight > 0 {
             self.arena.leak();

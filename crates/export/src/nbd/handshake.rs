@@ -1,17 +1,17 @@
-//! What client and server agree on before the first request.
+//! The negotiation between client and server before the first request.
 
 use std::io::{self, Read, Write};
 
 use super::protocol::{self, answer, option};
 use super::server::Export;
 
-/// Options with more data than this are refused: names have at most 4096 bytes.
+/// Options with more data than this are refused; names have at most 4096 bytes.
 const LONGEST_OPTION: u32 = 16 << 10;
 
-/// Refused options after which a client is sent away.
+/// Number of refused options after which the server disconnects a client.
 const PATIENCE: usize = 64;
 
-/// Negotiates with a client. `true` if it may send requests now, `false` if it left.
+/// Negotiates with a client. Returns `true` if it may now send requests, `false` if it left.
 pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &Export) -> io::Result<bool> {
     let mut hello = Vec::with_capacity(18);
     hello.extend(protocol::HELLO.to_be_bytes());
@@ -29,7 +29,8 @@ pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &Export) -> io
         let number = u32::from_be_bytes(take(stream)?);
         let len = u32::from_be_bytes(take(stream)?);
         if len > LONGEST_OPTION {
-            // Its data is not worth reading, and without it the stream cannot be followed.
+            // Reading so much data is not worthwhile, and without reading it the stream cannot
+            // continue.
             let _ = send(stream, number, answer::TOO_BIG, &[]);
             return Ok(false);
         }
@@ -96,8 +97,8 @@ fn inform(stream: &mut impl Write, number: u32, export: &Export) -> io::Result<(
     send(stream, number, answer::INFO, &data)
 }
 
-/// The name in the data of `INFO` and `GO`: a length, the name, a count, and so many 2-byte requests,
-/// which all are answered anyway.
+/// The name in the data of `INFO` and `GO`: a length, the name, a count, and that many 2-byte
+/// requests, all of which the server answers anyway.
 fn wanted_name(data: &[u8]) -> Option<&[u8]> {
     let (len, rest) = data.split_first_chunk()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;

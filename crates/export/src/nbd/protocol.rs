@@ -1,14 +1,14 @@
-//! Numbers of the NBD protocol, all big-endian on the wire.
+//! The numbers of the NBD protocol, all big-endian on the wire.
 
 /// `NBDMAGIC`, the server's first word.
 pub(super) const HELLO: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`, before each option, and after [`HELLO`].
+/// `IHAVEOPT`, which precedes each option and follows [`HELLO`].
 pub(super) const OPTION: u64 = 0x4948_4156_454f_5054;
-/// Before each reply to an option.
+/// Precedes each reply to an option.
 pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
-/// Before each request.
+/// Precedes each request.
 pub(super) const REQUEST: u32 = 0x2560_9513;
-/// Before each simple reply.
+/// Precedes each simple reply.
 pub(super) const REPLY: u32 = 0x6744_6698;
 
 /// Handshake flags: `FIXED_NEWSTYLE | NO_ZEROES`.
@@ -25,7 +25,7 @@ pub(super) mod option {
     pub(in crate::nbd) const GO: u32 = 7;
 }
 
-/// Replies to options; errors have the highest bit.
+/// Replies to options; errors have the highest bit set.
 pub(super) mod answer {
     pub(in crate::nbd) const ACK: u32 = 1;
     pub(in crate::nbd) const SERVER: u32 = 2;
@@ -67,7 +67,7 @@ pub(super) const FUA: u16 = 1 << 0;
 /// Command flag of `WRITE_ZEROES`: allocate the range.
 pub(super) const NO_HOLE: u16 = 1 << 1;
 
-/// The longest request: what clients assume where nothing else was agreed.
+/// The longest request: the size that clients assume if nothing else was agreed.
 pub(super) const MAX_REQUEST: u32 = 32 << 20;
 
 /// A request without its data.
@@ -83,7 +83,7 @@ pub(super) struct Request {
 impl Request {
     pub(super) const LEN: usize = 28;
 
-    /// `None` without the magic: whoever sends that is not to be understood any more.
+    /// `None` if the magic is missing; the stream can then no longer be parsed.
     pub(super) fn parse(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk()?;
         let (flags, rest) = rest.split_first_chunk()?;

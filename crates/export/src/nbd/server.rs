@@ -1,4 +1,4 @@
-//! The socket, its connections, and the handle that ends them.
+//! The socket, its connections, and the handle that stops them.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,18 +26,19 @@ use crate::{ExportError, Stats};
 /// Options of [`serve`].
 #[derive(Clone, Debug)]
 pub struct NbdOptions {
-    /// Name of the export; clients that ask for none get it too.
+    /// Name of the export; clients that request no name get it too.
     pub name: String,
-    /// Refuse every write.
+    /// Refuses every write.
     pub read_only: bool,
-    /// Offer TRIM.
+    /// Offers TRIM.
     pub discard: bool,
-    /// Requests of one connection that are carried out at once.
+    /// Number of requests of one connection that are carried out at once.
     pub threads: usize,
-    /// Connections at once; more are sent away.
+    /// Most simultaneous connections; the server disconnects further clients.
     pub connections: usize,
-    /// How long a client may think during the negotiation, and how long one may leave its replies lying
-    /// when the server ends. In between it may take any time, as one does that is paused or debugged.
+    /// How long a client may pause during the negotiation, and how long it may leave its replies
+    /// unread when the server ends. In between it may take any time, for example while paused or in
+    /// a debugger.
     pub patience: Duration,
 }
 
@@ -54,7 +55,7 @@ impl Default for NbdOptions {
     }
 }
 
-/// What is served.
+/// The served device and its options.
 pub(super) struct Export {
     pub(super) bytes: Bytes,
     pub(super) counters: Counters,
@@ -82,7 +83,7 @@ impl Export {
     }
 }
 
-/// A socket that is being served. Dropping it closes every connection and removes the socket.
+/// A served socket. Dropping it closes every connection and removes the socket.
 pub struct NbdServer {
     shared: Arc<Shared>,
     listener: Option<JoinHandle<()>>,
@@ -94,16 +95,16 @@ struct Shared {
     stop: Stop,
     options: NbdOptions,
     open: Mutex<HashMap<u64, UnixStream>>,
-    /// A connection has ended.
+    /// Signals that a connection has ended.
     closed: Condvar,
 }
 
-/// Serves `device` on a new unix socket at `path`, which only this user may open.
+/// Serves `device` on a new unix socket at `path`, which only this user can open.
 ///
-/// A socket that a killed server left at `path` is replaced.
+/// Replaces a socket that a killed server left at `path`.
 ///
 /// # Errors
-/// [`ExportError::System`], also if something else lies at `path`, or a live server.
+/// [`ExportError::System`], also if something else lies at `path`, or a live server uses it.
 pub fn serve(
     device: Arc<dyn BlockDevice>,
     path: &Path,
@@ -136,14 +137,14 @@ impl NbdServer {
         &self.path
     }
 
-    /// What was done so far.
+    /// Counters of the work so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.export.counters.snapshot()
     }
 
-    /// Closes every connection once its requests in hand are done, and removes the socket. A range that is
-    /// being zeroed is given up, and replies that a client does not take within
+    /// Closes every connection once its requests in progress are done, and removes the socket.
+    /// Aborts the zeroing of ranges, and drops replies that a client does not take within
     /// [`patience`](NbdOptions::patience).
     pub fn stop(mut self) {
         self.end();
@@ -171,7 +172,7 @@ impl Shared {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes connections until the server stops, then waits for their ends.
+    /// Accepts connections until the server stops, then waits for them to end.
     fn accept(&self, listener: &UnixListener) {
         std::thread::scope(|scope| {
             for number in 0.. {
@@ -193,7 +194,7 @@ impl Shared {
                     self.open().remove(&number);
                 }
             }
-            // Whoever came in between the flag and the shutdown of the rest.
+            // Connections accepted between raising the flag and shutting down the others.
             let open = self.open();
             for stream in open.values() {
                 let _ = stream.shutdown(Shutdown::Read);
@@ -221,7 +222,7 @@ impl Shared {
             match listener.accept() {
                 Ok((stream, _)) => return Some(stream),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                // Out of file descriptors: a connection that ends will free one.
+                // Out of file descriptors: wait until a connection ends.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -232,7 +233,7 @@ impl Shared {
         let timeouts = |patience| {
             stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience))
         };
-        // A timeout of nothing is none that can be set; the least is then the wish.
+        // A timeout of zero cannot be set; the shortest possible one replaces it.
         let _ = timeouts(Some(self.options.patience.max(Duration::from_millis(1))));
         let agreed = handshake::negotiate(&mut &*stream, &self.export).unwrap_or(false);
         if agreed && timeouts(None).is_ok() {
@@ -242,7 +243,7 @@ impl Shared {
     }
 }
 
-/// Forgets a connection when its thread ends, however it ends.
+/// Removes a connection from the list when its thread ends, for whatever reason.
 struct Closes<'a> {
     shared: &'a Shared,
     number: u64,
@@ -257,11 +258,12 @@ impl Drop for Closes<'_> {
     }
 }
 
-/// A socket for this user alone from the moment it exists.
+/// A socket that only this user can open from the moment it exists.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // bind(2) gives the file the mode of the socket (net/unix/af_unix.c), so there is no moment in between.
+    // bind(2) gives the file the socket's mode (net/unix/af_unix.c), so no other user ever has
+    // access.
     rustix::fs::fchmod(socket.as_fd(), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
     let address = SocketAddrUnix::new(path)?;
     match rustix::net::bind(&socket, &address) {
@@ -275,7 +277,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(socket.into())
 }
 
-/// Whether `path` is a socket that nobody listens on.
+/// Whether `path` is a socket without a listener.
 fn is_abandoned(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket());
     let refused = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;

@@ -1,5 +1,5 @@
-//! Requests and replies of one connection: its threads take turns at the socket, and each carries out
-//! what it has read, so that a request is never handed from one thread to another.
+//! Requests and replies of one connection. Its threads take turns at reading the socket, and each
+//! carries out the requests that it has read, so that no request moves from one thread to another.
 
 use std::io::{self, IoSlice, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -13,14 +13,14 @@ use super::server::Export;
 use crate::error::errno;
 use crate::stop::Stop;
 
-/// Data of one connection that may be in memory at once: two of the longest requests.
+/// Most data of one connection in memory at once: two of the longest requests.
 const BUDGET: usize = 2 * protocol::MAX_REQUEST as usize;
 
 /// Buffers up to this length are kept for the next request.
 const KEPT: usize = 1 << 20;
 
-/// Carries out requests on `threads` threads until the client leaves or breaks the protocol.
-/// Ranges that are being zeroed are given up once `stop` is raised.
+/// Carries out requests on `threads` threads until the client leaves or violates the protocol.
+/// Aborts the zeroing of ranges once `stop` is raised.
 pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: usize) {
     let connection = Connection {
         stream,
@@ -33,7 +33,7 @@ pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: 
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // With fewer threads than wanted, fewer requests are in flight.
+            // If fewer threads start than requested, fewer requests are in flight.
             let _ = std::thread::Builder::new().spawn_scoped(scope, || connection.work());
         }
         connection.work();
@@ -44,10 +44,10 @@ struct Connection<'a> {
     stream: &'a UnixStream,
     export: &'a Export,
     stop: &'a Stop,
-    /// Held by the thread whose turn it is to read; `false` once there is nothing more to read.
+    /// Held by the thread that reads; `false` once there is nothing more to read.
     reading: Mutex<bool>,
     writing: Mutex<()>,
-    /// Bytes that may still be taken for data.
+    /// Bytes still available for data.
     budget: Mutex<usize>,
     freed: Condvar,
 }
@@ -58,7 +58,7 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// Room for `len` bytes, more than none.
+    /// `len` bytes of memory; `len` must not be 0.
     fn room(&mut self, len: usize) -> &mut [u8] {
         if self.kept.as_ref().is_none_or(|kept| kept.len() < len) {
             self.kept = None;
@@ -211,7 +211,7 @@ impl Connection<'_> {
 }
 
 impl Request {
-    /// Bytes of data that it brings or asks for.
+    /// Bytes of data that the request carries or asks for.
     fn data(&self) -> usize {
         match self.command {
             command::READ | command::WRITE => self.len as usize,
@@ -220,7 +220,7 @@ impl Request {
     }
 }
 
-/// The protocol's own list of errors; what is not in it is `EIO`.
+/// Maps an error to the protocol's list; anything else becomes `EIO`.
 fn on_the_wire(error: Errno) -> u32 {
     let known = [
         Errno::PERM,

@@ -1,4 +1,4 @@
-//! Which cells of two sets are the same work.
+//! Finds the cells of two sets that measure the same work.
 
 use crate::cell::{Cell, Key};
 
@@ -8,7 +8,8 @@ pub(super) struct Pairing<'a> {
     pub(super) only_b: Vec<&'a Cell>,
 }
 
-/// Equal keys first; then keys that agree in all that both formats tell, where exactly one cell of either side does.
+/// Pairs equal keys first. Then pairs keys that agree in everything that both formats record, if
+/// exactly one cell of either side does.
 pub(super) fn pair<'a>(a: &'a [Cell], b: &'a [Cell]) -> Pairing<'a> {
     let mut partner: Vec<Option<usize>> =
         a.iter().map(|x| b.iter().position(|y| y.key == x.key)).collect();

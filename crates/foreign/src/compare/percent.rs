@@ -1,5 +1,5 @@
-//! Study C's figure: the mean over all cells of the difference in percent of the larger, and its noise, which is the
-//! same between identical series.
+//! Study C's figure: the mean difference over all cells in percent of the larger value; and its
+//! noise, the same figure between identical series.
 
 use serde::Serialize;
 
@@ -7,32 +7,33 @@ use super::{Compared, Verdict};
 use crate::cell::{Cell, Measure};
 use crate::estimator::percent_of_larger;
 
-/// The differences of all cells together. Cells that a cache answered are left out.
+/// The differences of all cells combined, without cells that a cache answered.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Percent {
-    /// Cells that entered.
+    /// Number of cells included.
     pub cells: usize,
-    /// Mean of 100 (a - b) / max(a, b) of the mean speeds: what the second set loses.
+    /// Mean of 100 (a - b) / max(a, b) over the mean speeds: the loss of the second set.
     pub loss: f64,
-    /// Mean of the same without its sign.
+    /// Mean of the absolute differences.
     pub difference: f64,
-    /// The largest without its sign.
+    /// Largest absolute difference.
     pub largest: f64,
 }
 
-/// How far series of the same set lie apart: over all pairs of series, the mean over the cells of the difference in
-/// percent of the larger, without its sign.
+/// How much series of the same set differ: the absolute difference in percent of the larger value,
+/// averaged over the cells, for all pairs of series.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SeriesNoise {
     /// Number of series: runs of each cell.
     pub series: usize,
-    /// Cells that have that many.
+    /// Cells with that many runs.
     pub cells: usize,
     /// Mean over the pairs of series.
     pub mean: f64,
-    /// The two series that lie farthest apart.
+    /// The difference of the two most distant series.
     pub largest: f64,
-    /// As `mean`, with signs: what two identical series would have been said to lose, the most of any pair.
+    /// As `mean`, with signs: the largest loss that this method would report between two identical
+    /// series.
     pub largest_loss: f64,
 }
 
@@ -52,7 +53,7 @@ pub(super) fn percent(cells: &[Compared]) -> Option<Percent> {
     })
 }
 
-/// Of cells that all have the same number of runs: the k-th runs of all of them are the k-th series.
+/// The noise of cells with equal numbers of runs: the k-th runs of all cells form the k-th series.
 pub(super) fn noise(cells: &[&Cell]) -> Option<SeriesNoise> {
     let speed = |cell: &Cell, run: usize| -> Option<f64> {
         let run = cell.runs.get(run)?;

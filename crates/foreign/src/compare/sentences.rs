@@ -1,4 +1,4 @@
-//! What a comparison says in words, each sentence with its figures.
+//! Describes a comparison in sentences with their figures.
 
 use super::{Compared, Comparison, Verdict};
 use crate::cell::{Format, Measure};
@@ -54,7 +54,7 @@ fn verdict(comparison: &Comparison) -> String {
     format!("Unpaired, B against A: of {judged} cells B is {}.", parts.join(", "))
 }
 
-/// The cell that lies farthest from no difference.
+/// The cell that differs most.
 fn extreme<'a>(cells: &[&'a Compared]) -> Option<&'a Compared> {
     cells.iter().copied().max_by(|x, y| x.ratio.ln().abs().total_cmp(&y.ratio.ln().abs()))
 }

@@ -1,15 +1,15 @@
-//! The columns of iozone's table: which operation each is, and under which one a number stands.
+//! The columns of iozone's table: the operation of each, and the assignment of numbers to columns.
 
 /// A column of the table. Names and patterns are those of the profile `iozone`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Column {
     pub(super) operation: &'static str,
     pub(super) pattern: &'static str,
-    /// What stands in the lower line of the header.
+    /// Its word in the lower line of the header.
     word: &'static str,
-    /// The name of its table for a spreadsheet.
+    /// The name of its spreadsheet table.
     pub(super) report: &'static str,
-    /// Column of the line after its last letter.
+    /// Position after its last letter.
     end: usize,
 }
 
@@ -22,7 +22,7 @@ const fn column(
     Column { operation, pattern, word, report, end: 0 }
 }
 
-/// In the order in which iozone prints them.
+/// In iozone's order.
 pub(super) const ALL: [Column; 13] = [
     column("write", "sequential", "write", "Writer"),
     column("rewrite", "sequential", "rewrite", "Re-writer"),
@@ -39,11 +39,11 @@ pub(super) const ALL: [Column; 13] = [
     column("freread", "sequential", "freread", "Re-Fread"),
 ];
 
-/// A number's right edge may lie so many columns from that of its heading: iozone's headings and formats differ by
-/// one, and neighbours are eight apart.
+/// Largest distance between the right edges of a number and its heading. iozone's headings and
+/// formats differ by one, and neighbours are eight apart.
 const DRIFT: usize = 3;
 
-/// The words of a line, each with the column after its last letter.
+/// The words of a line, each with the position after its last letter.
 pub(super) fn words(line: &str) -> Vec<(&str, usize)> {
     let mut found = Vec::new();
     let mut rest = 0;
@@ -55,14 +55,15 @@ pub(super) fn words(line: &str) -> Vec<(&str, usize)> {
     found
 }
 
-/// The columns, when the line is the lower line of the header.
+/// The columns, if the line is the lower line of the header.
 pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
     let words = words(line);
     let [(size, _), (record, _), names @ ..] = words.as_slice() else { return None };
     if !size.eq_ignore_ascii_case("kb") || *record != "reclen" {
         return None;
     }
-    // Some tables lack the last columns (-i without fwrite on systems without stdio), none the first.
+    // Some tables lack the last columns (-i without fwrite on systems without stdio); none lacks
+    // the first.
     if names.len() > ALL.len() || !names.iter().zip(ALL).all(|((name, _), c)| *name == c.word) {
         let known: Vec<&str> = ALL.iter().map(|c| c.word).collect();
         return Some(Err(format!("expected the columns {}", known.join(" "))));
@@ -70,8 +71,8 @@ pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
     Some(Ok(names.iter().zip(ALL).map(|((_, end), c)| Column { end: *end, ..c }).collect()))
 }
 
-/// Each number with its column. A row of all columns is in their order; tests that were not run are blank, and then
-/// the place in the line tells.
+/// Assigns each number to its column. A full row is in column order. Tests that did not run leave
+/// blanks, and then the position in the line decides.
 pub(super) fn place<'a, 'c>(
     values: &[(&'a str, usize)],
     columns: &'c [Column],
@@ -83,7 +84,7 @@ pub(super) fn place<'a, 'c>(
     for (text, end) in values {
         let mut near = columns.iter().filter(|c| c.end.abs_diff(*end) <= DRIFT);
         let (Some(column), None) = (near.next(), near.next()) else {
-            return Err(format!("{text} stands under no one column of the header"));
+            return Err(format!("{text} does not stand under exactly one column of the header"));
         };
         if found.iter().any(|(c, _)| *c == column) {
             return Err(format!("two numbers stand under `{}`", column.operation));

@@ -1,4 +1,5 @@
-//! The tables of `-R`: one for each operation, file sizes down and record sizes across, both in KB.
+//! The tables of `-R`: one per operation, with a row per file size and a column per record size,
+//! both in KB.
 
 use super::column::ALL;
 use super::{Unit, observation};
@@ -30,7 +31,7 @@ pub(super) fn parse(text: &str, unit: Unit) -> Result<Vec<Observation>, Fault> {
                 let value: f64 = value.parse().map_err(|_| fault("expected numbers"))?;
                 let record =
                     *records.get(i).ok_or_else(|| fault("more numbers than record sizes"))?;
-                // Combinations that were not run are 0.
+                // Combinations that did not run are 0.
                 if let Some(value) = positive(value) {
                     let cell = observation(column, file * 1024, record * 1024, value, unit);
                     found.push(Observation { line: Some(index + 1), ..cell });

@@ -1,11 +1,11 @@
-//! Throughput mode (`-t`): what all processes together reached, per operation.
+//! Throughput mode (`-t`): the total of all processes, per operation.
 
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::positive;
 use crate::read::Observation;
 
-/// iozone's words for its processes, and the operation and pattern that the profile `iozone` calls it.
+/// iozone's words for its processes, with the operation and pattern in the profile `iozone`.
 const WORKERS: [(&str, &str, &str); 13] = [
     ("initial writers", "write", "sequential"),
     ("rewriters", "rewrite", "sequential"),
@@ -38,7 +38,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Observation>, Fault> {
         let (_, operation, pattern) = WORKERS
             .iter()
             .find(|(name, ..)| *name == workers.trim())
-            .ok_or_else(|| fault("an operation that is not known here"))?;
+            .ok_or_else(|| fault("an unknown operation"))?;
         let mut words = speed.split_whitespace();
         let value = words.next().and_then(|w| w.parse().ok()).and_then(positive);
         let value = value.ok_or_else(|| fault("expected a speed above 0"))?;
@@ -70,7 +70,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Observation>, Fault> {
     .collect()
 }
 
-/// `Each process writes a 1024 kByte file in 4 kByte records`, in bytes.
+/// Parses `Each process writes a 1024 kByte file in 4 kByte records` into bytes.
 fn sizes(line: &str) -> Option<(u64, u64)> {
     let rest = line.trim().strip_prefix("Each process writes a ")?;
     let mut numbers = rest.split_whitespace().filter_map(|w| w.parse::<u64>().ok());

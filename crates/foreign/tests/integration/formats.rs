@@ -190,7 +190,7 @@ fn iozone_that_is_not_understood_is_refused_with_its_line() {
     refused(
         &good.replace("  4694950  6974549", "     4694950   6974549"),
         "x",
-        &["line 28", "no one column"],
+        &["line 28", "exactly one column"],
     );
     let cut: String = good.lines().take(27).map(|l| format!("{l}\n")).collect();
     refused(&cut, "x", &["without a row of results"]);
@@ -269,7 +269,7 @@ fn diskmark_as_utf16_and_what_is_not_understood() {
 #[test]
 fn nothing_else_is_taken_and_nothing_is_passed_over_in_silence() {
     refused("", "empty", &["is empty"]);
-    refused("Dear diary\n", "diary", &["none of fio's JSON", "iozone", "dd", "CrystalDiskMark"]);
+    refused("Dear diary\n", "diary", &["in no known format", "iozone", "dd", "CrystalDiskMark"]);
     refused("{\"schema\": \"cryptbench.record/1\"}", "record.json", &["a cryptbench record"]);
     refused("a\0b", "x", &["binary"]);
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A block of the memory and the compression function G (RFC 9106, sections 3.5 and 3.6).
+//! A block of Argon2's memory and the compression function G (RFC 9106, sections 3.5 and 3.6).
 
 use zeroize::Zeroize;
 
@@ -42,13 +42,13 @@ impl Block {
 pub(super) enum Compress {
     /// Portable Rust.
     Soft,
-    /// 256-bit vectors. Made by [`Self::best`] alone, which has asked the CPU.
+    /// 256-bit vectors. Only [`Self::best`] constructs this, after it has asked the CPU.
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Present),
 }
 
 impl Compress {
-    /// The fastest that this CPU has, at most `tier`.
+    /// The fastest one that this CPU has, up to `tier`.
     pub(super) fn best(tier: Tier) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(present) = avx2::Present::ask(tier) {
@@ -58,7 +58,7 @@ impl Compress {
         Self::Soft
     }
 
-    /// Its name, as the kernels of PRFs have one.
+    /// Its name, in the style of the PRFs' kernels.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Soft => "soft",
@@ -90,7 +90,7 @@ fn soft(x: &Block, y: &Block, into: &mut Block) {
     into.xor(&z);
 }
 
-/// The permutation P on the sixteen words at these places.
+/// Applies the permutation P to the sixteen words at these indexes.
 #[inline(always)]
 fn permute(v: &mut [u64; WORDS], at: [usize; 16]) {
     let columns = [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]];
@@ -106,7 +106,7 @@ fn permute(v: &mut [u64; WORDS], at: [usize; 16]) {
     }
 }
 
-/// Addition, and twice the product of the low halves.
+/// The sum plus twice the product of the low halves.
 #[inline(always)]
 fn mix(x: u64, y: u64) -> u64 {
     let product = u64::from(x as u32) * u64::from(y as u32);
@@ -123,7 +123,7 @@ mod avx2 {
     /// Words of a vector.
     const LANES: usize = 4;
 
-    /// That the CPU has AVX2.
+    /// Proof that the CPU has AVX2.
     #[derive(Clone, Copy)]
     pub(in crate::argon2) struct Present(());
 
@@ -134,7 +134,7 @@ mod avx2 {
         }
 
         pub(super) fn compress(self, x: &Block, y: &Block, into: &mut Block) {
-            // SAFETY: there is a `Present` only where the CPU has AVX2.
+            // SAFETY: a `Present` exists only if the CPU has AVX2.
             unsafe { compress(x, y, into) }
         }
     }
@@ -157,7 +157,7 @@ mod avx2 {
         }
     }
 
-    /// P on the sixteen words of a row.
+    /// Applies P to the sixteen words of a row.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn permute_row(row: &mut [__m256i; 4]) {
@@ -173,7 +173,7 @@ mod avx2 {
         *row = [a, b, c, d];
     }
 
-    /// P on two neighbouring columns: each vector has two words of the one and two of the other.
+    /// Applies P to two neighbouring columns: each vector holds two words of each.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn permute_columns(v: &mut [__m256i; WORDS / LANES], pair: usize) {
@@ -181,7 +181,7 @@ mod avx2 {
             std::array::from_fn(|row| v[4 * row + pair]);
         quarter(&mut a, &mut b, &mut c, &mut d);
         quarter(&mut a2, &mut b2, &mut c2, &mut d2);
-        // Diagonals become columns: the words turn round by one, two and three places.
+        // Rotating the words by one, two and three positions turns diagonals into columns.
         (b, b2) = (_mm256_alignr_epi8::<8>(b2, b), _mm256_alignr_epi8::<8>(b, b2));
         (c, c2) = (c2, c);
         (d, d2) = (_mm256_alignr_epi8::<8>(d, d2), _mm256_alignr_epi8::<8>(d2, d));

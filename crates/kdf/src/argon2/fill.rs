@@ -1,4 +1,4 @@
-//! The memory, and how it is filled: lanes side by side, slice after slice (RFC 9106, sections 3.2 to 3.4).
+//! Fills the memory: lanes in parallel, slice after slice (RFC 9106, sections 3.2 to 3.4).
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -10,26 +10,26 @@ use super::{Argon2Kind, Argon2Params, hash};
 use crate::effort::Effort;
 use crate::error::KdfError;
 
-/// Slices of a lane. Between two of them lanes wait for each other.
+/// Slices of a lane. Lanes wait for each other between slices.
 const SLICES: usize = 4;
 
-/// Blocks between two looks at the stop flags: some hundred microseconds.
+/// Blocks between two checks of the stop flags: some hundred microseconds.
 const BREATH: usize = 256;
 
 /// A slice of one lane.
 type Segment = Vec<Block>;
 
-/// All blocks, as segments: while a slice is filled, each lane writes to its own segment of it and reads those of the
-/// other three slices, which nobody writes to.
+/// All blocks, divided into segments. While a slice is filled, each lane writes to its own segment
+/// of that slice and reads the segments of the other three slices, which nobody writes to.
 pub(super) struct Matrix {
-    /// For each slice the segment of every lane.
+    /// The segments of every lane, for each slice.
     slices: [Vec<Segment>; SLICES],
     /// Blocks of a segment.
     segment: usize,
 }
 
 impl Matrix {
-    /// Room for all blocks. No memory is touched yet. `None` if it cannot be had.
+    /// Reserves memory for all blocks without touching it. `None` if there is not enough.
     pub(super) fn new(params: Argon2Params) -> Option<Self> {
         let lanes = params.lanes as usize;
         let segment = params.memory_kib as usize / (SLICES * lanes);
@@ -45,7 +45,7 @@ impl Matrix {
         Some(Self { slices, segment })
     }
 
-    /// Makes the first two blocks of each lane of the first hash.
+    /// Computes the first two blocks of each lane from the first hash.
     pub(super) fn begin(&mut self, first: &[u8]) {
         for (lane, segment) in self.slices[0].iter_mut().enumerate() {
             for number in 0..2u32 {
@@ -57,13 +57,13 @@ impl Matrix {
         }
     }
 
-    /// The last block of each lane, of which the key is made.
+    /// The last block of each lane; the key is computed from them.
     pub(super) fn last_blocks(&mut self) -> impl Iterator<Item = &mut Block> {
         self.slices[SLICES - 1].iter_mut().filter_map(|segment| segment.last_mut())
     }
 }
 
-/// What is to be done to the memory.
+/// The inputs of a fill.
 pub(super) struct Job<'a> {
     pub(super) kind: Argon2Kind,
     pub(super) params: Argon2Params,
@@ -71,7 +71,7 @@ pub(super) struct Job<'a> {
     pub(super) effort: Effort<'a>,
 }
 
-/// A segment of a pass.
+/// A segment within a pass.
 #[derive(Clone, Copy)]
 struct Place {
     pass: u32,
@@ -80,12 +80,14 @@ struct Place {
 }
 
 impl Job<'_> {
+    /// Fills the matrix.
+    ///
     /// # Errors
     /// [`KdfError::Stopped`].
     pub(super) fn fill(&self, matrix: &mut Matrix) -> Result<(), KdfError> {
         for pass in 0..self.params.passes {
             for slice in 0..SLICES {
-                // Apart from the others for as long as it is written to.
+                // Separated from the other slices while it is written to.
                 let mut current = std::mem::take(&mut matrix.slices[slice]);
                 let done = self.fill_slice(pass, slice, &mut current, matrix);
                 matrix.slices[slice] = current;
@@ -113,7 +115,8 @@ impl Job<'_> {
         };
         thread::scope(|scope| {
             for _ in 1..threads {
-                // Without a thread more, those that there are do all of it. A stop shows below.
+                // If no further thread starts, the existing ones do all the work. A stop is checked
+                // below.
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             work()
@@ -129,7 +132,7 @@ impl Job<'_> {
     ) -> Result<(), KdfError> {
         let Place { pass, slice, lane } = place;
         let mut addresses = self.addresses(place, matrix);
-        // The first two blocks of a lane come from the hash of the inputs.
+        // The hash of the inputs provides the first two blocks of a lane.
         let begin = if pass == 0 && slice == 0 { 2 } else { 0 };
         for index in begin..matrix.segment {
             if index % BREATH == 0 {
@@ -158,7 +161,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Lane of the block that block `index` of a segment refers to, and its number in the lane (RFC 9106, section 3.4).
+    /// The reference of block `index` of a segment: its lane, and its number within that lane (RFC
+    /// 9106, section 3.4).
     fn reference(
         &self,
         Place { pass, slice, lane }: Place,
@@ -171,10 +175,10 @@ impl Job<'_> {
             true => lane,
             false => (random >> 32) as usize % self.params.lanes as usize,
         };
-        // The slices that are whole: those before this one, and from the second pass on those after it.
+        // The completed slices: those before this one and, from the second pass on, those after it.
         let whole = if pass == 0 { slice } else { SLICES - 1 } * segment;
         let area = match of == lane {
-            // And what this segment has, but for the previous block.
+            // Plus the blocks of this segment except the previous one.
             true => whole + index - 1,
             false => whole - usize::from(index == 0),
         };
@@ -185,7 +189,7 @@ impl Job<'_> {
         (of, (start + area - 1 - back) % (SLICES * segment))
     }
 
-    /// The addresses of a segment where they do not depend on the password.
+    /// The addresses of a segment if they do not depend on the password.
     fn addresses(&self, Place { pass, slice, lane }: Place, matrix: &Matrix) -> Option<Addresses> {
         let independent = match self.kind {
             Argon2Kind::I => true,
@@ -206,16 +210,16 @@ impl Job<'_> {
     }
 }
 
-/// Addresses made of the place alone, a block of them at a time.
+/// Addresses derived from the position alone, computed one block of addresses at a time.
 struct Addresses {
     input: Block,
     current: Block,
-    /// Which word of the input counts the blocks.
+    /// Index of the input word that counts the blocks.
     counter: usize,
 }
 
 impl Addresses {
-    /// That of block `index`; they are asked for in order.
+    /// The address for block `index`; the caller must ask in order.
     fn at(&mut self, index: usize, compress: Compress) -> u64 {
         let blocks = (index / WORDS) as u64 + 1;
         if self.input.0[self.counter] != blocks {

@@ -1,4 +1,5 @@
-//! The hashes around the memory: the first one, of all inputs, and the one with output of any length.
+//! The hashes around the memory: the first hash over all inputs, and the hash with output of any
+//! length.
 
 use blake2::digest::block_api::{UpdateCore as _, VariableOutputCore as _};
 use blake2::digest::block_buffer::LazyBuffer;
@@ -12,7 +13,8 @@ const DIGEST: usize = 64;
 /// Version 1.3.
 const VERSION: u32 = 0x13;
 
-/// H0 (RFC 9106, section 3.2): of all inputs. Header keys have neither secret nor associated data.
+/// H0 (RFC 9106, section 3.2), the hash of all inputs. Header keys have neither a secret nor
+/// associated data.
 pub(super) fn first(
     kind: Argon2Kind,
     password: &[u8],
@@ -32,7 +34,7 @@ pub(super) fn first(
     hash.finalize().into()
 }
 
-/// H' (RFC 9106, section 3.3): a hash of `parts`, one after the other, that fills `out`.
+/// H' (RFC 9106, section 3.3): fills `out` with a hash of the concatenated `parts`.
 pub(super) fn long(parts: &[&[u8]], out: &mut [u8]) {
     let length = (out.len() as u32).to_le_bytes();
     if out.len() <= DIGEST {
@@ -42,7 +44,7 @@ pub(super) fn long(parts: &[&[u8]], out: &mut [u8]) {
     let mut hash = Blake2b512::new().chain_update(length);
     parts.iter().for_each(|part| hash.update(part));
     let mut link: Zeroizing<[u8; DIGEST]> = Zeroizing::new(hash.finalize().into());
-    // Half of each link is output, and all of the last one.
+    // Half of each link is output; the last link is output whole.
     let mut rest = out;
     loop {
         let (half, after) = rest.split_at_mut(DIGEST / 2);
@@ -55,7 +57,7 @@ pub(super) fn long(parts: &[&[u8]], out: &mut [u8]) {
     }
 }
 
-/// BLAKE2b with an output of at most [`DIGEST`] bytes, and not none.
+/// BLAKE2b with an output of 1 to [`DIGEST`] bytes.
 fn short(parts: &[&[u8]], out: &mut [u8]) {
     let mut hash = Blake2bVarCore::new(out.len()).expect("1 to 64 bytes");
     let mut buffer = LazyBuffer::new(&[]);

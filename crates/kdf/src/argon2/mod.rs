@@ -1,7 +1,7 @@
-//! Argon2i and Argon2id (RFC 9106), as LUKS2 and VeraCrypt derive keys with them.
+//! Argon2i and Argon2id (RFC 9106), as LUKS2 and VeraCrypt use them.
 //!
-//! Our own code, since a header from a stranger may ask for minutes of it: the fill of the memory looks at the stop flags
-//! as it goes, and gives the memory back.
+//! This crate has its own implementation because a header from a stranger can demand minutes of
+//! work: while it fills the memory it checks the stop flags, and it frees the memory when it stops.
 
 mod block;
 mod fill;
@@ -21,7 +21,7 @@ use crate::error::KdfError;
 pub enum Argon2Kind {
     /// None: Argon2i.
     I,
-    /// Those after half of the first pass: Argon2id.
+    /// Those after the first half of the first pass: Argon2id.
     Id,
 }
 
@@ -57,13 +57,15 @@ pub struct Argon2Params {
     pub memory_kib: u32,
     /// Passes over the memory, at least 1.
     pub passes: u32,
-    /// Independent lanes, 1 to 2^24 - 1: another number is another key.
+    /// Independent lanes, 1 to 2^24 - 1. The number affects the key.
     pub lanes: u32,
 }
 
 impl Argon2Params {
+    /// Checks the limits of RFC 9106, section 3.1.
+    ///
     /// # Errors
-    /// What RFC 9106, section 3.1, does not allow.
+    /// A message that names the violated limit.
     fn check(self, password: &[u8], salt: &[u8], out: &[u8]) -> Result<(), &'static str> {
         let too_long = |bytes: &[u8]| u32::try_from(bytes.len()).is_err();
         match self {
@@ -88,15 +90,16 @@ pub fn argon2_kernel(effort: Effort<'_>) -> &'static str {
     Compress::best(effort.tier()).name()
 }
 
-/// Derives a key of 4 bytes or more with Argon2 version 1.3, lanes on as many threads as `effort` allows.
+/// Derives a key of 4 bytes or more with Argon2 version 1.3, with lanes on as many threads as
+/// `effort` allows.
 ///
-/// The memory is given back unwiped, but for the blocks that the key comes from: wiping a GiB takes a
-/// tenth of a second, and the system zeroes it before anyone else gets it. A stop ends it within milliseconds, and the
-/// memory is given back then, too.
+/// The memory is freed without wiping, except for the blocks from which the key is computed: wiping
+/// a GiB takes a tenth of a second, and the operating system zeroes it before another process gets
+/// it. A stop takes effect within milliseconds and also frees the memory.
 ///
 /// # Errors
-/// [`KdfError::Parameters`] for a cost, a salt below 8 bytes or a key length that Argon2 does not allow;
-/// [`KdfError::Memory`] if this process cannot have the memory; [`KdfError::Stopped`].
+/// [`KdfError::Parameters`] for a cost, a salt below 8 bytes or a key length that Argon2 does not
+/// allow; [`KdfError::Memory`] if this process cannot have the memory; [`KdfError::Stopped`].
 pub fn argon2(
     kind: Argon2Kind,
     password: &[u8],

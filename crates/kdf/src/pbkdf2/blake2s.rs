@@ -1,4 +1,4 @@
-//! BLAKE2s-256 over lanes (RFC 7693): unkeyed, under HMAC, as VeraCrypt uses it.
+//! BLAKE2s-256 over lanes (RFC 7693), unkeyed and under HMAC, as VeraCrypt uses it.
 
 use super::chain::{Chain, Costs, hash_of_chain, kernels_32};
 use super::lanes::Lanes;
@@ -53,7 +53,7 @@ impl Chain<8> for Blake2s {
     #[inline(always)]
     unsafe fn finish<V: Lanes<Word = u32>>(mid: &[V; 8], digest: &[V; 8]) -> [V; 8] {
         let message = std::array::from_fn(|i| digest.get(i).copied());
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe { compress(mid, &message, BLOCK + DIGEST, true) }
     }
 
@@ -65,7 +65,7 @@ impl Chain<8> for Blake2s {
     }
 }
 
-/// The compression function; message words that are zero are not added.
+/// The compression function; it does not add message words that are zero.
 ///
 /// # Safety
 /// As for the methods of `V`.
@@ -101,7 +101,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(
     }
 }
 
-/// G of RFC 7693, section 3.1, at the given places, with the words that the round gives its `nth` use.
+/// G of RFC 7693, section 3.1, at the given indexes, with the words of the round's `nth` use of G.
 ///
 /// # Safety
 /// As for the methods of `V`.

@@ -9,9 +9,9 @@ use crate::cpu::Tier;
 
 /// A hash of `N` words of state, whose whole state is the digest.
 pub(crate) trait Chain<const N: usize>: 'static {
-    /// The whole hash, from a crate.
+    /// The complete hash, from an external crate.
     type Digest: Digest;
-    /// Its words.
+    /// The hash's word.
     type Word: Word;
     /// Bytes of a message block.
     const BLOCK: usize;
@@ -25,7 +25,7 @@ pub(crate) trait Chain<const N: usize>: 'static {
     /// As for the methods of `V`.
     unsafe fn finish<V: Lanes<Word = Self::Word>>(mid: &[V; N], digest: &[V; N]) -> [V; N];
 
-    /// What this CPU has at this tier; see [`Hash::kernels`].
+    /// The kernels that this CPU has, up to `tier`; see [`Hash::kernels`].
     fn kernels(tier: Tier) -> Vec<Kernel<Self>>
     where
         Self: Hash;
@@ -33,9 +33,9 @@ pub(crate) trait Chain<const N: usize>: 'static {
 
 /// A word of a chaining hash, in its byte order.
 pub(crate) trait Word: Copy + Default + Zeroize + Send + Sync + 'static {
-    /// From the bytes of a word, least significant last or first.
+    /// Reads a word from bytes in the given order.
     fn read(bytes: &[u8], big_endian: bool) -> Self;
-    /// To the bytes of a word.
+    /// Writes a word to bytes in the given order.
     fn write(self, bytes: &mut [u8], big_endian: bool);
 }
 
@@ -101,10 +101,10 @@ macro_rules! hash_of_chain {
 }
 pub(super) use hash_of_chain;
 
-/// The iterations, over any vector. Lanes without a block repeat the first.
+/// Runs the iterations on any vector. Lanes without a block repeat the first block.
 ///
 /// # Safety
-/// As for the methods of `V`; it must be inlined into a function that enables the instruction set.
+/// As for the methods of `V`; must be inlined into a function that enables the instruction set.
 #[inline(always)]
 unsafe fn iterate<H, V, const N: usize>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32)
 where
@@ -114,8 +114,8 @@ where
     let Blocks { last: lasts, sum: sums } = blocks;
     // SAFETY: the caller vouches for the instruction set.
     unsafe {
-        // Inner and outer hash take turns in one loop body: written out twice, the larger hashes would
-        // outgrow the caches for instructions.
+        // Inner and outer hash alternate in one loop body: two copies of the larger hashes would
+        // exceed the instruction caches.
         let mids = [broadcast::<V, N>(&keys.inner), broadcast::<V, N>(&keys.outer)];
         let mut last = gather::<V, N>(lasts);
         let mut sum = gather::<V, N>(sums);
@@ -164,7 +164,7 @@ unsafe fn scatter<V: Lanes, const N: usize>(vectors: &[V; N], states: &mut [[V::
     }
 }
 
-/// A function of the type of [`Kernel`]'s `run`, for one vector under its instruction set.
+/// Defines a function of the type of [`Kernel`]'s `run`, for one vector under its instruction set.
 macro_rules! kernel {
     ($name:ident, $vector:ty $(, $features:literal)?) => {
         /// # Safety
@@ -175,7 +175,8 @@ macro_rules! kernel {
             H: Chain<N, Word = <$vector as Lanes>::Word>
                 + Hash<State = [<$vector as Lanes>::Word; N], Mid = [<$vector as Lanes>::Word; N]>,
         {
-            // SAFETY: this function enables the vector's instruction set; the CPU has it, says the caller.
+            // SAFETY: this function enables the vector's instruction set, and the caller guarantees
+            // that the CPU has it.
             unsafe { iterate::<H, $vector, N>(keys, blocks, iterations) }
         }
     };
@@ -199,7 +200,7 @@ pub(super) mod x86 {
     kernel!(avx512_wide, Avx512Wide, "avx512f,avx512bw,avx512dq,avx512vl");
 }
 
-/// Cost of an iteration on each vector of a hash; see [`Kernel::cost`].
+/// Cost of an iteration on each of a hash's vectors; see [`Kernel::cost`].
 #[cfg_attr(
     not(target_arch = "x86_64"),
     expect(dead_code, reason = "vectors have kernels on x86 only")

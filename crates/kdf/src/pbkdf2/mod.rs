@@ -1,8 +1,8 @@
-//! PBKDF2 with HMAC (RFC 8018, section 5.2): all output blocks of all salts as lanes of one job.
+//! PBKDF2 with HMAC (RFC 8018, section 5.2): all output blocks of all salts are lanes of one job.
 //!
-//! HMAC's inner and outer key blocks are absorbed once; from the second iteration on the message is the
-//! previous output, so an iteration is two short hashes from known midstates and nothing else. The first
-//! iteration, whose message is the salt, uses the hash crate as it is.
+//! HMAC's inner and outer key blocks are absorbed once. From the second iteration on the message is
+//! the previous output, so an iteration consists of two short hashes that start at known midstates.
+//! The first iteration, whose message is the salt, uses the hash crate directly.
 
 pub(crate) mod blake2s;
 mod chain;
@@ -26,10 +26,10 @@ use crate::effort::Effort;
 use crate::error::KdfError;
 use plan::Group;
 
-/// A stop flag is looked at after so many iterations: about a millisecond with most kernels.
+/// Iterations between checks of the stop flag: about a millisecond with most kernels.
 const CHUNK: u32 = 1024;
 
-/// One key to derive: its salt, and where it goes.
+/// One key to derive: its salt and its destination.
 #[derive(Debug)]
 pub struct Target<'a> {
     /// The salt, of any length.
@@ -38,11 +38,11 @@ pub struct Target<'a> {
     pub out: &'a mut [u8],
 }
 
-/// A hash under HMAC, as PBKDF2 needs it.
+/// A hash under HMAC, with the operations that PBKDF2 needs.
 pub(crate) trait Hash: Sized + 'static {
-    /// The whole hash, from a crate.
+    /// The complete hash, from an external crate.
     type Digest: Digest;
-    /// A digest, in the form in which the kernels hold it.
+    /// A digest in the kernels' form.
     type State: Copy + Default + Zeroize + Send + Sync;
     /// The state after one absorbed block.
     type Mid: Copy + Zeroize + Send + Sync;
@@ -57,7 +57,8 @@ pub(crate) trait Hash: Sized + 'static {
     fn decode(digest: &[u8]) -> Self::State;
     /// A state as a digest of [`Hash::DIGEST`] bytes.
     fn encode(state: &Self::State, digest: &mut [u8]);
-    /// What this CPU has at this tier. The first takes any number of blocks from 1.
+    /// The kernels that this CPU has, up to `tier`. The first one takes any number of blocks from
+    /// 1.
     fn kernels(tier: Tier) -> Vec<Kernel<Self>>;
 }
 
@@ -66,7 +67,7 @@ const MOST_BLOCK: usize = 128;
 /// Longest digest among the hashes, bytes.
 const MOST_DIGEST: usize = 64;
 
-/// HMAC's key, absorbed.
+/// HMAC's absorbed key.
 pub(crate) struct Keys<H: Hash> {
     inner: H::Mid,
     outer: H::Mid,
@@ -81,23 +82,23 @@ impl<H: Hash> Drop for Keys<H> {
 
 impl<H: Hash> ZeroizeOnDrop for Keys<H> {}
 
-/// Output blocks in the making: the last HMAC output of each, and the XOR of all of them.
+/// Output blocks in progress: the last HMAC output of each, and the XOR of all its outputs.
 pub(crate) struct Blocks<'a, H: Hash> {
     last: &'a mut [H::State],
     sum: &'a mut [H::State],
 }
 
-/// A way to iterate some blocks at once.
+/// A kernel that iterates several blocks at once.
 pub(crate) struct Kernel<H: Hash> {
     /// Name for records, such as `avx512vl-x4`.
     pub(crate) name: &'static str,
-    /// Blocks that it takes at most.
+    /// Most blocks that it takes.
     pub(crate) lanes: usize,
-    /// Time of an iteration however many lanes are used: nanoseconds on a Sapphire Rapids Xeon at 2.7 GHz.
-    /// Only the ratios between the kernels of one hash matter.
+    /// Time of an iteration, however many lanes are used: nanoseconds on a Sapphire Rapids Xeon at
+    /// 2.7 GHz. Only the ratios between the kernels of one hash matter.
     pub(crate) cost: u32,
-    /// Does so many iterations on 1 to `lanes` blocks. It may be called only if the CPU has the
-    /// instruction set, which [`Hash::kernels`] has asked for.
+    /// Runs the given number of iterations on 1 to `lanes` blocks. Call it only if the CPU has the
+    /// instruction set; [`Hash::kernels`] has checked this.
     run: unsafe fn(&Keys<H>, Blocks<'_, H>, u32),
 }
 
@@ -147,7 +148,7 @@ pub(crate) fn derive<H: Hash>(
     Ok(())
 }
 
-/// The kernels that [`derive`] uses for so many blocks, as `name` or `name+name`, for records.
+/// The kernels that [`derive`] uses for `blocks` blocks, as `name` or `name+name`, for records.
 pub(crate) fn kernel_names<H: Hash>(blocks: usize, effort: Effort<'_>) -> String {
     let kernels = H::kernels(effort.tier());
     let mut names: Vec<&str> = plan::groups(&kernels, blocks, effort.threads())
@@ -181,7 +182,7 @@ fn iterate<H: Hash>(
             let mut work = move || {
                 iterate_share(keys, kernels, share, share_last, share_sum, iterations, effort)
             };
-            // The last share is this thread's own; if no thread can be had, the others are too.
+            // This thread computes the last share, and the others too if no thread can be started.
             if index + 1 == shares.len() {
                 first = work();
             } else {
@@ -216,7 +217,8 @@ fn iterate_share<H: Hash>(
             effort.check()?;
             let now = left.min(CHUNK);
             let blocks = Blocks { last: &mut *group_last, sum: &mut *group_sum };
-            // SAFETY: the kernel comes from `Hash::kernels`, which lists those that this CPU can run.
+            // SAFETY: the kernel comes from `Hash::kernels`, which lists only kernels that this CPU
+            // can run.
             unsafe { (kernels[group.kernel].run)(keys, blocks, now) };
             left -= now;
         }
@@ -224,7 +226,7 @@ fn iterate_share<H: Hash>(
     Ok(())
 }
 
-/// HMAC's key blocks (RFC 2104, section 2), the first [`Hash::BLOCK`] bytes of each.
+/// HMAC's key blocks (RFC 2104, section 2); the first [`Hash::BLOCK`] bytes of each are in use.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Pads {
     inner: [u8; MOST_BLOCK],

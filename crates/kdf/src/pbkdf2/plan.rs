@@ -1,20 +1,22 @@
-//! Which kernels take which blocks: the cheapest cover, split over threads where that is faster.
+//! Assigns blocks to kernels: the cheapest cover, divided among threads if that is faster.
 
 use super::{Hash, Kernel};
 
-/// Blocks beyond so many go to the kernel that is cheapest a block, without a search.
+/// Above this number of blocks, the rest goes without a search to the kernel with the lowest cost
+/// per block.
 const SEARCHED: usize = 64;
 
 /// Blocks that one kernel takes together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Place in the list of kernels.
+    /// Index in the list of kernels.
     pub(super) kernel: usize,
-    /// 1 to the kernel's lanes.
+    /// 1 to the number of the kernel's lanes.
     pub(super) blocks: usize,
 }
 
-/// The groups of each thread, in the order of the blocks; no more threads than make it faster.
+/// The groups of each thread, in the order of the blocks. Uses no more threads than make the job
+/// faster.
 pub(super) fn groups<H: Hash>(
     kernels: &[Kernel<H>],
     blocks: usize,
@@ -25,12 +27,12 @@ pub(super) fn groups<H: Hash>(
     shares(&kernels, blocks, threads)
 }
 
-/// As [`groups`], over (lanes, cost).
+/// As [`groups`], over pairs of lanes and cost.
 fn shares(kernels: &[(usize, u32)], blocks: usize, threads: usize) -> Vec<Vec<Group>> {
     let mut best: Option<(u64, usize)> = None;
     for threads in 1..=threads.clamp(1, blocks.max(1)) {
         let cost = cover(kernels, blocks.div_ceil(threads)).1;
-        // Another thread has to be worth starting.
+        // A further thread must save enough time to justify its start.
         if best.is_none_or(|(least, _)| cost + cost / 16 < least) {
             best = Some((cost, threads));
         }
@@ -42,7 +44,7 @@ fn shares(kernels: &[(usize, u32)], blocks: usize, threads: usize) -> Vec<Vec<Gr
         .collect()
 }
 
-/// The cheapest groups for so many blocks, and their cost.
+/// The cheapest groups for `blocks` blocks, and their cost.
 fn cover(kernels: &[(usize, u32)], blocks: usize) -> (Vec<Group>, u64) {
     let mut groups = Vec::new();
     let mut cost = 0;
@@ -59,7 +61,7 @@ fn cover(kernels: &[(usize, u32)], blocks: usize) -> (Vec<Group>, u64) {
         cost += u64::from(kernels[cheapest].1);
         left -= lanes;
     }
-    // The least cost of 0, 1, 2 ... blocks, with the kernel that comes last in it.
+    // The lowest cost of 0, 1, 2 ... blocks, each with the last kernel of its cover.
     let mut least = vec![(0, 0)];
     for count in 1..=left {
         let choice = kernels

@@ -94,7 +94,7 @@ impl Chain<5> for Ripemd160 {
     }
 }
 
-/// The compression function: both lines side by side, for their independence.
+/// The compression function; it interleaves both lines, because they are independent.
 ///
 /// # Safety
 /// As for the methods of `V`.

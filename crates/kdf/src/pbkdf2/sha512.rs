@@ -44,7 +44,7 @@ static ROUNDS: [u64; 80] = [
     0x4cc5_d4be_cb3e_42b6, 0x597f_299c_fc65_7e2a, 0x5fcb_6fab_3ad6_faec, 0x6c44_198c_4a47_5817,
 ];
 
-/// Bits that HMAC hashes in all: one block and a digest.
+/// Bits that each of HMAC's hashes covers: one block and a digest.
 const LENGTH: u16 = (128 + 64) * 8;
 
 impl Chain<8> for Sha512 {
@@ -75,7 +75,7 @@ impl Chain<8> for Sha512 {
     {
         let mut kernels =
             kernels_64(tier, &Costs { one: 650, avx2: 1070, avx512vl: 680, avx512: 855 });
-        // One block alone: the crate's compression function for a single stream is a tenth faster.
+        // For a single block, the crate's compression function is a tenth faster.
         if tier.allows(Tier::Avx2) {
             kernels.push(Kernel {
                 name: "sha2-crate-avx2",
@@ -111,7 +111,7 @@ fn iterate_crate(keys: &Keys<Sha512>, blocks: Blocks<'_, Sha512>, iterations: u3
 macro_rules! step {
     ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $word:expr, $round:expr) => {
         let s1 = $e.ror(14).xor3($e.ror(18), $e.ror(41));
-        // The sums are ordered so that only the last addition waits for the step before.
+        // The sums are ordered so that only the last addition waits for the previous step.
         let t = $h.add($word.add(V::splat($round))).add($e.choose($f, $g)).pin().add(s1);
         let s0 = $a.ror(28).xor3($a.ror(34), $a.ror(39));
         $h = $a.majority($b, $c).add(s0).pin().add(t);
@@ -119,7 +119,7 @@ macro_rules! step {
     };
 }
 
-/// Sixteen steps, from a place in the round constants where the words are the message's.
+/// Sixteen steps, starting at an index of the round constants; the words are those of the message.
 macro_rules! steps {
     ($w:ident, $round:expr, $($v:ident)+) => {
         steps!(@ $w, $round, 0, $($v)+);
@@ -147,7 +147,7 @@ unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     unsafe {
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
         steps!(w, 0, a b c d e f g h);
-        // Apart from the loop, so that the compiler sees which words are constant padding.
+        // Kept out of the loop, so that the compiler sees which words are constant padding.
         expand(&mut w);
         steps!(w, 16, a b c d e f g h);
         for round in (32..ROUNDS.len()).step_by(16) {

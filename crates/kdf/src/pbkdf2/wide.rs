@@ -1,8 +1,8 @@
 //! Hashes of eight 64-bit words that mix bytes (Whirlpool, Streebog): tables in portable Rust, GFNI on x86.
 //!
-//! The portable kernels look key-dependent bytes up in tables, as every other implementation of these two
-//! hashes does: on a machine shared with an attacker they are no defence against cache timing. The GFNI
-//! kernels have no such lookups.
+//! The portable kernels look up key-dependent bytes in tables, as every other implementation of
+//! these two hashes does. On a machine shared with an attacker they do not protect against cache
+//! timing. The GFNI kernels have no such lookups.
 
 use std::hint::black_box;
 
@@ -29,8 +29,8 @@ pub(super) fn encode(state: &State, bytes: &mut [u8]) {
     }
 }
 
-/// The bytes of each word, in memory: to load a byte of it is cheaper than to shift it out of a register,
-/// as the compiler would (a fifth of both hashes' time).
+/// The bytes of each word, forced into memory: loading a byte is cheaper than shifting it out of a
+/// register, as the compiler would do (a fifth of both hashes' time).
 #[inline(always)]
 pub(super) fn in_memory(state: &State) -> [[u8; 8]; 8] {
     black_box(state.map(u64::to_le_bytes))
@@ -56,7 +56,8 @@ pub(super) fn iterate<H: Wide>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod gfni {
-    //! A whole state in a 512-bit register: substitution by VBMI's permutations, linear layers by GFNI.
+    //! A whole state in a 512-bit register: VBMI permutations substitute, and GFNI computes the
+    //! linear layers.
 
     use std::arch::is_x86_feature_detected as has;
     use std::arch::x86_64::*;
@@ -64,7 +65,8 @@ pub(super) mod gfni {
     use super::State;
     use crate::cpu::Tier;
 
-    /// Whether the CPU has what these kernels need. It must imply all their `target_feature`s.
+    /// Whether the CPU has everything that these kernels need. Must imply all their
+    /// `target_feature`s.
     pub(in crate::pbkdf2) fn is_there(tier: Tier) -> bool {
         tier.allows(Tier::Avx512) && has!("avx512vbmi") && has!("gfni")
     }
@@ -84,7 +86,7 @@ pub(super) mod gfni {
             )
         }
 
-        /// Every byte substituted.
+        /// Substitutes every byte.
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
         pub(in crate::pbkdf2) fn apply(self, x: __m512i) -> __m512i {

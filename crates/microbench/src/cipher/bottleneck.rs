@@ -1,11 +1,12 @@
-//! What the speeds mean: which cipher keeps up with which disk, on one thread or only on all.
+//! Relates cipher speeds to disks: which cipher keeps up with which disk, on one thread or only on
+//! all.
 
 use super::Speed;
 
-/// The direction of the data that a rate is about.
+/// The transfer direction of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Either: the slower of encrypting and decrypting must keep up.
+    /// Both: the slower of encrypting and decrypting must keep up.
     Both,
     /// Reading, which decrypts.
     Reading,
@@ -13,20 +14,20 @@ pub enum Direction {
     Writing,
 }
 
-/// Something that carries data at a rate.
+/// An interface with its data rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
     /// Name, such as `SATA 3`.
     pub name: String,
     /// Payload rate in MB/s (10^6 bytes per second).
     pub mb_s: f64,
-    /// What the rate was stated or measured for.
+    /// The direction for which the rate was stated or measured.
     pub direction: Direction,
 }
 
-/// Typical payload rates in MB/s, slowest first: what good disks behind these interfaces reach in
-/// sequential transfers, after line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2,
-/// 128b/130b for PCIe) and protocol.
+/// Typical payload rates in MB/s, slowest first: the sequential speed of good disks behind these
+/// interfaces, after line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2, 128b/130b
+/// for PCIe) and protocol overhead.
 pub const INTERFACES: [(&str, f64); 5] = [
     ("USB 3.1 Gen 1", 450.0),
     ("SATA 3", 560.0),
@@ -38,16 +39,17 @@ pub const INTERFACES: [(&str, f64); 5] = [
 /// Which ciphers keep up with one interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// With what.
+    /// The interface.
     pub interface: Interface,
-    /// For each measured number of threads, ascending, the ciphers that keep up with so many but not
-    /// with fewer; fastest first. A cipher is named with its data unit where the units differ.
+    /// For each measured number of threads, ascending: the ciphers that keep up with this number
+    /// but not with fewer, fastest first. The name includes the data unit if the units differ.
     pub keep_up: Vec<(usize, Vec<String>)>,
-    /// Those that do not keep up with any measured number of threads.
+    /// Ciphers that keep up with no measured number of threads.
     pub too_slow: Vec<String>,
 }
 
-/// One bottleneck per interface. A cipher that is measured on other threads only is left out.
+/// The bottleneck for one interface. Omits ciphers that were measured only with other numbers of
+/// threads.
 pub fn bottleneck(rows: &[Speed], interface: Interface) -> Bottleneck {
     let rate = |row: &Speed| match interface.direction {
         Direction::Both => row.encrypt.mb_s.min(row.decrypt.mb_s),
@@ -57,7 +59,7 @@ pub fn bottleneck(rows: &[Speed], interface: Interface) -> Bottleneck {
     let mut threads: Vec<_> = rows.iter().map(|r| r.threads).collect();
     threads.sort_unstable();
     threads.dedup();
-    // The fewest threads that suffice; `None` where none do.
+    // The smallest sufficient number of threads; `None` if none suffices.
     let needed = |cipher: &str, unit: u32| {
         let own = || rows.iter().filter(|r| r.cipher == cipher && r.data_unit == unit);
         own().filter(|r| rate(r) >= interface.mb_s).map(|r| r.threads).min()

@@ -1,8 +1,8 @@
-//! How fast the ciphers are in RAM, and which disks that suffices for: no file, no key schedule, only
-//! data units under tweaks that advance as they do on a volume.
+//! Measures the speed of ciphers in RAM, and derives which disks they keep up with. The work
+//! includes neither files nor key schedules, only data units whose tweaks advance as on a volume.
 //!
-//! [`plan`] checks a [`SpeedRequest`], [`SpeedPlan::run`] measures it. A case is a cipher with a data unit on a
-//! number of threads.
+//! [`plan`] checks a [`SpeedRequest`], and [`SpeedPlan::run`] measures it. A case is a cipher with
+//! a data unit on a number of threads.
 
 mod bottleneck;
 mod plan;
@@ -15,7 +15,7 @@ pub use throughput::{Speed, Throughput, by_mean};
 
 use std::time::Duration;
 
-/// What was measured, on what, and how.
+/// The results, with the machine and the parameters.
 #[derive(Clone, Debug)]
 pub struct Speeds {
     /// CPU model as the kernel names it.
@@ -24,7 +24,7 @@ pub struct Speeds {
     pub cpus: u32,
     /// CPU features that matter to ciphers, as the kernel names them.
     pub cpu_features: Vec<String>,
-    /// The highest kernel tier that was allowed.
+    /// The highest kernel tier allowed.
     pub tier: cryptbench_cipher::Tier,
     /// Bytes per thread.
     pub buffer: usize,

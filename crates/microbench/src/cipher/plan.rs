@@ -1,4 +1,4 @@
-//! What a user asks for, resolved into cases and time slices; and the rounds over them.
+//! Resolves a user's request into cases and time slices, and runs the rounds.
 
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -12,39 +12,39 @@ use super::sample::{Sample, Worker, sample};
 use super::{Speed, Speeds};
 use crate::MicrobenchError;
 
-/// Bytes per thread unless asked otherwise: a usual large request, and within the caches of most
+/// Default bytes per thread: the size of a usual large request, which fits in the caches of most
 /// CPUs.
 pub const BUFFER: u64 = 1 << 20;
 
-/// Time for the whole table unless asked otherwise.
+/// Default time for the whole table.
 pub const TIME: Duration = Duration::from_secs(20);
 
-/// Data units measured unless asked otherwise: VeraCrypt's, and LUKS2's on modern disks.
+/// Default data units: VeraCrypt's, and that of LUKS2 on modern disks.
 pub const DATA_UNITS: [u32; 2] = [512, 4096];
 
-/// Fewest rounds: below five, quartiles say nothing.
+/// Fewest rounds: with fewer than five, quartiles mean nothing.
 const MIN_ROUNDS: u32 = 5;
-/// Most rounds: more time makes the samples longer instead.
+/// Most rounds; further time lengthens the samples instead.
 const MAX_ROUNDS: u32 = 15;
 /// Shortest sample, both directions together.
 const MIN_SAMPLE: Duration = Duration::from_millis(20);
-/// A sample long enough that further time makes more rounds.
+/// A sample of this length is good enough; further time adds rounds.
 const GOOD_SAMPLE: Duration = Duration::from_millis(100);
 
-/// What to measure; an empty list stands for the default.
+/// The measurements to make; an empty list selects the default.
 #[derive(Clone, Debug)]
 pub struct SpeedRequest {
     /// Names of ciphers; empty means all.
     pub ciphers: Vec<String>,
     /// Data units in bytes; empty means [`DATA_UNITS`].
     pub data_units: Vec<u32>,
-    /// Numbers of threads, 0 standing for one per processor; empty means one thread, and all.
+    /// Numbers of threads; 0 means one per processor. An empty list selects one thread and all.
     pub threads: Vec<usize>,
     /// Bytes per thread, a multiple of every data unit.
     pub buffer: u64,
-    /// Time for everything together; a floor per sample can exceed it.
+    /// Time for everything together. The minimum length of samples can exceed it.
     pub time: Duration,
-    /// Seed of the order of samples; `None` draws one.
+    /// Seed of the order of samples; `None` draws a random one.
     pub seed: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Case {
     pub(super) kernel: &'static str,
 }
 
-/// A request that can be carried out.
+/// A checked request.
 pub struct SpeedPlan {
     cases: Vec<Case>,
     tier: Tier,
@@ -66,11 +66,11 @@ pub struct SpeedPlan {
     seed: u64,
 }
 
-/// Checks and completes a request; nothing is measured yet.
+/// Checks and completes a request without measuring anything.
 ///
 /// # Errors
 /// An unknown cipher or an impossible data unit ([`MicrobenchError::Cipher`]), an unknown CPU tier
-/// ([`MicrobenchError::Cpu`]), a buffer that no data unit divides or that memory cannot hold
+/// ([`MicrobenchError::Cpu`]), a buffer that is not a multiple of the data units or exceeds memory
 /// ([`MicrobenchError::Usage`]).
 pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, MicrobenchError> {
     let tier = cryptbench_cipher::tier()?;
@@ -102,24 +102,24 @@ pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, MicrobenchError> {
 }
 
 impl SpeedPlan {
-    /// Visits in all; [`run`](Self::run) announces each.
+    /// Total number of samples; [`run`](Self::run) announces each.
     pub fn samples(&self) -> u32 {
         self.cases.len() as u32 * self.rounds
     }
 
-    /// The time that the samples take if no cipher needs longer for one buffer.
+    /// Duration of all samples, unless a cipher needs longer for a single buffer.
     pub fn time(&self) -> Duration {
         self.sample * self.samples()
     }
 
-    /// Measures. `sampled` is called after each sample, outside measured time.
+    /// Measures. Calls `sampled` after each sample, outside the measured time.
     ///
     /// # Errors
-    /// [`MicrobenchError::Usage`] if the system does not start so many threads.
+    /// [`MicrobenchError::Usage`] if the system does not start this many threads.
     pub fn run(&self, mut sampled: impl FnMut()) -> Result<Speeds, MicrobenchError> {
         let most = self.cases.iter().map(|c| c.threads).max().unwrap_or(0);
         let mut buffers: Vec<Vec<u8>> = (0..most).map(|_| vec![0; self.buffer]).collect();
-        // Incompressible, and every page is there before the clock runs.
+        // Incompressible data; writing it also allocates every page before the clock starts.
         buffers.iter_mut().for_each(|buffer| random(buffer));
         let start = Instant::now();
         let mut seen: Vec<Vec<Sample>> = vec![Vec::new(); self.cases.len()];
@@ -160,7 +160,7 @@ impl SpeedPlan {
     }
 }
 
-/// The cipher under a random key.
+/// A cipher with a random key.
 fn keyed(
     info: &CipherInfo,
     data_unit: u32,
@@ -175,8 +175,8 @@ fn random(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the kernel's random generator answers");
 }
 
-/// Tweaks count 512-byte sectors where units are made of them (dm-crypt without
-/// `iv_large_sectors`), else units.
+/// Tweaks count 512-byte sectors if units consist of them (dm-crypt without `iv_large_sectors`),
+/// otherwise units.
 fn layout(data_unit: u32) -> Layout {
     let step = if data_unit.is_multiple_of(512) { u64::from(data_unit / 512).max(1) } else { 1 };
     Layout { data_unit: data_unit as usize, tweak_step: step }
@@ -192,7 +192,7 @@ fn distinct<T: PartialEq>(items: &[T]) -> Vec<&T> {
     found
 }
 
-/// Ascending and distinct; 0 is `all`.
+/// Sorts and deduplicates; 0 becomes `all`.
 fn threads(asked: &[usize], all: usize) -> Vec<usize> {
     let asked = if asked.is_empty() { &[1, 0] } else { asked };
     let mut threads: Vec<_> = asked.iter().map(|&n| if n == 0 { all } else { n }).collect();
@@ -201,7 +201,8 @@ fn threads(asked: &[usize], all: usize) -> Vec<usize> {
     threads
 }
 
-/// Bytes per thread, if every data unit divides them and all threads' buffers fit in half of memory.
+/// Bytes per thread. Fails unless they are a multiple of every data unit and all threads' buffers
+/// fit in half of the memory.
 fn buffer(
     asked: u64,
     units: &[u32],
@@ -210,13 +211,13 @@ fn buffer(
 ) -> Result<usize, MicrobenchError> {
     if let Some(unit) = units.iter().find(|&&unit| !asked.is_multiple_of(u64::from(unit))) {
         return Err(MicrobenchError::Usage(format!(
-            "a buffer of {asked} bytes is no whole number of {unit}-byte data units: ask for a \
+            "a buffer of {asked} bytes is not a whole number of {unit}-byte data units: ask for a \
              multiple, such as 1MiB or 50MiB"
         )));
     }
     let most = threads.iter().max().map_or(1, |&n| n as u64);
     let total = asked.saturating_mul(most);
-    // An unknown size of memory forbids nothing.
+    // If the size of memory is unknown, there is no limit.
     let room = if memory == 0 { u64::MAX } else { memory / 2 };
     match usize::try_from(asked) {
         Ok(buffer) if total <= room => Ok(buffer),
@@ -228,7 +229,7 @@ fn buffer(
     }
 }
 
-/// Rounds, and the length of one sample, for so many cases within `time`.
+/// The number of rounds and the length of one sample for `cases` within `time`.
 fn slices(time: Duration, cases: u32) -> (u32, Duration) {
     let cases = cases.max(1);
     let affordable = time.as_secs_f64() / (GOOD_SAMPLE.as_secs_f64() * f64::from(cases));

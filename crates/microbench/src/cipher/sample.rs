@@ -1,5 +1,5 @@
-//! One sample: a keyed cipher encrypts and then decrypts for a slice of time, on threads that start
-//! together.
+//! One sample: threads that start together; each encrypts with a keyed cipher for a slice of time
+//! and then decrypts.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,11 @@ use cryptbench_cipher::SectorCipher;
 use crate::MicrobenchError;
 use crate::together::together;
 
-/// Bytes that each thread transforms before the clock runs: fetches code, tables and round keys.
+/// Bytes that each thread transforms before the clock starts, which loads code, tables and round
+/// keys into caches.
 const WARM_UP: usize = 64 << 10;
 
-/// Rates of one sample, all threads together.
+/// Rates of one sample, over all threads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) encrypt_mb_s: f64,
@@ -24,7 +25,7 @@ enum Direction {
     Decrypt,
 }
 
-/// One thread's own cipher and buffer.
+/// One thread's cipher and buffer.
 pub(super) struct Worker<'a> {
     cipher: Box<dyn SectorCipher>,
     buffer: &'a mut [u8],
@@ -32,17 +33,17 @@ pub(super) struct Worker<'a> {
     next_tweak: u64,
 }
 
-/// What one thread did between two readings of the clock.
+/// One thread's work between two readings of the clock.
 struct Span {
     start: Instant,
     end: Instant,
     bytes: u64,
 }
 
-/// Lets the workers encrypt for `slice`, then decrypt for `slice`; at least one buffer each.
+/// Makes the workers encrypt for `slice` and then decrypt for `slice`, at least one buffer each.
 ///
 /// # Errors
-/// [`MicrobenchError::Usage`] if the system does not start so many threads.
+/// [`MicrobenchError::Usage`] if the system does not start this many threads.
 pub(super) fn sample(
     workers: &mut [Worker<'_>],
     slice: Duration,
@@ -53,7 +54,7 @@ pub(super) fn sample(
     })
 }
 
-/// All bytes over the time from the first start to the last end, in MB/s.
+/// All bytes divided by the time from the first start to the last end, in MB/s.
 fn mb_s(spans: &[Span]) -> f64 {
     let (Some(start), Some(end)) =
         (spans.iter().map(|s| s.start).min(), spans.iter().map(|s| s.end).max())
@@ -61,11 +62,11 @@ fn mb_s(spans: &[Span]) -> f64 {
         return 0.0;
     };
     let bytes: u64 = spans.iter().map(|s| s.bytes).sum();
-    // A clock too coarse to see the work would divide by zero.
+    // Avoids division by zero if the clock is too coarse.
     bytes as f64 / (end - start).as_secs_f64().max(1e-9) / 1e6
 }
 
-/// A span of each worker.
+/// One span per worker.
 fn spans(
     workers: &mut [Worker<'_>],
     direction: Direction,
@@ -79,7 +80,7 @@ fn spans(
 }
 
 impl<'a> Worker<'a> {
-    /// `first_tweak` keeps the tweaks of threads and rounds apart.
+    /// `first_tweak` separates the tweaks of threads and rounds.
     pub(super) fn new(
         cipher: Box<dyn SectorCipher>,
         buffer: &'a mut [u8],

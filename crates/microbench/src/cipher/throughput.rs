@@ -2,7 +2,7 @@
 
 use cryptbench_stats::{median, quantile};
 
-/// What went through in a second, seen in several rounds.
+/// Data rate over several rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
     /// Median in MB/s (10^6 bytes per second).
@@ -12,7 +12,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// From one value in MB/s per round; no rounds give zero.
+    /// Computed from one value in MB/s per round; without rounds all values are zero.
     pub(super) fn of(rounds: &[f64]) -> Self {
         let mb_s = median(rounds).unwrap_or(0.0);
         let spread = match (quantile(rounds, 0.25), quantile(rounds, 0.75)) {
@@ -28,25 +28,25 @@ impl Throughput {
 pub struct Speed {
     /// Name in the registry, such as `aes-256-xts`.
     pub cipher: &'static str,
-    /// Name for people, such as `AES-256-XTS`.
+    /// Name for users, such as `AES-256-XTS`.
     pub label: &'static str,
     /// Bytes under one tweak.
     pub data_unit: u32,
-    /// Threads that worked at once, each with its own buffer.
+    /// Number of simultaneous threads, each with its own buffer.
     pub threads: usize,
-    /// The kernel that really ran, such as `vaes-avx512`.
+    /// The kernel in use, such as `vaes-avx512`.
     pub kernel: &'static str,
-    /// All threads together, encrypting.
+    /// Encryption speed of all threads together.
     pub encrypt: Throughput,
-    /// All threads together, decrypting.
+    /// Decryption speed of all threads together.
     pub decrypt: Throughput,
-    /// The arithmetic mean of both, as disk encryption programs show it in their benchmarks; its
+    /// The arithmetic mean of both, which disk encryption programs show in their benchmarks. Its
     /// spread is that of the means of each round.
     pub mean: Throughput,
 }
 
 impl Speed {
-    /// The mode within the cipher's name: `xts` in `aes-256-xts`; empty where the name has none.
+    /// The mode in the cipher's name: `xts` in `aes-256-xts`; empty if the name has none.
     pub fn mode(&self) -> &'static str {
         const MODES: &[&str] = &["xts", "cbc", "ctr", "lrw", "ecb", "gcm"];
         let mut start = 0;
@@ -73,13 +73,13 @@ impl Speed {
             kernel: case.kernel,
             encrypt,
             decrypt,
-            // The mean of the two figures beside it, so that a table adds up.
+            // The mean of the two displayed figures, so that a table is consistent.
             mean: Throughput { mb_s: f64::midpoint(encrypt.mb_s, decrypt.mb_s), ..means },
         }
     }
 }
 
-/// The rows for one number of threads, fastest mean first; equal ones keep their order.
+/// The rows for one number of threads, fastest mean first; equal rows keep their order.
 pub fn by_mean(rows: &[Speed], threads: usize) -> Vec<&Speed> {
     let mut chosen: Vec<_> = rows.iter().filter(|r| r.threads == threads).collect();
     chosen.sort_by(|a, b| b.mean.mb_s.total_cmp(&a.mean.mb_s));

@@ -1,20 +1,21 @@
-//! What finding a passphrase takes, from the rate of guesses on this CPU.
+//! Estimates the effort of finding a passphrase from this CPU's rate of guesses.
 //!
-//! The passphrase is any of `2^bits` with the same chance and is found half-way. Nothing is known of it,
-//! and nothing but guessing helps. The salt is known from the volume, and is different on each: guesses
-//! for one volume say nothing about another.
+//! The passphrase is one of `2^bits` equally likely ones and is found half-way on average. The
+//! attacker knows nothing about it and can only guess. The volume reveals its salt, which differs
+//! from volume to volume, so guesses for one volume do not help with another.
 
 use cryptbench_kdf::KdfError;
 use cryptbench_kdf::pim::{VolumeKind, mean_work_of_unknown};
 
 use super::KdfSpeed;
 
-/// What guesses: the threads of this CPU that were measured, times a factor.
+/// The attacker's hardware: the measured threads of this CPU, times a factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hardware {
-    /// How many times as fast as this CPU, for every function that is not in `of`.
+    /// Speed relative to this CPU, for every function that is not in `of`.
     pub multiplier: f64,
-    /// Functions that the other hardware is not equally good at, by name: memory slows what it has many of.
+    /// Functions with a factor of their own, by name: functions that need much memory slow down
+    /// hardware with many cores.
     pub of: Vec<(&'static str, f64)>,
 }
 
@@ -30,18 +31,18 @@ impl Hardware {
     }
 }
 
-/// Expected seconds for a passphrase of `bits` bits of entropy where each guess takes `work`:
+/// Expected seconds to find a passphrase of `bits` bits of entropy if each guess takes `work`:
 /// `2^(bits - 1)` guesses.
 #[must_use]
 pub fn known_pim(row: &KdfSpeed, work: u64, bits: f64, hardware: &Hardware) -> f64 {
     work as f64 / 2.0 * seconds_per_work(row, hardware) * bits.exp2()
 }
 
-/// The same where the PIM is any of 1 to `highest` with the same chance. The cheapest PIM is tried first
-/// ([`mean_work_of_unknown`]).
+/// As [`known_pim`], if the PIM is uniformly distributed over 1 to `highest`. The
+/// attacker tries the cheapest PIM first ([`mean_work_of_unknown`]).
 ///
 /// # Errors
-/// The volume has no PIM, or not so high a one, or never had the function.
+/// The volume has no PIM, does not allow so high a PIM, or never had the function.
 pub fn unknown_pim(
     row: &KdfSpeed,
     volume: VolumeKind,

@@ -1,9 +1,9 @@
-//! How long key derivation takes: one header key as opening a volume needs it, and guesses by the vector
-//! as somebody who searches the passphrase makes them.
+//! Measures the duration of key derivation: one header key, as for opening a volume, and guesses in
+//! full vectors, as an attacker makes them.
 //!
-//! [`plan`] checks a [`KdfRequest`], [`KdfPlan::run`] measures it. A case is a function, which is measured at two
-//! costs: times at other costs are calculated from the longer one, and the shorter one shows how far
-//! time is proportional to work ([`KdfSpeed::linearity_percent`]).
+//! [`plan`] checks a [`KdfRequest`], and [`KdfPlan::run`] measures it. A case is a function at two
+//! costs. Times at other costs are calculated from the higher cost, and the lower cost shows how
+//! proportional time is to work ([`KdfSpeed::linearity_percent`]).
 
 mod attack;
 mod plan;
@@ -18,17 +18,18 @@ use std::time::Duration;
 
 use cryptbench_kdf::pim::VolumeKind;
 
-/// Bytes of header key that opening a volume derives: VeraCrypt's three ciphers, each with a data and a
-/// tweak key of 32 bytes, since only the decrypted header tells how many there are.
+/// Bytes of header key derived to open a volume: enough for VeraCrypt's three ciphers, each with a
+/// data and a tweak key of 32 bytes. Only the decrypted header states how many ciphers there are.
 pub const HEADER_KEY_BYTES: usize = 192;
 
-/// Bytes of header key that a guess derives: enough for one cipher, hence to test the commonest volumes.
+/// Bytes of header key derived for a guess: enough for one cipher, and so for testing the most
+/// common volumes.
 pub const GUESS_KEY_BYTES: usize = 64;
 
-/// Bytes of salt: VeraCrypt's and TrueCrypt's.
+/// Bytes of a salt in VeraCrypt and TrueCrypt.
 const SALT_BYTES: usize = 64;
 
-/// What was measured, on what, and how.
+/// The results, with the machine and the parameters.
 #[derive(Clone, Debug)]
 pub struct KdfSpeeds {
     /// CPU model as the kernel names it.
@@ -37,17 +38,17 @@ pub struct KdfSpeeds {
     pub cpus: u32,
     /// CPU features that matter to hashes, as the kernel names them.
     pub cpu_features: Vec<String>,
-    /// The highest kernel tier that was allowed.
+    /// The highest kernel tier allowed.
     pub tier: cryptbench_kdf::Tier,
-    /// The kind of volume whose costs were taken.
+    /// The kind of volume that determines the costs.
     pub volume: VolumeKind,
-    /// Threads of the guesses on all.
+    /// Number of threads for the guesses on all threads.
     pub threads: usize,
     /// Rounds over all functions.
     pub rounds: u32,
-    /// Wall-clock time of all of it.
+    /// Total wall-clock time.
     pub elapsed: Duration,
-    /// Whether these are all functions that such a volume can have.
+    /// Whether the rows cover all functions of this kind of volume.
     pub complete: bool,
     /// One row per function, in registry order.
     pub rows: Vec<KdfSpeed>,

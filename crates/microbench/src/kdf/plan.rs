@@ -1,4 +1,4 @@
-//! What a user asks for, resolved into functions and costs; and the rounds over them.
+//! Resolves a user's request into functions and costs, and runs the rounds.
 
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -13,38 +13,39 @@ use super::sample::{TOGETHER, guesses, header_key};
 use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
 use crate::MicrobenchError;
 
-/// Fewest rounds: below five, quartiles say nothing.
+/// Fewest rounds: with fewer than five, quartiles mean nothing.
 const MIN_ROUNDS: u32 = 5;
 /// Most rounds.
 const MAX_ROUNDS: u32 = 99;
-/// Shares of a function's time in a round: a header key at the higher cost, guesses on one thread and on
-/// all, and half a share for the lower cost and for what differs from the estimate.
+/// Shares of a function's time in a round: one each for a header key at the higher cost, for
+/// guesses on one thread, and for guesses on all threads; half a share for the lower cost and
+/// estimation errors.
 const SHARES: f64 = 3.5;
-/// So many shares may a header key of Argon2id take, whose costs come in large steps.
+/// Most shares for a header key of Argon2id, whose costs come in large steps.
 const ARGON2_SHARES: f64 = 4.0;
-/// Shortest share that still measures anything.
+/// Shortest share that gives a useful measurement.
 const MIN_SHARE: Duration = Duration::from_millis(10);
 
-/// What to measure; an empty list stands for the default.
+/// The measurements to make; an empty list selects the default.
 #[derive(Clone, Debug)]
 pub struct KdfRequest {
-    /// Names of functions; empty means all of the kind of volume.
+    /// Names of functions; an empty list selects all of the kind of volume.
     pub functions: Vec<String>,
-    /// Whose costs.
+    /// The kind of volume that determines the costs.
     pub volume: VolumeKind,
-    /// PIMs whose costs should be measured where there is time for it.
+    /// PIMs whose costs should be measured if time allows.
     pub pims: Vec<u32>,
-    /// Threads of the guesses on all; 0 stands for one per processor.
+    /// Number of threads for the guesses on all threads; 0 means one per processor.
     pub threads: usize,
     /// Rounds over all functions, 5 to 99.
     pub rounds: u32,
-    /// Time for everything together, nearly.
+    /// Approximate time for everything together.
     pub time: Duration,
-    /// Seed of the order of samples; `None` draws one.
+    /// Seed of the order of samples; `None` draws a random one.
     pub seed: Option<u64>,
 }
 
-/// A request that can be carried out.
+/// A checked request.
 #[derive(Debug)]
 pub struct KdfPlan {
     functions: Vec<Function>,
@@ -58,12 +59,12 @@ pub struct KdfPlan {
     seed: u64,
 }
 
-/// Checks and completes a request; nothing is measured yet.
+/// Checks and completes a request without measuring anything.
 ///
 /// # Errors
-/// An unknown function, or one that such a volume never had, a PIM that it does not take
-/// ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too many rounds
-/// ([`MicrobenchError::Usage`]).
+/// A function that is unknown or that such a volume never had, or a PIM that it does not allow
+/// ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too many
+/// rounds ([`MicrobenchError::Usage`]).
 pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
     let tier = cryptbench_kdf::tier()?;
     let all: Vec<Function> =
@@ -113,7 +114,7 @@ pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
     })
 }
 
-/// A function with the costs at which it is measured.
+/// A function and its measured costs.
 struct Case {
     function: Function,
     default: Derivation,
@@ -122,7 +123,7 @@ struct Case {
     guess: Derivation,
 }
 
-/// What a sample saw: seconds, and work in a second.
+/// The result of a sample: seconds, and work per second.
 struct Sample {
     short: f64,
     long: f64,
@@ -130,23 +131,23 @@ struct Sample {
 }
 
 impl KdfPlan {
-    /// Visits in all; [`run`](Self::run) announces each.
+    /// Total number of samples; [`run`](Self::run) announces each.
     #[must_use]
     pub fn samples(&self) -> u32 {
         self.functions.len() as u32 * self.rounds
     }
 
-    /// The time that the samples take, nearly.
+    /// Approximate duration of all samples.
     #[must_use]
     pub fn time(&self) -> Duration {
         self.share.mul_f64(SHARES * f64::from(self.samples()))
     }
 
-    /// Measures. `sampled` is called after each sample, outside measured time.
+    /// Measures. Calls `sampled` after each sample, outside the measured time.
     ///
     /// # Errors
-    /// [`MicrobenchError::Kdf`] if the memory that Argon2 needs is not to be had; [`MicrobenchError::Usage`] if the
-    /// system does not start so many threads.
+    /// [`MicrobenchError::Kdf`] if the memory that Argon2 needs is not available;
+    /// [`MicrobenchError::Usage`] if the system does not start this many threads.
     pub fn run(&self, mut sampled: impl FnMut()) -> Result<KdfSpeeds, MicrobenchError> {
         let start = Instant::now();
         let here = Machine::this();
@@ -176,10 +177,10 @@ impl KdfPlan {
         })
     }
 
-    /// Tries the function once, briefly, and chooses the costs by that.
+    /// Times the function once, briefly, and chooses its costs accordingly.
     fn case(&self, function: Function, memory_bytes: u64) -> Result<Case, MicrobenchError> {
         let default = derivation(self.volume, function, None)?;
-        // An unknown size of memory forbids nothing.
+        // If the size of memory is unknown, there is no limit.
         let room = if memory_bytes == 0 { u64::MAX } else { memory_bytes / 2 / 1024 };
         let share = self.share.as_secs_f64();
         match function {
@@ -225,7 +226,7 @@ impl KdfPlan {
                 let candidates = [self.asked(function), self.small(function)].concat();
                 let fits = candidates.iter().filter(|d| d.work() as f64 <= most && need(d) <= room);
                 let long = fits.max_by_key(|d| d.work()).copied().unwrap_or(least);
-                // A single pass over the same memory where nothing is cheaper.
+                // Falls back to a single pass over the same memory if nothing is cheaper.
                 let single =
                     Derivation::Argon2 { kind, params: Argon2Params { passes: 1, ..params } };
                 let short = if long.work() > least.work() { least } else { single };
@@ -239,13 +240,13 @@ impl KdfPlan {
         }
     }
 
-    /// The costs whose times are asked for: of the default and of the PIMs.
+    /// The requested costs: that of the default, and those of the PIMs.
     fn asked(&self, function: Function) -> Vec<Derivation> {
         let pims = self.pims.iter().copied().map(Some).chain([None]);
         pims.filter_map(|pim| derivation(self.volume, function, pim).ok()).collect()
     }
 
-    /// Small costs that are real ones, too.
+    /// Low costs that occur in practice, too.
     fn small(&self, function: Function) -> Vec<Derivation> {
         let pims = [1, 2, 4, 8, 12, 20, 50, 100, 200].into_iter();
         pims.filter_map(|pim| derivation(self.volume, function, Some(pim)).ok()).collect()
@@ -253,7 +254,8 @@ impl KdfPlan {
 
     fn sample(&self, case: &Case) -> Result<Sample, MicrobenchError> {
         if let Derivation::Pbkdf2 { prf, iterations } = case.short {
-            // Untimed: code and tables, and the clock that these instructions allow.
+            // Untimed warm-up: loads code and tables, and settles the clock rate for these
+            // instructions.
             header_key(&Derivation::Pbkdf2 { prf, iterations: iterations.div_ceil(4) }, self.tier)?;
         }
         let short = header_key(&case.short, self.tier)?;
@@ -302,7 +304,8 @@ impl KdfPlan {
     }
 }
 
-/// Work in a second, from a few milliseconds: `seconds` tells how long so much work takes.
+/// Work per second, measured for a few milliseconds; `seconds` returns the time that an amount of
+/// work takes.
 fn pilot(seconds: impl Fn(f64) -> Result<f64, MicrobenchError>) -> Result<f64, MicrobenchError> {
     const LONG_ENOUGH: f64 = 0.004;
     let mut work = 1024.0;
@@ -315,8 +318,8 @@ fn pilot(seconds: impl Fn(f64) -> Result<f64, MicrobenchError>) -> Result<f64, M
     }
 }
 
-/// The lower and the higher cost, in work, near `target`: of those that are asked for if some are near
-/// enough, else of others that are.
+/// The lower and the higher cost, in units of work, near `target`. Prefers requested costs if some
+/// are close enough; otherwise chooses among others.
 fn costs(asked: &[Derivation], others: &[Derivation], target: f64) -> (f64, f64) {
     let largest = |least: f64, most: f64| {
         let among = |costs: &[Derivation]| {

@@ -8,17 +8,18 @@ use super::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, SALT_BYTES};
 use crate::MicrobenchError;
 use crate::together::together;
 
-/// What is derived from. Its length does not matter below the hashes' block of 64 or 128 bytes.
+/// The passphrase. Its length does not matter as long as it is below the hashes' block size of 64
+/// or 128 bytes.
 const PASSPHRASE: &[u8] = b"correct horse battery staple";
 
-/// Guesses that are made together. So many fill the widest vectors of every hash several times, so that
-/// none is left half empty.
+/// Guesses computed together. This many fill the widest vectors of every hash several times, so no
+/// vector stays half empty.
 pub(super) const TOGETHER: usize = 32;
 
-/// Seconds of a header key on one thread.
+/// Seconds for a header key on one thread.
 ///
 /// # Errors
-/// What the function refuses, such as memory that is not to be had.
+/// The error of the function, for example if memory is not available.
 pub(super) fn header_key(derivation: &Derivation, tier: Tier) -> Result<f64, KdfError> {
     let mut key = [0; HEADER_KEY_BYTES];
     let start = Instant::now();
@@ -26,20 +27,21 @@ pub(super) fn header_key(derivation: &Derivation, tier: Tier) -> Result<f64, Kdf
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Guesses of one thread, and how long they took.
+/// The guesses of one thread, and their duration.
 struct Span {
     start: Instant,
     end: Instant,
 }
 
-/// Units of work in a second that all threads together spend on guesses of this cost.
+/// Units of work per second that all threads together spend on guesses of this cost.
 ///
-/// The guesses of a vector are keys of one passphrase under several salts here. Those of an attacker are of
-/// several passphrases under one salt: the iterations, which are all but the first of the work, are the
-/// same.
+/// Here the guesses of a vector are keys of one passphrase under several salts. An attacker's
+/// guesses are keys of several passphrases under one salt. The iterations, which make up all but
+/// the start of the work, are the same.
 ///
 /// # Errors
-/// As [`header_key`]; [`MicrobenchError::Usage`] if the system does not start so many threads.
+/// As for [`header_key`]; [`MicrobenchError::Usage`] if the system does not start this many
+/// threads.
 pub(super) fn guesses(
     derivation: &Derivation,
     threads: usize,

@@ -1,4 +1,5 @@
-//! What the rounds say of a function: times at its measured costs, and at others by calculation.
+//! Summarises the rounds of a function: times at its measured costs, and calculated times at
+//! others.
 
 use std::time::Duration;
 
@@ -6,19 +7,19 @@ use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_kdf::{Derivation, Function, KdfError};
 use cryptbench_stats::{median, quantile};
 
-/// A cost at which a function was measured.
+/// A measured cost of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// The cost.
     pub derivation: Derivation,
-    /// Median seconds of a header key on one thread.
+    /// Median seconds for a header key on one thread.
     pub seconds: f64,
     /// Interquartile range in percent of the median.
     pub spread_percent: f64,
 }
 
 impl Point {
-    /// From the seconds of each round.
+    /// Computed from the seconds of each round.
     pub(super) fn of(derivation: Derivation, rounds: &[f64]) -> Self {
         let seconds = median(rounds).unwrap_or(0.0);
         let spread_percent = match (quantile(rounds, 0.25), quantile(rounds, 0.75)) {
@@ -28,13 +29,13 @@ impl Point {
         Self { derivation, seconds, spread_percent }
     }
 
-    /// Seconds of a unit of [`Derivation::work`].
+    /// Seconds per unit of [`Derivation::work`].
     fn seconds_per_work(&self) -> f64 {
         self.seconds / self.derivation.work() as f64
     }
 }
 
-/// Work on guesses in a second, in units of [`Derivation::work`], with vectors full of guesses.
+/// Work on guesses per second, in units of [`Derivation::work`], with full vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guesses {
     /// On one thread.
@@ -43,12 +44,12 @@ pub struct Guesses {
     pub all: f64,
 }
 
-/// The time of a header key.
+/// The time for a header key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Time {
     /// Seconds on one thread.
     pub seconds: f64,
-    /// Whether it was measured at just this cost, else calculated.
+    /// Whether this exact cost was measured; otherwise the time is calculated.
     pub measured: bool,
 }
 
@@ -59,30 +60,31 @@ pub struct KdfSpeed {
     pub function: Function,
     /// Its cost on this kind of volume without a PIM.
     pub default: Derivation,
-    /// Whether only volumes of older versions have it.
+    /// Whether only volumes of older versions use it.
     pub old_volumes_only: bool,
     /// The kernel that derives a header key, such as `avx512vl-x4`.
     pub kernel: String,
-    /// The kernel that guesses.
+    /// The kernel that computes guesses.
     pub guess_kernel: String,
     /// The lower of the two measured costs.
     pub short: Point,
-    /// The higher one, from which others are calculated.
+    /// The higher of the two measured costs; other times are calculated from it.
     pub long: Point,
-    /// How much longer than proportional the longer one took, in percent: the median over the rounds.
+    /// How much more time than proportional the higher cost took, in percent: the median over the
+    /// rounds.
     pub linearity_percent: f64,
     /// The rates of guesses.
     pub guesses: Guesses,
 }
 
 impl KdfSpeed {
-    /// Seconds of a unit of [`Derivation::work`] of a header key on one thread.
+    /// Seconds per unit of [`Derivation::work`] for a header key on one thread.
     #[must_use]
     pub fn seconds_per_work(&self) -> f64 {
         self.long.seconds_per_work()
     }
 
-    /// The time of a header key at a cost of this function.
+    /// The time for a header key at a cost of this function.
     #[must_use]
     pub fn time(&self, at: &Derivation) -> Time {
         let same = |point: &Point| {
@@ -94,7 +96,7 @@ impl KdfSpeed {
         }
     }
 
-    /// Microseconds of an iteration of PBKDF2; `None` for Argon2, whose passes are not iterations.
+    /// Microseconds per iteration of PBKDF2; `None` for Argon2, whose passes are not iterations.
     #[must_use]
     pub fn us_per_iteration(&self) -> Option<f64> {
         match self.function {
@@ -103,13 +105,13 @@ impl KdfSpeed {
         }
     }
 
-    /// Seconds of one guess on one thread at a cost of this function.
+    /// Seconds for one guess on one thread at a cost of this function.
     #[must_use]
     pub fn guess_seconds(&self, at: &Derivation) -> f64 {
         at.work() as f64 / self.guesses.one
     }
 
-    /// The largest PIM that opens within `limit`, if any does and `volume` has PIMs.
+    /// The largest PIM that opens within `limit`, if there is one and `volume` has PIMs.
     ///
     /// # Errors
     /// `volume` never had the function.
@@ -122,8 +124,9 @@ impl KdfSpeed {
     }
 }
 
-/// Seconds that trying every row's default takes on so many threads, one function a thread at a time, what
-/// needs memory one after another ([`cryptbench_kdf::first_fit`]). A wrong passphrase takes all of it.
+/// Seconds to try the default of every row on `threads` threads. Each thread tries one function at
+/// a time; those that need memory run one after another ([`cryptbench_kdf::first_fit`]). A wrong
+/// passphrase takes all of this time.
 #[must_use]
 pub fn all_functions(rows: &[KdfSpeed], threads: usize) -> f64 {
     let seconds = |row: &&KdfSpeed| row.time(&row.default).seconds;
@@ -131,7 +134,7 @@ pub fn all_functions(rows: &[KdfSpeed], threads: usize) -> f64 {
         rows.iter().partition(|row| row.default.memory_kib() > 0);
     let mut busy_until = vec![0.0; threads.max(1)];
     busy_until[0] = large.iter().map(seconds).sum();
-    // Each takes the next as soon as it is free.
+    // Each thread takes the next function as soon as it is free.
     for row in &small {
         if let Some(free) = busy_until.iter_mut().min_by(|a, b| a.total_cmp(b)) {
             *free += seconds(row);

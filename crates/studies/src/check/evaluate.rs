@@ -1,14 +1,14 @@
-//! A check over numbers: the verdict and what it rests on.
+//! Evaluates a check: computes the verdict and the numbers behind it.
 
 use crate::check::pairs::{Pair, groups, pairs};
 use crate::check::{Band, Check, Denominator, Finding, Rank, Share, Verdict, rounded};
 use crate::number::Rederived;
 use crate::observation::{Dimension, Observation, Select};
 
-/// Exceptions that are named one by one; of more, the number.
+/// Most exceptions listed by name; further ones are only counted.
 const NAMED: usize = 6;
 
-/// A selection of which no number is published, in words.
+/// A selection without any published number, in words.
 struct Missing(String);
 
 impl Missing {
@@ -17,11 +17,11 @@ impl Missing {
     }
 }
 
-/// A verdict, or the selection of which nothing is published.
+/// A verdict, or the selection without published numbers.
 type Outcome = Result<Finding, Missing>;
 
 impl Check {
-    /// Evaluates the check over a study's numbers.
+    /// Evaluates the check on a study's numbers.
     pub fn evaluate(&self, all: &[Observation], rederived: &[Rederived]) -> Finding {
         self.outcome(all, rederived).unwrap_or_else(|missing| Finding {
             verdict: Verdict::CannotBeChecked,
@@ -156,7 +156,7 @@ fn drop(about: &str, cells: &[Pair<'_>], of: Denominator, within: &Band) -> Outc
     Ok(finding(within.holds(drop), vec![text]))
 }
 
-/// The mean drops of two pairs of selections, and both in words.
+/// The mean drops of two pairs of selections, with a description of both.
 fn two_drops(
     all: &[Observation],
     one: &(Select, Select),
@@ -259,7 +259,7 @@ fn against_noise(cells: &[Pair<'_>], noise: f64, called: &str, beyond: bool) -> 
     Ok(finding(holds, numbers.collect()))
 }
 
-/// Counts cells in which something holds, and names those in which it does not.
+/// Counts the cells in which a statement holds, and names the exceptions.
 fn counted(about: &str, cells: &[(String, bool)], share: Share) -> Finding {
     let n = cells.len();
     let holds = cells.iter().filter(|(_, holds)| *holds).count();
@@ -286,7 +286,8 @@ fn is_better(a: &Observation, b: &Observation) -> bool {
     if a.lower_is_better() { a_value < b_value } else { a_value > b_value }
 }
 
-/// A pair in words: `read, 512 B: 7.31 and 5.97 MiB/s`, each with what sets it apart.
+/// Describes a pair, such as `read, 512 B: 7.31 and 5.97 MiB/s`; each number carries what
+/// distinguishes it.
 fn two(p: &Pair<'_>) -> String {
     let of = |o: &Observation, beside: &Observation| {
         let own = o.about.iter().zip(&beside.about).filter(|(a, b)| a != b && !a.is_empty());
@@ -296,7 +297,7 @@ fn two(p: &Pair<'_>) -> String {
     format!("{}: {}, {} {}", p.cell, of(p.base, p.other), of(p.other, p.base), p.base.unit)
 }
 
-/// A number in words.
+/// Describes a number.
 fn one(o: &Observation) -> String {
     let about: Vec<&str> = o.about.iter().map(String::as_str).filter(|a| !a.is_empty()).collect();
     format!("{}: {} {}", about.join(", "), o.value.text(), o.unit)

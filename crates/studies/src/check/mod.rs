@@ -1,4 +1,5 @@
-//! Conclusions as data: what a study says, where, and the check that its own numbers must pass.
+//! Conclusions as data: a study's statement, its source, and the check that the study's own numbers
+//! must pass.
 
 mod evaluate;
 mod pairs;
@@ -16,164 +17,169 @@ use crate::observation::{Dimension, Select};
 pub struct Conclusion {
     /// Unique within the study, such as `ssd-small-reads`.
     pub id: &'static str,
-    /// What the study says, in our words.
+    /// The study's statement, in our words.
     pub text: &'static str,
-    /// Where it says so: document and line of the text that the numbers were taken from.
+    /// Source of the statement: document and line in the text from which the numbers come.
     pub source: &'static str,
-    /// How its words were taken where they leave room, or what is missing; may be empty.
+    /// How an ambiguous wording is interpreted, or what is missing; may be empty.
     pub note: &'static str,
-    /// What its numbers must show.
+    /// The check on its numbers.
     pub check: Check,
 }
 
-/// What numbers must show for a conclusion to agree with them. Every check over numbers of which none is published
-/// says so instead ([`Verdict::CannotBeChecked`]).
+/// What numbers must show so that they support a conclusion. A check without any published numbers
+/// yields [`Verdict::CannotBeChecked`].
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
-    /// From `base` to `other`, numbers become smaller by so many percent in the mean over all cells that both have.
+    /// From `base` to `other`, numbers fall by the stated percentage, averaged over all cells that
+    /// both have.
     Drop {
-        /// The numbers to start from.
+        /// The reference numbers.
         base: Select,
-        /// The numbers beside them, alike in all that is not selected differently.
+        /// The numbers to compare, equal in every dimension that both selections treat alike.
         other: Select,
-        /// What the percent are of.
+        /// What the percentage refers to.
         of: Denominator,
-        /// What was stated.
+        /// The stated percentage.
         within: Band,
     },
-    /// In every cell, `above` is so many times `below`.
+    /// In every cell, `above` is the stated multiple of `below`.
     Times {
         /// The larger numbers.
         above: Select,
         /// The smaller ones.
         below: Select,
-        /// What was stated.
+        /// The stated factor.
         within: Band,
     },
-    /// In this share of the cells `better` is strictly better than `worse`: faster, or shorter for a time.
+    /// In this share of the cells `better` is strictly better than `worse`: a higher speed, or a
+    /// shorter time.
     Better {
-        /// Said to be better.
+        /// The supposedly better numbers.
         better: Select,
-        /// Said to be worse.
+        /// The supposedly worse numbers.
         worse: Select,
-        /// In how many cells.
+        /// The required share of cells.
         share: Share,
     },
-    /// Among the numbers that differ in one dimension alone, `who` has this rank in this share of the cells; ties count
-    /// as first and not as last.
+    /// Among numbers that differ in only one dimension, `who` has this rank in this share of the
+    /// cells. Ties count as first but not as last.
     Ranked {
-        /// The arms.
+        /// The numbers to rank.
         among: Select,
-        /// In what they differ.
+        /// The dimension in which they differ.
         along: Dimension,
-        /// Whose rank it is.
+        /// The value whose rank is checked.
         who: &'static str,
-        /// Which rank.
+        /// The required rank.
         rank: Rank,
-        /// In how many cells.
+        /// The required share of cells.
         share: Share,
     },
-    /// `a` and `b` differ in every cell by more than the largest number of `noise`, all in one unit.
+    /// In every cell `a` and `b` differ by more than the largest number of `noise`; all have the
+    /// same unit.
     Differ {
-        /// One.
+        /// One selection.
         a: Select,
-        /// The other.
+        /// The other selection.
         b: Select,
         /// Differences between identical trials.
         noise: Select,
     },
-    /// `a` and `b` differ in every cell by no more than the numbers of `noise` lie apart.
+    /// In every cell `a` and `b` differ by no more than the range of `noise`.
     Alike {
-        /// One.
+        /// One selection.
         a: Select,
-        /// The other.
+        /// The other selection.
         b: Select,
-        /// Ends of the range of identical trials.
+        /// Ends of the range between identical trials.
         noise: Select,
     },
-    /// The mean drop of one pair and that of another differ by at most so many points.
+    /// The mean drops of two pairs differ by at most this many percentage points.
     SameDrop {
-        /// Base and other of one.
+        /// Base and other selection of the first pair.
         one: (Select, Select),
-        /// Base and other of the other.
+        /// Base and other selection of the second pair.
         two: (Select, Select),
-        /// Percentage points.
+        /// Tolerance in percentage points.
         points: f64,
     },
-    /// The mean drop of one pair is larger than that of another.
+    /// The mean drop of one pair exceeds that of another.
     LargerDrop {
-        /// Base and other of what is said to lose more.
+        /// The pair with the supposedly larger loss, as base and other selection.
         larger: (Select, Select),
-        /// Base and other of what is said to lose less.
+        /// The pair with the supposedly smaller loss, as base and other selection.
         smaller: (Select, Select),
     },
-    /// The best of those that differ along a dimension beats the worst by less among `a` than among `b`, in the mean.
+    /// The mean advantage of the best over the worst along a dimension is smaller for `a` than for
+    /// `b`.
     LessSpread {
-        /// Said to differ little.
+        /// The numbers that supposedly differ little.
         a: Select,
-        /// Said to differ much.
+        /// The numbers that supposedly differ much.
         b: Select,
-        /// In what the numbers of a cell differ.
+        /// The dimension in which the numbers of a cell differ.
         along: Dimension,
     },
-    /// Every number is this one.
+    /// Every number equals the stated one.
     Equals {
         /// The numbers.
         of: Select,
-        /// What was stated.
+        /// The stated value.
         value: f64,
     },
     /// The mean of the numbers.
     Mean {
         /// The numbers.
         of: Select,
-        /// What was stated.
+        /// The stated mean.
         within: Band,
     },
     /// The largest of the numbers.
     Largest {
         /// The numbers.
         of: Select,
-        /// What was stated.
+        /// The stated maximum.
         within: Band,
     },
-    /// Every number that the study derived follows from those that it printed.
+    /// Every number that the study derived follows from its printed numbers.
     Rederives,
-    /// There are such numbers at all. For conclusions on what the study did not publish: a number that is added to its
-    /// file shows up here, and wants a check of its own.
+    /// Such numbers were published at all. Used for conclusions about unpublished numbers: when
+    /// somebody adds the numbers to the file, this check reports it, and the conclusion needs a
+    /// proper check.
     Published(Select),
-    /// All of these: one that disagrees decides, then one that cannot be checked.
+    /// All of these checks. A disagreement decides, otherwise a check that cannot be evaluated.
     All(&'static [Check]),
 }
 
-/// What a percentage is taken of.
+/// The reference of a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denominator {
-    /// The number to start from.
+    /// The base number.
     Base,
     /// The larger of the two (study C).
     Larger,
 }
 
-/// In how many cells something must hold.
+/// The share of cells in which a statement must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// In all.
+    /// In all cells.
     All,
-    /// In more than half.
+    /// In more than half of the cells.
     Most,
 }
 
-/// A place among arms.
+/// A rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// None is better.
+    /// No other is better.
     First,
     /// All others are better.
     Last,
 }
 
-/// A stated number with the room that its wording leaves.
+/// A stated number with the tolerance that its wording allows.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {
     low: f64,
@@ -182,7 +188,7 @@ pub struct Band {
 }
 
 impl Band {
-    /// `stated`, give or take `room`.
+    /// `stated` plus or minus `room`.
     pub const fn about(stated: f64, room: f64) -> Self {
         Self { low: stated - room, high: stated + room, stated: Some(stated) }
     }
@@ -206,15 +212,15 @@ impl fmt::Display for Band {
     }
 }
 
-/// Whether a conclusion follows from the numbers beside it.
+/// Whether a conclusion follows from the study's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does.
+    /// The numbers support it.
     Agrees,
-    /// It does not.
+    /// The numbers contradict it.
     Disagrees,
-    /// The numbers that it needs were not published.
+    /// The necessary numbers were not published.
     CannotBeChecked,
 }
 
@@ -228,16 +234,16 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A verdict with the numbers that it rests on.
+/// A verdict with the numbers behind it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the numbers are, or which are missing; one sentence each.
+    /// The numbers, or what is missing; one sentence each.
     pub numbers: Vec<String>,
 }
 
-/// A number with three significant digits behind it at most, and no zeros at its end.
+/// Formats a number with at most three significant digits and without trailing zeros.
 pub(crate) fn rounded(value: f64) -> String {
     let decimals = if value.abs() >= 100.0 {
         1

@@ -1,4 +1,5 @@
-//! Which numbers belong together: pairs that differ in what was selected, and groups along a dimension.
+//! Finds numbers that belong together: pairs that differ in the selected property, and groups along
+//! a dimension.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +7,14 @@ use crate::observation::{Dimension, Observation, Select};
 
 /// Two numbers of one cell.
 pub(super) struct Pair<'a> {
-    /// What both have in common, in words.
+    /// The shared properties, in words.
     pub cell: String,
     pub base: &'a Observation,
     pub other: &'a Observation,
 }
 
-/// Every pair of a number of `base` and one of `other` that are alike in block size and in every dimension in which
-/// both selections are alike.
+/// Every pair of a number in `base` and one in `other` that agree in block size and in every
+/// dimension that both selections treat alike.
 pub(super) fn pairs<'a>(all: &'a [Observation], base: &Select, other: &Select) -> Vec<Pair<'a>> {
     let same: Vec<Dimension> =
         Dimension::ALL.into_iter().filter(|d| !base.differs(other, *d)).collect();
@@ -31,7 +32,8 @@ pub(super) fn pairs<'a>(all: &'a [Observation], base: &Select, other: &Select) -
     found
 }
 
-/// Numbers that differ along one dimension alone, and what they have in common in words; groups of one are left out.
+/// Groups of numbers that differ only along one dimension, with their shared properties in words.
+/// Omits groups of one.
 pub(super) fn groups<'a>(
     all: &'a [Observation],
     among: &Select,
@@ -50,7 +52,7 @@ pub(super) fn groups<'a>(
         .collect()
 }
 
-/// What two numbers are both about.
+/// The properties that two numbers share, in words.
 fn words(a: &Observation, b: &Observation) -> String {
     let about = a.about.iter().zip(&b.about).filter(|(a, b)| a == b && !a.is_empty());
     let mut words: Vec<String> = about.map(|(a, _)| a.clone()).collect();
@@ -58,7 +60,7 @@ fn words(a: &Observation, b: &Observation) -> String {
     words.join(", ")
 }
 
-/// Bytes as ATTO prints them.
+/// Formats bytes as ATTO prints them.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         b if b.is_multiple_of(1 << 20) => format!("{} MB", b >> 20),

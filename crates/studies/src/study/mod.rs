@@ -1,4 +1,4 @@
-//! The studies: what each is, what it printed and what it concluded.
+//! The studies, with their numbers and conclusions.
 
 mod a;
 mod b;
@@ -16,7 +16,7 @@ use crate::number::Rederived;
 use crate::observation::Observation;
 use crate::table::Table;
 
-/// A study's letter, by which it is asked for.
+/// A study's letter, which users name it by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Letter {
     /// VeraCrypt on a flash drive, an SSD and a hard disk.
@@ -35,30 +35,30 @@ impl fmt::Display for Letter {
     }
 }
 
-/// What a study is.
+/// Description of a study.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct About {
     /// Its letter.
     pub letter: Letter,
-    /// What it is about, in our words.
+    /// Its subject, in our words.
     pub title: &'static str,
-    /// Who wrote it, as far as it is known.
+    /// Its author, as far as known.
     pub author: &'static str,
-    /// When, as far as it is known.
+    /// The year, as far as known.
     pub year: &'static str,
-    /// Its language and where it stands.
+    /// Its language and where it was published.
     pub source: &'static str,
     /// Names of its documents in `errors.csv` and `parameters.csv`.
     pub documents: &'static [&'static str],
-    /// What was measured.
+    /// The devices measured.
     pub devices: &'static [&'static str],
-    /// What encrypted.
+    /// The encryption systems measured.
     pub systems: &'static [&'static str],
-    /// How it condensed its trials, and what of that can be repeated.
+    /// How it condensed its trials, and which part of that can be repeated.
     pub estimator: &'static str,
 }
 
-/// What a study printed.
+/// The numbers that a study printed.
 pub(crate) struct Numbers {
     pub observations: Vec<Observation>,
     pub rederived: Vec<Rederived>,
@@ -72,5 +72,4 @@ pub(crate) struct Study {
     pub read: fn(&Files) -> Result<Numbers, DataError>,
 }
 
-/// All studies.
 pub(crate) const STUDIES: [Study; 4] = [a::STUDY, b::STUDY, c::STUDY, d::STUDY];

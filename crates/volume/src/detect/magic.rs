@@ -1,8 +1,8 @@
-//! The table of magics: what says itself what it is.
+//! The table of magics: fixed byte sequences that identify a format.
 
 use super::Kind;
 
-/// Bytes at a place, and what they tell.
+/// Bytes at a fixed offset, and the kind they identify.
 struct Magic {
     offset: usize,
     bytes: &'static [u8],
@@ -17,8 +17,9 @@ const fn bit_locker(offset: usize, bytes: &'static [u8], to_go: bool) -> Magic {
     Magic { offset, bytes, kind: Kind::BitLocker { to_go } }
 }
 
-/// In order: encrypted formats first, since BitLocker To Go poses as FAT; then what is not encrypted.
-/// The numbers are those of file(1)'s and libblkid's databases and of libbde's format document.
+/// Ordered: encrypted formats come first because BitLocker To Go poses as FAT; unencrypted contents
+/// follow. The values come from the databases of file(1) and libblkid and from libbde's format
+/// document.
 static MAGICS: &[Magic] = &[
     bit_locker(3, b"-FVE-FS-", false),
     // The GUID 4967d63b-2e29-4ad8-8399-f6a339e3d001 in the boot sector of BitLocker To Go.
@@ -44,7 +45,7 @@ static MAGICS: &[Magic] = &[
     Magic { offset: 4096, bytes: b"EFI PART", kind: Kind::PartitionTable { name: "GPT" } },
 ];
 
-/// What the first bytes of a device say that it is.
+/// The kind that the first bytes of a device identify, if any.
 pub(super) fn find(start: &[u8]) -> Option<Kind> {
     if is_core_storage(start) {
         return Some(Kind::FileVault);
@@ -64,8 +65,8 @@ fn is_core_storage(start: &[u8]) -> bool {
     start.len() >= 512 && start[8..12] == [1, 0, 0x10, 0] && start[88..90] == *b"CS"
 }
 
-/// A master boot record with at least one partition, and nothing in it that none can have. The
-/// signature alone would take one random volume of 65,536 for a partition table.
+/// Whether this is a master boot record with at least one partition and only valid entries. The
+/// signature alone would mistake one random volume in 65,536 for a partition table.
 fn is_mbr(start: &[u8]) -> bool {
     if start.len() < 512 || start[510..512] != [0x55, 0xaa] {
         return false;

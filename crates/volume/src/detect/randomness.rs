@@ -1,10 +1,10 @@
-//! How random bytes look: entropy and chi-square of their distribution.
+//! Measures how random bytes look: entropy and chi-square of their distribution.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How often each byte value was seen.
+/// Number of occurrences of each byte value.
 pub(super) struct Counts([u64; 256]);
 
 impl Default for Counts {
@@ -13,14 +13,14 @@ impl Default for Counts {
     }
 }
 
-/// What a sample of bytes showed.
+/// Statistics of a sample of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Randomness {
     /// Bytes in the sample.
     pub bytes: u64,
     /// Zeros among them.
     pub zeros: u64,
-    /// Shannon entropy of the distribution, in bits for each byte; at most 8.
+    /// Shannon entropy of the distribution, in bits per byte; at most 8.
     pub entropy: f64,
     /// Pearson's chi-square against equal frequencies, with 255 degrees of freedom.
     pub chi_square: f64,
@@ -33,7 +33,7 @@ impl Counts {
         }
     }
 
-    /// `None` of nothing.
+    /// Statistics of the counted bytes; `None` if there are none.
     pub(super) fn randomness(&self) -> Option<Randomness> {
         let bytes: u64 = self.0.iter().sum();
         if bytes == 0 {
@@ -54,10 +54,11 @@ impl Counts {
 }
 
 impl Randomness {
-    /// Whether random bytes would plausibly look like this: chi-square within 5 standard deviations of
-    /// its mean, by the normal approximation of its 255 degrees of freedom. Random data is beyond that
-    /// about once in 100,000 samples (the upper tail is heavier than the normal one); compressed data
-    /// often is not either.
+    /// Whether the sample is plausible for random bytes: chi-square lies within 5 standard
+    /// deviations of its mean, by the normal approximation for 255 degrees of freedom.
+    ///
+    /// Random data falls outside about once in 100,000 samples, because the upper tail is heavier
+    /// than the normal one. Compressed data often falls inside too.
     #[must_use]
     pub fn looks_random(&self) -> bool {
         const MEAN: f64 = 255.0;

@@ -13,9 +13,9 @@ use crate::mode::xts::Xts;
 
 use soft::Soft;
 
-/// Keys AES in mode XTS with the best kernel that the CPU has and `tier` allows.
+/// Keys AES-XTS for the best kernel that the CPU has and `tier` allows.
 ///
-/// Both keys must be of 16, 24 or 32 bytes, which the registry sees to.
+/// Both keys must have 16, 24 or 32 bytes; the registry ensures this.
 pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {

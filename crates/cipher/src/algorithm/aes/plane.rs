@@ -1,7 +1,7 @@
-//! Bit planes of the portable kernel: 64-bit words side by side, in the baseline's vectors.
+//! Bit planes of the portable kernel: 64-bit words side by side in the baseline's vectors.
 //!
-//! On x86-64 a plane is a 128-bit SSE2 vector, which every such CPU has; elsewhere (and in
-//! Miri) it is one word.
+//! On x86-64 a plane is a 128-bit SSE2 vector, which every such CPU has. On other CPUs and in Miri
+//! it is one word.
 
 use std::ops::{BitAnd, BitXor, Not};
 
@@ -192,7 +192,8 @@ mod words {
 
     #[inline(always)]
     pub(super) fn rotate_fields<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
-        // The bits of each field that stay in it on the way right, and those on the way left.
+        // The bits of each field that stay within it when shifted right, and those that stay when
+        // shifted left.
         let right = 0x0001_0001_0001_0001 * (0xffff >> RIGHT);
         let left = 0x0001_0001_0001_0001 * (0xffff & (0xffff << LEFT));
         (x >> RIGHT & right) | (x << LEFT & left)

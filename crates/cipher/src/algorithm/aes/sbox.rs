@@ -2,7 +2,7 @@
 
 use std::ops::{BitAnd, BitXor, Not};
 
-/// A word of which each bit belongs to another byte.
+/// A word in which each bit belongs to a different byte.
 pub(super) trait Word:
     Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self>
 {

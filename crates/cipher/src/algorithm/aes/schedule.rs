@@ -1,11 +1,11 @@
-//! The AES key expansion (FIPS 197, 5.2), once for all kernels and in constant time.
+//! The AES key expansion (FIPS 197, 5.2), shared by all kernels and in constant time.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::sbox::sub_bytes;
 use crate::kernel::Block;
 
-/// Most round keys that a key length needs: 14 rounds and one more.
+/// The largest number of round keys: 14 rounds and one more.
 pub(super) const MAX_ROUND_KEYS: usize = 15;
 
 /// The round keys of the cipher, in encryption order.

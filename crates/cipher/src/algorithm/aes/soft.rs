@@ -1,12 +1,14 @@
 //! Bitsliced AES in portable Rust: constant time, no tables, several blocks at once.
 //!
-//! Layout: eight bit planes. A 64-bit word of a plane holds one bit of each byte of four blocks: bit
-//! `16 row + 4 column + block` belongs to the state byte in that row and column (FIPS 197, 3.4). So the
-//! next row is a rotation of the word by 16, and the next column one of each 16-bit field by 4.
+//! The state consists of eight bit planes. A 64-bit word of a plane holds one bit of each byte of
+//! four blocks: bit `16 row + 4 column + block` belongs to the state byte in that row and column
+//! (FIPS 197, 3.4). Moving to the next row is therefore a rotation of the word by 16, and moving to
+//! the next column is a rotation of each 16-bit field by 4.
 //!
-//! ShiftRows is never done: as in "Fixslicing AES-like Ciphers" (Adomnicai and Peyrin, TCHES 2021) the
-//! state stays where it is. With SR for ShiftRows, the true state after round i is SR^i of the one kept
-//! here, MixColumns works through SR^i, and round keys are stored as SR^-i of themselves.
+//! The kernel never performs ShiftRows. As in "Fixslicing AES-like Ciphers" (Adomnicai and Peyrin,
+//! TCHES 2021), the state stays in place. With SR for ShiftRows, the true state after round i is
+//! SR^i of the stored one, MixColumns works through SR^i, and each round key is stored as its
+//! SR^-i.
 
 use std::array::from_fn;
 
@@ -28,7 +30,8 @@ type State = [Plane; 8];
 /// AES keyed for the bitsliced kernel.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Soft {
-    /// Bit planes of SR^-i of round key i, the same for each block; the last as it is.
+    /// Bit planes of SR^-i of round key i, the same for every block; the last key is stored
+    /// unchanged.
     keys: [[u64; 8]; MAX_ROUND_KEYS],
     rounds: usize,
 }
@@ -85,13 +88,14 @@ impl Soft {
         self.add_round_key(state, 0)
     }
 
-    /// SR to the number of rounds. SR^4 is nothing and the number is even: SR^2 undoes itself too.
+    /// Applies SR once per round. SR^4 is the identity and the number of rounds is even, so SR^2
+    /// also undoes itself.
     #[inline(always)]
     fn true_state(&self, state: State) -> State {
         if self.rounds.is_multiple_of(4) {
             return state;
         }
-        // Rows 1 and 3 go by two columns.
+        // Rows 1 and 3 move by two columns.
         let rows = Plane::splat(0xffff_0000_ffff_0000);
         state.map(|plane| plane ^ ((plane ^ plane.rotate_fields::<8, 8>()) & rows))
     }
@@ -127,7 +131,7 @@ fn each_state(blocks: &mut [Block], cipher: impl Fn(State) -> State) {
     }
 }
 
-/// SR^-times of a block.
+/// Applies SR^-1 to a block `times` times.
 fn inv_shift_rows(block: &Block, times: usize) -> Block {
     from_fn(|i| {
         let (column, row) = (i / 4, i % 4);
@@ -137,7 +141,8 @@ fn inv_shift_rows(block: &Block, times: usize) -> Block {
 
 /// Turns blocks into bit planes.
 fn pack(blocks: &[Block; BLOCKS]) -> State {
-    // Byte 2 row + column / 2 of word 4 (column mod 2) + block: transposed, it is in its place.
+    // The byte in a row and column goes to byte 2 row + column / 2 of word 4 (column mod 2) +
+    // block. The transposition then puts it in its place.
     let word = |index: usize, block: usize| {
         let columns = blocks[block].as_chunks::<4>().0;
         let column = |c: usize| spread(u32::from_le_bytes(columns[c]));
@@ -163,7 +168,7 @@ fn unpack(state: State) -> [Block; BLOCKS] {
     })
 }
 
-/// Moves the bytes of a word to the even bytes of a wider one.
+/// Moves each byte of a word to an even byte of a wider one.
 #[inline(always)]
 fn spread(word: u32) -> u64 {
     let wide = u64::from(word);
@@ -171,7 +176,7 @@ fn spread(word: u32) -> u64 {
     (wide | wide << 8) & 0x00ff_00ff_00ff_00ff
 }
 
-/// Undoes [`spread`], whatever is in the odd bytes.
+/// Undoes [`spread`] and ignores the odd bytes.
 #[inline(always)]
 fn gather(wide: u64) -> u32 {
     let wide = wide & 0x00ff_00ff_00ff_00ff;
@@ -179,7 +184,8 @@ fn gather(wide: u64) -> u32 {
     (wide | wide >> 16) as u32
 }
 
-/// Transposes the 8 x 8 bits that each byte position makes over the eight planes; undoes itself.
+/// Transposes the 8 x 8 bits that each byte position holds across the eight planes; it is its own
+/// inverse.
 #[inline(always)]
 fn transpose(mut q: State) -> State {
     for i in [0, 2, 4, 6] {
@@ -194,7 +200,7 @@ fn transpose(mut q: State) -> State {
     q
 }
 
-/// Swaps the bits of plane `low` that are `SHIFT` above `mask` with those of `high` in `mask`.
+/// Swaps the bits of plane `low` that lie `SHIFT` above `mask` with the bits of `high` in `mask`.
 #[inline(always)]
 fn swap<const SHIFT: i32>(q: &mut State, low: usize, high: usize, mask: u64) {
     let moved = (q[low].shift_right::<SHIFT>() ^ q[high]) & Plane::splat(mask);
@@ -202,7 +208,8 @@ fn swap<const SHIFT: i32>(q: &mut State, low: usize, high: usize, mask: u64) {
     q[low] = q[low] ^ moved.shift_left::<SHIFT>();
 }
 
-/// Multiplies each byte by x: planes move up, the top one is reduced by x^8 = x^4 + x^3 + x + 1.
+/// Multiplies each byte by x: planes move up by one, and the top one is reduced by
+/// `x^8 = x^4 + x^3 + x + 1`.
 #[inline(always)]
 #[rustfmt::skip]
 fn times_x(a: State) -> State {
@@ -210,7 +217,7 @@ fn times_x(a: State) -> State {
     [top, a[0] ^ top, a[1], a[2] ^ top, a[3] ^ top, a[4], a[5], a[6]]
 }
 
-/// The next row, through SR^I: also `I` columns on.
+/// The next row, seen through SR^I: also `I` columns further.
 #[inline(always)]
 fn next_row<const I: usize>(plane: Plane) -> Plane {
     let plane = plane.rotate_16();
@@ -222,7 +229,7 @@ fn next_row<const I: usize>(plane: Plane) -> Plane {
     }
 }
 
-/// The row after the next, through SR^I: also `2 I` columns on.
+/// The row after the next, seen through SR^I: also `2 I` columns further.
 #[inline(always)]
 fn second_row<const I: usize>(plane: Plane) -> Plane {
     let plane = plane.rotate_32();
@@ -241,7 +248,7 @@ fn mix_columns<const I: usize>(a: State) -> State {
     from_fn(|bit| double[bit] ^ next[bit] ^ second_row::<I>(sum[bit]))
 }
 
-/// The inverse matrix is MixColumns after a(r) + 4 (a(r) + a(r+2)).
+/// The inverse matrix: MixColumns applied to a(r) + 4 (a(r) + a(r+2)).
 #[inline(always)]
 fn inv_mix_columns<const I: usize>(a: State) -> State {
     let sum: State = from_fn(|bit| a[bit] ^ second_row::<I>(a[bit]));

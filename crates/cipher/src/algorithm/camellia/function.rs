@@ -1,26 +1,27 @@
-//! Camellia's functions (RFC 3713, 2.4) on 64-bit words, in constant time; fast enough for keys.
+//! Camellia's functions (RFC 3713, 2.4) on 64-bit words, in constant time and fast enough for key
+//! set-up.
 //!
-//! The S-boxes are inversions between affine maps, as in AES, and the vector kernels use just that, so
-//! here they are defined so too: in the field of AES, s1(x) = OUTPUT(1 / INPUT(x + c5)) + 6e. The two maps
-//! are h and f of the cipher's specification (Aoki et al., "Camellia: A 128-Bit Block Cipher Suitable
-//! for Multiple Platforms", 2000, section 5.4) after and before the isomorphism between its tower
-//! field and that of AES.
+//! Each S-box is an inversion between two affine maps, as in AES. The vector kernels rely on this, so
+//! this module defines the S-boxes the same way, in the field of AES:
+//! `s1(x) = OUTPUT(1 / INPUT(x + c5)) + 6e`. The two maps are h and f of the cipher's specification
+//! (Aoki et al., "Camellia: A 128-Bit Block Cipher Suitable for Multiple Platforms", 2000, section
+//! 5.4), after and before the isomorphism between its tower field and that of AES.
 
 use super::linear::Linear;
 
-/// From a byte to what is inverted, but for [`INPUT_CONSTANT`].
+/// The map from a byte to the inversion's input, without [`INPUT_CONSTANT`].
 pub(super) const INPUT: Linear = Linear([0xb8, 0x03, 0xd9, 0x17, 0x0d, 0x59, 0x84, 0xee]);
 
 /// Added before [`INPUT`].
 pub(super) const INPUT_CONSTANT: u8 = 0xc5;
 
-/// From the inverse to the result, but for [`OUTPUT_CONSTANT`].
+/// The map from the inverse to the result, without [`OUTPUT_CONSTANT`].
 pub(super) const OUTPUT: Linear = Linear([0x14, 0x46, 0xfc, 0x7e, 0x66, 0x22, 0x25, 0x3b]);
 
 /// Added after [`OUTPUT`].
 pub(super) const OUTPUT_CONSTANT: u8 = 0x6e;
 
-/// What follows s1 in the S-box of each byte, most significant first.
+/// The map that follows s1 in the S-box of each byte, most significant byte first.
 pub(super) const TURNS: [Linear; 8] = [
     Linear::IDENTITY,
     Linear::ROTATE_LEFT,
@@ -35,7 +36,7 @@ pub(super) const TURNS: [Linear; 8] = [
 /// Whether a byte's S-box is s4(x) = s1(x <<< 1).
 pub(super) const TURNED_INPUT: [bool; 8] = [false, false, false, true, false, false, true, false];
 
-/// One in each byte.
+/// The value 1 in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
 /// Products in the field of AES, byte by byte.
@@ -50,7 +51,7 @@ const fn multiply(mut a: u64, b: u64) -> u64 {
     product
 }
 
-/// s1 of each byte.
+/// s1 applied to each byte.
 pub(super) const fn s1(x: u64) -> u64 {
     let x = INPUT.of_each(x ^ (ONES * INPUT_CONSTANT as u64));
     // 1 / x = x^254 = x^2 x^4 ... x^128.
@@ -65,19 +66,19 @@ pub(super) const fn s1(x: u64) -> u64 {
     OUTPUT.of_each(inverse) ^ (ONES * OUTPUT_CONSTANT as u64)
 }
 
-/// S: each byte through its S-box.
+/// S: applies each byte's S-box.
 fn substitute(x: u64) -> u64 {
     let turned = mask(TURNED_INPUT);
     let y = s1(x & !turned | Linear::ROTATE_LEFT.of_each(x) & turned);
     each_byte(y, TURNS)
 }
 
-/// All ones in the bytes that are true.
+/// Sets all bits of the bytes that are `true`.
 fn mask(bytes: [bool; 8]) -> u64 {
     u64::from_be_bytes(bytes.map(|byte| if byte { 0xff } else { 0 }))
 }
 
-/// Each byte through its map.
+/// Applies each byte's own map.
 pub(super) fn each_byte(x: u64, maps: [Linear; 8]) -> u64 {
     let bytes = x.to_be_bytes();
     u64::from_be_bytes(std::array::from_fn(|i| maps[i].of(bytes[i])))
@@ -105,7 +106,7 @@ pub(super) fn undiffuse(z: u64) -> u64 {
     u64::from_be_bytes(z)
 }
 
-/// P in 16 additions of one byte to another, after which the halves change places.
+/// P as 16 additions of one byte to another; afterwards the halves swap places.
 const STEPS: [(usize, usize); 16] = [
     (0, 5),
     (1, 6),

@@ -1,16 +1,15 @@
-//! Linear maps on bytes over GF(2), evaluated at compile time and, without branches, on keys.
+//! Linear maps on bytes over GF(2), evaluated at compile time, and without branches when applied to
+//! keys.
 
-/// A linear map: the image of each bit, lowest first.
+/// A linear map, given by the image of each bit, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Linear(pub(super) [u8; 8]);
 
 impl Linear {
     pub(super) const IDENTITY: Self = Self([1, 2, 4, 8, 16, 32, 64, 128]);
 
-    /// Rotation left by one bit.
     pub(super) const ROTATE_LEFT: Self = Self([2, 4, 8, 16, 32, 64, 128, 1]);
 
-    /// Rotation right by one bit.
     pub(super) const ROTATE_RIGHT: Self = Self([128, 1, 2, 4, 8, 16, 32, 64]);
 
     /// The image of `x`.
@@ -18,7 +17,7 @@ impl Linear {
         let mut image = 0;
         let mut bit = 0;
         while bit < 8 {
-            // All ones if the bit is set: keys come through here too.
+            // All ones if the bit is set; no branch, because keys pass through here too.
             image ^= self.0[bit] & (x >> bit & 1).wrapping_neg();
             bit += 1;
         }
@@ -36,7 +35,7 @@ impl Linear {
         image
     }
 
-    /// First `inner`, then this map.
+    /// The composition that applies `inner` first, then this map.
     #[cfg(target_arch = "x86_64")]
     pub(super) const fn after(self, inner: Self) -> Self {
         let mut columns = [0; 8];
@@ -48,7 +47,7 @@ impl Linear {
         Self(columns)
     }
 
-    /// The inverse; compilation fails if there is none.
+    /// The inverse; compilation fails if the map has none.
     #[cfg(target_arch = "x86_64")]
     pub(super) const fn inverse(self) -> Self {
         let mut columns = [0; 8];
@@ -64,7 +63,8 @@ impl Linear {
         Self(columns)
     }
 
-    /// The images of the low nibble's values and of the high nibble's, of which `x`'s is the sum.
+    /// The images of all low nibbles and of all high nibbles. The image of `x` is the sum of one of
+    /// each.
     #[cfg(target_arch = "x86_64")]
     pub(super) const fn nibbles(self) -> [[u8; 16]; 2] {
         let mut tables = [[0; 16]; 2];

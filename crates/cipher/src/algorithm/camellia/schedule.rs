@@ -1,21 +1,21 @@
-//! Camellia's key schedule (RFC 3713, 2.2), once for all kernels and in constant time.
+//! Camellia's key schedule (RFC 3713, 2.2), shared by all kernels and in constant time.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::function::f;
 
-/// Rounds with keys of 192 and 256 bits; 18 with 128.
+/// Rounds with keys of 192 and 256 bits; keys of 128 bits use 18.
 pub(super) const MAX_ROUNDS: usize = 24;
 
 /// Rounds from one FL layer to the next.
 pub(super) const SEGMENT: usize = 6;
 
-/// Subkeys in the order of use, for one direction.
+/// Subkeys in the order of use for one direction.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct Schedule {
-    /// Whitening: left and right half before the first round, then after the last.
+    /// Whitening: left and right half, first before the first round, then after the last.
     pub(super) kw: [u64; 4],
-    /// Round keys, of which [`Self::rounds`] are in use.
+    /// Round keys; the first [`Self::rounds`] are in use.
     pub(super) k: [u64; MAX_ROUNDS],
     /// Keys of FL and its inverse, layer by layer.
     pub(super) ke: [u64; 2 * (MAX_ROUNDS / SEGMENT - 1)],
@@ -23,7 +23,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// For encryption with a key of 16, 24 or 32 bytes.
+    /// The schedule for encryption with a key of 16, 24 or 32 bytes.
     pub(super) fn encryption(key: &[u8]) -> Self {
         let half = |bytes: &[u8]| bytes.iter().fold(0, |word, &byte| word << 8 | u128::from(byte));
         let (left, right) = key.split_at(16);
@@ -75,7 +75,7 @@ impl Schedule {
         schedule
     }
 
-    /// For decryption: the same subkeys the other way round (RFC 3713, 2.3.3).
+    /// The schedule for decryption: the same subkeys in reverse order (RFC 3713, 2.3.3).
     pub(super) fn decryption(key: &[u8]) -> Self {
         let mut schedule = Self::encryption(key);
         let (rounds, layers) = (schedule.rounds, schedule.rounds / SEGMENT - 1);
@@ -86,7 +86,7 @@ impl Schedule {
     }
 }
 
-/// Two rounds with constants `sigma` and the next as keys.
+/// Two rounds whose keys are constant `sigma` and the next one.
 fn two_rounds(x: u128, sigma: usize) -> u128 {
     /// Hexadecimal digits 2 to 17 of the square roots of the first six primes (RFC 3713, 2.2).
     const SIGMA: [u64; 6] = [

@@ -1,7 +1,7 @@
-//! Camellia in portable Rust: S and P together as eight tables of 64-bit words.
+//! Camellia in portable Rust, with S and P merged into eight tables of 64-bit words.
 //!
-//! Not constant time: table lookups depend on secrets, so time may through the cache. The vector
-//! kernels have no such lookups.
+//! Not constant time: the table lookups depend on secrets, so cache timing can leak them. The
+//! vector kernels have no such lookups.
 
 use zeroize::ZeroizeOnDrop;
 
@@ -9,7 +9,7 @@ use super::function::{TURNED_INPUT, TURNS, diffuse, fl, fl_inverse, s1};
 use super::schedule::{SEGMENT, Schedule};
 use crate::kernel::{Block, BlockCipher};
 
-/// P of each byte's S-box, the most significant byte's table first.
+/// P applied to each byte's S-box; the table of the most significant byte comes first.
 static SP: [[u64; 256]; 8] = tables();
 
 const fn tables() -> [[u64; 256]; 8] {
@@ -29,7 +29,7 @@ const fn tables() -> [[u64; 256]; 8] {
     tables
 }
 
-/// Blocks whose lookups overlap.
+/// Blocks processed together, so that their lookups overlap.
 const TOGETHER: usize = 2;
 
 /// Camellia keyed for the portable kernel.

@@ -8,8 +8,8 @@ use crate::kernel::{BLOCK, Block};
 /// Round keys: nine rounds and one more.
 pub(super) const ROUND_KEYS: usize = 10;
 
-/// The round keys K_1 to K_10. Like the portable kernel, their computation looks up bytes in Pi, so
-/// it is not constant time with respect to the caches.
+/// The round keys K_1 to K_10. Their computation looks up bytes in Pi, as the portable kernel does,
+/// so cache timing can leak key bytes.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Schedule {
     pub(super) keys: [Block; ROUND_KEYS],

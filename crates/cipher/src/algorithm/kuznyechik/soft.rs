@@ -1,8 +1,8 @@
-//! The portable kernel: one table look-up for each byte of a round, S and L merged.
+//! The portable kernel: one table look-up for each byte of a round, with S and L merged.
 //!
-//! The indices are secret, so it is **not** constant time: its 64 KiB of tables a direction leak
-//! through the caches. It is what other portable implementations do too; the vector kernels look up
-//! in registers only.
+//! **Not** constant time: the indices are secret, and the 64 KiB of tables per direction leak them
+//! through the caches. Other portable implementations do the same. The vector kernels look up in
+//! registers only.
 
 use std::sync::LazyLock;
 
@@ -12,13 +12,13 @@ use super::algebra::{PI, PI_INVERSE, l, l_inverse};
 use super::schedule::{ROUND_KEYS, Schedule};
 use crate::kernel::{BLOCK, Block, BlockCipher};
 
-/// Blocks whose look-ups overlap.
+/// Blocks processed together, so that their look-ups overlap.
 const TOGETHER: usize = 2;
 
-/// A block as the machine xors it.
+/// A block in the form that the machine xors.
 type Words = [u64; 2];
 
-/// For each place in a block and each byte there, the block that the merged step makes of it.
+/// For each position in a block and each byte value there, the result of the merged step.
 type Table = [[Words; 256]; BLOCK];
 
 /// S, then L.
@@ -43,7 +43,7 @@ fn table(substitution: &[u8; 256], linear: fn(&Block) -> Block) -> Box<Table> {
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Soft {
     encrypt: [Words; ROUND_KEYS],
-    /// In the order of decryption, all but the last through inverse L.
+    /// In the order of decryption; all but the last have passed through inverse L.
     decrypt: [Words; ROUND_KEYS],
 }
 
@@ -98,8 +98,8 @@ fn encrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &m
     *blocks = state.map(to_block);
 }
 
-/// With u for the state before a substitution, u' = L^-1(S^-1(u)) + L^-1(K): one look-up a round as in
-/// encryption, between an inverse L at the start and an inverse S at the end.
+/// With u as the state before a substitution, u' = L^-1(S^-1(u)) + L^-1(K). Each round is then one
+/// look-up, as in encryption, with an inverse L at the start and an inverse S at the end.
 #[inline(always)]
 fn decrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &mut [Block; N]) {
     let mut state: [Words; N] = std::array::from_fn(|i| {

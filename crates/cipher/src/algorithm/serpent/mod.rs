@@ -1,8 +1,9 @@
-//! Serpent (Anderson, Biham, Knudsen 1998) with keys of up to 256 bits: bitsliced, portable and on x86 vectors.
+//! Serpent (Anderson, Biham, Knudsen 1998) with keys of up to 256 bits: bitsliced, portable and on
+//! x86 vectors.
 //!
-//! Blocks and keys are little-endian words in the order of the final submission's bitslice code, as in
-//! NESSIE's vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt; not the reversed order that the
-//! submission's own test vectors are printed in.
+//! Blocks and keys are little-endian words in the order of the final submission's bitslice code,
+//! which NESSIE's vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt also use. The submission's own
+//! test vectors are printed in reversed order.
 
 mod boxes;
 mod rounds;
@@ -18,9 +19,9 @@ use crate::mode::xts::Xts;
 
 use soft::Soft;
 
-/// Keys Serpent in mode XTS with the best kernel that the CPU has and `tier` allows.
+/// Keys Serpent-XTS for the best kernel that the CPU has and `tier` allows.
 ///
-/// Both keys must be of at most 32 bytes, which the registry sees to.
+/// Both keys must have at most 32 bytes; the registry ensures this.
 pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {

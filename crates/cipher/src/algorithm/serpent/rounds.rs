@@ -1,6 +1,7 @@
-//! The cipher in bitslice form (submission, section 4) over any word, several groups side by side.
+//! The cipher in bitslice form (submission, section 4) over any word, with several groups side by
+//! side.
 //!
-//! The S-boxes lack their constants here; the round keys make up for them (see [`super::schedule`]).
+//! The S-boxes omit their constants; the round keys contain them instead (see [`super::schedule`]).
 
 use super::word::Word;
 
@@ -10,7 +11,7 @@ pub(super) const ROUND_KEYS: usize = 33;
 /// All key words of a cipher, in the form that `W` adds.
 pub(super) type RoundKeys<W> = [[<W as Word>::Key; 4]; ROUND_KEYS];
 
-/// As many blocks as a word has lanes: word `i` of each block is in `x[i]`.
+/// A group of as many blocks as a word has lanes: `x[i]` holds word `i` of each block.
 pub(super) type Group<W> = [W; 4];
 
 /// The linear transformation.
@@ -40,7 +41,7 @@ fn add_key<W: Word>([a, b, c, d]: Group<W>, key: &[W::Key; 4]) -> Group<W> {
     [a.add_key(&key[0]), b.add_key(&key[1]), c.add_key(&key[2]), d.add_key(&key[3])]
 }
 
-/// The S-box of a round and its key: before it in encryption, after it in decryption.
+/// The S-box of a round with its key: the key comes first in encryption, last in decryption.
 #[inline(always)]
 fn substitute<W: Word, const BOX: usize, const ENCRYPT: bool>(
     x: Group<W>,
@@ -53,8 +54,8 @@ fn substitute<W: Word, const BOX: usize, const ENCRYPT: bool>(
     }
 }
 
-/// A round on every group, the last one without the linear transformation: each step on one group
-/// after another, so that their chains of dependent operations overlap, and only one group at a time
+/// A round on every group; the last round has no linear transformation. Each step runs on one group
+/// after another, so that their chains of dependent operations overlap and only one group at a time
 /// needs registers for intermediate results.
 #[inline(always)]
 fn round<W: Word, const N: usize, const BOX: usize, const ENCRYPT: bool>(
@@ -72,7 +73,7 @@ fn round<W: Word, const N: usize, const BOX: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Eight rounds, at the end of the cipher or before.
+/// Eight rounds: the last ones of the cipher, or earlier ones.
 #[inline(always)]
 fn eight_rounds<W: Word, const N: usize, const ENCRYPT: bool>(
     x: &mut [Group<W>; N],
@@ -100,7 +101,6 @@ fn eight_rounds<W: Word, const N: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Encrypts `N` groups.
 #[inline(always)]
 pub(super) fn encrypt<W: Word, const N: usize>(x: &mut [Group<W>; N], keys: &RoundKeys<W>) {
     let (eights, last) = keys.as_chunks::<8>();
@@ -113,7 +113,6 @@ pub(super) fn encrypt<W: Word, const N: usize>(x: &mut [Group<W>; N], keys: &Rou
     }
 }
 
-/// Decrypts `N` groups.
 #[inline(always)]
 pub(super) fn decrypt<W: Word, const N: usize>(x: &mut [Group<W>; N], keys: &RoundKeys<W>) {
     let (eights, last) = keys.as_chunks::<8>();

@@ -1,9 +1,10 @@
-//! The key schedule (submission, section 4), in constant time, and the constants moved into it.
+//! The key schedule (submission, section 4), in constant time, with the S-boxes' constants moved
+//! into the keys.
 //!
-//! The kernels compute the S-boxes without their constants, that is `S(x) + S(0)`: a complemented
-//! input or output then costs no operation. The constant of a round passes through the linear
-//! transformation, where it is one more summand of the next round key. In decryption the same sums
-//! are what the inverse S-boxes need at their inputs, so one set of keys serves both directions.
+//! The kernels compute the S-boxes without their constants, as `S(x) + S(0)`, so a complemented
+//! input or output costs no operation. The constant of a round passes through the linear
+//! transformation and becomes one more summand of the next round key. In decryption the inverse
+//! S-boxes need the same sums at their inputs, so one set of keys serves both directions.
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -48,8 +49,8 @@ fn substitute(number: usize, x: [u32; 4]) -> [u32; 4] {
 }
 
 impl Schedule {
-    /// Expands a key of at most [`KEY_BYTES`]; panics on longer ones. Shorter ones are filled up with a
-    /// one bit and zeros, as the submission says.
+    /// Expands a key of at most [`KEY_BYTES`]; panics on longer ones. Shorter keys are padded with
+    /// a one bit and zeros, as the submission specifies.
     pub(super) fn new(key: &[u8]) -> Self {
         let mut whole = Zeroizing::new([0; KEY_BYTES]);
         whole[..key.len()].copy_from_slice(key);
@@ -66,7 +67,7 @@ impl Schedule {
         }
         let mut keys = [[0; 4]; ROUND_KEYS];
         for (round, (key, words)) in keys.iter_mut().zip(words[8..].as_chunks().0).enumerate() {
-            // The S-boxes go backwards from 3.
+            // The S-boxes are used in descending order from 3.
             *key = substitute(3 + 7 * round, *words);
         }
         words.zeroize();

@@ -1,7 +1,7 @@
-//! The portable kernel: bitsliced and in constant time, in the baseline's vectors.
+//! The portable kernel: bitsliced, in constant time, in the baseline's vectors.
 //!
-//! On x86-64 a word is a 128-bit SSE2 vector, which every such CPU has; elsewhere (and in Miri) it
-//! is a plain `u32`.
+//! On x86-64 a word is a 128-bit SSE2 vector, which every such CPU has. On other CPUs and in Miri
+//! it is a plain `u32`.
 
 use super::rounds::{Group, decrypt, encrypt};
 use super::schedule::Schedule;
@@ -17,7 +17,7 @@ impl Soft {
         Self(Box::new(Schedule::new(key)))
     }
 
-    /// Runs `cipher` over groups of blocks, the last one filled up with zeros.
+    /// Runs `cipher` over groups of blocks and pads the last one with zeros.
     fn each_group(blocks: &mut [Block], cipher: impl Fn(&mut Group<Lanes>)) {
         for blocks in blocks.chunks_mut(LANES) {
             let mut group: Group<Lanes> = std::array::from_fn(|word| {

@@ -1,17 +1,17 @@
-//! What the cipher asks of a machine word: the same bit operations on 32-bit words side by side.
+//! The word interface of the cipher: the same bit operations on 32-bit words side by side.
 
 use std::ops::{BitAnd, BitOr, BitXor};
 
 use super::boxes;
 
-/// The same word of one or more blocks: one of the four that make up a block, in bitslice order.
+/// One of the four words of each block, for one or more blocks, in bitslice order.
 ///
-/// The operations are safe, though some need more than the baseline's instructions: a type for such
-/// an instruction set has no safe constructor, so its values exist only where the set does.
+/// The operations are safe although some need more than the baseline's instructions: a type for
+/// such an instruction set has no safe constructor, so its values exist only where the set does.
 pub(super) trait Word:
     Copy + BitXor<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self>
 {
-    /// A word of a round key, in the form that this type adds at the least cost.
+    /// A word of a round key, in the form that this type adds at the lowest cost.
     type Key: Copy + Default;
 
     /// The bits of `self` that are not in `other`.
@@ -26,13 +26,13 @@ pub(super) trait Word:
     /// Every lane rotated left by `LEFT`; `RIGHT` must be `32 - LEFT`.
     fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self;
 
-    /// a + b + c, one instruction where there is one.
+    /// a + b + c, in one instruction if the set has it.
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
         self ^ b ^ c
     }
 
-    /// S-box `BOX` without its constant: `S(x) + S(0)`, which makes 0 of 0.
+    /// S-box `BOX` without its constant: `S(x) + S(0)`, which maps 0 to 0.
     #[inline(always)]
     fn substitute<const BOX: usize>(x: [Self; 4]) -> [Self; 4] {
         boxes::forward::<Self, BOX>(x)

@@ -1,8 +1,8 @@
 //! Twofish in portable Rust over four tables of key-dependent words; NOT constant time.
 //!
-//! Each table joins a key-dependent S-box with its column of the MDS matrix ("full keying" of the Twofish
-//! paper, 5.1), so which cache lines are read depends on key and data. The vector kernels do not have
-//! this leak. Two blocks at a time hide each other's latency.
+//! Each table joins a key-dependent S-box with its column of the MDS matrix ("full keying" of the
+//! Twofish paper, 5.1). Key and data therefore determine which cache lines are read. The vector
+//! kernels do not have this leak. Processing two blocks at a time hides latency.
 
 use std::array::from_fn;
 
@@ -11,7 +11,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::spec;
 use crate::kernel::{Block, BlockCipher, Visit, tell};
 
-/// Blocks in flight together: as many as leave registers for the addresses.
+/// Blocks in flight together: the most that leave registers for the addresses.
 const TOGETHER: usize = 2;
 
 /// Twofish keyed for scalar code.
@@ -25,7 +25,7 @@ pub(super) struct Soft {
 impl Soft {
     /// Expands a key of 16, 24 or 32 bytes.
     pub(super) fn new(key: &[u8]) -> Box<Self> {
-        // Filled where it stays, so that no copy of the tables is left on the stack.
+        // Filled in place, so that no copy of the tables is left on the stack.
         let mut soft = Box::new(Self { tables: [[0; 256]; 4], keys: [0; 40] });
         let mut words = spec::sbox_words(key);
         for (lane, table) in soft.tables.iter_mut().enumerate() {
@@ -38,7 +38,7 @@ impl Soft {
         soft
     }
 
-    /// g(x), and with `TURN` of 1, g of x rotated left by a byte.
+    /// g(x) or, if `TURN` is 1, g of x rotated left by a byte.
     #[inline(always)]
     fn g<const TURN: usize>(&self, x: u32) -> u32 {
         let byte = |lane: usize| usize::from((x >> (8 * ((lane + 4 - TURN) % 4))) as u8);

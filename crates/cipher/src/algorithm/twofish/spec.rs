@@ -1,7 +1,8 @@
 //! Twofish as its paper defines it: the permutations q, the matrices MDS and RS, the function h.
 //!
-//! Schneier, Kelsey, Whiting, Wagner, Hall, Ferguson, "Twofish: A 128-Bit Block Cipher", 1998, section 4.
-//! Everything here is arithmetic without tables in memory: key set-up takes the same time for all keys.
+//! Schneier, Kelsey, Whiting, Wagner, Hall, Ferguson, "Twofish: A 128-Bit Block Cipher", 1998,
+//! section 4. This module computes everything without tables in memory, so key set-up takes the
+//! same time for all keys.
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -33,8 +34,8 @@ const RS: [[u8; 8]; 4] = [
     [0xA4, 0x55, 0x87, 0x5A, 0x58, 0xDB, 0x9E, 0x03],
 ];
 
-/// Which q each byte passes through, first to last, in h with four key words (4.3.2, figure 2). With
-/// fewer of them h begins later.
+/// The q permutations that each byte passes through, in order, in h with four key words (4.3.2,
+/// figure 2). With fewer key words h begins later in the chain.
 const CHAIN: [[usize; 5]; 4] = [[1, 1, 0, 0, 1], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1], [1, 0, 1, 1, 0]];
 
 /// A list of two to four key words for h, as bytes; h uses the last first.
@@ -120,7 +121,7 @@ pub(super) fn sbox_words(key: &[u8]) -> KeyWords {
     })
 }
 
-/// As many words as the key has pairs of them.
+/// Builds one word for each pair of key words.
 fn from_words(key: &[u8], word: impl Fn(usize) -> [u8; 4]) -> KeyWords {
     assert!(matches!(key.len(), 16 | 24 | 32), "Twofish key length");
     let count = key.len() / 8;

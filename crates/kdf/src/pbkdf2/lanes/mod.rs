@@ -1,4 +1,5 @@
-//! Words side by side: what a hash's compression function asks of an instruction set, and one word alone.
+//! The instruction set interface of the hashes: words side by side; includes the implementation for
+//! single words.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86;
@@ -6,16 +7,16 @@ pub(super) mod x86;
 /// The most words that any vector holds.
 pub(super) const MOST: usize = 16;
 
-/// Equal words of as many independent hashes as the vector has lanes.
+/// The same word of as many independent hashes as the vector has lanes.
 ///
-/// Rotation and shift counts are ordinary arguments, but every caller passes a constant that is folded
-/// into the instruction once all is inlined.
+/// Rotation and shift counts are ordinary arguments, but every caller passes a constant that
+/// inlining folds into the instruction.
 ///
 /// # Safety
-/// Every method may use the whole instruction set of the implementing type. It must be called only
-/// inside a function that enables that set by `target_feature`, after the CPU was found to have it.
+/// Every method may use the whole instruction set of the implementing type. Call it only inside a
+/// function that enables that set by `target_feature`, after a check that the CPU has it.
 pub(crate) trait Lanes: Copy {
-    /// What a lane holds.
+    /// The value in a lane.
     type Word: Copy + Default;
     /// Lanes in the vector, at most [`MOST`].
     const LANES: usize;
@@ -27,7 +28,7 @@ pub(crate) trait Lanes: Copy {
     /// Lane `i` to `words[i]`.
     unsafe fn store(self, words: &mut [Self::Word; MOST]);
 
-    /// x + y, without carry out of the lane.
+    /// x + y in each lane, modulo the word size.
     unsafe fn add(self, y: Self) -> Self;
     /// x ^ y.
     unsafe fn xor(self, y: Self) -> Self;
@@ -37,15 +38,15 @@ pub(crate) trait Lanes: Copy {
     unsafe fn ror(self, count: u32) -> Self;
     /// Logical shift to the right by `count` bits.
     unsafe fn shr(self, count: u32) -> Self;
-    /// y where self has ones, else z.
+    /// Bits of y where self has ones, bits of z elsewhere.
     unsafe fn choose(self, y: Self, z: Self) -> Self;
-    /// What at least two of three say.
+    /// The majority of each bit.
     unsafe fn majority(self, y: Self, z: Self) -> Self;
     /// (x | !y) ^ z.
     unsafe fn or_not_xor(self, y: Self, z: Self) -> Self;
 
-    /// The vector itself, as a value of which the compiler knows nothing: it reorders sums, and would add
-    /// what comes late first, though the whole round waits for it.
+    /// Returns the vector unchanged and hides its value from the compiler. The compiler would
+    /// otherwise reorder sums and add late values first, although the whole round waits for them.
     unsafe fn pin(self) -> Self;
 }
 
@@ -94,7 +95,7 @@ macro_rules! scalar {
             }
             #[inline(always)]
             unsafe fn majority(self, y: Self, z: Self) -> Self {
-                // y ^ z is the next round's x ^ y, which the compiler then has already.
+                // y ^ z is the next round's x ^ y, so the compiler can reuse it.
                 ((self ^ y) & (y ^ z)) ^ y
             }
             #[inline(always)]

@@ -27,7 +27,7 @@ pub(in crate::pbkdf2) struct Avx512Wide(__m512i);
 #[inline]
 #[target_feature(enable = "avx")]
 fn pin_256(mut x: __m256i) -> __m256i {
-    // SAFETY: no instruction at all.
+    // SAFETY: the assembly is empty.
     unsafe {
         asm!("/* {0} */", inlateout(ymm_reg) x, options(pure, nomem, nostack, preserves_flags));
     };
@@ -37,14 +37,14 @@ fn pin_256(mut x: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn pin_512(mut x: __m512i) -> __m512i {
-    // SAFETY: no instruction at all.
+    // SAFETY: the assembly is empty.
     unsafe {
         asm!("/* {0} */", inlateout(zmm_reg) x, options(pure, nomem, nostack, preserves_flags));
     };
     x
 }
 
-/// What differs in name only: moves, addition and XOR.
+/// Methods that differ only in the intrinsic's name: moves, addition and XOR.
 macro_rules! moves {
     ($word:ty, $signed:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $xor:ident,
      $pin:ident) => {
@@ -105,7 +105,7 @@ macro_rules! avx2 {
                 unsafe {
                     let bytes: fn(u32) -> Option<[u8; 32]> = $ror;
                     if let Some(bytes) = bytes(count) {
-                        // Rotations by whole bytes are one shuffle.
+                        // A shuffle performs rotations by whole bytes.
                         let bytes = _mm256_loadu_si256(bytes.as_ptr().cast());
                         return Self(_mm256_shuffle_epi8(self.0, bytes));
                     }
@@ -126,7 +126,7 @@ macro_rules! avx2 {
             }
             #[inline(always)]
             unsafe fn majority(self, y: Self, z: Self) -> Self {
-                // y ^ z is the next round's x ^ y, which the compiler then has already.
+                // y ^ z is the next round's x ^ y, so the compiler can reuse it.
                 // SAFETY: as above.
                 unsafe { Self(_mm256_and_si256(self.xor(y).0, y.xor(z).0)).xor(y) }
             }
@@ -143,7 +143,8 @@ macro_rules! avx2 {
     };
 }
 
-/// The shuffle that rotates words of `WORD` bytes right by `count` bits, if those are whole bytes.
+/// The shuffle that rotates words of `WORD` bytes right by `count` bits; `None` unless these are
+/// whole bytes.
 #[inline(always)]
 fn byte_rotation<const WORD: u32>(count: u32) -> Option<[u8; 32]> {
     if !count.is_multiple_of(8) {
@@ -182,7 +183,8 @@ avx2!(
     byte_rotation::<8>
 );
 
-/// A vector of AVX-512. The tables of the three-way logic have bit `4x + 2y + z`.
+/// A vector of AVX-512. Truth tables of the three-input logic store the result for x, y, z at bit
+/// `4x + 2y + z`.
 macro_rules! avx512 {
     ($vector:ty, $word:ty, $signed:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident,
      $add:ident, $xor:ident, $pin:ident, $rotate:ident, $right:ident, $logic:ident) => {

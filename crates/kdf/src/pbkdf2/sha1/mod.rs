@@ -1,4 +1,5 @@
-//! SHA-1 over lanes (FIPS 180-4, section 6.1), and its own instructions: old LUKS1 and TrueCrypt volumes.
+//! SHA-1 over lanes (FIPS 180-4, section 6.1) and with the CPU's SHA-1 instructions, for old LUKS1
+//! and TrueCrypt volumes.
 
 #[cfg(target_arch = "x86_64")]
 mod ni;
@@ -18,7 +19,7 @@ const START: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc
 /// Constants of each group of 20 steps.
 const ROUNDS: [u32; 4] = [0x5a82_7999, 0x6ed9_eba1, 0x8f1b_bcdc, 0xca62_c1d6];
 
-/// Bits that HMAC hashes in all: one block and a digest.
+/// Bits that each of HMAC's hashes covers: one block and a digest.
 const LENGTH: u32 = (64 + 20) * 8;
 
 impl Chain<5> for Sha1 {

@@ -1,4 +1,5 @@
-//! SHA-1 with the SHA extensions, some independent streams; see the SHA-256 kernel for the encodings.
+//! SHA-1 with the SHA extensions, for up to four independent streams; the SHA-256 kernel explains
+//! the encodings.
 
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
@@ -20,7 +21,8 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha1>> {
     ]
 }
 
-/// A state or digest: words a to d with a in the highest place, and e in the highest place of the second.
+/// A state or digest: words a to d with a in the highest place, and e in the highest place of a
+/// second vector.
 #[derive(Clone, Copy)]
 struct State {
     abcd: __m128i,
@@ -80,10 +82,10 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let one = _mm_set_epi32(0, i32::MIN, 0, 0);
     let length = _mm_set_epi32(0, 0, 0, LENGTH as i32);
     let mut abcd = [mid.abcd; L];
-    // What e becomes comes from the a of four steps before: all of it is kept.
+    // The next e derives from the a of four steps before, so the whole vector is kept.
     let mut before = [mid.e; L];
-    // No closures over vectors here: without optimisation across crates, `map` is not always inlined, and
-    // each of its calls then goes through memory.
+    // No closures over vectors here: without optimisation across crates the compiler does not
+    // always inline `map`, and each call then passes through memory.
     let mut w = [[zero; 4]; L];
     for i in 0..L {
         w[i] = [message[i].abcd, _mm_or_si128(message[i].e, one), zero, length];
@@ -114,7 +116,7 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     for i in 0..L {
         digests[i] = State {
             abcd: _mm_add_epi32(abcd[i], mid.abcd),
-            // Only the highest word is e: the others would disturb the message.
+            // Only the highest word is e; the others would corrupt the message.
             e: _mm_and_si128(_mm_sha1nexte_epu32(before[i], mid.e), top),
         };
     }

@@ -1,4 +1,4 @@
-//! SHA-256 over lanes (FIPS 180-4, section 6.2), and its own instructions.
+//! SHA-256 over lanes (FIPS 180-4, section 6.2) and with the CPU's SHA-256 instructions.
 
 #[cfg(target_arch = "x86_64")]
 mod ni;
@@ -78,7 +78,7 @@ impl Chain<8> for Sha256 {
 macro_rules! step {
     ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $word:expr, $round:expr) => {
         let s1 = $e.ror(6).xor3($e.ror(11), $e.ror(25));
-        // The sums are ordered so that only the last addition waits for the step before.
+        // The sums are ordered so that only the last addition waits for the previous step.
         let t = $h.add($word.add(V::splat($round))).add($e.choose($f, $g)).pin().add(s1);
         let s0 = $a.ror(2).xor3($a.ror(13), $a.ror(22));
         $h = $a.majority($b, $c).add(s0).pin().add(t);
@@ -86,7 +86,7 @@ macro_rules! step {
     };
 }
 
-/// Sixteen steps, from a place in the round constants where the words are the message's.
+/// Sixteen steps, starting at an index of the round constants; the words are those of the message.
 macro_rules! steps {
     ($w:ident, $round:expr, $($v:ident)+) => {
         steps!(@ $w, $round, 0, $($v)+);
@@ -114,7 +114,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     unsafe {
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
         steps!(w, 0, a b c d e f g h);
-        // Apart from the loop, so that the compiler sees which words are constant padding.
+        // Kept out of the loop, so that the compiler sees which words are constant padding.
         expand(&mut w);
         steps!(w, 16, a b c d e f g h);
         for round in (32..ROUNDS.len()).step_by(16) {

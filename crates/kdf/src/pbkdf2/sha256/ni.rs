@@ -1,7 +1,9 @@
-//! SHA-256 with the SHA extensions: some independent streams, since one alone waits for its own rounds.
+//! SHA-256 with the SHA extensions, for up to four independent streams, because a single one waits
+//! for its own rounds.
 //!
-//! No vector here is wider than 128 bits: the extensions have only legacy SSE encodings, which are slow
-//! while upper halves of wider registers are in use. The compiler clears those before it calls this.
+//! No vector here is wider than 128 bits: the extensions have only legacy SSE encodings, which are
+//! slow while upper halves of wider registers are in use. The compiler clears those halves before
+//! it calls these functions.
 
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
@@ -23,7 +25,8 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
     ]
 }
 
-/// A state of the instructions: words a, b, e, f and c, d, g, h, the first in the highest place.
+/// A state in the instructions' form: words a, b, e, f and c, d, g, h, the first in the highest
+/// place.
 #[derive(Clone, Copy)]
 struct State {
     abef: __m128i,
@@ -76,7 +79,7 @@ fn join(vectors: [__m128i; 2], words: &mut [u32; 8]) {
     }
 }
 
-/// From a digest's order to the instructions'.
+/// Converts a digest's order to the instructions' order.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn pack([abcd, efgh]: [__m128i; 2]) -> State {
@@ -85,7 +88,7 @@ fn pack([abcd, efgh]: [__m128i; 2]) -> State {
     State { abef: _mm_alignr_epi8::<8>(cdab, hgfe), cdgh: _mm_blend_epi16::<0xf0>(hgfe, cdab) }
 }
 
-/// From the instructions' order to a digest's.
+/// Converts the instructions' order to a digest's order.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn unpack(state: State) -> [__m128i; 2] {
@@ -101,8 +104,8 @@ fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 
     let one = _mm_setr_epi32(i32::MIN, 0, 0, 0);
     let length = _mm_setr_epi32(0, 0, 0, (64 + 32) * 8);
     let mut state = [mid; L];
-    // No closures over vectors here: without optimisation across crates, `map` is not always inlined, and
-    // each of its calls then goes through memory.
+    // No closures over vectors here: without optimisation across crates the compiler does not
+    // always inline `map`, and each call then passes through memory.
     let mut w = [[one; 4]; L];
     for i in 0..L {
         w[i] = [message[i][0], message[i][1], one, length];
@@ -115,7 +118,7 @@ fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 
                 if $group >= 4 {
                     let (w0, w1) = (w[i][$group % 4], w[i][($group + 1) % 4]);
                     let (w2, w3) = (w[i][($group + 2) % 4], w[i][($group + 3) % 4]);
-                    // Where both are padding, w0 with the sigma of the next word is w0 itself.
+                    // If both are padding, w0 with the sigma of the next word is w0 itself.
                     let start = if $group == 6 { one } else { _mm_sha256msg1_epu32(w0, w1) };
                     let sum = _mm_add_epi32(start, _mm_alignr_epi8::<4>(w3, w2));
                     w[i][$group % 4] = _mm_sha256msg2_epu32(sum, w3);

@@ -1,4 +1,4 @@
-//! The constants of Streebog, in the byte order in which its blocks are read as little-endian words.
+//! The constants of Streebog, for blocks that are read as little-endian words.
 
 /// The byte substitution pi (RFC 6986, section 6.2).
 #[rustfmt::skip]

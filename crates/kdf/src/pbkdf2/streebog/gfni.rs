@@ -1,4 +1,5 @@
-//! Streebog-512 with a state a register: the 64 by 64 bit matrix as 8 by 8 byte matrices, a diagonal at a time.
+//! Streebog-512 with one state per register: the 64 by 64 bit matrix becomes 8 by 8 byte matrices,
+//! applied one diagonal at a time.
 
 use std::arch::x86_64::*;
 
@@ -17,7 +18,7 @@ pub(super) fn kernels() -> Vec<Kernel<Streebog>> {
     ]
 }
 
-/// For distance `d`: in word `j`, what byte `j` of a word gives to byte `j + d` of its image.
+/// For distance `d`: word `j` maps byte `j` of a word to byte `j + d` of its image.
 static DIAGONALS: [State; 8] = {
     let mut diagonals = [[0; 8]; 8];
     let mut distance = 0;
@@ -56,7 +57,7 @@ static TRANSPOSED: State = {
     words
 };
 
-/// What the layers need, in registers.
+/// The constants of the layers, in registers.
 #[derive(Clone, Copy)]
 struct Layers {
     substitution: Substitution,
@@ -129,7 +130,9 @@ fn compress<const L: usize>(
 
 /// S, P and L.
 ///
-/// Word `j` of the substituted state is byte `j` of every word after P. A diagonal's products, moved up by
+/// After P, word `j` of the substituted state holds byte `j` of every word. The products of a
+/// diagonal, moved up by its distance, are the same bytes of every image, and a final transposition
+/// turns them into words.
 /// its distance, are then the same bytes of every image, and a last transposition makes them words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]

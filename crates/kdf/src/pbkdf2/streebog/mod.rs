@@ -23,7 +23,7 @@ pub(crate) struct Mid {
     sigma: State,
 }
 
-/// Substitution and linear transformation of a byte in each place of its word.
+/// Substitution and linear transformation of a byte at each position in its word.
 static TABLES: [[u64; 256]; 8] = {
     let mut tables = [[0; 256]; 8];
     let mut place = 0;
@@ -44,7 +44,7 @@ static TABLES: [[u64; 256]; 8] = {
     tables
 };
 
-/// Bits hashed after HMAC's key block, and after the digest too, as a 512-bit number.
+/// Bits hashed after HMAC's key block, and after the digest as well, as 512-bit numbers.
 const LENGTHS: [State; 2] = [[512, 0, 0, 0, 0, 0, 0, 0], [1024, 0, 0, 0, 0, 0, 0, 0]];
 /// The padding of an empty last block.
 const PADDING: State = [1, 0, 0, 0, 0, 0, 0, 0];
@@ -115,7 +115,7 @@ fn compress(h: &State, n: &State, m: &State) -> State {
     std::array::from_fn(|i| h[i] ^ m[i] ^ block[i] ^ key[i])
 }
 
-/// X, S, P and L: word `i` of the result comes from byte `i` of every word.
+/// X, S, P and L: word `i` of the result derives from byte `i` of every word.
 #[inline(always)]
 fn lps(x: &State, y: &State) -> State {
     let mixed: State = std::array::from_fn(|j| x[j] ^ y[j]);

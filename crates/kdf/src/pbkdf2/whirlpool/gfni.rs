@@ -1,4 +1,5 @@
-//! Whirlpool with a state a register: the circulant diffusion is one multiplication for each distance.
+//! Whirlpool with one state per register: the circulant diffusion takes one multiplication per
+//! distance.
 
 use std::arch::x86_64::*;
 
@@ -27,7 +28,7 @@ const fn times(coefficient: u8) -> u64 {
     matrix(images)
 }
 
-/// Where the byte of each place comes from: the column shift, then `distance` columns along the row.
+/// The source index of each byte: the column shift, then `distance` columns along the row.
 const fn source(distance: usize) -> State {
     let mut words = [0; 8];
     let mut row = 0;
@@ -48,7 +49,7 @@ const fn source(distance: usize) -> State {
 static SOURCES: [State; 8] =
     [source(0), source(1), source(2), source(3), source(4), source(5), source(6), source(7)];
 
-/// What a round needs, in registers.
+/// The constants of a round, in registers.
 #[derive(Clone, Copy)]
 struct Layers {
     substitution: Substitution,
@@ -87,7 +88,6 @@ unsafe fn iterate<const L: usize>(
     }
 }
 
-/// The compression function.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 fn compress<const L: usize>(
@@ -107,7 +107,6 @@ fn compress<const L: usize>(
     std::array::from_fn(|i| xor3(state[i], message[i], block[i]))
 }
 
-/// A round with its key.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 fn round(layers: Layers, state: __m512i, key: __m512i) -> __m512i {

@@ -10,14 +10,13 @@ use crate::cpu::Tier;
 /// Whirlpool as a PRF's hash.
 pub(crate) enum Whirlpool {}
 
-/// The mini-boxes E and R of which the substitution is made.
+/// The mini-boxes E and R, which compose the substitution.
 const E: [u8; 16] = [1, 11, 9, 12, 13, 6, 15, 3, 14, 8, 7, 4, 10, 2, 5, 0];
 const R: [u8; 16] = [7, 12, 11, 13, 14, 4, 9, 15, 6, 3, 8, 10, 2, 5, 1, 0];
 
 /// The first row of the circulant diffusion matrix.
 const ROW: [u8; 8] = [1, 1, 4, 1, 8, 5, 2, 9];
 
-/// The byte substitution.
 const BOX: [u8; 256] = {
     let mut inverse = [0; 16];
     let mut i = 0;
@@ -128,7 +127,6 @@ impl Wide for Whirlpool {
     }
 }
 
-/// The compression function.
 fn compress(state: &State, message: &State) -> State {
     let mut key = *state;
     let mut block: State = std::array::from_fn(|i| state[i] ^ message[i]);

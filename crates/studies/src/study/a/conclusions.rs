@@ -1,4 +1,5 @@
-//! What study A concludes. A stated percentage may be 3 points off, as far as the study rounds.
+//! The conclusions of study A. A stated percentage may be off by 3 points, because the study rounds
+//! that much.
 
 use crate::check::{Band, Check, Conclusion, Denominator, Rank, Share};
 use crate::observation::{Dimension, Select};

@@ -1,4 +1,5 @@
-//! What study A printed: ciphers and key derivation in RAM, ATTO and HD Tune on three devices.
+//! The numbers that study A printed: ciphers and key derivation in RAM, and ATTO and HD Tune on
+//! three devices.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +107,7 @@ fn key_derivation(files: &Files, numbers: &mut Numbers) -> Result<(), DataError>
     Ok(())
 }
 
-/// MB/s of one block: plain and encrypted, written and read.
+/// MB/s of one block size: plain and encrypted, written and read.
 type Cells<'a> = BTreeMap<(&'a str, &'a str), Printed>;
 
 fn atto(files: &Files, numbers: &mut Numbers) -> Result<(), DataError> {
@@ -185,7 +186,8 @@ fn hdtune(files: &Files, numbers: &mut Numbers) -> Result<(), DataError> {
         let unit = match unit {
             "ms" => "ms",
             "MB/s" => "MB/s",
-            // Only differences of the CPU usage survive; the usages themselves would be `% CPU`.
+            // Only differences of the CPU usage survive; absolute usages would have the unit `%
+            // CPU`.
             _ => "% more CPU",
         };
         numbers.observations.push(

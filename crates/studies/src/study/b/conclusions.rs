@@ -1,4 +1,4 @@
-//! What study B concludes.
+//! The conclusions of study B.
 
 use crate::check::{Band, Check, Conclusion, Share};
 use crate::observation::Select;

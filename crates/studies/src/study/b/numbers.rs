@@ -1,4 +1,4 @@
-//! What study B printed: means and standard deviations of dd's times.
+//! The numbers that study B printed: means and standard deviations of dd's times.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What study C concludes.
+//! The conclusions of study C.
 
 use crate::check::{Band, Check, Conclusion, Denominator, Share};
 use crate::observation::Select;

@@ -1,4 +1,5 @@
-//! Study C: LUKS, TrueCrypt, eCryptfs and EncFS at their defaults, by iozone and dd on an old PC.
+//! Study C: LUKS, TrueCrypt, eCryptfs and EncFS with default settings, measured with iozone and dd
+//! on an old PC.
 
 mod conclusions;
 mod numbers;

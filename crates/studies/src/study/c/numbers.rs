@@ -1,4 +1,5 @@
-//! What study C printed: dd's times, iozone's mean losses, and how far identical series differ.
+//! The numbers that study C printed: dd's times, iozone's mean losses, and the differences between
+//! identical series.
 
 use crate::error::DataError;
 use crate::files::Files;

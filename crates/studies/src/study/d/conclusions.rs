@@ -1,4 +1,4 @@
-//! What study D concludes. `Best` is taken as first in more than half of the four patterns.
+//! The conclusions of study D. `Best` means first in more than half of the four patterns.
 
 use crate::check::{Check, Conclusion, Rank, Share};
 use crate::observation::{Dimension, Select};

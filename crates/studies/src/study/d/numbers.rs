@@ -1,4 +1,5 @@
-//! What study D printed: the speeds of twelve figures, and by how many percent one program is faster.
+//! The numbers that study D printed: the speeds in twelve figures, and by how many percent one
+//! program is faster.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,15 @@
-//! The anti-forensic splitter: a key blown up to stripes that are all needed to get it back.
+//! The anti-forensic splitter: it expands a key into stripes, all of which are needed to recover
+//! the key.
 //!
-//! LUKS1 specification, section 2.4 ("Anti-forensic stripes"), after C. Fruhwirth, "TKS1", 2004. LUKS2
-//! uses the same under the name `luks1`.
+//! Source: LUKS1 specification, section 2.4 ("Anti-forensic stripes"), after C. Fruhwirth, "TKS1"
+//! (2004). LUKS2 uses the same splitter under the name `luks1`.
 
 use cryptbench_blockdev::LockedBytes;
 use zeroize::Zeroizing;
 
 use super::hash::{Hash, MOST_DIGEST};
 
-/// The key that `material`, whole stripes of `key_bytes` each, stands for.
+/// Recovers the key from `material`, which consists of whole stripes of `key_bytes` each.
 pub(super) fn merge(material: &[u8], key_bytes: usize, hash: &Hash) -> LockedBytes {
     let mut key = LockedBytes::zeroed(key_bytes);
     let mut stripes = material.chunks_exact(key_bytes).peekable();
@@ -21,8 +22,8 @@ pub(super) fn merge(material: &[u8], key_bytes: usize, hash: &Hash) -> LockedByt
     key
 }
 
-/// Fills `material` with stripes that [`merge`] to `key`. All but the last are taken as they are found
-/// there: the caller has filled `material` with random bytes.
+/// Fills `material` with stripes that [`merge`] combines into `key`. The caller must fill
+/// `material` with random bytes first; `split` replaces only the last stripe.
 pub(super) fn split(key: &[u8], material: &mut [u8], hash: &Hash) {
     let mut sum = LockedBytes::zeroed(key.len());
     let (random, last) = material.split_at_mut(material.len() - key.len());
@@ -40,8 +41,8 @@ fn xor(into: &mut [u8], other: &[u8]) {
     }
 }
 
-/// Replaces each digest-long piece by the hash of its number, big-endian, and itself; the last, shorter
-/// piece by the start of its hash.
+/// Replaces each digest-sized piece with the hash of its big-endian index and itself. A shorter
+/// last piece gets the start of its hash.
 fn diffuse(block: &mut [u8], hash: &Hash) {
     let mut digest = Zeroizing::new([0; MOST_DIGEST]);
     for (index, piece) in block.chunks_mut(hash.bytes).enumerate() {

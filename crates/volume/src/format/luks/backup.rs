@@ -1,4 +1,4 @@
-//! Headers saved, put back, and repaired from their second copy.
+//! Backs up headers, restores them, and repairs them from their second copy.
 
 use std::io::Write;
 use std::ops::Range;
@@ -10,14 +10,15 @@ use super::store::{self, Header, Which, io};
 use crate::VolumeError;
 use crate::detect::{Kind, detect};
 
-/// Bytes that are copied at once.
+/// Bytes copied at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Writes header and keyslots of `device` to `out`, byte by byte as cryptsetup's `luksHeaderBackup` does:
-/// where LUKS1 has nothing, with zeros. Gives the number of bytes.
+/// Writes the header and keyslots of `device` to `out` and returns the number of bytes. The result
+/// matches that of cryptsetup's `luksHeaderBackup` byte for byte: zeros fill the unused parts of
+/// LUKS1.
 ///
-/// Whoever has the backup and a passphrase of that time opens the volume, even if the key was removed
-/// since.
+/// Anyone who has the backup and a passphrase of that time can open the volume, even if the key has
+/// been removed since.
 ///
 /// # Errors
 /// As for [`info`](super::info); [`VolumeError::Io`] also for `out`.
@@ -26,7 +27,7 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
     let bytes = header.metadata().header_bytes;
     let unused = header.unused();
     let write = |offset: u64, data: &mut [u8]| {
-        // A backup carries nothing that lay there before the volume.
+        // A backup must not carry data that lay there before the volume was created.
         for part in &unused {
             let within = |at: u64| at.saturating_sub(offset).min(data.len() as u64) as usize;
             let (start, end) = (within(part.start), within(part.end));
@@ -39,15 +40,17 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
     Ok(bytes)
 }
 
-/// Puts a header from a backup back onto `device`. `force` is needed where the device has a LUKS header
-/// whose data lies elsewhere or is encrypted otherwise, or no LUKS header but something else known.
+/// Restores a header from a backup to `device`. `force` is required in two cases: the device has a
+/// LUKS header with another data offset or other encryption, or it has no LUKS header but other
+/// known contents.
 ///
-/// The headers go last, the one that is read first at the very end; cut off before that, old headers
-/// stand over new keyslots, and restoring again mends it. If one copy of a LUKS2 header in the backup is
-/// damaged or outdated, both are written from the other.
+/// The headers are written last, and the one that is read first comes at the very end. After an
+/// interruption the old headers therefore describe new keyslots; restoring again repairs this. If
+/// one copy of a LUKS2 header in the backup is damaged or outdated, both are written from the
+/// other.
 ///
 /// # Errors
-/// [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] if the backup is none;
+/// [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] if `backup` is not a header backup;
 /// [`VolumeError::Invalid`] if it does not fit the device; [`VolumeError::Io`].
 pub fn restore_header(
     device: &dyn BlockDevice,
@@ -59,12 +62,18 @@ pub fn restore_header(
     let saved = header.metadata();
     let bytes = saved.header_bytes;
     if backup.size() < bytes {
-        return invalid(format!("the backup has {} bytes, its header {bytes}", backup.size()));
+        return invalid(format!(
+            "the backup has {} bytes, but its header needs {bytes}",
+            backup.size()
+        ));
     }
-    // A detached header says 0 for the data.
+    // A detached header gives its data offset as 0.
     let needed = saved.segments.iter().map(|segment| segment.offset).fold(bytes, u64::max);
     if device.size() < needed {
-        return invalid(format!("the device ends at {}, before {needed}", device.size()));
+        return invalid(format!(
+            "the device has {} bytes, but the header needs {needed}",
+            device.size()
+        ));
     }
     match store::read(device, Which::Newest) {
         _ if force => {}
@@ -88,7 +97,7 @@ pub fn restore_header(
     if !whole {
         return header.write(device);
     }
-    // Secondary, then primary: the halves of LUKS2's heads, the later one first.
+    // Secondary before primary: write the later half of LUKS2's headers first.
     for part in [heads / 2..heads, 0..heads / 2] {
         let mut data = read_bytes(backup, part.clone()).map_err(io("reading the backup"))?;
         write(part.start, &mut data).map_err(io("writing the header"))?;
@@ -97,12 +106,12 @@ pub fn restore_header(
     Ok(())
 }
 
-/// Writes a damaged or outdated copy of a LUKS2 header anew from the valid one; gives whether there was
-/// something to do. `force` is needed where the damage looks like another file system.
+/// Rewrites a damaged or outdated copy of a LUKS2 header from the valid one, and returns whether
+/// anything was repaired. `force` is required if the damage looks like another file system.
 ///
 /// # Errors
-/// As for [`info`](super::info); [`VolumeError::Invalid`] for LUKS1, which has one header only, and for
-/// something else in the primary's place.
+/// As for [`info`](super::info); [`VolumeError::Invalid`] for LUKS1, which has only one header, and
+/// if other contents have replaced the primary header.
 pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError> {
     let mut header = store::read(device, Which::Newest)?;
     if header.metadata().version == Version::Luks1 {
@@ -118,21 +127,24 @@ pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError
     Ok(true)
 }
 
-/// Whether all copies are valid and of the same age.
+/// Whether all copies are valid and equally recent.
 fn copies_agree(header: &dyn Header) -> bool {
     let copies = header.copies();
     copies.iter().all(|copy| copy.seqid.is_some() && copy.seqid == copies[0].seqid)
 }
 
+/// Fails if overwriting the device would destroy other known contents.
+///
 /// # Errors
-/// [`VolumeError::Invalid`] if the device holds a file system, a partition table or the like.
+/// [`VolumeError::Invalid`] if the device holds a file system, a partition table or other known
+/// contents.
 pub(super) fn refuse_other_contents(device: &dyn BlockDevice) -> Result<(), VolumeError> {
     match detect(device)?.kind {
         kind @ (Kind::FileSystem { .. }
         | Kind::PartitionTable { .. }
         | Kind::BitLocker { .. }
         | Kind::FileVault) => Err(VolumeError::Invalid(format!(
-            "the device holds something else: {kind}; what is there would be destroyed"
+            "the device holds something else: {kind}; this would destroy it"
         ))),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The cost of a new key, chosen so that unlocking takes a given time on this machine.
+//! Chooses the cost of a new key so that unlocking takes a given time on this machine.
 
 use std::time::{Duration, Instant};
 
@@ -7,18 +7,21 @@ use zeroize::Zeroizing;
 
 use super::create::most_argon2_memory_kib;
 
-/// What cryptsetup never goes below.
+/// cryptsetup's lower limit.
 const FEWEST_ITERATIONS: u32 = 1000;
-/// As cryptsetup: fewer passes are not asked for; memory is reduced instead.
+/// cryptsetup's lower limit: it reduces memory before it goes below this number of passes.
 const FEWEST_PASSES: u32 = 4;
-/// As cryptsetup: at most four lanes.
+/// cryptsetup's upper limit.
 const MOST_LANES: usize = 4;
-/// Least memory of Argon2, in KiB.
+/// Smallest memory cost of Argon2, in KiB.
 const LEAST_MEMORY: u32 = 32 << 10;
 
-/// The cost at which `function` takes about `target` (cryptsetup's default is 2 s) for a key of
-/// `key_bytes`: iterations of PBKDF2; for Argon2id as much memory as allows for 4 passes, at most 1 GiB
-/// and half of what this process can have, then passes. It runs the function a few times, about 2 x `target` in all.
+/// The cost at which `function` takes about `target` (cryptsetup's default is 2 s) to derive a key
+/// of `key_bytes`.
+///
+/// For PBKDF2 this sets the iterations. For Argon2id it first sets the memory: as much as 4 passes
+/// allow, at most 1 GiB and half of the memory available to this process. Then it sets the passes.
+/// Calibration runs the function a few times and takes about twice `target` in all.
 ///
 /// # Errors
 /// [`KdfError::Stopped`], [`KdfError::Memory`].
@@ -38,7 +41,7 @@ pub fn calibrate(
     })
 }
 
-/// [`calibrate`] over any clock.
+/// [`calibrate`] with any clock.
 fn choose(
     function: Function,
     target: Duration,
@@ -60,7 +63,7 @@ fn choose(
         }
     };
     let mut cost = with_work(0.0);
-    // Each measurement is trusted for at most this factor: short ones are imprecise.
+    // Short measurements are imprecise, so each one may raise the cost by at most this factor.
     const GROWTH: f64 = 16.0;
     for _ in 0..12 {
         let taken = measure(&cost)?.as_secs_f64().max(1e-6);
@@ -103,7 +106,7 @@ mod tests {
     fn argon2_gets_memory_first_then_passes() {
         let cost = |nanos, target_ms| match on_machine(Function::Argon2id, nanos, target_ms) {
             Derivation::Argon2 { params, .. } => (params.memory_kib, params.passes),
-            Derivation::Pbkdf2 { .. } => unreachable!("Argon2id was asked for"),
+            Derivation::Pbkdf2 { .. } => unreachable!("the caller asked for Argon2id"),
         };
         // 1 us for each KiB and pass: in 2 s, 2 million KiB, that is 4 passes over half a million.
         let (memory, passes) = cost(1000, 2000);

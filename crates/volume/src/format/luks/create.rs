@@ -1,4 +1,4 @@
-//! Creating a volume: a fresh volume key, the header, the first keyslot.
+//! Creates a volume: a new volume key, the header and the first keyslot.
 
 use cryptbench_blockdev::{BlockDevice, Extent, LockedBytes, write_bytes};
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, KdfError};
@@ -14,53 +14,55 @@ use super::v2::{HDR_SIZES, MOST_KEYSLOTS_BYTES};
 use super::{ALIGNMENT, SECTOR, STRIPES, Version, v1, v2};
 use crate::{Credentials, VolumeError};
 
-/// Where LUKS2 data starts by default, as cryptsetup places it.
+/// Default start of LUKS2 data, as in cryptsetup.
 const LUKS2_DATA: u64 = 16 << 20;
-/// What LUKS1 data is aligned to by default, as cryptsetup does.
+/// Default alignment of LUKS1 data, as in cryptsetup.
 const LUKS1_ALIGNMENT: u64 = 1 << 20;
-/// Bytes of salts.
+/// Bytes of a salt.
 const SALT: usize = 32;
 
-/// What kind of volume to create.
+/// The properties of a new volume.
 #[derive(Clone, Debug)]
 pub struct CreateOptions<'a> {
     /// Version of the format.
     pub version: Version,
     /// Cipher, mode and IV generator, such as `aes-xts-plain64`.
     pub encryption: &'a str,
-    /// Bytes of the volume key; XTS takes twice the cipher's.
+    /// Bytes of the volume key; XTS needs twice the cipher's key size.
     pub key_bytes: usize,
-    /// Bytes of a sector: 512, in LUKS2 also 1024, 2048 or 4096.
+    /// Bytes of a sector: 512; in LUKS2 also 1024, 2048 or 4096.
     pub sector_size: u32,
-    /// Hash of splitter and digest, such as `sha256`; LUKS1 derives its keys with it, too.
+    /// Hash of the splitter and the digest, such as `sha256`; LUKS1 also derives its keys with it.
     pub hash: &'a str,
-    /// What the first passphrase costs. See [`calibrate`](super::calibrate).
+    /// KDF and cost of the first passphrase. See [`calibrate`](super::calibrate).
     pub derivation: Derivation,
-    /// Iterations of PBKDF2 over the volume key, which is random: few are enough. At least 1000.
+    /// PBKDF2 iterations of the volume key's digest, at least 1000. Few are enough, because the
+    /// volume key is random.
     pub digest_iterations: u32,
-    /// `None` makes a random one.
+    /// UUID; `None` generates a random one.
     pub uuid: Option<&'a str>,
-    /// LUKS2: a name, at most 47 bytes.
+    /// LUKS2: the volume's label, at most 47 bytes.
     pub label: &'a str,
-    /// LUKS2: what it is for, at most 47 bytes.
+    /// LUKS2: the subsystem label, at most 47 bytes.
     pub subsystem: &'a str,
-    /// Start of the data in bytes; `None`: 16 MiB, or in LUKS1 the first MiB behind the keyslots.
+    /// Start of the data in bytes. `None`: 16 MiB, or in LUKS1 the first MiB boundary after the
+    /// keyslots.
     pub data_offset: Option<u64>,
     /// LUKS2: bytes of each copy of the header, a power of two from 16 KiB to 4 MiB.
     pub metadata_size: u64,
-    /// The header lies on a device of its own; data starts at [`data_offset`](Self::data_offset) of the
-    /// other, 0 by default.
+    /// The header lies on a separate device. Data starts at [`data_offset`](Self::data_offset) of
+    /// the data device, 0 by default.
     pub detached: bool,
-    /// What may be used of the machine.
+    /// The machine's resources that may be used.
     pub resources: Resources<'a>,
 }
 
 impl<'a> CreateOptions<'a> {
-    /// AES-256 in XTS mode and what cryptsetup defaults to: for LUKS2 Argon2id with 1 GiB (at most half
-    /// the memory), 4 passes and lanes; for LUKS1 PBKDF2 with SHA-256, 2,000,000 iterations.
+    /// AES-256 in XTS mode with cryptsetup's defaults. LUKS2: Argon2id with 1 GiB (at most half of
+    /// the memory), 4 passes and 4 lanes. LUKS1: PBKDF2 with SHA-256 and 2,000,000 iterations.
     ///
     /// # Errors
-    /// None in fact: [`KdfError::Unknown`] if the registry of PRFs lacked SHA-256.
+    /// None in practice; [`KdfError::Unknown`] if the registry of PRFs lacked SHA-256.
     pub fn new(version: Version, resources: Resources<'a>) -> Result<Self, KdfError> {
         let derivation = match version {
             Version::Luks1 => {
@@ -90,16 +92,17 @@ impl<'a> CreateOptions<'a> {
     }
 }
 
-/// The memory that a new Argon2 keyslot takes at most, in KiB: 1 GiB, or half of what this process can have.
+/// The most memory that a new Argon2 keyslot uses, in KiB: 1 GiB, or half of the memory available
+/// to this process.
 pub(super) fn most_argon2_memory_kib() -> u32 {
     cryptbench_kdf::memory::available_kib().map_or(1 << 20, |all| (all / 2).min(1 << 20) as u32)
 }
 
-/// Creates a volume whose first keyslot opens with `credentials`. What was in the header's place is
-/// gone; the data area is left as it is.
+/// Creates a volume whose first keyslot opens with `credentials`. This destroys what lies where the
+/// header goes and leaves the data area unchanged.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] for options that make no sense, before anything is written;
+/// [`VolumeError::Invalid`] for inconsistent options, before anything is written;
 /// [`VolumeError::Cipher`], [`VolumeError::Kdf`]; [`VolumeError::Io`].
 pub fn create(
     device: &dyn BlockDevice,
@@ -110,7 +113,7 @@ pub fn create(
     let plan = Plan::new(device, options)?;
     let mut key = LockedBytes::zeroed(options.key_bytes);
     random(&mut key)?;
-    // Refuses a cipher that does not exist or take such a key.
+    // Fails if the cipher does not exist or does not take a key of this size.
     plan.encryption.with_key(&key, options.sector_size, options.resources.tier)?;
 
     let mut header = plan.header(&key, options)?;
@@ -130,7 +133,7 @@ pub fn create(
         priority: Priority::Normal,
     };
     header.insert(&slot)?;
-    // Now everything is known to be sound: from here on the old contents go.
+    // All checks have passed: destroy the old contents from here on.
     plan.wipe(device)?;
     material::write(device, &slot, passphrase, &key, &options.resources)?;
     header.write(device)
@@ -140,9 +143,9 @@ pub fn create(
 struct Plan<'a> {
     encryption: Spec,
     hash: &'static Hash,
-    /// Where header copies end and keyslots start.
+    /// End of the header copies, where the keyslots start.
     keyslots: u64,
-    /// Where keyslots end.
+    /// End of the keyslots.
     end: u64,
     data_offset: u64,
     device_size: u64,
@@ -157,17 +160,17 @@ impl<'a> Plan<'a> {
         };
         let hash = Hash::find(options.hash).map_err(VolumeError::Invalid)?;
         if options.key_bytes == 0 || options.key_bytes > MOST_KEY {
-            return invalid(format!("a volume key of {} bytes", options.key_bytes));
+            return invalid(format!("a volume key cannot have {} bytes", options.key_bytes));
         }
         if options.digest_iterations < 1000 {
-            return invalid("a digest takes at least 1000 iterations".to_owned());
+            return invalid("a digest needs at least 1000 iterations".to_owned());
         }
         let sector = u64::from(options.sector_size);
         let (keyslots, end, default) = match options.version {
             Version::Luks1 => {
                 if sector != SECTOR || !options.label.is_empty() || !options.subsystem.is_empty() {
                     return invalid(
-                        "LUKS1 has no other sectors than 512 bytes, and no label".into(),
+                        "LUKS1 supports only sectors of 512 bytes, and no label".into(),
                     );
                 }
                 let end = v1::first_area(v1::SLOTS, options.key_bytes);
@@ -175,11 +178,11 @@ impl<'a> Plan<'a> {
             }
             Version::Luks2 => {
                 if !(512..=4096).contains(&sector) || !sector.is_power_of_two() {
-                    return invalid(format!("LUKS2 has no sectors of {sector} bytes"));
+                    return invalid(format!("LUKS2 does not support sectors of {sector} bytes"));
                 }
                 if !HDR_SIZES.contains(&options.metadata_size) {
                     return invalid(format!(
-                        "LUKS2 has no headers of {} bytes",
+                        "LUKS2 does not support headers of {} bytes",
                         options.metadata_size
                     ));
                 }
@@ -200,13 +203,13 @@ impl<'a> Plan<'a> {
         let area = Keyslot::material_bytes(options.key_bytes, STRIPES);
         if !options.detached && (first < end || end < keyslots + area) {
             return invalid(format!(
-                "the data cannot start at {first}: the header needs the place"
+                "the data cannot start at {first}, which lies within the header"
             ));
         }
         let needed = if options.detached { end } else { first.saturating_add(sector) };
         if device.size() < needed {
             return invalid(format!(
-                "{} bytes are too few for the header and one sector: {needed} are needed",
+                "{} bytes are too few: the header and one sector need {needed}",
                 device.size()
             ));
         }
@@ -221,7 +224,7 @@ impl<'a> Plan<'a> {
         Ok(Self { encryption, hash, keyslots, end, data_offset: first, device_size, uuid })
     }
 
-    /// The header, with the digest of `key` and no keyslot yet.
+    /// The header with the digest of `key` but without a keyslot.
     fn header(
         &self,
         key: &[u8],
@@ -266,8 +269,8 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Zeroes the place of the headers, so that nothing valid is left there, and fills the keyslots with
-    /// random bytes, so that nothing tells used from unused ones.
+    /// Zeroes the headers' location, so that no valid header remains, and fills the keyslots with
+    /// random bytes, so that unused ones look like used ones.
     fn wipe(&self, device: &dyn BlockDevice) -> Result<(), VolumeError> {
         let zeros = vec![0; self.keyslots as usize];
         write_bytes(device, 0, &zeros).map_err(io("wiping the header"))?;

@@ -1,4 +1,4 @@
-//! The table of hashes that LUKS names: for PBKDF2, for the splitter, for the header's checksum.
+//! The hashes that LUKS headers name: for PBKDF2, the splitter and the header checksum.
 
 use cryptbench_kdf::Prf;
 use sha1::digest::{Digest, Output};
@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 /// Bytes of the longest digest in the table.
 pub(super) const MOST_DIGEST: usize = 64;
 
-/// A hash under the name that LUKS headers give it.
+/// A hash and its name in LUKS headers.
 pub(super) struct Hash {
     /// Name in headers.
     pub name: &'static str,
@@ -26,10 +26,10 @@ static HASHES: [Hash; 5] = [
 ];
 
 impl Hash {
-    /// The hash called `name`; cryptsetup does not mind the case.
+    /// The hash called `name`; case does not matter, as in cryptsetup.
     ///
     /// # Errors
-    /// What is missing, for people.
+    /// A message that names the missing hash.
     pub(super) fn find(name: &str) -> Result<&'static Self, String> {
         HASHES
             .iter()
@@ -37,7 +37,7 @@ impl Hash {
             .ok_or_else(|| format!("the hash {name:?} is not supported"))
     }
 
-    /// The hash behind a PRF, to write its name into a header.
+    /// The hash of a PRF, whose name goes into a header.
     pub(super) fn of_prf(prf: &Prf) -> Option<&'static Self> {
         HASHES.iter().find(|hash| hash.prf == prf.name)
     }
@@ -47,7 +47,8 @@ impl Hash {
         cryptbench_kdf::find(self.prf).map_err(|error| error.to_string())
     }
 
-    /// Fills `out`, of at most [`bytes`](Self::bytes), with the start of the digest of `parts`.
+    /// Fills `out` with the start of the digest of `parts`; `out` holds at most
+    /// [`bytes`](Self::bytes).
     pub(super) fn digest(&self, parts: &[&[u8]], out: &mut [u8]) {
         (self.digest)(parts, out);
     }

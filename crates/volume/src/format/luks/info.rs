@@ -1,4 +1,4 @@
-//! What a header tells without a key, for people and for records.
+//! What a header reveals without a key.
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_text::chain;
@@ -10,18 +10,18 @@ use super::model::{Priority, Slot};
 use super::store::{self, Which};
 use crate::VolumeError;
 
-/// The contents of a header. Holds no secret, and nothing that a key is derived from.
+/// The contents of a header. Contains no secret and no key material.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Info {
     /// Version of the format.
     pub version: Version,
-    /// UUID as it stands there.
+    /// UUID as written in the header.
     pub uuid: String,
     /// Label; empty in LUKS1.
     pub label: String,
     /// Subsystem; empty in LUKS1.
     pub subsystem: String,
-    /// Bytes of header and keyslots from the start of the device: what a backup holds.
+    /// Bytes of the header and keyslots from the start of the device; a backup holds exactly these.
     pub header_bytes: u64,
     /// State of both copies; empty in LUKS1.
     pub copies: Vec<CopyInfo>,
@@ -35,7 +35,7 @@ pub struct Info {
     pub tokens: Vec<String>,
     /// Mandatory requirements.
     pub requirements: Vec<String>,
-    /// Why this program cannot open the volume whatever the key; `None` if nothing stands against it.
+    /// Why this program cannot open the volume with any key; `None` if it can.
     pub obstacle: Option<String>,
 }
 
@@ -55,13 +55,13 @@ pub struct CopyInfo {
 pub struct KeyslotInfo {
     /// Its number.
     pub id: u32,
-    /// KDF and cost; or why the keyslot cannot be used.
+    /// KDF and cost, or why the keyslot cannot be used.
     pub derivation: Result<String, String>,
-    /// How its area is encrypted, such as `aes-xts-plain64`.
+    /// Encryption of the keyslot's area, such as `aes-xts-plain64`.
     pub encryption: Option<String>,
     /// Bytes of the volume key.
     pub key_bytes: Option<usize>,
-    /// First byte of its area, from the start of the device, and bytes.
+    /// First byte and length in bytes of its area, counted from the start of the device.
     pub area: Option<(u64, u64)>,
     /// Hash and stripes of the anti-forensic splitter.
     pub splitter: Option<(&'static str, u32)>,
@@ -72,11 +72,11 @@ pub struct KeyslotInfo {
 /// A digest of a volume key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DigestInfo {
-    /// Function and cost; or why it cannot be computed.
+    /// Function and cost, or why the digest cannot be computed.
     pub derivation: Result<String, String>,
-    /// Keyslots that hold such a key.
+    /// Keyslots that hold this key.
     pub keyslots: Vec<u32>,
-    /// Segments that the key is for.
+    /// Segments that this key encrypts.
     pub segments: Vec<u32>,
 }
 
@@ -89,7 +89,7 @@ pub struct SegmentInfo {
     pub kind: String,
     /// First byte on the data device.
     pub offset: u64,
-    /// Bytes; `None` to the end of the device.
+    /// Length in bytes; `None` extends to the end of the device.
     pub size: Option<u64>,
     /// Cipher, such as `aes-xts-plain64`.
     pub encryption: String,
@@ -97,13 +97,13 @@ pub struct SegmentInfo {
     pub sector_size: u32,
     /// Tweak number of the first sector.
     pub iv_tweak: u64,
-    /// dm-integrity below, by name.
+    /// Name of the dm-integrity algorithm below, if any.
     pub integrity: Option<String>,
     /// Flags.
     pub flags: Vec<String>,
 }
 
-/// Reads the header of `device`, attached or detached, which needs no key.
+/// Reads the header of `device`, attached or detached. Needs no key.
 ///
 /// # Errors
 /// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::Io`].

@@ -1,4 +1,4 @@
-//! Keyslots added, removed and changed.
+//! Adds, removes and changes keyslots.
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::Derivation;
@@ -13,34 +13,35 @@ use super::unlock::{Unlocked, matches, new_passphrase, passphrase, unlock};
 use super::{STRIPES, hash::Hash};
 use crate::{Credentials, VolumeError};
 
-/// How a new key is kept.
+/// How to store a new key.
 #[derive(Clone, Debug)]
 pub struct KeyOptions<'a> {
     /// The keyslot to use; `None` takes the first free one.
     pub keyslot: Option<u32>,
-    /// What the passphrase costs. LUKS1 takes only PBKDF2 with the hash of its header.
+    /// KDF and cost of the passphrase. LUKS1 accepts only PBKDF2 with the hash in its header.
     pub derivation: Derivation,
-    /// What may be used of the machine.
+    /// The machine's resources that may be used.
     pub resources: Resources<'a>,
 }
 
-/// Which key to remove.
+/// The key to remove.
 #[derive(Clone, Copy, Debug)]
 pub enum Removal<'a> {
-    /// That in this keyslot; nobody needs to know it.
+    /// The key in this keyslot; its passphrase need not be known.
     Keyslot(u32),
-    /// That which these credentials open.
+    /// The key that these credentials open.
     Credentials(&'a Credentials),
 }
 
-/// Adds a key: `new` opens the volume as well as `existing`, which must. Gives the keyslot.
+/// Adds a key and returns its keyslot: `new` then opens the volume as well as `existing`, which
+/// must open it.
 ///
-/// The key material is stored before the header tells of it: cut off at any point, the volume opens as
-/// before.
+/// The key material is stored before the header refers to it. An interruption at any point leaves a
+/// volume that opens as before.
 ///
 /// # Errors
-/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if there is no free keyslot, if this
-/// version does not have the derivation, or if something else now lies in the place of the primary header.
+/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if no keyslot is free, if this
+/// version does not support the derivation, or if other contents have replaced the primary header.
 pub fn add_key(
     device: &dyn BlockDevice,
     existing: &Credentials,
@@ -53,10 +54,11 @@ pub fn add_key(
     add(device, header.as_mut(), &key, new, options)
 }
 
-/// Replaces a key: afterwards `new` opens the volume and `old` does not. Gives the new keyslot.
+/// Replaces a key and returns the new keyslot: `new` then opens the volume and `old` no longer
+/// does.
 ///
-/// A free keyslot is needed: the old one is wiped and removed only when the new one is stored, so cut
-/// off at any point, one of the two opens the volume.
+/// This needs a free keyslot, because the old one is wiped and removed only after the new one is
+/// stored. After an interruption at any point, one of the two opens the volume.
 ///
 /// # Errors
 /// As for [`add_key`].
@@ -74,15 +76,16 @@ pub fn change_key(
     Ok(id)
 }
 
-/// Removes a key: overwrites its area with random bytes, then takes it out of the header. Gives the
-/// keyslot. `force` is needed for the last one, after which no one ever opens the volume again.
+/// Removes a key and returns its keyslot: overwrites its area with random bytes, then removes it
+/// from the header. `force` is required for the last key, without which nobody can ever open the
+/// volume again.
 ///
 /// A backup of the header still holds the key.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] if there is no such keyslot, if it is the last and `force` is not set, or if
-/// something else now lies in the place of the primary header; as for [`open_with`](super::open_with)
-/// where credentials are given.
+/// [`VolumeError::Invalid`] if the keyslot does not exist, if it is the last one and `force` is not
+/// set, or if other contents have replaced the primary header; as for
+/// [`open_with`](super::open_with) if credentials are given.
 pub fn remove_key(
     device: &dyn BlockDevice,
     removal: Removal<'_>,
@@ -98,7 +101,7 @@ pub fn remove_key(
     if !metadata.keyslots.contains_key(&id) {
         return Err(VolumeError::Invalid(format!("there is no keyslot {id}")));
     }
-    // Changing a volume amid a re-encryption would break it.
+    // A change during a re-encryption would break the volume.
     let segment = metadata.segment()?.id;
     let usable = |id: &u32| matches!(metadata.keyslots[id], Slot::Usable(_));
     let others = metadata.keyslots_of(segment).into_iter().filter(|other| *other != id);
@@ -110,11 +113,11 @@ pub fn remove_key(
     Ok(id)
 }
 
-/// The header, to be changed.
+/// Reads the header in order to change it.
 ///
 /// # Errors
-/// As for [`store::read`]; [`VolumeError::Invalid`] if something else now lies in the place of a damaged
-/// copy, which the change would write anew.
+/// As for [`store::read`]; [`VolumeError::Invalid`] if other contents have replaced a damaged copy,
+/// which the change would overwrite.
 fn read(device: &dyn BlockDevice) -> Result<Box<dyn Header>, VolumeError> {
     let header = store::read(device, Which::Newest)?;
     if header.copies().iter().any(|copy| copy.seqid.is_none()) {
@@ -144,15 +147,17 @@ fn add(
     let material = Keyslot::material_bytes(key_bytes, STRIPES);
     let (id, area) = header.room(options.keyslot, material)?;
     let slot = new_slot(header.metadata(), key, id, area, options.derivation)?;
-    // Refuses what this version cannot express before anything is written.
+    // Fails before anything is written if this version cannot express the keyslot.
     header.insert(&slot)?;
     material::write(device, &slot, passphrase, &key.key, &options.resources)?;
-    // A device that loses writes, or a limit below the new cost, must show before the header says so.
+    // Read the material back before the header refers to it: this detects a device that loses
+    // writes, and a limit below the new cost.
     let budget = Budget::new(options.resources.limits);
     let digest = header.metadata().digest_of(id);
     let stored = material::read(device, &slot, passphrase, &options.resources, &budget)?;
     if !digest.map_or(Ok(false), |d| matches(d, &stored, &options.resources, &budget))? {
-        let source = std::io::Error::other("the key material does not read back as it was written");
+        let source =
+            std::io::Error::other("the device returned other key material than was written");
         return Err(VolumeError::Io { doing: "checking the new keyslot", source });
     }
     header.write(device)?;
@@ -190,7 +195,7 @@ fn new_slot(
     })
 }
 
-/// The area first: once the header no longer tells of it, nobody would wipe it.
+/// Wipes the area first: once the header no longer refers to it, nothing would wipe it.
 fn remove(device: &dyn BlockDevice, header: &mut dyn Header, id: u32) -> Result<(), VolumeError> {
     if let Some(area) = header.metadata().keyslots.get(&id).and_then(Slot::area) {
         material::wipe(device, area)?;

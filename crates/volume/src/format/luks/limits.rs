@@ -1,4 +1,4 @@
-//! What a header from anywhere may make this machine do: limits of cost, and what may be used for it.
+//! Limits on what a header of unknown origin may make this machine do.
 
 use std::cell::Cell;
 
@@ -7,20 +7,20 @@ use cryptbench_kdf::{Derivation, Effort};
 
 use crate::VolumeError;
 
-/// The highest costs of one opening, summed over the keyslots that are tried.
+/// The highest costs of one opening, summed over the keyslots tried.
 ///
-/// A header says itself what its keys cost, so one from a stranger can ask for days. The defaults are
-/// far above what cryptsetup writes (2 s, at most 4 GiB, at most 32 keyslots) and below what would look
-/// like a hang: about two minutes on a desktop of 2025.
+/// The header itself states what its keys cost, so a stranger's header can demand days of work. The
+/// defaults lie far above what cryptsetup writes (2 s, at most 4 GiB, at most 32 keyslots) and
+/// below what would look like a hang: about two minutes on a desktop of 2025.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Iterations of PBKDF2, keyslots and digests together; a key of several blocks of the PRF's output
-    /// takes them for each block.
+    /// Iterations of PBKDF2, keyslots and digests together. A key longer than the PRF's output
+    /// costs these iterations once per block of output.
     pub pbkdf2_iterations: u64,
-    /// Memory of one Argon2, in KiB: by default 4 GiB, the most that cryptsetup writes. What this process cannot have
-    /// is refused besides.
+    /// Memory of one Argon2 derivation, in KiB: by default 4 GiB, the most that cryptsetup writes.
+    /// A derivation that needs more memory than this process can have is refused as well.
     pub argon2_memory_kib: u32,
-    /// Memory of Argon2 in KiB times passes, over all keyslots.
+    /// Memory of Argon2 in KiB, multiplied by passes and summed over all keyslots.
     pub argon2_work: u64,
 }
 
@@ -30,26 +30,26 @@ impl Default for Limits {
     }
 }
 
-/// What key derivations and ciphers may use of the machine.
+/// The machine's resources that key derivations and ciphers may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Resources<'a> {
-    /// Instruction sets of ciphers.
+    /// Instruction sets for ciphers.
     pub tier: Tier,
-    /// Instruction sets, threads and stop flag of key derivations.
+    /// Instruction sets, threads and stop flag for key derivations.
     pub effort: Effort<'a>,
     /// The highest costs.
     pub limits: Limits,
 }
 
 impl<'a> Resources<'a> {
-    /// With the default [`Limits`].
+    /// Resources with the default [`Limits`].
     #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self { tier, effort, limits: Limits::default() }
     }
 }
 
-/// What is left of the limits.
+/// The unspent part of the limits.
 pub(super) struct Budget {
     limits: Limits,
     iterations: Cell<u64>,
@@ -62,10 +62,10 @@ impl Budget {
         Self { limits, iterations: Cell::new(iterations), work: Cell::new(work) }
     }
 
-    /// Takes the cost of `derivation` for a key of `key_bytes` off, before it runs.
+    /// Deducts the cost of `derivation` for a key of `key_bytes`, before it runs.
     ///
     /// # Errors
-    /// [`VolumeError::Unsupported`] if it is more than what is left.
+    /// [`VolumeError::Unsupported`] if the cost exceeds what is left.
     pub(super) fn spend(
         &self,
         derivation: &Derivation,
@@ -79,12 +79,12 @@ impl Budget {
             let wanted = derivation.memory_kib();
             return refuse(
                 format!("{} with {wanted} KiB of memory (limit {most})", derivation.name()),
-                "only a damaged or hostile header asks for that",
+                "only a damaged or hostile header asks for so much",
             );
         }
         let (left, limit, blocks) = match derivation {
             Derivation::Pbkdf2 { prf, .. } => {
-                // Each block of the output is a chain of its own (RFC 8018, section 5.2).
+                // PBKDF2 computes each block of the output separately (RFC 8018, section 5.2).
                 let blocks = key_bytes.div_ceil(prf.output_bytes);
                 (&self.iterations, self.limits.pbkdf2_iterations, blocks)
             }
@@ -99,8 +99,8 @@ impl Budget {
                         "a key derivation of {cost} for {key_bytes} bytes, beyond the limit of \
                          {limit} in all,"
                     ),
-                    "nothing but a damaged or hostile header asks for that, or many keyslots \
-                     together: then name the keyslot",
+                    "only a damaged or hostile header asks for so much, or many keyslots together; \
+                     in the latter case name the keyslot",
                 );
             }
         }
@@ -108,7 +108,7 @@ impl Budget {
     }
 }
 
-/// A derivation with its cost, for people: `pbkdf2-sha-256, 1000 iterations`.
+/// A derivation with its cost for messages: `pbkdf2-sha-256, 1000 iterations`.
 pub(super) fn describe(derivation: &Derivation) -> String {
     match derivation {
         Derivation::Pbkdf2 { prf, iterations } => {

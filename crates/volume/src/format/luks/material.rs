@@ -1,4 +1,5 @@
-//! Key material in a keyslot's area: the volume key, split and encrypted under the passphrase's key.
+//! Key material in a keyslot's area: the volume key, split and encrypted with a key derived from
+//! the passphrase.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, read_bytes, write_bytes};
 
@@ -8,10 +9,11 @@ use super::store::{io, random};
 use super::{SECTOR, af};
 use crate::VolumeError;
 
-/// The volume key that `passphrase` gives in this keyslot: the right one or another, a digest tells.
+/// The volume key that `passphrase` yields in this keyslot. A wrong passphrase yields a wrong key;
+/// only the digest can tell.
 ///
 /// # Errors
-/// Costs beyond the budget, a cipher that is not supported, a device that cannot be read.
+/// A cost beyond the budget, an unsupported cipher, or a read error.
 pub(super) fn read(
     device: &dyn BlockDevice,
     slot: &Keyslot,
@@ -19,7 +21,7 @@ pub(super) fn read(
     resources: &Resources<'_>,
     budget: &Budget,
 ) -> Result<LockedBytes, VolumeError> {
-    // The area first: a truncated device needs no minute of key derivation.
+    // Read the area first: a truncated device then fails before a possibly long key derivation.
     let len = Keyslot::material_bytes(slot.key_bytes, slot.stripes);
     let range = slot.area.offset..slot.area.offset + len;
     let stored = read_bytes(device, range).map_err(io("reading key material"))?;
@@ -27,7 +29,8 @@ pub(super) fn read(
         let key = area_key(slot, passphrase, resources, budget)?;
         slot.encryption.with_key(&key, SECTOR as u32, resources.tier)?
     };
-    // More than an ordinary user may lock on older systems; it is there for milliseconds.
+    // An ordinary user may not lock this much memory on older systems, and the bytes exist only for
+    // milliseconds.
     let mut material = LockedBytes::brief(stored.len());
     material.copy_from_slice(&stored);
     cipher.decrypt_in_place(0, &mut material);
@@ -35,7 +38,7 @@ pub(super) fn read(
     Ok(af::merge(&material[..split], slot.key_bytes, slot.hash))
 }
 
-/// Puts `volume_key` into the keyslot's area and waits until it is stored.
+/// Writes `volume_key` into the keyslot's area and flushes the device.
 ///
 /// # Errors
 /// As for [`read`].
@@ -60,10 +63,10 @@ pub(super) fn write(
     device.flush().map_err(io("writing key material"))
 }
 
-/// Overwrites the keyslot's whole area with random bytes and waits until they are stored.
+/// Overwrites the keyslot's whole area with random bytes and flushes the device.
 ///
-/// On flash the old bytes may survive in blocks that the drive has put aside: the splitter's stripes are
-/// there because of that, and a volume key that must be gone needs a new volume.
+/// On flash memory the old bytes may survive in blocks that the drive has retired. The splitter
+/// reduces this risk, but only a new volume is certain to make a volume key useless.
 ///
 /// # Errors
 /// [`VolumeError::Io`].
@@ -88,7 +91,7 @@ fn area_key(
     resources: &Resources<'_>,
     budget: &Budget,
 ) -> Result<LockedBytes, VolumeError> {
-    // Before the derivation: a length that no cipher takes would multiply its cost.
+    // Check before the derivation: a length that no cipher takes would multiply its cost.
     slot.encryption.check(slot.area_key_bytes)?;
     budget.spend(&slot.derivation, slot.area_key_bytes)?;
     let mut key = LockedBytes::zeroed(slot.area_key_bytes);

@@ -1,8 +1,8 @@
-//! LUKS1 and LUKS2: created, opened, and their keyslots managed, after cryptsetup's format documents.
+//! Creates and opens LUKS1 and LUKS2 volumes and manages their keyslots.
 //!
-//! The sources are "LUKS1 On-Disk Format Specification" 1.2.3 and "LUKS2 On-Disk Format Specification"
-//! 1.1.4. Both versions come down to one `Metadata`: keyslots, digests and segments;
-//! what differs, how these lie on the device, is behind the trait `Header`.
+//! Sources: "LUKS1 On-Disk Format Specification" 1.2.3 and "LUKS2 On-Disk Format Specification"
+//! 1.1.4. Both versions share one `Metadata` of keyslots, digests and segments. The trait `Header`
+//! hides how each version lays it out on the device.
 
 mod af;
 mod backup;
@@ -67,25 +67,27 @@ const SECTOR: u64 = 512;
 /// Alignment of keyslot areas and of the header's parts, in bytes.
 const ALIGNMENT: u64 = 4096;
 
-/// Stripes of the anti-forensic splitter that every known implementation uses.
+/// Stripes of the anti-forensic splitter in every known implementation.
 const STRIPES: u32 = 4000;
 
 /// The text of a NUL-terminated field of a binary header.
 ///
 /// # Errors
-/// What is wrong with it: no NUL, or bytes that are no text.
+/// A message: the field has no NUL, or is not valid text.
 fn text(field: &[u8], name: &str) -> Result<String, String> {
-    let end = field.iter().position(|&byte| byte == 0).ok_or(format!("{name} does not end"))?;
+    let end =
+        field.iter().position(|&byte| byte == 0).ok_or(format!("{name} has no terminating NUL"))?;
     match std::str::from_utf8(&field[..end]) {
         Ok(text) if !text.contains(char::is_control) => Ok(text.to_owned()),
-        _ => Err(format!("{name} is no text")),
+        _ => Err(format!("{name} is not text")),
     }
 }
 
-/// Puts `text` into a NUL-terminated field, whose rest is zeroed.
+/// Writes `text` into a NUL-terminated field and zeroes the rest.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`](crate::VolumeError::Invalid) if it is too long or no plain text.
+/// [`VolumeError::Invalid`](crate::VolumeError::Invalid) if the text is too long or has control
+/// characters.
 fn set_text(field: &mut [u8], name: &str, text: &str) -> Result<(), crate::VolumeError> {
     let most = field.len() - 1;
     if text.len() > most {

@@ -1,4 +1,4 @@
-//! What a LUKS header says, whichever version it is: keyslots, digests, segments.
+//! The contents of a LUKS header, independent of its version: keyslots, digests and segments.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use super::hash::Hash;
 use super::spec::Spec;
 use crate::VolumeError;
 
-/// Longest key of a volume or keyslot that is read, in bytes; the longest that is in use is 64, with
-/// integrity 128.
+/// Longest key of a volume or keyslot that is accepted, in bytes. The longest in use has 64 bytes,
+/// or 128 with integrity.
 pub(super) const MOST_KEY: usize = 512;
 
-/// Most stripes that are read; every known implementation writes 4000.
+/// Most stripes accepted; every known implementation writes 4000.
 pub(super) const MOST_STRIPES: u32 = 8192;
 
 /// The parsed and checked metadata.
@@ -33,18 +33,18 @@ pub(super) struct Metadata {
     pub tokens: Vec<String>,
     /// Mandatory requirements: LUKS2 only.
     pub requirements: Vec<String>,
-    /// Bytes from the start of the device that hold the headers themselves.
+    /// Bytes of the headers themselves, from the start of the device.
     pub heads_bytes: u64,
-    /// Bytes from the start of the device that belong to headers and keyslots.
+    /// Bytes of headers and keyslots, from the start of the device.
     pub header_bytes: u64,
 }
 
-/// A keyslot that this program can use, or why not.
+/// A keyslot that this program can use, or the reason why it cannot.
 #[derive(Clone)]
 pub(super) enum Slot {
     Usable(Keyslot),
     Unusable {
-        /// Its area, where it has one.
+        /// Its area, if it has one.
         area: Option<Extent>,
         reason: String,
     },
@@ -59,39 +59,41 @@ impl Slot {
     }
 }
 
-/// A volume key under a passphrase.
+/// A volume key encrypted under a passphrase.
 #[derive(Clone)]
 pub(super) struct Keyslot {
     pub id: u32,
-    /// Bytes of the volume key in it.
+    /// Bytes of the volume key.
     pub key_bytes: usize,
     pub derivation: Derivation,
     pub salt: Vec<u8>,
     pub stripes: u32,
-    /// The splitter's.
+    /// The splitter's hash.
     pub hash: &'static Hash,
     pub area: Extent,
-    /// How the area is encrypted.
+    /// Encryption of the area.
     pub encryption: Spec,
-    /// Bytes of the key of the area, which the passphrase gives.
+    /// Bytes of the area's key, which is derived from the passphrase.
     pub area_key_bytes: usize,
     pub priority: Priority,
 }
 
 impl Keyslot {
-    /// Bytes of key material in the area, in whole sectors.
+    /// Bytes of key material in the area, rounded up to whole sectors.
     pub(super) fn material_bytes(key_bytes: usize, stripes: u32) -> u64 {
         (key_bytes as u64 * u64::from(stripes)).next_multiple_of(super::SECTOR)
     }
 
+    /// Checks the sizes.
+    ///
     /// # Errors
-    /// What is wrong with its numbers.
+    /// A message that names the invalid size.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.key_bytes == 0 || self.key_bytes > MOST_KEY {
-            return Err(format!("a volume key of {} bytes", self.key_bytes));
+            return Err(format!("a volume key cannot have {} bytes", self.key_bytes));
         }
         if self.area_key_bytes == 0 || self.area_key_bytes > MOST_KEY {
-            return Err(format!("a key of {} bytes for the area", self.area_key_bytes));
+            return Err(format!("the area's key cannot have {} bytes", self.area_key_bytes));
         }
         if self.stripes == 0 || self.stripes > MOST_STRIPES {
             return Err(format!("{} stripes", self.stripes));
@@ -99,27 +101,27 @@ impl Keyslot {
         let needed = Self::material_bytes(self.key_bytes, self.stripes);
         if needed > self.area.len {
             let len = self.area.len;
-            return Err(format!("{needed} bytes of key material in an area of {len}"));
+            return Err(format!("{needed} bytes of key material do not fit into an area of {len}"));
         }
         Ok(())
     }
 }
 
-/// Order in which keyslots are tried (LUKS2; all of LUKS1 are normal).
+/// Order in which keyslots are tried (LUKS2; in LUKS1 all are normal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Priority {
     Prefer,
     Normal,
-    /// Only if it is named.
+    /// Tried only if the caller names the keyslot.
     Ignore,
 }
 
-/// What tells that a volume key is the right one.
+/// A digest that verifies a volume key.
 #[derive(Clone)]
 pub(super) struct Digest {
     pub keyslots: Vec<u32>,
     pub segments: Vec<u32>,
-    /// PBKDF2, or why it cannot be computed.
+    /// PBKDF2, or why the digest cannot be computed.
     pub derivation: Result<Derivation, String>,
     pub salt: Vec<u8>,
     pub value: Vec<u8>,
@@ -131,24 +133,24 @@ pub(super) struct Segment {
     pub id: u32,
     /// `crypt`, `linear`, `hw-opal`, `hw-opal-crypt`.
     pub kind: String,
-    /// From the start of the data device.
+    /// Offset in bytes from the start of the data device.
     pub offset: u64,
-    /// `None`: to the end of the device.
+    /// Bytes; `None` extends to the end of the device.
     pub size: Option<u64>,
     /// Tweak number of its first sector.
     pub iv_tweak: u64,
     pub encryption: String,
     pub sector_size: u32,
-    /// dm-integrity below, by name.
+    /// Name of the dm-integrity algorithm below, if any.
     pub integrity: Option<String>,
     pub flags: Vec<String>,
 }
 
 impl Metadata {
-    /// The one segment that can be opened.
+    /// The only segment, if this program can open it.
     ///
     /// # Errors
-    /// [`VolumeError::Unsupported`], which names what stands against it.
+    /// [`VolumeError::Unsupported`], which names the obstacle.
     pub(super) fn segment(&self) -> Result<&Segment, VolumeError> {
         let refuse = |what: String, hint: Option<&str>| {
             Err(VolumeError::Unsupported { what, hint: hint.map(str::to_owned) })
@@ -156,7 +158,7 @@ impl Metadata {
         if let Some(name) = self.requirements.first() {
             return match name.as_str() {
                 name if name.contains("reencrypt") => refuse(
-                    format!("LUKS2 amid a re-encryption ({name})"),
+                    format!("LUKS2 in the middle of a re-encryption ({name})"),
                     Some("finish it with `cryptsetup reencrypt --resume-only`"),
                 ),
                 "opal" => refuse("a self-encrypting OPAL drive".to_owned(), None),
@@ -187,12 +189,12 @@ impl Metadata {
         }
     }
 
-    /// The digest of keys in keyslot `id`; of a keyslot for no segment (`unbound`), too.
+    /// The digest of the key in keyslot `id`, even if the key belongs to no segment (`unbound`).
     pub(super) fn digest_of(&self, id: u32) -> Option<&Digest> {
         self.digests.iter().find(|digest| digest.keyslots.contains(&id))
     }
 
-    /// Keyslots that hold a key of `segment`, those that are tried first in front.
+    /// Keyslots that hold a key of `segment`, in the order in which they are tried.
     pub(super) fn keyslots_of(&self, segment: u32) -> Vec<u32> {
         let bound = |id: &u32| self.digest_of(*id).is_some_and(|d| d.segments.contains(&segment));
         let mut ids: Vec<u32> = self.keyslots.keys().copied().filter(bound).collect();
@@ -203,8 +205,10 @@ impl Metadata {
         ids
     }
 
+    /// Checks that no two keyslots share bytes.
+    ///
     /// # Errors
-    /// Two keyslots whose areas overlap.
+    /// A message that names two keyslots whose areas overlap.
     pub(super) fn check_overlaps(&self) -> Result<(), String> {
         let areas = self.keyslots.iter().filter_map(|(id, slot)| Some((slot.area()?, id)));
         let mut areas: Vec<_> = areas.collect();

@@ -1,4 +1,4 @@
-//! Opening: from a header and credentials to the plaintext.
+//! Opens a volume: from a header and credentials to the plaintext.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, Volu
 /// How to open a LUKS volume.
 #[derive(Clone, Debug)]
 pub struct LuksOptions<'a> {
-    /// Reading only, or also writing.
+    /// Read-only, or read and write.
     pub access: Access,
-    /// Only this keyslot; `None` tries all.
+    /// Tries only this keyslot; `None` tries all.
     pub keyslot: Option<u32>,
-    /// LUKS2: the secondary header, whatever the primary says.
+    /// LUKS2: uses the secondary header, even if the primary one is valid.
     pub secondary: bool,
-    /// What may be used of the machine.
+    /// The machine's resources that may be used.
     pub resources: Resources<'a>,
 }
 
@@ -58,13 +58,13 @@ pub fn open(
     open_with(device, credentials, &options)
 }
 
-/// Opens the LUKS volume on `device`; nothing is written to it, not even to repair a damaged copy.
+/// Opens the LUKS volume on `device`. This writes nothing, not even to repair a damaged copy.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for the header;
-/// [`VolumeError::Unsupported`] for what is recognised but cannot be opened, and for costs beyond the
-/// limits; [`VolumeError::Invalid`] for credentials that LUKS does not have; [`VolumeError::Stopped`];
-/// [`VolumeError::Io`].
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for the
+/// header; [`VolumeError::Unsupported`] for a recognised volume that cannot be opened, and for
+/// costs beyond the limits; [`VolumeError::Invalid`] for credentials that LUKS does not support;
+/// [`VolumeError::Stopped`]; [`VolumeError::Io`].
 pub fn open_with(
     device: Arc<dyn BlockDevice>,
     credentials: &Credentials,
@@ -73,7 +73,7 @@ pub fn open_with(
     open_volume(None, device, credentials, options)
 }
 
-/// Opens a volume whose header lies elsewhere: on a device of its own, or in a backup file.
+/// Opens a volume whose header lies elsewhere: on a separate device or in a backup file.
 ///
 /// # Errors
 /// As for [`open_with`].
@@ -101,8 +101,8 @@ fn open_volume(
     let segment = metadata.segment()?;
     if segment.offset == 0 && detached.is_none() {
         return Err(VolumeError::Unsupported {
-            what: "a detached header by itself".to_owned(),
-            hint: Some("name the device that holds the data as well".to_owned()),
+            what: "a detached header without its data".to_owned(),
+            hint: Some("also name the device that holds the data".to_owned()),
         });
     }
     let sector = u64::from(segment.sector_size);
@@ -117,7 +117,7 @@ fn open_volume(
         what: format!("the encryption {:?}", segment.encryption),
         hint: None,
     })?;
-    // Before the key derivation, which can take seconds.
+    // Check before the key derivation, which can take seconds.
     let tried = match options.keyslot {
         Some(id) => vec![id],
         None => metadata.keyslots_of(segment.id),
@@ -154,7 +154,7 @@ fn open_volume(
     let mapping = Mapping {
         data: Extent { offset: segment.offset, len },
         cipher,
-        // Tweaks count 512-byte sectors whatever the sector size: LUKS2 has no large-sector IVs.
+        // Tweaks count 512-byte sectors for every sector size: LUKS2 has no large-sector IVs.
         first_tweak: segment.iv_tweak,
         tweak_step: sector / SECTOR,
         protected: None,
@@ -162,8 +162,10 @@ fn open_volume(
     Volume::new(data, mapping, options.access, info)
 }
 
+/// Checks that the cipher takes at least one of the keys.
+///
 /// # Errors
-/// Why the cipher of the data takes none of the keys that the keyslots hold.
+/// Why the data cipher takes none of the keys in the keyslots.
 fn check_keys(spec: &Spec, metadata: &Metadata, keyslots: &[u32]) -> Result<(), VolumeError> {
     let mut checked = Ok(());
     for id in keyslots {

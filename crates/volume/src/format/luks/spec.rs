@@ -1,4 +1,4 @@
-//! A cipher specification of dm-crypt, such as `aes-xts-plain64`, and the cipher it names.
+//! A dm-crypt cipher specification, such as `aes-xts-plain64`, and the cipher it names.
 
 use std::fmt;
 
@@ -9,24 +9,25 @@ use crate::VolumeError;
 /// A cipher, its chaining mode and IV generator, as LUKS headers name them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spec {
-    /// Such as `aes`.
+    /// Cipher, such as `aes`.
     pub cipher: String,
-    /// Such as `xts-plain64`.
+    /// Mode and IV generator, such as `xts-plain64`.
     pub mode: String,
 }
 
 impl Spec {
-    /// Takes `cipher-mode-iv` apart.
+    /// Splits `cipher-mode-iv`; `None` if a part is missing.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (cipher, mode) = text.split_once('-')?;
         (!cipher.is_empty() && !mode.is_empty())
             .then(|| Self { cipher: cipher.to_owned(), mode: mode.to_owned() })
     }
 
-    /// Whether there is such a cipher, and with a key of so many bytes.
+    /// Checks that the cipher exists and takes a key of `key_bytes`.
     ///
     /// # Errors
-    /// [`VolumeError::Cipher`]: no such cipher; [`VolumeError::Unsupported`]: not with so long a key.
+    /// [`VolumeError::Cipher`] if the cipher does not exist; [`VolumeError::Unsupported`] if it
+    /// takes no key of this length.
     pub(super) fn check(&self, key_bytes: usize) -> Result<(), VolumeError> {
         let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)?;
         if lengths.contains(&key_bytes) {
@@ -39,10 +40,10 @@ impl Spec {
         })
     }
 
-    /// The cipher under `key`, sectors of `sector` bytes whose tweaks count 512-byte sectors.
+    /// The cipher under `key` for sectors of `sector` bytes, whose tweaks count 512-byte sectors.
     ///
     /// # Errors
-    /// [`VolumeError::Cipher`]: no such cipher, or not with so long a key.
+    /// [`VolumeError::Cipher`] if the cipher does not exist or takes no key of this length.
     pub(super) fn with_key(
         &self,
         key: &[u8],

@@ -1,4 +1,4 @@
-//! How the metadata lies on a device: the seam between what LUKS1 and LUKS2 share and what differs.
+//! How metadata lies on a device: separates what LUKS1 and LUKS2 share from what differs.
 
 use std::ops::Range;
 
@@ -8,40 +8,41 @@ use super::model::{Keyslot, Metadata};
 use super::{MAGIC, v1, v2};
 use crate::VolumeError;
 
-/// A header that was read, or that is about to be written.
+/// A header that was read or is about to be written.
 pub(super) trait Header {
-    /// What it says.
+    /// The header's contents.
     fn metadata(&self) -> &Metadata;
 
-    /// What is to be told of it beyond that: which copy was read, and what is wrong with the other.
+    /// The state of both copies: which one was read, and what is wrong with the other.
     fn copies(&self) -> Vec<super::CopyInfo> {
         Vec::new()
     }
 
-    /// Parts of the header that hold nothing.
+    /// Byte ranges of the header that are unused.
     fn unused(&self) -> Vec<Range<u64>> {
         Vec::new()
     }
 
-    /// A place for one more keyslot with so many bytes of key material: `wanted`, or the first free.
+    /// Finds space for a keyslot with `bytes` of key material: keyslot `wanted`, or the first free
+    /// one.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if there is none.
+    /// [`VolumeError::Invalid`] if there is no space.
     fn room(&self, wanted: Option<u32>, bytes: u64) -> Result<(u32, Extent), VolumeError>;
 
-    /// Adds a keyslot where [`room`](Self::room) found a place, to hold a key of digest 0.
+    /// Adds a keyslot in the space that [`room`](Self::room) found. It will hold a key of digest 0.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if this version cannot express it.
+    /// [`VolumeError::Invalid`] if this version cannot express the keyslot.
     fn insert(&mut self, slot: &Keyslot) -> Result<(), VolumeError>;
 
-    /// Takes a keyslot out.
+    /// Removes a keyslot.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if there is none.
+    /// [`VolumeError::Invalid`] if it does not exist.
     fn remove(&mut self, id: u32) -> Result<(), VolumeError>;
 
-    /// Writes the header so that a write which is cut off leaves the volume openable.
+    /// Writes the header. The volume stays openable if the write is interrupted.
     ///
     /// # Errors
     /// [`VolumeError::Io`].
@@ -51,9 +52,9 @@ pub(super) trait Header {
 /// Which copy of a LUKS2 header to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
-    /// The newest valid one.
+    /// The newest valid copy.
     Newest,
-    /// The secondary, whatever the primary says.
+    /// The secondary copy, even if the primary one is valid.
     Secondary,
 }
 
@@ -62,7 +63,7 @@ pub(super) enum Which {
 /// # Errors
 /// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::Io`].
 pub(super) fn read(device: &dyn BlockDevice, which: Which) -> Result<Box<dyn Header>, VolumeError> {
-    // A primary header that cannot be read at all may still have a secondary.
+    // An unreadable primary header may still have a readable secondary one.
     let start = read_bytes(device, 0..SNIFF.min(device.size()));
     let version = match &start {
         Ok(start) if start.len() >= 8 && start[..6] == MAGIC => {
@@ -81,12 +82,12 @@ pub(super) fn read(device: &dyn BlockDevice, which: Which) -> Result<Box<dyn Hea
 
 const SNIFF: u64 = 512;
 
-/// An error while doing something with the device.
+/// Wraps an I/O error together with the operation that failed.
 pub(super) fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> VolumeError {
     move |source| VolumeError::Io { doing, source }
 }
 
-/// Random bytes from the system.
+/// Fills `out` with random bytes from the operating system.
 ///
 /// # Errors
 /// [`VolumeError::Io`].

@@ -1,4 +1,4 @@
-//! From credentials to the volume key: keyslots in turn, until a digest agrees.
+//! From credentials to the volume key: tries the keyslots in turn until a digest matches.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes};
 use cryptbench_text::chain;
@@ -9,16 +9,17 @@ use super::material;
 use super::model::{Digest, Metadata, Slot};
 use crate::{Credentials, VolumeError};
 
-/// A volume key and the keyslot that it came from.
+/// A volume key and the keyslot that held it.
 pub(super) struct Unlocked {
     pub keyslot: u32,
     pub key: LockedBytes,
 }
 
-/// The bytes that LUKS derives keys from: the passphrase, or the contents of the one key file.
+/// The bytes from which LUKS derives keys: the passphrase, or the contents of the only key file.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] for what LUKS does not have: several key files, both at once, a PIM.
+/// [`VolumeError::Invalid`] for what LUKS does not support: several key files, a passphrase
+/// together with a key file, or a PIM.
 pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError> {
     let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
     if credentials.pim.is_some_and(|pim| pim != 0) {
@@ -32,7 +33,7 @@ pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError
     }
 }
 
-/// As [`passphrase`], for a key that is to be made: an empty one would protect nothing.
+/// As [`passphrase`], for a new key. An empty passphrase would protect nothing.
 ///
 /// # Errors
 /// [`VolumeError::Invalid`].
@@ -45,10 +46,11 @@ pub(super) fn new_passphrase(credentials: &Credentials) -> Result<&[u8], VolumeE
     }
 }
 
-/// The key of segment 0 of the volume: from keyslot `only`, or from any that is not to be ignored.
+/// The key of the volume's first segment: from keyslot `only`, or from any keyslot without priority
+/// `ignore`.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`]; [`VolumeError::Unsupported`] if no keyslot could even be tried;
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Unsupported`] if no keyslot could be tried;
 /// [`VolumeError::Stopped`].
 pub(super) fn unlock(
     device: &dyn BlockDevice,
@@ -111,7 +113,7 @@ fn attempt(
         Slot::Unusable { reason, .. } => return Err(unsupported(reason)),
     };
     if slot.priority == super::model::Priority::Ignore && !named {
-        return Err(unsupported("it is to be used only if it is named"));
+        return Err(unsupported("its priority is `ignore`; name the keyslot to use it"));
     }
     let digest = metadata.digest_of(id).ok_or_else(|| unsupported("it has no digest"))?;
     if digest.segments.is_empty() {
@@ -121,7 +123,7 @@ fn attempt(
     Ok(matches(digest, &key, resources, budget)?.then_some(key))
 }
 
-/// Whether `key` is the one that `digest` was made of.
+/// Whether `digest` was computed from `key`.
 ///
 /// # Errors
 /// [`VolumeError::Unsupported`], also for costs beyond the budget; [`VolumeError::Stopped`].
@@ -138,6 +140,6 @@ pub(super) fn matches(
     budget.spend(derivation, digest.value.len())?;
     let mut value = Zeroizing::new(vec![0; digest.value.len()]);
     derivation.derive(key, &digest.salt, &mut value, resources.effort)?;
-    // The digest is no secret, but the comparison costs nothing in constant time.
+    // The digest is not secret, but a constant-time comparison costs nothing.
     Ok(value.iter().zip(&digest.value).fold(0, |all, (a, b)| all | (a ^ b)) == 0)
 }

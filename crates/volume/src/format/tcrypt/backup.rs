@@ -1,4 +1,5 @@
-//! Header backups: the file that VeraCrypt writes, and restoring headers from it or from within the volume.
+//! Backs up headers in VeraCrypt's file format, and restores them from such a file or from within
+//! the volume.
 
 use cryptbench_blockdev::BlockDevice;
 
@@ -11,7 +12,7 @@ use super::seal::{Filler, Seal};
 use super::unlock::{Request, Unlocked, unlock, unlock_sectors};
 use crate::{Credentials, VolumeError};
 
-/// Where headers are restored from.
+/// The source of restored headers.
 #[derive(Clone, Copy)]
 pub enum HeaderSource<'a> {
     /// The backup headers at the end of the volume.
@@ -20,9 +21,11 @@ pub enum HeaderSource<'a> {
     File(&'a [u8]),
 }
 
-/// The contents of a backup file, as VeraCrypt writes it: two areas of 64 KiB (before TrueCrypt 6: of 512
-/// bytes), the first with the normal header, the second with the hidden volume's, or random if there is no
-/// hidden volume. Both come under fresh salts; `options.prf` is tried for both.
+/// The contents of a header backup file, in VeraCrypt's format: two areas of 64 KiB (before
+/// TrueCrypt 6: of 512 bytes). The first holds the normal header. The second holds the hidden
+/// volume's header, or random bytes if there is no hidden volume.
+///
+/// Both headers get new salts. `options.prf` is tried for both.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`] for either header, and any other; the device is unchanged.
@@ -47,11 +50,11 @@ pub fn backup_headers(
     Ok(file)
 }
 
-/// Restores the header that the credentials open, under a fresh salt.
+/// Restores the header that the credentials open, under a new salt.
 ///
-/// From a file: the header that opens, be it the normal or the hidden one; its backup within the volume is
-/// written and flushed first, then the header itself. From within the volume: the normal header, or the
-/// hidden one where `options.hidden` says so. Only the header that is restored is changed.
+/// A backup file restores whichever header opens, normal or hidden: its backup within the volume is
+/// written and flushed first, then the header itself. From within the volume, the function restores
+/// the normal header, or the hidden one if `options.hidden` is set. No other header changes.
 ///
 /// # Errors
 /// Any [`VolumeError`]; [`VolumeError::Damaged`] also if the header does not fit the device.
@@ -80,7 +83,7 @@ pub fn restore_headers(
     }
 }
 
-/// The header under the same credentials and a fresh salt.
+/// The header under the same credentials and a new salt.
 fn anew(
     unlocked: &Unlocked,
     credentials: &Credentials,
@@ -93,14 +96,14 @@ fn anew(
     Ok(header)
 }
 
-/// The two headers of a backup file, with the places that they belong to.
+/// The two headers of a backup file, each with its slot in the volume.
 fn sectors(file: &[u8]) -> Result<[(Slot, Vec<u8>); 2], VolumeError> {
     let (hidden_at, hidden_slot) = match file.len() as u64 {
         length if length == 2 * AREA => (AREA as usize, Slot::Hidden),
         length if length == 2 * HEADER_BYTES as u64 => (HEADER_BYTES, Slot::HiddenLegacy),
         length => {
             return Err(VolumeError::Invalid(format!(
-                "no header backup: it has {length} bytes, not {} or {}",
+                "not a header backup: it has {length} bytes, not {} or {}",
                 2 * AREA,
                 2 * HEADER_BYTES
             )));

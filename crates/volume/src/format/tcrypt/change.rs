@@ -1,4 +1,5 @@
-//! Changing what opens a volume: its header under another key. The data stays as it is.
+//! Changes a volume's credentials: encrypts its header under another key and leaves the data
+//! unchanged.
 
 use cryptbench_blockdev::{BlockDevice, Extent};
 use cryptbench_cipher::Tier;
@@ -12,12 +13,12 @@ use super::seal::Seal;
 use super::unlock::{self, Request, Unlocked, unlock};
 use crate::{Credentials, VolumeError};
 
-/// Which header is meant, and how it opens.
+/// Which header to use, and how it opens.
 #[derive(Clone, Copy)]
 pub struct HeaderOptions<'a> {
-    /// The hidden volume's.
+    /// Uses the hidden volume's header.
     pub hidden: bool,
-    /// The encrypted system's on this disk.
+    /// Uses the header of the encrypted system on this disk.
     pub system: bool,
     /// Its PRF, or `argon2id`; `None` tries all.
     pub prf: Option<&'a str>,
@@ -28,7 +29,7 @@ pub struct HeaderOptions<'a> {
 }
 
 impl<'a> HeaderOptions<'a> {
-    /// The normal header, of an unknown PRF.
+    /// The normal header, with an unknown PRF.
     #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self { hidden: false, system: false, prf: None, tier, effort }
@@ -47,14 +48,14 @@ impl<'a> HeaderOptions<'a> {
 
 /// Gives a volume new credentials: passphrase, key files, PIM, and another PRF if `prf` names one.
 ///
-/// The backup header is written and flushed before the primary one, so that at every moment one of them
-/// opens: with the old credentials until the primary one is written, with the new ones from then on. The
-/// master keys stay the same: whoever knew the old credentials and has an old header still gets in, here
-/// as in VeraCrypt.
+/// The backup header is written and flushed before the primary one, so one of them opens at every
+/// moment: with the old credentials until the primary header is written, with the new ones
+/// afterwards. The master keys stay the same. Anyone who knows the old credentials and has an old
+/// header can therefore still open the volume, as in VeraCrypt.
 ///
 /// # Errors
-/// Any [`VolumeError`]; the volume then opens with the old credentials, but after an I/O error its backup
-/// header may already want the new ones.
+/// Any [`VolumeError`]. The volume then opens with the old credentials, but after an I/O error its
+/// backup header may already require the new ones.
 pub fn change_credentials(
     device: &dyn BlockDevice,
     old: &Credentials,
@@ -80,7 +81,8 @@ pub fn change_credentials(
     reseal(device, &unlocked, data, &password, derivation, options)
 }
 
-/// Writes a header anew under fresh salts: its backup, where the layout has one, then itself.
+/// Rewrites a header under new salts: first its backup, if the layout has one, then the header
+/// itself.
 pub(super) fn reseal(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
@@ -101,7 +103,8 @@ pub(super) fn reseal(
 /// Where the backup of this primary header lies; `None` if the layout has none.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if data lies there: the device has another size than when the volume was made.
+/// [`VolumeError::Damaged`] if data lies there, which means that the device has changed size since
+/// the volume was created.
 fn backup_slot(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
@@ -123,7 +126,7 @@ fn backup_slot(
     Ok(other)
 }
 
-/// The function of a derivation.
+/// The function of a derivation, without its cost.
 pub(super) fn function_of(derivation: &Derivation) -> Function {
     match derivation {
         Derivation::Pbkdf2 { prf, .. } => Function::Pbkdf2(prf),

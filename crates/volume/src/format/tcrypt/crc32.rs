@@ -1,4 +1,4 @@
-//! CRC-32 (IEEE 802.3, reflected, polynomial 0xEDB88320): header checks and the key file pool.
+//! CRC-32 (IEEE 802.3, reflected, polynomial 0xEDB88320) for header checks and the key file pool.
 
 const TABLE: [u32; 256] = table();
 
@@ -18,7 +18,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// The register of a running CRC-32, which the key file pool reads after every byte.
+/// A running CRC-32 whose register the key file pool reads after every byte.
 #[derive(Clone, Copy)]
 pub(super) struct Crc32(u32);
 
@@ -27,14 +27,13 @@ impl Crc32 {
         Self(u32::MAX)
     }
 
-    /// Takes in one byte and gives the register, not inverted.
+    /// Adds one byte and returns the register, not inverted.
     pub(super) fn update(&mut self, byte: u8) -> u32 {
         self.0 = TABLE[usize::from(self.0 as u8 ^ byte)] ^ (self.0 >> 8);
         self.0
     }
 }
 
-/// The CRC-32 of `bytes`.
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = Crc32::new();
     !bytes.iter().fold(u32::MAX, |_, &byte| crc.update(byte))

@@ -1,4 +1,4 @@
-//! Creating volumes: VeraCrypt's format, and that of TrueCrypt 7.
+//! Creates volumes in the formats of VeraCrypt and TrueCrypt 7.
 
 use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
 use cryptbench_cipher::Tier;
@@ -12,46 +12,47 @@ use super::seal::{Filler, Progress, Seal};
 use super::unlock::{self, Request, unlock};
 use crate::{Credentials, VolumeError};
 
-/// What is left free behind a hidden volume, since file systems write to their last sectors; more from
-/// [`LARGE`] bytes on (VeraCrypt's `VolumeLayoutV2Hidden`).
+/// Bytes left free after a hidden volume, because file systems write to their last sectors. Volumes
+/// of [`LARGE`] bytes or more leave more (VeraCrypt's `VolumeLayoutV2Hidden`).
 const RESERVED: u64 = 4096;
 const RESERVED_LARGE: u64 = GROUP;
-/// Hidden volumes from this size on leave [`RESERVED_LARGE`] free.
+/// Hidden volumes of this size or more leave [`RESERVED_LARGE`] bytes free.
 const LARGE: u64 = 2 << 20;
 
-/// What happens to the data area of a new volume.
+/// How to initialise the data area of a new volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// It becomes random, so that nobody sees how much of it is used. A hidden volume needs this.
+    /// Fills it with random bytes, which hides how much of it is used. A hidden volume requires
+    /// this.
     Random,
-    /// It stays as it is: VeraCrypt's quick format.
+    /// Leaves it unchanged: VeraCrypt's quick format.
     Quick,
 }
 
-/// How to create a volume. [`CreateOptions::new`] gives VeraCrypt's defaults.
+/// How to create a volume. [`CreateOptions::new`] returns VeraCrypt's defaults.
 #[derive(Clone, Copy)]
 pub struct CreateOptions<'a> {
-    /// Whose format.
+    /// The program whose format to write.
     pub product: Product,
     /// The cipher, by its name in the cipher crate's registry or VeraCrypt's name.
     pub cipher: &'a str,
     /// The PRF by name, or `argon2id`.
     pub prf: &'a str,
-    /// What happens to the data area.
+    /// How to initialise the data area.
     pub fill: Fill,
-    /// Sector size of the file system within, in bytes. VeraCrypt wants the disk's own on a whole disk
-    /// or partition, and 512 in a file.
+    /// Sector size of the file system inside, in bytes. VeraCrypt requires the disk's own sector
+    /// size on a whole disk or partition, and 512 in a file.
     pub sector_size: u32,
     /// Instruction sets of the ciphers.
     pub tier: Tier,
     /// Instruction sets, threads and stop flag of the key derivation.
     pub effort: Effort<'a>,
-    /// Told of the filling.
+    /// Receives the progress of the filling.
     pub progress: Option<Progress<'a>>,
 }
 
 impl<'a> CreateOptions<'a> {
-    /// VeraCrypt, AES, SHA-512, filled with random data, sectors of 512 bytes.
+    /// VeraCrypt with AES and SHA-512, filled with random data, with sectors of 512 bytes.
     #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self {
@@ -67,11 +68,11 @@ impl<'a> CreateOptions<'a> {
     }
 }
 
-/// Where a hidden volume goes, and how to get into the outer one.
+/// Where a hidden volume goes, and how to open the outer one.
 #[derive(Clone, Copy)]
 pub struct HiddenPlace<'a> {
-    /// Bytes at the end of the outer volume's data area that the hidden volume takes. Its plaintext is
-    /// 4 KiB smaller, from 2 MiB on 128 KiB.
+    /// Bytes that the hidden volume takes from the end of the outer volume's data area. Its
+    /// plaintext is 4 KiB smaller, or 128 KiB from 2 MiB on.
     pub size: u64,
     /// What opens the outer volume.
     pub outer: &'a Credentials,
@@ -79,15 +80,16 @@ pub struct HiddenPlace<'a> {
     pub outer_prf: Option<&'a str>,
 }
 
-/// Creates a volume over the whole of `device`; what was there is lost.
+/// Creates a volume over the whole of `device` and destroys its contents.
 ///
-/// First everything but the headers becomes random (in a quick format: the two header groups), then the
-/// backup header is written and flushed, then the primary one. An interrupted creation thus leaves no
-/// primary header, neither a new one nor one of what lay there before.
+/// The function first fills everything but the headers with random bytes (in a quick format only
+/// the two header groups). Then it writes and flushes the backup header, and last the primary one.
+/// An interrupted creation therefore leaves no primary header, neither a new nor an old one.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] before anything is written, if the options do not fit together or the device;
-/// [`VolumeError::Io`], [`VolumeError::Stopped`], after which the device holds no volume.
+/// [`VolumeError::Invalid`] before anything is written, if the options contradict each other or the
+/// device; [`VolumeError::Io`] and [`VolumeError::Stopped`], after which the device holds no
+/// volume.
 pub fn create(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -101,7 +103,7 @@ pub fn create(
     let len = len - len % sector;
     if len == 0 {
         return Err(VolumeError::Invalid(format!(
-            "{size} bytes are too few for a volume: headers alone take {}",
+            "{size} bytes are too few for a volume: its headers alone take {}",
             2 * GROUP
         )));
     }
@@ -129,15 +131,15 @@ pub fn create(
     write_header(device, Slot::Primary, &primary)
 }
 
-/// Creates a hidden volume at the end of the outer volume on `device`, whose data there is lost. The
-/// outer volume stays as it is otherwise; nothing in it tells of the hidden one.
+/// Creates a hidden volume at the end of the outer volume on `device` and destroys the data there.
+/// The rest of the outer volume stays unchanged, and nothing in it reveals the hidden one.
 ///
-/// The sector size is the outer volume's, the product has to be. The backup header is written and flushed
-/// before the primary one.
+/// The sector size is that of the outer volume; the product must match it, too. The backup header
+/// is written and flushed before the primary one.
 ///
 /// # Errors
-/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Invalid`] if the
-/// credentials are those of the outer volume, which VeraCrypt would then always open.
+/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Invalid`] if
+/// the credentials equal those of the outer volume, which VeraCrypt would then always open.
 pub fn create_hidden(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -181,11 +183,12 @@ pub fn create_hidden(
     write_header(device, Slot::Hidden, &primary)
 }
 
-/// The hidden volume's data area: `size` bytes before the backup headers, less what stays free.
+/// The hidden volume's data area: the `size` bytes before the backup headers, without the bytes
+/// left free.
 fn hidden_data(size: u64, host: u64, outer: Extent, sector: u64) -> Result<Extent, VolumeError> {
     let reserved = if size < LARGE { RESERVED } else { RESERVED_LARGE };
     let offset = host.checked_sub(GROUP).and_then(|end| end.checked_sub(size));
-    // At least a sector of the outer volume has to stay its own.
+    // The outer volume must keep at least one sector.
     let offset = offset.filter(|&offset| offset >= outer.offset + sector);
     let (Some(offset), true) = (offset, outer.offset >= GROUP) else {
         return Err(VolumeError::Invalid(format!(
@@ -232,7 +235,7 @@ fn checked_sector(bytes: u32) -> Result<u32, VolumeError> {
     if (512..=4096).contains(&bytes) && bytes.is_power_of_two() {
         return Ok(bytes);
     }
-    Err(VolumeError::Invalid(format!("sectors are of 512, 1024, 2048 or 4096 bytes, not {bytes}")))
+    Err(VolumeError::Invalid(format!("sectors have 512, 1024, 2048 or 4096 bytes, not {bytes}")))
 }
 
 /// A header with fresh master keys.
@@ -248,7 +251,7 @@ fn header(
     let header = Header {
         product: options.product,
         version: 5,
-        // What VeraCrypt 1.0b and later, and TrueCrypt 7.1a, write.
+        // The values that VeraCrypt 1.0b and later and TrueCrypt 7.1a write.
         required_version: match options.product {
             Product::VeraCrypt => 0x010b,
             Product::TrueCrypt => 0x0700,
@@ -265,7 +268,7 @@ fn header(
     Ok(header.serialise())
 }
 
-/// Writes a header and waits until it lies on stable storage.
+/// Writes a header and flushes it to stable storage.
 pub(super) fn write_header(
     device: &dyn BlockDevice,
     slot: Slot,

@@ -1,7 +1,8 @@
-//! The header of 512 bytes: a salt in the clear, then 448 encrypted bytes of sizes, checks and keys.
+//! The header of 512 bytes: a salt in plain text, then 448 encrypted bytes of sizes, checksums and
+//! keys.
 //!
-//! All numbers are big-endian. Offsets here count from the start of the encrypted part, 64 less than in
-//! the "VeraCrypt Volume Format Specification".
+//! All numbers are big-endian. Offsets in this module count from the start of the encrypted part,
+//! so they are 64 less than in the "VeraCrypt Volume Format Specification".
 
 use std::ops::{Deref, DerefMut, Range};
 
@@ -10,24 +11,23 @@ use cryptbench_blockdev::LockedBytes;
 use super::crc32::crc32;
 use crate::VolumeError;
 
-/// Bytes of the salt, which comes first.
+/// Bytes of the salt at the start of the header.
 pub const SALT_BYTES: usize = 64;
-/// Bytes of the encrypted part, which follows the salt.
+/// Bytes of the encrypted part after the salt.
 pub const ENCRYPTED_BYTES: usize = 448;
-/// Bytes of the whole header.
 pub(super) const HEADER_BYTES: usize = SALT_BYTES + ENCRYPTED_BYTES;
-/// Bytes under one tweak in the data area, whatever the sector size of the header says.
+/// Bytes under one tweak in the data area, regardless of the sector size in the header.
 pub(super) const DATA_UNIT: u64 = 512;
 
-/// The newest header version that this crate knows.
+/// The newest header version that this crate supports.
 const NEWEST: u16 = 5;
-/// The key area, of 256 bytes.
+/// Range of the key area, 256 bytes long.
 const KEYS: Range<usize> = 192..448;
-/// Where the CRC of everything before it lies.
+/// Offset of the CRC over everything before it.
 const HEADER_CRC: usize = 188;
 
-/// Secret bytes that stay in one place, kept from swap, until they are wiped: a value on the stack would
-/// leave a copy behind wherever it is moved from. To be filled in place.
+/// Secret bytes in locked memory that stay in one place until they are wiped. A value on the stack
+/// would leave a copy behind with every move. Fill them in place.
 #[derive(Clone)]
 pub struct SecretBytes<const N: usize>(LockedBytes);
 
@@ -61,12 +61,12 @@ impl<const N: usize> Eq for SecretBytes<N> {}
 /// The encrypted part of a header, decrypted.
 pub(super) type Plain = SecretBytes<ENCRYPTED_BYTES>;
 
-/// Zeros to put a secret into.
+/// Zeroed memory for a secret.
 pub(super) fn secret<const N: usize>() -> SecretBytes<N> {
     SecretBytes(LockedBytes::zeroed(N))
 }
 
-/// Whose volume it is; the header's magic tells.
+/// The program that a volume belongs to, which the header's magic identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Product {
     /// TrueCrypt: `TRUE`.
@@ -85,7 +85,7 @@ impl Product {
         }
     }
 
-    /// Name for people.
+    /// Name shown to users.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl Product {
     }
 }
 
-/// What a header says. Sizes and offsets are in bytes.
+/// The fields of a header. Sizes and offsets are in bytes.
 #[derive(PartialEq, Eq)]
 pub struct Header {
     /// Whose volume it is.
@@ -110,7 +110,7 @@ pub struct Header {
     /// Version of the header: 1 and 2 are TrueCrypt 1 to 4, 3 is TrueCrypt 5, 4 is TrueCrypt 6, 5 is
     /// TrueCrypt 7 and VeraCrypt.
     pub version: u16,
-    /// The oldest program version that can open it, as `0x010b`.
+    /// The oldest program version that can open the volume, such as `0x010b`.
     pub required_version: u16,
     /// Two time stamps that old versions wrote, 0 in new ones.
     pub times: [u64; 2],
@@ -120,11 +120,12 @@ pub struct Header {
     pub volume_size: u64,
     /// Start of the encrypted area on the host; unused before version 3.
     pub data_offset: u64,
-    /// Size of the encrypted area; smaller than the volume while an encryption in place is unfinished.
+    /// Size of the encrypted area. It is smaller than the volume while an in-place encryption is
+    /// unfinished.
     pub data_size: u64,
     /// Bit 0: system encryption. Bit 1: encrypted in place.
     pub flags: u32,
-    /// Sector size of the file system within; 0 before version 5, which means 512.
+    /// Sector size of the file system inside; 0 before version 5, which means 512.
     pub sector_size: u32,
     /// The master keys, as the cipher lays them out.
     pub keys: SecretBytes<256>,
@@ -146,11 +147,11 @@ impl std::fmt::Debug for Header {
 }
 
 impl Header {
-    /// What a decrypted header says; `None` if its magic shows that the key was wrong.
+    /// Parses a decrypted header; `None` if its magic shows that the key was wrong.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`] if the key is right but a check fails; [`VolumeError::Unsupported`] for a
-    /// newer version.
+    /// [`VolumeError::Damaged`] if the key is right but a check fails; [`VolumeError::Unsupported`]
+    /// for a newer version.
     pub fn parse(plain: &[u8; ENCRYPTED_BYTES]) -> Result<Option<Self>, VolumeError> {
         let magic = array(plain, 0);
         let known = [Product::TrueCrypt, Product::VeraCrypt];
@@ -159,7 +160,8 @@ impl Header {
         };
         let version = u16_at(plain, 4);
         let damaged = |reason: String| VolumeError::Damaged { format: product.format(), reason };
-        // Before version 4 the reserved bytes had no check (TrueCrypt 5.1a's and 6.0's specifications).
+        // Before version 4 no checksum covered the reserved bytes (specifications of TrueCrypt 5.1a
+        // and 6.0).
         if version >= 4 && crc32(&plain[..HEADER_CRC]) != u32_at(plain, HEADER_CRC) {
             return Err(damaged("the checksum of its fields is wrong".to_owned()));
         }
@@ -167,7 +169,7 @@ impl Header {
             return Err(damaged("the checksum of its key area is wrong".to_owned()));
         }
         match version {
-            0 => return Err(damaged("it says version 0, which never was".to_owned())),
+            0 => return Err(damaged("it states version 0, which does not exist".to_owned())),
             1..=NEWEST => {}
             _ => {
                 return Err(VolumeError::Unsupported {
@@ -180,7 +182,7 @@ impl Header {
         let sectors = sector_size == 0
             || (512..=4096).contains(&sector_size) && sector_size.is_power_of_two();
         if !sectors || version == 5 && sector_size == 0 {
-            return Err(damaged(format!("it says sectors of {sector_size} bytes")));
+            return Err(damaged(format!("it states a sector size of {sector_size} bytes")));
         }
         let mut keys = secret();
         keys.copy_from_slice(&plain[KEYS]);
@@ -199,7 +201,7 @@ impl Header {
         }))
     }
 
-    /// The bytes to encrypt, with their checksums.
+    /// The bytes to encrypt, including their checksums.
     #[must_use]
     pub fn serialise(&self) -> SecretBytes<ENCRYPTED_BYTES> {
         let mut plain: Plain = secret();
@@ -222,7 +224,7 @@ impl Header {
         plain
     }
 
-    /// Sector size of the file system within.
+    /// Sector size of the file system inside.
     pub(super) fn sector(&self) -> usize {
         match self.sector_size {
             0 => DATA_UNIT as usize,

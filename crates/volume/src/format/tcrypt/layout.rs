@@ -1,21 +1,21 @@
-//! Where headers and data lie on the host.
+//! Where headers and data lie on the host device.
 
 use cryptbench_blockdev::Extent;
 
 use super::header::{DATA_UNIT, HEADER_BYTES, Header};
 use crate::VolumeError;
 
-/// Bytes kept for one header; the header takes the first 512, the rest is random.
+/// Bytes reserved for one header, which takes the first 512; the rest is random.
 pub(super) const AREA: u64 = 64 * 1024;
-/// Bytes of a header group: an area for the normal header, one for the hidden volume's. One group opens
-/// the host, one (the backup) closes it.
+/// Bytes of a header group: one area for the normal header and one for the hidden volume's. The
+/// host begins with one group and ends with another, the backup.
 pub(super) const GROUP: u64 = 2 * AREA;
-/// Where the hidden header of TrueCrypt before version 6 lies, counted from the end.
+/// Distance of the hidden header from the end, before TrueCrypt 6.
 const HIDDEN_LEGACY: u64 = 3 * 512;
-/// Where the header of an encrypted system lies: the last sector but one of the first track.
+/// Offset of an encrypted system's header: the last sector but one of the first track.
 const SYSTEM: u64 = 62 * 512;
 
-/// A place for a header.
+/// A location of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     /// At the start of the host.
@@ -33,7 +33,7 @@ pub(super) enum Slot {
 }
 
 impl Slot {
-    /// The places to try.
+    /// The slots to try.
     pub(super) fn for_request(
         hidden: bool,
         backup: bool,
@@ -71,7 +71,7 @@ impl Slot {
         (offset + HEADER_BYTES as u64 <= size).then_some(offset)
     }
 
-    /// Where the other copy of the same header lies.
+    /// The slot that holds the other copy of the same header.
     pub(super) fn other_copy(self) -> Option<Self> {
         match self {
             Self::Primary => Some(Self::Backup),
@@ -82,7 +82,7 @@ impl Slot {
         }
     }
 
-    /// Whether the header is a hidden volume's.
+    /// Whether the slot holds a hidden volume's header.
     pub(super) fn is_hidden(self) -> bool {
         matches!(self, Self::Hidden | Self::HiddenBackup | Self::HiddenLegacy)
     }
@@ -103,12 +103,12 @@ impl Slot {
 /// The encrypted area that a header in `slot` describes, on a host of `size` bytes.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if it is empty, not on the host or off its 512-byte units;
-/// [`VolumeError::Unsupported`] for an encryption in place that was not finished.
+/// [`VolumeError::Damaged`] if the area is empty, extends beyond the host or is not aligned to
+/// 512-byte units; [`VolumeError::Unsupported`] if an in-place encryption is unfinished.
 pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
     let damaged = |reason: String| VolumeError::Damaged { format: header.product.format(), reason };
     let Extent { offset, len } = match (slot, header.version) {
-        // TrueCrypt 1 to 5: the sizes follow from the host's.
+        // TrueCrypt 1 to 5 derive the sizes from that of the host.
         (Slot::HiddenLegacy, _) => {
             let len = header.hidden_size;
             let offset = size.checked_sub(HIDDEN_LEGACY).and_then(|end| end.checked_sub(len));
@@ -125,7 +125,7 @@ pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, Vol
     };
     if len == 0 || !len.is_multiple_of(DATA_UNIT) || !offset.is_multiple_of(DATA_UNIT) {
         return Err(damaged(format!(
-            "{len} bytes of data at {offset} are no whole 512-byte units"
+            "{len} bytes of data at {offset} are not whole 512-byte units"
         )));
     }
     if offset.checked_add(len).is_none_or(|end| end > size) {
@@ -133,11 +133,13 @@ pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, Vol
             "{len} bytes of data at {offset} do not fit into {size} bytes"
         )));
     }
-    // The header of an encrypted system lies before its data, within what the data's offset counts.
+    // An encrypted system's header lies before its data but within the range that the data's offset
+    // counts.
     if offset < HEADER_BYTES as u64 {
         return Err(damaged(format!("data at {offset} would lie over the header")));
     }
-    // It may be larger: a header of an encrypted system partition can count the whole disk here.
+    // A larger value is valid: the header of an encrypted system partition can count the whole disk
+    // here.
     if header.version >= 4 && header.data_size < header.volume_size {
         return Err(VolumeError::Unsupported {
             what: format!(

@@ -1,9 +1,12 @@
-//! VeraCrypt and TrueCrypt volumes: opening, creating, hidden volumes, credentials, header backups.
+//! VeraCrypt and TrueCrypt volumes: opening, creating, hidden volumes, credentials and header
+//! backups.
 //!
-//! A volume has no signature: a header is 64 bytes of salt and 448 bytes that look random until the right
-//! key, derivation function and cipher are tried. Sources: VeraCrypt's documentation ("VeraCrypt Volume
-//! Format Specification", "Encryption Scheme", "Header Key Derivation", "Keyfiles"), TrueCrypt 4.3a's to
-//! 7.1a's user guides, and cryptsetup's tables for what the versions before TrueCrypt 5 did.
+//! A volume has no signature. Its header consists of 64 bytes of salt and 448 bytes that look
+//! random until the right key, derivation function and cipher are tried.
+//!
+//! Sources: VeraCrypt's documentation ("VeraCrypt Volume Format Specification", "Encryption
+//! Scheme", "Header Key Derivation", "Keyfiles"), the user guides of TrueCrypt 4.3a to 7.1a, and
+//! cryptsetup's tables for versions before TrueCrypt 5.
 
 mod backup;
 mod change;

@@ -1,4 +1,4 @@
-//! Opening: a header that fits, and from it the volume.
+//! Opens a volume: finds a header that decrypts, and builds the volume from it.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub fn open(
         Some(hidden) => {
             let slots = Slot::for_request(true, backup, false)?;
             let products = &[unlocked.header.product];
-            // The hidden volume may have another PRF than the outer one.
+            // The hidden volume's PRF may differ from the outer volume's.
             let request = Request { products, slots, prf: None, ..request };
             Some(protected(&*device, hidden, &request, data)?)
         }
@@ -60,7 +60,7 @@ pub fn open(
     Volume::new(device, mapping, options.access, info)?.with_sector(sector)
 }
 
-/// The hidden volume within `outer`, as part of the plaintext of the outer one.
+/// The hidden volume's extent within the plaintext of `outer`.
 fn protected(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -112,7 +112,6 @@ fn info(unlocked: &Unlocked, mapping: &Mapping) -> Result<VolumeInfo, VolumeErro
     })
 }
 
-/// A derivation in words.
 fn describe(derivation: &Derivation) -> String {
     match derivation {
         Derivation::Pbkdf2 { prf, iterations } => format!("{}, {iterations} iterations", prf.name),

@@ -1,27 +1,27 @@
-//! The password that header keys are derived from: passphrase and key files mixed.
+//! The password from which header keys are derived: passphrase and key files combined.
 
 use cryptbench_blockdev::LockedBytes;
 
 use super::crc32::Crc32;
 use crate::{Credentials, VolumeError};
 
-/// The longest passphrase that TrueCrypt and VeraCrypt before 1.26 take, in bytes; also the size of the
-/// key file pool up to this length.
+/// The longest passphrase that TrueCrypt and VeraCrypt before 1.26 accept, in bytes. It is also the
+/// size of the key file pool for passphrases up to this length.
 pub(super) const SHORT: usize = 64;
 /// The longest passphrase of VeraCrypt, and the pool's size for passphrases longer than [`SHORT`].
 const LONG: usize = 128;
-/// So many bytes of a key file count.
+/// Bytes of a key file that count; VeraCrypt ignores the rest.
 const KEYFILE_BYTES: usize = 1 << 20;
 
-/// Mixes the passphrase with the key files.
+/// Combines the passphrase with the key files.
 ///
-/// Each key file runs through CRC-32; after every byte the four bytes of the register are added to a pool,
-/// which the passphrase has been laid into (VeraCrypt's documentation, "Keyfiles", technical details).
-/// Sums commute, so the order of the files does not matter.
+/// The passphrase initialises a pool. Each key file runs through CRC-32, and after every byte the
+/// four bytes of the register are added to the pool (VeraCrypt's documentation, "Keyfiles",
+/// technical details). Sums commute, so the order of the files does not matter.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] if there is neither passphrase nor key file, if the passphrase is too long, or
-/// if a key file is empty.
+/// [`VolumeError::Invalid`] if there is neither passphrase nor key file, if the passphrase is too
+/// long, or if a key file is empty.
 pub(super) fn password(credentials: &Credentials) -> Result<LockedBytes, VolumeError> {
     let passphrase = credentials.passphrase.bytes();
     let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));

@@ -13,13 +13,13 @@ use crate::VolumeError;
 pub struct XtsScheme {
     /// Name in the registry of the cipher crate.
     pub cipher: &'static str,
-    /// VeraCrypt's name: the cipher that is applied last comes first.
+    /// VeraCrypt's name, which lists the last applied cipher first.
     pub label: &'static str,
-    /// Whether TrueCrypt has it too.
+    /// Whether TrueCrypt supports it too.
     pub in_truecrypt: bool,
 }
 
-/// In the order in which VeraCrypt tries them; [`schemes`] gives them out.
+/// In VeraCrypt's order of trials; [`schemes`] returns them.
 static XTS: &[XtsScheme] = &[
     both("aes-256-xts", "AES"),
     both("serpent-256-xts", "Serpent"),
@@ -46,7 +46,7 @@ const fn newer(cipher: &'static str, label: &'static str) -> XtsScheme {
     XtsScheme { cipher, label, in_truecrypt: false }
 }
 
-/// The ciphers that volumes can be created with.
+/// The ciphers for new volumes.
 #[must_use]
 pub fn schemes() -> &'static [XtsScheme] {
     XTS
@@ -76,16 +76,16 @@ fn xts_of(product: Product) -> impl Iterator<Item = &'static XtsScheme> {
 }
 
 impl Scheme {
-    /// Every scheme that a header of `product` in `slot` may have.
+    /// Every scheme that a header of `product` in `slot` can use.
     pub(super) fn candidates(product: Product, slot: Slot) -> impl Iterator<Item = Self> {
-        // The places that headers before TrueCrypt 6 had.
+        // The header locations of TrueCrypt before version 6.
         let old = matches!(slot, Slot::Primary | Slot::HiddenLegacy);
         let old = old && product == Product::TrueCrypt;
         let legacy = if old { legacy_ciphers() } else { &[] };
         xts_of(product).map(Self::Xts).chain(legacy.iter().map(Self::Legacy))
     }
 
-    /// The cipher for a new volume of `product` called `name`, as the registry or VeraCrypt call it.
+    /// The cipher for a new volume of `product`, by its name in the registry or in VeraCrypt.
     pub(super) fn find(product: Product, name: &str) -> Result<Self, VolumeError> {
         let found = xts_of(product).find(|xts| xts.cipher == name || xts.label == name);
         found.map(Self::Xts).ok_or_else(|| {
@@ -106,7 +106,6 @@ impl Scheme {
         }
     }
 
-    /// The mode.
     pub(super) fn mode(self) -> String {
         match self {
             Self::Xts(_) => "XTS".to_owned(),
@@ -174,8 +173,9 @@ impl Scheme {
         }
     }
 
-    /// Number of the first data unit of a data area at `offset` of the host: XTS counts from the start
-    /// of the host, LRW from 0 and CBC from 1 at the start of the data, in a hidden volume too.
+    /// Number of the first data unit of a data area at `offset` of the host. XTS counts from the
+    /// start of the host. LRW starts at 0 and CBC at 1, at the start of the data, hidden volumes
+    /// included.
     pub(super) fn first_tweak(self, offset: u64) -> u64 {
         match self {
             Self::Xts(_) => offset / DATA_UNIT,
@@ -191,7 +191,7 @@ impl XtsScheme {
     }
 }
 
-/// The ciphers' keys and what comes before them, from a key area or a header key.
+/// Splits a key area or header key into the ciphers' keys and the bytes before them.
 fn legacy_keys<'a>(cipher: &LegacyCipher, area: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let (iv_key, keys) = area.split_at(LegacyCipher::IV_KEY_BYTES);
     (&keys[..cipher.key_bytes], iv_key)

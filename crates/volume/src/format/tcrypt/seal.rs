@@ -1,4 +1,4 @@
-//! Encrypting headers under fresh salts, and random bytes that look like encrypted ones.
+//! Encrypts headers under new salts, and produces random bytes that look like encrypted ones.
 
 use std::ops::ControlFlow;
 
@@ -11,10 +11,11 @@ use super::scheme::Scheme;
 use super::unlock::KEY_BYTES;
 use crate::VolumeError;
 
-/// Told how many bytes of how many are written; `Break` ends the work with [`VolumeError::Stopped`].
+/// Called with the bytes written and the total; `Break` ends the work with
+/// [`VolumeError::Stopped`].
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + 'a);
 
-/// All that turns a header into the bytes on the host, but the salt.
+/// Everything but the salt that is needed to encrypt a header.
 pub(super) struct Seal<'a> {
     pub(super) scheme: Scheme,
     pub(super) derivation: Derivation,
@@ -24,7 +25,7 @@ pub(super) struct Seal<'a> {
 }
 
 impl Seal<'_> {
-    /// `N` copies of a header, each under its own random salt: two that were equal would tell which
+    /// `N` copies of a header, each under its own random salt. Equal salts would reveal which
     /// sectors are headers.
     pub(super) fn copies<const N: usize>(
         &self,
@@ -60,8 +61,9 @@ impl Seal<'_> {
     }
 }
 
-/// Random bytes without end: zeros under a random key of the volume's own cipher, as VeraCrypt fills
-/// unused space. Nobody without a key tells them from data, not even if another cipher falls.
+/// An endless source of random bytes: zeros encrypted under a random key of the volume's own
+/// cipher, as VeraCrypt fills unused space. Without a key nobody can distinguish them from data,
+/// even if another cipher is broken.
 pub(super) struct Filler(Box<dyn SectorCipher>);
 
 impl Filler {
@@ -71,13 +73,13 @@ impl Filler {
         Ok(Self(scheme.keyed(&key, tier)?))
     }
 
-    /// Random bytes for the host's range that starts at `offset`.
+    /// Writes random bytes for the host's range that starts at `offset`.
     pub(super) fn bytes(&self, offset: u64, out: &mut [u8]) {
         out.fill(0);
         self.0.encrypt_in_place(offset / DATA_UNIT, out);
     }
 
-    /// Fills `extents` of the device, in order.
+    /// Fills `extents` of the device in order.
     pub(super) fn fill(
         &self,
         device: &dyn BlockDevice,

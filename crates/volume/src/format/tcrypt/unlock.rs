@@ -1,4 +1,5 @@
-//! From credentials to a decrypted header: every derivation that the volume may have, every cipher.
+//! From credentials to a decrypted header: tries every derivation and cipher that the volume can
+//! have.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, read_bytes};
 use cryptbench_cipher::Tier;
@@ -11,25 +12,26 @@ use super::password::{self, password};
 use super::scheme::Scheme;
 use crate::{Credentials, VolumeError};
 
-/// The longest key that any cipher takes: a cascade of three in XTS.
+/// The longest key of any cipher: a cascade of three in XTS.
 pub(super) const KEY_BYTES: usize = 192;
 
 /// A header that opened.
 pub(super) struct Unlocked {
     pub(super) header: Header,
-    /// The header as it was, for re-encryption: what this crate does not know stays in it.
+    /// The header before parsing. Re-encryption uses it, so fields that this crate does not know
+    /// are preserved.
     pub(super) plain: Plain,
     pub(super) scheme: Scheme,
     pub(super) derivation: Derivation,
     pub(super) slot: Slot,
 }
 
-/// What is known of a header before it opens.
+/// What is known about a header before it opens.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    /// Whose volume it may be.
+    /// The products that the volume may belong to.
     pub(super) products: &'a [Product],
-    /// Where the header may lie.
+    /// The slots that may hold the header.
     pub(super) slots: &'a [Slot],
     /// The PRF; `None` tries all.
     pub(super) prf: Option<&'a str>,
@@ -37,7 +39,7 @@ pub(super) struct Request<'a> {
     pub(super) effort: Effort<'a>,
 }
 
-/// The kind of volume in the words of the key derivations.
+/// The product and layout as the key derivation crate names them.
 pub(super) fn kind(product: Product, system: bool) -> VolumeKind {
     match product {
         Product::TrueCrypt => VolumeKind::TrueCrypt { system },
@@ -53,12 +55,14 @@ pub(super) fn function(name: &str) -> Result<Function, KdfError> {
     cryptbench_kdf::find(name).map(Function::Pbkdf2)
 }
 
-/// A header of `device` that the credentials open.
+/// Finds a header of `device` that the credentials open.
 ///
-/// TrueCrypt's derivations come first, since all of them together cost less than one of VeraCrypt's.
+/// TrueCrypt's derivations come first, because all of them together cost less than one of
+/// VeraCrypt's.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if a key fits a header whose checksums do not.
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if a key decrypts a header whose checksums
+/// are wrong.
 pub(super) fn unlock(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -75,7 +79,7 @@ pub(super) fn unlock(
     unlock_sectors(&sectors, credentials, request)
 }
 
-/// As [`unlock`], from headers that were read before.
+/// As [`unlock`], for headers that were already read.
 pub(super) fn unlock_sectors(
     sectors: &[(Slot, Vec<u8>)],
     credentials: &Credentials,
@@ -88,7 +92,7 @@ pub(super) fn unlock_sectors(
             continue;
         }
         for (slot, sector) in sectors {
-            // VeraCrypt never had the old layout.
+            // VeraCrypt never used the old layout.
             if product == Product::VeraCrypt && *slot == Slot::HiddenLegacy {
                 continue;
             }
@@ -103,7 +107,7 @@ pub(super) fn unlock_sectors(
     Err(no_key_fits(tried, sectors, request))
 }
 
-/// The derivations to try, none if the product cannot have been used with these credentials.
+/// The derivations to try; empty if the product cannot have used these credentials.
 fn derivations(
     product: Product,
     slot: Slot,
@@ -149,8 +153,8 @@ fn fit(
     Ok(Some(Unlocked { header, plain, scheme, derivation, slot }))
 }
 
-/// Tries every cipher with a header key. A cipher whose header passes its checks wins over one that only
-/// shows the magic, which one key in 2^28 does by chance.
+/// Tries every cipher with a header key. A cipher whose header passes all checks takes precedence
+/// over one that shows only the magic, which happens by chance for one key in 2^28.
 fn decrypt(
     product: Product,
     slot: Slot,

@@ -12,10 +12,10 @@ use super::xts::units;
 use crate::cpu::Tier;
 use crate::kernel::{Block, Buffer, Run};
 
-/// Proof of AES-NI with PCLMULQDQ and SSE4.1, and whether there is AVX too.
+/// Proof that the CPU has AES-NI, PCLMULQDQ and SSE4.1, and whether it also has AVX.
 ///
-/// The kernel is compiled twice: with AVX its instructions have three operands, which saves moves and
-/// never mixes encodings; without, it serves the small cores that have AES-NI but no AVX.
+/// The kernel is compiled twice. With AVX its instructions have three operands, which saves moves
+/// and never mixes encodings. Without AVX it serves small cores that have only AES-NI.
 #[derive(Clone, Copy)]
 pub(super) struct AesNi {
     avx: bool,
@@ -86,7 +86,7 @@ unsafe fn kernel_sse<const R: usize, const ENCRYPT: bool>(
 }
 
 impl AesNi {
-    /// Encrypts data units in CBC side by side; `chain` has their IVs and is used up.
+    /// Encrypts data units in CBC side by side; `chain` holds their IVs and is overwritten.
     pub(super) fn chains(self, keys: &BlockKeys, chain: &mut [Block], buffer: Buffer<'_>) {
         // SAFETY: `self` proves the features, and the rounds are matched.
         unsafe {
@@ -154,13 +154,13 @@ impl Vector for V128 {
 
     #[inline(always)]
     unsafe fn load_part(from: *const u8, _blocks: usize) -> Self {
-        // SAFETY: the trait's contract; one block has no part, so this is not reached.
+        // SAFETY: the trait's contract; a vector of one block has no part, so this is unreachable.
         unsafe { Self::load(from) }
     }
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, _blocks: usize) {
-        // SAFETY: the trait's contract; one block has no part, so this is not reached.
+        // SAFETY: the trait's contract; a vector of one block has no part, so this is unreachable.
         unsafe { self.store(to) }
     }
 
@@ -186,7 +186,7 @@ impl Vector for V128 {
     #[target_feature(enable = "sse2")]
     unsafe fn pin(self) -> Self {
         let mut v = self.0;
-        // SAFETY: no instruction; the register comes back as it went in.
+        // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(xmm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
     }
@@ -244,7 +244,8 @@ impl Vector for V128 {
 }
 
 impl V128 {
-    /// Times x: both qwords shift, and each top bit goes into the other half, the upper one reduced.
+    /// Multiplies by x: both qwords shift left, each top bit moves into the other half, and the
+    /// upper one is reduced.
     ///
     /// # Safety
     /// As for [`Vector`].
@@ -252,7 +253,7 @@ impl V128 {
     unsafe fn double(self) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            // The sign of dword 3 to all of dword 0 and that of dword 1 to dword 2.
+            // Copies the sign of dword 3 over dword 0, and the sign of dword 1 over dword 2.
             let signs = _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b00_01_00_11>(self.0));
             let carry = _mm_and_si128(signs, _mm_setr_epi32(0x87, 0, 1, 0));
             Self(_mm_xor_si128(_mm_add_epi64(self.0, self.0), carry))

@@ -1,4 +1,4 @@
-//! Blocks by themselves over any [`Vector`], for the modes that are not fused with the cipher.
+//! Single blocks over any [`Vector`], for modes that are not fused with the cipher.
 
 use super::keys::{BlockKeys, RoundKeys};
 use super::vector::{GROUP, Vector};
@@ -8,8 +8,8 @@ use crate::kernel::{BLOCK, Block};
 /// Blocks per call that keep every kernel busy: a group of the widest vectors.
 pub(super) const PARALLEL: usize = 32;
 
-/// Transforms blocks where they lie: whole groups of vectors, then ever smaller ones, so that a few
-/// blocks take the time of one.
+/// Transforms blocks in place: whole groups of vectors first, then smaller and smaller ones, so
+/// that a few blocks take as long as one.
 ///
 /// # Safety
 /// The caller must have `V`'s instruction set enabled (see [`Vector`]). `R` must be `keys.rounds`.
@@ -21,8 +21,8 @@ pub(super) unsafe fn blocks<V: Vector, const R: usize, const ENCRYPT: bool>(
     let keys = if ENCRYPT { &keys.encrypt } else { &keys.decrypt };
     let mut left = data.len();
     let mut at = data.as_mut_ptr().cast::<u8>();
-    // SAFETY: the instruction set is the caller's promise. `at` is valid for `left` blocks, of which
-    // every step takes no more.
+    // SAFETY: the caller guarantees the instruction set. `at` is valid for `left` blocks, and no
+    // step takes more than that.
     unsafe {
         while left >= GROUP * V::BLOCKS {
             at = vectors::<V, R, GROUP, ENCRYPT>(keys, at);
@@ -47,7 +47,7 @@ pub(super) unsafe fn blocks<V: Vector, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Transforms `N` vectors at `at`; returns the place behind them.
+/// Transforms `N` vectors at `at` and returns the address after them.
 ///
 /// # Safety
 /// As for [`blocks`]; `at` must be valid for the vectors.
@@ -70,7 +70,7 @@ unsafe fn vectors<V: Vector, const R: usize, const N: usize, const ENCRYPT: bool
     }
 }
 
-/// All rounds.
+/// Applies all rounds.
 ///
 /// # Safety
 /// As for [`blocks`].

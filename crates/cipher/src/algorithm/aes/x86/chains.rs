@@ -1,12 +1,13 @@
-//! CBC encryption fused with the cipher: chains of several data units at once, each in a register.
+//! CBC encryption fused with the cipher: the chains of several data units run at once, each in a
+//! register.
 
 use super::keys::BlockKeys;
 use super::vector::Vector;
 use super::xts::{final_round, rounds};
 use crate::kernel::{BLOCK, Block, Buffer};
 
-/// Encrypts data units in CBC, as many as `chain` has IVs: eight together to cover the latency of the
-/// rounds, then fewer.
+/// Encrypts as many data units in CBC as `chain` has IVs: eight at a time to hide the latency of
+/// the rounds, then fewer.
 ///
 /// # Safety
 /// The caller must have `V`'s instruction set enabled (see [`Vector`]). `R` must be `keys.rounds`.
@@ -23,8 +24,8 @@ pub(super) unsafe fn chains<V: Vector, const R: usize>(
     assert!(unit.is_multiple_of(BLOCK), "data units are whole blocks");
     let (src, dst) = buffer.pointers();
     let mut done = 0;
-    // SAFETY: the instruction set is the caller's promise. `src` and `dst` are valid for as many units
-    // as there are IVs; every step takes as many units as it has.
+    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for one unit per
+    // IV, and each step takes as many units as it has IVs.
     unsafe {
         while chain.len() - done >= 8 {
             lanes::<V, R, 8>(
@@ -68,11 +69,11 @@ pub(super) unsafe fn chains<V: Vector, const R: usize>(
     }
 }
 
-/// Encrypts `N` data units of `unit` bytes, whose IVs come first in `ivs`.
+/// Encrypts `N` data units of `unit` bytes with the first `N` IVs of `ivs`.
 ///
 /// # Safety
-/// As for [`chains`]; `src` and `dst` must be valid for the units, and equal or apart; `unit` must be a
-/// multiple of [`BLOCK`].
+/// As for [`chains`]; `src` and `dst` must be valid for the units, and equal or disjoint; `unit`
+/// must be a multiple of [`BLOCK`].
 #[inline(always)]
 unsafe fn lanes<V: Vector, const R: usize, const N: usize>(
     keys: &BlockKeys,

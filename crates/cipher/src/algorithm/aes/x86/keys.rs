@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::super::schedule::{MAX_ROUND_KEYS, Schedule};
 use crate::kernel::Block;
 
-/// One round key, four times over, so that a vector of any width can load it whole.
+/// One round key repeated four times, so that a vector of any width can load it whole.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub(super) struct WideKey(pub(super) [Block; 4]);
@@ -16,10 +16,10 @@ impl Zeroize for WideKey {
     }
 }
 
-/// Round keys in the order in which a kernel uses them.
+/// Round keys in the order of use.
 pub(super) type RoundKeys = [WideKey; MAX_ROUND_KEYS];
 
-/// The keys of AES in both directions. They are filled in where they stay: a move would leave a copy
+/// The keys of AES in both directions. They are written in place, because a move would leave a copy
 /// behind.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(super) struct BlockKeys {
@@ -51,7 +51,7 @@ impl BlockKeys {
     }
 }
 
-/// The keys of AES-XTS, filled in where they stay too.
+/// The keys of AES-XTS, also written in place.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct XtsKeys {
     pub(super) data: BlockKeys,
@@ -59,7 +59,7 @@ pub(super) struct XtsKeys {
 }
 
 impl XtsKeys {
-    /// Expands two keys of 16, 24 or 32 bytes; none unless they are of one length.
+    /// Expands two keys of 16, 24 or 32 bytes; `None` if their lengths differ.
     pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Option<Box<Self>> {
         if data_key.len() != tweak_key.len() {
             return None;

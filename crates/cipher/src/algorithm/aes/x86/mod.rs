@@ -1,4 +1,5 @@
-//! AES on x86: blocks by themselves and XTS fused with the cipher, written once over a vector of blocks.
+//! AES on x86: single blocks, and XTS fused with the cipher, both written once over a vector of
+//! blocks.
 
 mod aesni;
 mod blocks;
@@ -17,7 +18,7 @@ use keys::{BlockKeys, XtsKeys};
 
 /// Proof that the CPU has an instruction set, and the kernels compiled for it.
 trait Isa: Copy + Send + Sync + 'static {
-    /// Name of the kernels, as records carry it.
+    /// Name of the kernels, as stored in records.
     const NAME: &'static str;
 
     /// The instruction set, if `tier` allows it and the CPU has all of it.
@@ -33,7 +34,7 @@ trait Isa: Copy + Send + Sync + 'static {
 /// AES keyed for one instruction set, for modes in general.
 struct AesBlocks<I> {
     isa: I,
-    /// Chains of CBC are for single blocks, whatever the width of the vectors.
+    /// Runs the chains of CBC, which work on single blocks whatever the width of the vectors.
     chains: AesNi,
     keys: Box<BlockKeys>,
 }
@@ -106,7 +107,7 @@ fn keyed(isa: impl Isa, data_key: &[u8], tweak_key: &[u8]) -> Option<Box<dyn Uni
 
 /// AES with the best kernel that the CPU has and `tier` allows, if there is one.
 pub(super) fn blocks(key: &[u8], tier: Tier) -> Option<Box<dyn BlockKernel<BLOCK>>> {
-    // There is no CPU with VAES but without AES-NI.
+    // Every CPU with VAES also has AES-NI.
     let chains = AesNi::new(tier)?;
     let keys = BlockKeys::new(key);
     Some(if let Some(isa) = vaes512::Vaes512::new(tier) {

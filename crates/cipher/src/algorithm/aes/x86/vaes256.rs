@@ -71,10 +71,10 @@ unsafe fn bare<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut
 #[derive(Clone, Copy)]
 struct V256(__m256i);
 
-/// x^7 + x^2 + x + 1, to which x^128 reduces.
+/// x^7 + x^2 + x + 1, the residue of x^128.
 const REDUCTION: i64 = 0x87;
 
-/// `v` times `x^(8 BYTES)`, `BYTES` at most 7.
+/// `v` times `x^(8 BYTES)`; `BYTES` is at most 7.
 macro_rules! times_x_bytes {
     ($v:expr, $bytes:literal) => {{
         let carry = _mm256_bsrli_epi128::<{ 16 - $bytes }>($v);
@@ -83,7 +83,8 @@ macro_rules! times_x_bytes {
     }};
 }
 
-/// Qwords shifted left, and what each lost: from the low to the high one, from the high one reduced.
+/// Shifts qwords left and adds what each one lost: the low qword's bits go to the high one, and the
+/// high one's bits come back reduced.
 macro_rules! with_carry {
     ($shifted:expr, $carry:expr) => {{
         let reduced = _mm256_clmulepi64_epi128::<0x01>($carry, _mm256_set1_epi64x(REDUCTION));
@@ -92,7 +93,7 @@ macro_rules! with_carry {
     }};
 }
 
-/// `v` times `x^BITS`, `BITS` from 1 to 7.
+/// `v` times `x^BITS`; `BITS` is 1 to 7.
 macro_rules! times_x_bits {
     ($v:expr, $bits:literal) => {
         with_carry!(_mm256_slli_epi64::<$bits>($v), _mm256_srli_epi64::<{ 64 - $bits }>($v))
@@ -116,13 +117,13 @@ impl Vector for V256 {
 
     #[inline(always)]
     unsafe fn load_part(from: *const u8, _blocks: usize) -> Self {
-        // SAFETY: the trait's contract; a part of two is one.
+        // SAFETY: the trait's contract; a part of a two-block vector is one block.
         Self(unsafe { _mm256_zextsi128_si256(_mm_loadu_si128(from.cast())) })
     }
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, _blocks: usize) {
-        // SAFETY: the trait's contract; a part of two is one.
+        // SAFETY: the trait's contract; a part of a two-block vector is one block.
         unsafe { _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(self.0)) }
     }
 
@@ -148,7 +149,7 @@ impl Vector for V256 {
     #[target_feature(enable = "avx2")]
     unsafe fn pin(self) -> Self {
         let mut v = self.0;
-        // SAFETY: no instruction; the register comes back as it went in.
+        // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
     }
@@ -189,7 +190,7 @@ impl Vector for V256 {
         unsafe {
             Self(match j {
                 0 => {
-                    // Block i times x^i. A qword shift by 64 gives 0.
+                    // Multiplies block i by x^i. A qword shift by 64 gives 0.
                     let carry = _mm256_srlv_epi64(tweak.0, _mm256_setr_epi64x(64, 64, 63, 63));
                     let shifted = _mm256_sllv_epi64(tweak.0, _mm256_setr_epi64x(0, 0, 1, 1));
                     with_carry!(shifted, carry)

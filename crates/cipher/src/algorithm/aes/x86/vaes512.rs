@@ -74,10 +74,10 @@ unsafe fn bare<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut
 #[derive(Clone, Copy)]
 struct V512(__m512i);
 
-/// x^7 + x^2 + x + 1, to which x^128 reduces.
+/// x^7 + x^2 + x + 1, the residue of x^128.
 const REDUCTION: i64 = 0x87;
 
-/// `v` times `x^(8 BYTES)`, `BYTES` at most 7.
+/// `v` times `x^(8 BYTES)`; `BYTES` is at most 7.
 macro_rules! times_x_bytes {
     ($v:expr, $bytes:literal) => {{
         let carry = _mm512_bsrli_epi128::<{ 16 - $bytes }>($v);
@@ -86,8 +86,8 @@ macro_rules! times_x_bytes {
     }};
 }
 
-/// `v` times a small power of x: in each block, the qword of `powers` that `LOW` and `HIGH` choose
-/// together with the low and the high qword of `v`.
+/// `v` times a small power of x. In each block, `LOW` and `HIGH` select the qword of `powers` that
+/// multiplies the low and the high qword of `v`.
 macro_rules! times_power {
     ($v:expr, $powers:expr, $low:literal, $high:literal) => {{
         let low = _mm512_clmulepi64_epi128::<$low>($v, $powers);
@@ -114,13 +114,13 @@ impl Vector for V512 {
 
     #[inline(always)]
     unsafe fn load_part(from: *const u8, blocks: usize) -> Self {
-        // SAFETY: the trait's contract; lanes that the mask leaves out are not touched.
+        // SAFETY: the trait's contract; lanes outside the mask are not accessed.
         Self(unsafe { _mm512_maskz_loadu_epi64(mask(blocks), from.cast()) })
     }
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, blocks: usize) {
-        // SAFETY: the trait's contract; lanes that the mask leaves out are not touched.
+        // SAFETY: the trait's contract; lanes outside the mask are not accessed.
         unsafe { _mm512_mask_storeu_epi64(to.cast(), mask(blocks), self.0) }
     }
 
@@ -146,7 +146,7 @@ impl Vector for V512 {
     #[target_feature(enable = "avx512f")]
     unsafe fn pin(self) -> Self {
         let mut v = self.0;
-        // SAFETY: no instruction; the register comes back as it went in.
+        // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
     }
@@ -185,7 +185,7 @@ impl Vector for V512 {
     unsafe fn first_mask(j: usize, tweak: Self, before: &[Self; GROUP]) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            // x^i in the low, x^(4 + i) in the high qword of block i.
+            // Block i has x^i in its low qword and x^(4 + i) in its high qword.
             let powers = _mm512_setr_epi64(1, 0x10, 2, 0x20, 4, 0x40, 8, 0x80);
             Self(match j {
                 0 => times_power!(tweak.0, powers, 0x00, 0x01),

@@ -1,10 +1,12 @@
-//! The fused XTS kernel over any [`Vector`]: tweaks in registers, unit borders hidden by batching.
+//! The fused XTS kernel over any [`Vector`]: tweaks stay in registers, and batching hides unit
+//! borders.
 //!
-//! The tweaks of up to [`UNITS`] data units are enciphered together, since one after another each would
-//! cost the latency of a whole AES. Data goes in groups of [`GROUP`] vectors. Their masks come from one
-//! another by carry-less multiplication, off the ports that do the AES rounds, and always one group
-//! ahead, across unit borders too: so rounds never wait for masks, and 512-byte units run like long
-//! ones. The last round takes `key + mask` as its key and so saves the final addition.
+//! The kernel enciphers the tweaks of up to [`UNITS`] data units together; one at a time, each
+//! would cost the latency of a whole AES. Data passes through in groups of [`GROUP`] vectors.
+//! Carry-less multiplication derives each group's masks from those before, on other ports than the
+//! AES rounds. It always works one group ahead, even across unit borders. Rounds therefore never
+//! wait for masks, and 512-byte units run as fast as long ones. The last round uses `key + mask` as
+//! its key, which saves the final addition.
 
 use super::keys::{RoundKeys, WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
@@ -13,11 +15,12 @@ use crate::kernel::{BLOCK, Block, Buffer, Run};
 /// Data units whose tweaks are enciphered together.
 const UNITS: usize = 32;
 
-/// Tweaks of a batch, and a spare.
+/// Tweaks of a batch and one spare.
 type Tweaks = [Block; UNITS + 1];
 
-/// Repeats a block for each number. The compiler's own unrolling has limits that these loops are near:
-/// past them the arrays of vectors would lie in memory, and the speed would depend on its mood.
+/// Repeats a block for each number. These loops come close to the compiler's own limits for
+/// unrolling. Beyond those limits the arrays of vectors would lie in memory, and the speed would
+/// vary between builds.
 macro_rules! unrolled {
     ($i:ident in $($number:literal)* => $body:block) => {
         $({
@@ -41,7 +44,8 @@ pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
     let mut left = buffer.len() / unit;
     let (mut src, mut dst) = buffer.pointers();
     let data_keys = if ENCRYPT { &keys.data.encrypt } else { &keys.data.decrypt };
-    // One more than a batch: the last unit prepares the masks of a next one too, which go unused.
+    // One more than a batch: the last unit also prepares the masks of a next one, which stay
+    // unused.
     let mut tweaks: Tweaks = [[0; BLOCK]; UNITS + 1];
     let step = u128::from(run.layout.tweak_step);
     let mut number = run.first;
@@ -51,8 +55,8 @@ pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
             *tweak = number.to_le_bytes();
             number = number.wrapping_add(step);
         }
-        // SAFETY: the instruction set is the caller's promise. `src` and `dst` are valid for `left`
-        // units and `batch` is at most that.
+        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left`
+        // units, and `batch` is at most that.
         unsafe {
             encrypt_tweaks::<V, R>(&keys.tweak, &mut tweaks, batch);
             let mut masks = first_masks(&tweaks[0]);
@@ -73,7 +77,7 @@ pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Enciphers the first `count` tweaks; the others of the last vector are touched too.
+/// Enciphers the first `count` tweaks, and changes the rest of the last vector.
 ///
 /// # Safety
 /// As for [`units`].
@@ -85,7 +89,7 @@ unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
 ) {
     let start = tweaks.as_mut_ptr().cast::<u8>();
     let mut done = 0;
-    // SAFETY: the instruction set is the caller's promise. `UNITS` is a multiple of the blocks of a
+    // SAFETY: the caller guarantees the instruction set. `UNITS` is a multiple of the blocks of a
     // group and of a vector, so rounding `count <= UNITS` up to either stays inside the array.
     unsafe {
         while count - done >= GROUP * V::BLOCKS {
@@ -110,11 +114,11 @@ unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
     }
 }
 
-/// Transforms a data unit of `blocks` blocks whose first masks are `masks`, and returns those of the
-/// next unit, whose enciphered tweak is `next_tweak`.
+/// Transforms a data unit of `blocks` blocks whose first masks are `masks`. Returns the first masks
+/// of the next unit, whose enciphered tweak is `next_tweak`.
 ///
 /// # Safety
-/// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or apart.
+/// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint.
 #[inline(always)]
 unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
@@ -125,8 +129,9 @@ unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
     mut blocks: usize,
 ) -> [V; GROUP] {
     let bytes = V::BLOCKS * BLOCK;
-    // SAFETY: the instruction set is the caller's promise. Every access is to one of the `blocks`
-    // blocks left at `src` and `dst`: whole groups and vectors while there are so many, then a part.
+    // SAFETY: the caller guarantees the instruction set. Every access is to one of the `blocks`
+    // blocks left at `src` and `dst`: whole groups and vectors as long as enough blocks are left,
+    // then a part.
     unsafe {
         while blocks > GROUP * V::BLOCKS {
             let next = one_group::<V, R, ENCRYPT, false>(keys, masks, next_tweak, src, dst);
@@ -156,14 +161,16 @@ unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Transforms a group of vectors under their masks, and returns those of the next group: of the same
-/// unit, or if this is the unit's `LAST`, of the unit whose enciphered tweak is `next_tweak`.
+/// Transforms a group of vectors under their masks and returns the masks of the next group. That
+/// group belongs to the same unit or, if this is the unit's `LAST` group, to the unit whose
+/// enciphered tweak is `next_tweak`.
 ///
-/// The next masks are computed between the rounds, one vector a round. Put before or after the rounds,
-/// they would compete with the final additions for the ports, and the compiler would move them there.
+/// The kernel computes the next masks between the rounds, one vector per round. Before or after the
+/// rounds they would compete with the final additions for ports, and the compiler would move them
+/// there.
 ///
 /// # Safety
-/// As for [`units`]; `src` and `dst` must be valid for a group, and equal or apart.
+/// As for [`units`]; `src` and `dst` must be valid for a group, and equal or disjoint.
 #[inline(always)]
 unsafe fn one_group<V: Vector, const R: usize, const ENCRYPT: bool, const LAST: bool>(
     keys: &RoundKeys,
@@ -172,11 +179,11 @@ unsafe fn one_group<V: Vector, const R: usize, const ENCRYPT: bool, const LAST: 
     src: *const u8,
     dst: *mut u8,
 ) -> [V; GROUP] {
-    // As the loops below are written out.
+    // The unrolled loops below assume these values.
     const { assert!(GROUP == 8 && GROUP < R && R <= 14) };
     let bytes = V::BLOCKS * BLOCK;
     let (mut x, mut next, mut last_keys) = (masks, masks, masks);
-    // SAFETY: the instruction set is the caller's promise, and so is the memory.
+    // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
         let first = V::key(&keys[0]);
         let last = V::key(&keys[R]);
@@ -223,7 +230,7 @@ unsafe fn first_masks<V: Vector>(tweak: &Block) -> [V; GROUP] {
     }
 }
 
-/// One vector from plain to cipher or back.
+/// Encrypts or decrypts one vector.
 ///
 /// # Safety
 /// As for [`units`].
@@ -241,7 +248,7 @@ unsafe fn one_vector<V: Vector, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// All rounds but the last.
+/// Applies all rounds but the last.
 ///
 /// # Safety
 /// As for [`units`].
@@ -259,7 +266,7 @@ pub(super) unsafe fn rounds<V: Vector, const R: usize, const N: usize, const ENC
     x
 }
 
-/// A round but the last.
+/// Applies one round other than the last.
 ///
 /// # Safety
 /// As for [`units`].
@@ -278,7 +285,7 @@ unsafe fn round_of<V: Vector, const N: usize, const ENCRYPT: bool>(
     x
 }
 
-/// The last round, whose key in XTS is the last round key plus the mask.
+/// Applies the last round; in XTS its key is the last round key plus the mask.
 ///
 /// # Safety
 /// As for [`units`].

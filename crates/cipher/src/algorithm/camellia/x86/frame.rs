@@ -7,14 +7,15 @@ use std::mem::MaybeUninit;
 #[repr(align(64))]
 struct Anchor(MaybeUninit<[u8; 64]>);
 
-/// Makes the frame of the function that calls it start at a cache line.
+/// Aligns the stack frame of the calling function to a cache line.
 ///
-/// A frame is aligned to 16 bytes by itself, and vectors that are spilled to it do not change that:
-/// half of the accesses to them would cross a cache line, which can cost these kernels half their speed.
+/// The compiler aligns frames to only 16 bytes, even if vectors are spilled to them. Half of the
+/// accesses to those vectors would then cross a cache line, which can halve the speed of these
+/// kernels.
 #[inline(always)]
 pub(super) fn align_frame() {
     let anchor = Anchor(MaybeUninit::uninit());
     let start = anchor.0.as_ptr();
-    // SAFETY: no instruction; the object only has to exist.
+    // SAFETY: the assembly is empty; it only forces the object to exist.
     unsafe { asm!("/* {0} */", in(reg) start, options(readonly, nostack, preserves_flags)) };
 }

@@ -49,7 +49,7 @@ impl Wide for Gfni512 {
 /// A half of the state: byte positions, most significant first.
 type Half = [__m512i; 8];
 
-/// The sum of three, as a truth table.
+/// The truth table of a three-input sum.
 const SUM: i32 = 0x96;
 
 /// # Safety

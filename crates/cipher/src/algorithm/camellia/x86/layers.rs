@@ -1,4 +1,4 @@
-//! FL and its inverse as linear maps of bytes in a kernel's basis; the rest is in the offsets.
+//! FL and its inverse as linear maps of bytes in a kernel's basis; the offsets contain the rest.
 
 use super::super::linear::Linear;
 use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
@@ -6,14 +6,14 @@ use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
 /// Layers of FL and its inverse.
 pub(super) const MAX_LAYERS: usize = MAX_ROUNDS / SEGMENT - 1;
 
-/// The maps of one half: `right += rotation(left)` and `left += sum(right)`, of which FL does the first
-/// one first, and its inverse the second.
+/// The maps of one half: `right += rotation(left)` and `left += sum(right)`. FL applies the first
+/// one first; its inverse applies the second one first.
 pub(super) struct HalfLayer {
-    /// From byte i of the left word to byte i of the right one.
+    /// Maps byte i of the left word to byte i of the right word.
     pub(super) same: [Linear; 4],
-    /// From byte i of the left word to the byte before it, cyclically, of the right one.
+    /// Maps byte i of the left word to the preceding byte, cyclically, of the right word.
     pub(super) carry: [Linear; 4],
-    /// From byte i of the right word to byte i of the left one.
+    /// Maps byte i of the right word to byte i of the left word.
     pub(super) back: [Linear; 4],
 }
 
@@ -27,16 +27,16 @@ pub(super) fn layer(schedule: &Schedule, layer: usize, bases: [Linear; 2]) -> [H
         HalfLayer {
             same: bytes(kl).map(|key| basis.after(SHIFT).after(mask(key)).after(plain)),
             carry: bytes(kl).map(|key| basis.after(CARRY).after(mask(key)).after(plain)),
-            // x + (y | k) is x + (y & !k) and a constant.
+            // x + (y | k) equals x + (y & !k) plus a constant.
             back: bytes(kr).map(|key| basis.after(mask(!key)).after(plain)),
         }
     })
 }
 
-/// Left by one bit.
+/// Shifts left by one bit.
 const SHIFT: Linear = Linear([2, 4, 8, 16, 32, 64, 128, 0]);
 
-/// The top bit, which goes to the next byte.
+/// The top bit, which carries into the next byte.
 const CARRY: Linear = Linear([0, 0, 0, 0, 0, 0, 0, 1]);
 
 fn mask(key: u8) -> Linear {

@@ -10,7 +10,7 @@ use crate::kernel::Block;
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn masks_256(first: u128, masks: &mut [Block; CHUNK]) {
     let block = |tweak: u128| _mm_set_epi64x((tweak >> 64) as i64, tweak as i64);
-    // Each half of the vector goes through one half of the masks.
+    // Each half of the vector produces one half of the masks.
     let mut pair = _mm256_set_m128i(block(times_x16(first)), block(first));
     let reduction = _mm256_setr_epi32(0x87, 0, 1, 0, 0x87, 0, 1, 0);
     let (low, high) = masks.split_at_mut(CHUNK / 2);
@@ -20,14 +20,14 @@ pub(super) unsafe fn masks_256(first: u128, masks: &mut [Block; CHUNK]) {
             _mm_storeu_si128(low.as_mut_ptr().cast(), _mm256_castsi256_si128(pair));
             _mm_storeu_si128(high.as_mut_ptr().cast(), _mm256_extracti128_si256::<1>(pair));
         }
-        // The sign of dword 3 to all of dword 0 and that of dword 1 to dword 2.
+        // Copies the sign of dword 3 over dword 0, and the sign of dword 1 over dword 2.
         let signs = _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0b00_01_00_11>(pair));
         let carry = _mm256_and_si256(signs, reduction);
         pair = _mm256_xor_si256(_mm256_add_epi64(pair, pair), carry);
     }
 }
 
-/// The sum of three, as a truth table.
+/// The truth table of a three-input sum.
 const SUM: i32 = 0x96;
 
 /// # Safety
@@ -35,7 +35,8 @@ const SUM: i32 = 0x96;
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
 pub(super) unsafe fn masks_512(first: u128, masks: &mut [Block; CHUNK]) {
     let first = _mm_set_epi64x((first >> 64) as i64, first as i64);
-    // Qwords shifted left, and what each lost: from the low to the high one, from the high one reduced.
+    // Shifts qwords left and adds what each one lost: the low qword's bits go to the high one, and
+    // the high one's bits come back reduced.
     let with_carry = |shifted: __m512i, carry: __m512i| {
         let reduced = _mm512_clmulepi64_epi128::<0x01>(carry, _mm512_set1_epi64(0x87));
         _mm512_ternarylogic_epi32::<SUM>(shifted, _mm512_bslli_epi128::<8>(carry), reduced)

@@ -1,7 +1,8 @@
-//! What the GFNI kernels have in common: bit matrices and round constants.
+//! The shared part of the GFNI kernels: bit matrices and round constants.
 //!
-//! Both halves are kept in the basis in which GF2P8AFFINEINVQB inverts at once; its own map leads back
-//! there. So each S-box is one instruction, but s4, which has its rotation before it.
+//! Both halves stay in the basis in which GF2P8AFFINEINVQB inverts directly, and the instruction's
+//! own map leads back to that basis. Each S-box is therefore one instruction, except s4, whose
+//! rotation comes first.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -13,7 +14,7 @@ use super::offsets::{Constants, Offsets};
 
 const PLAIN: Linear = INPUT.inverse();
 
-/// From plain bytes to the basis of the inversion.
+/// From plain bytes to the inversion's basis.
 pub(super) const ENTER: u64 = INPUT.matrix();
 
 /// Back to plain bytes.
@@ -46,9 +47,9 @@ pub(super) struct HalfMatrices {
 /// Constants of one direction.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Keys {
-    /// Added to blocks, as these are in memory, on their way in.
+    /// Added to blocks on their way in, as they lie in memory.
     pub(super) first: [u64; 2],
-    /// Bytes of each round, four times over.
+    /// Bytes of each round, each repeated four times.
     pub(super) rounds: [[u32; 8]; MAX_ROUNDS],
     pub(super) layers: [[HalfMatrices; 2]; MAX_LAYERS],
     /// Added to blocks on their way out.

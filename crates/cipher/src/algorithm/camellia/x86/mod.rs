@@ -1,4 +1,4 @@
-//! Camellia on x86: XTS around kernels that hold each byte position of many blocks in a register.
+//! Camellia on x86: XTS around kernels whose registers hold one byte position of many blocks each.
 
 mod frame;
 mod gfni256;

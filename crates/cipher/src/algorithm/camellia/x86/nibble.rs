@@ -1,14 +1,14 @@
 //! AVX2 with the AES instructions: 32 blocks, S-boxes through those of AES, maps by nibble tables.
 //!
-//! As in "Block Ciphers: Fast Implementations on x86-64 Architecture" (Kivilinna, 2013), each register
-//! holds one byte position of all blocks, and AESENCLAST with a key of zero does the inversion of
-//! all its bytes. What is different here:
+//! As in "Block Ciphers: Fast Implementations on x86-64 Architecture" (Kivilinna, 2013), each
+//! register holds one byte position of all blocks, and AESENCLAST with a zero key inverts all its
+//! bytes. This kernel differs in two ways:
 //!
-//! - The left half is kept in the basis in which the S-box of AES needs no map before it, the right half
-//!   in the basis of the inverse S-box of AES, and AESDECLAST serves the rounds from right to left. So
-//!   only s4, for its rotation, has a map before it, and ShiftRows in one round is undone in the next:
-//!   the right half lies in the order that ShiftRows makes.
-//! - Round keys are in the tables of the maps after the S-boxes (see [`super::offsets`]).
+//! - The left half stays in the basis in which the S-box of AES needs no map before it. The right
+//!   half stays in the basis of the inverse S-box of AES, and AESDECLAST serves the rounds from
+//!   right to left. Only s4 therefore has a map before it, for its rotation. ShiftRows in one round
+//!   is undone in the next, so the right half lies in the order that ShiftRows produces.
+//! - The tables of the maps after the S-boxes contain the round keys (see [`super::offsets`]).
 
 use std::arch::x86_64::*;
 
@@ -37,7 +37,7 @@ const AES_CONSTANT: u8 = 0x63;
 /// The bases of the left and the right half.
 const BASES: [Linear; 2] = [INPUT, AES.after(INPUT)];
 
-/// What is left after the S-box of AES, and after its inverse, of the constants of s1.
+/// What remains of the constants of s1 after the S-box of AES, and after its inverse.
 const CONSTANTS: [Constants; 2] = [
     Constants {
         input: INPUT_CONSTANT,
@@ -64,7 +64,7 @@ impl Map {
     }
 }
 
-/// The maps of one half's rounds and its way in and out.
+/// The maps of one half: those of its rounds, its input and its output.
 struct Maps {
     /// From plain bytes to this half's basis.
     enter: Map,
@@ -72,7 +72,8 @@ struct Maps {
     leave: Map,
     /// The rotation of s4, in this half's basis.
     rotate: Map,
-    /// From what the AES instruction makes of this half to the other half's basis: for s1 and s4, s2, s3.
+    /// Maps the AES instruction's result for this half to the other half's basis: for s1 and s4,
+    /// for s2, and for s3.
     after: [Map; 3],
 }
 
@@ -98,13 +99,13 @@ const fn maps(half: usize) -> Maps {
 
 static MAPS: [Maps; 2] = [maps(0), maps(1)];
 
-/// Which of [`Maps::after`] follows each S-box.
+/// Index in [`Maps::after`] of the map after each S-box.
 const AFTER: [usize; 8] = [0, 1, 2, 0, 1, 2, 0, 0];
 
-/// A nibble's images.
+/// The images of a nibble's values.
 type Table = [u8; 16];
 
-/// The two tables of a map that depends on the key.
+/// The two tables of a key-dependent map.
 type Pair = [Table; 2];
 
 /// [`super::layers::HalfLayer`] as tables.
@@ -119,12 +120,12 @@ struct HalfTables {
 #[derive(Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(64))]
 pub(super) struct Keys {
-    /// For low nibbles of the left half on its way in.
+    /// Tables for low nibbles of the left half on its way in.
     first: [Table; 8],
-    /// For low nibbles of what the AES instruction makes, in each round.
+    /// Tables for low nibbles of the AES instruction's result in each round.
     rounds: [[Table; 8]; MAX_ROUNDS],
     layers: [[HalfTables; 2]; MAX_LAYERS],
-    /// For low nibbles of the right half on its way out.
+    /// Tables for low nibbles of the right half on its way out.
     last: [Table; 8],
     count: usize,
 }
@@ -132,7 +133,7 @@ pub(super) struct Keys {
 impl Keys {
     fn new(schedule: &Schedule) -> Self {
         let offsets = Offsets::new(schedule, CONSTANTS);
-        // The tables for low nibbles, plus a constant in the basis in which they end.
+        // The tables for low nibbles, with a constant added in the basis of their results.
         let tables = |constant: u64, basis: Linear, low: &dyn Fn(usize) -> Table| {
             let constant = basis.of_each(constant).to_be_bytes();
             std::array::from_fn(|i| low(i).map(|entry| entry ^ constant[i]))
@@ -145,7 +146,7 @@ impl Keys {
             count: schedule.rounds,
         };
         for round in 0..schedule.rounds {
-            // The constant is for before P.
+            // The constant is added before P.
             let constant = undiffuse(offsets.rounds[round]);
             let low = |i: usize| MAPS[round % 2].after[AFTER[i]].low[0];
             keys.rounds[round] = tables(constant, BASES[1 - round % 2], &low);
@@ -161,7 +162,7 @@ impl Keys {
     }
 }
 
-/// Proof of AVX2 with VAES.
+/// Proof that the CPU has AVX2 and VAES.
 #[derive(Clone, Copy)]
 pub(super) struct VaesAvx2(());
 
@@ -192,7 +193,7 @@ impl Wide for VaesAvx2 {
     }
 }
 
-/// Proof of AVX2 with AES-NI.
+/// Proof that the CPU has AVX2 and AES-NI.
 #[derive(Clone, Copy)]
 pub(super) struct AesAvx2(());
 
@@ -293,7 +294,7 @@ unsafe fn transform<const VAES: bool>(keys: &Keys, from: *const u8, masks: *cons
     }
 }
 
-/// `to + P(S(from))`, with the key.
+/// Computes `to + P(S(from))` and adds the key.
 ///
 /// # Safety
 /// As for [`transform`].
@@ -305,8 +306,8 @@ unsafe fn round<const VAES: bool, const HALF: usize>(
 ) -> Half {
     // SAFETY: the contract is passed on.
     unsafe {
-        // Written out: as a loop it may stay one, and then its registers are memory. Those of s4
-        // come first, as they take longest.
+        // Unrolled by hand: the compiler might keep a loop, whose registers would then lie in
+        // memory. Those of s4 come first, because they take longest.
         let z3 = s_box::<VAES, HALF, 3>(from, tables);
         let z6 = s_box::<VAES, HALF, 6>(from, tables);
         let z0 = s_box::<VAES, HALF, 0>(from, tables);
@@ -332,7 +333,7 @@ unsafe fn round<const VAES: bool, const HALF: usize>(
     }
 }
 
-/// The S-box of byte `I`, into the other half's basis and with the key.
+/// Applies the S-box of byte `I`, adds the key, and leaves the result in the other half's basis.
 ///
 /// # Safety
 /// As for [`transform`].
@@ -460,7 +461,7 @@ unsafe fn aes_inverse<const VAES: bool>(x: __m256i) -> __m256i {
     }
 }
 
-/// The order that ShiftRows makes (FIPS 197, 5.1.2).
+/// The byte order that ShiftRows produces (FIPS 197, 5.1.2).
 ///
 /// # Safety
 /// As for [`transform`].
@@ -502,7 +503,7 @@ unsafe fn load(from: *const u8) -> __m256i {
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
-/// A table for both halves of a vector.
+/// Loads a table into both halves of a vector.
 ///
 /// # Safety
 /// As for [`transform`].
@@ -512,7 +513,7 @@ unsafe fn table(table: &Table) -> __m256i {
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast())) }
 }
 
-/// A table that is there for both halves of a vector.
+/// Loads a table that is stored once for each half of a vector.
 ///
 /// # Safety
 /// As for [`transform`].

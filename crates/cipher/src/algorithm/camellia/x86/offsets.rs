@@ -1,10 +1,10 @@
-//! Where the key goes when state bytes are kept in another basis and some constant away.
+//! Where the key goes when state bytes are stored in another basis and with a constant offset.
 //!
-//! The kernels keep each half of the state not as it is but as `B(half + offset)`: B is a linear map of
-//! bytes, in which the inversion of the S-boxes needs no map before it, and the offset is chosen so that
-//! the half already holds the round key when it goes through S. So no step adds a round key by itself:
-//! what moves the offset on from round to round is added where a constant is added anyway, or for free
-//! (a third operand, an entry of a table). FL and its inverse act on the offset as on the half.
+//! The kernels store each half of the state as `B(half + offset)`. B is a linear map of bytes that
+//! lets the S-boxes invert without a map before. The offset is chosen so that the half already
+//! contains the round key when it enters S, so no step has to add a round key. The change of the
+//! offset from round to round is added where a constant is added anyway, or where it is free (a
+//! third operand, or a table entry). FL and its inverse act on the offset as they act on the half.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -12,12 +12,12 @@ use super::super::function::{TURNED_INPUT, TURNS, diffuse, each_byte, fl_inverse
 use super::super::linear::Linear;
 use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
 
-/// The constants of a kernel's S-boxes in one half's rounds, in the plain basis.
+/// The constants of the S-boxes in one half's rounds, in the plain basis.
 #[derive(Clone, Copy)]
 pub(super) struct Constants {
-    /// What the S-boxes s1 to s3 add to their input; s4 adds it after its rotation.
+    /// The constant that S-boxes s1 to s3 add to their input; s4 adds it after its rotation.
     pub(super) input: u8,
-    /// What s1 adds to its result; the others rotate it.
+    /// The constant that s1 adds to its result; the others rotate it.
     pub(super) output: u8,
 }
 
@@ -35,22 +35,24 @@ impl Constants {
     }
 }
 
-/// What to add where, in the plain basis.
+/// The values to add, in the plain basis.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Offsets {
-    /// To the left half of a block, before the first round.
+    /// Added to the left half of a block before the first round.
     pub(super) first: u64,
-    /// To the half that a round changes, along with P(S(other half)), where S adds no constants.
+    /// Added to the half that a round changes, along with P(S(other half)), where S adds no
+    /// constants.
     pub(super) rounds: [u64; MAX_ROUNDS],
-    /// To the left half of the result, after the last round.
+    /// Added to the left half of the result after the last round.
     pub(super) last: u64,
 }
 
 impl Offsets {
-    /// `constants` are those of the rounds through which the left half goes, and the right half.
+    /// `constants` are those of the rounds that the left half enters, and those that the right half
+    /// enters.
     pub(super) fn new(schedule: &Schedule, constants: [Constants; 2]) -> Self {
         let count = schedule.rounds;
-        // The offset with which a half goes into a round.
+        // The offset that a half has when it enters a round.
         let needed = |round: usize| schedule.k[round] ^ constants[round % 2].inputs();
         let [mut left, mut right] = [needed(0), schedule.kw[1]];
         let first = schedule.kw[0] ^ left;
@@ -60,7 +62,7 @@ impl Offsets {
             let at_layer = (round + 1) % SEGMENT == 0 && round + 1 < count;
             let next = match round + 1 {
                 end if end == count => schedule.kw[3],
-                // So that FL makes of it what is needed.
+                // Chosen so that FL turns it into the offset needed next.
                 next if at_layer => fl_inverse(needed(next), schedule.ke[2 * layer - 2]),
                 next => needed(next),
             };

@@ -1,10 +1,10 @@
-//! The way between blocks and byte positions: a 16 x 16 transposition in each 128 bits.
+//! Converts between blocks and byte positions: a 16 x 16 transposition in each 128 bits.
 
 use std::arch::x86_64::*;
 
-/// Defines a transposition of 16 registers: what was byte b of register r becomes byte r of register b.
+/// Defines a transposition of 16 registers: byte b of register r becomes byte r of register b.
 ///
-/// Each of the four steps takes register `i` and `i + 8` to `2 i` and `2 i + 1`, which rotates the
+/// Each of the four steps moves registers `i` and `i + 8` to `2 i` and `2 i + 1`, which rotates the
 /// eight bits of the address (register, byte) by one.
 macro_rules! transposition {
     ($name:ident, $step:ident, $vector:ty, $features:literal, $low:ident, $high:ident) => {
@@ -12,7 +12,8 @@ macro_rules! transposition {
         #[target_feature(enable = $features)]
         fn $step(x: [$vector; 16]) -> [$vector; 16] {
             let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7] = x;
-            // Written out: as a loop it may stay one, and then its registers are memory.
+            // Unrolled by hand: the compiler might keep a loop, whose registers would then lie in
+            // memory.
             [
                 $low(a0, b0),
                 $high(a0, b0),

@@ -6,7 +6,7 @@ use super::super::schedule::Schedule;
 use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::double;
 
-/// Masks that a kernel makes from one; 512 bytes, the usual data unit.
+/// Masks that a kernel makes from one, 512 bytes in all: the usual data unit.
 pub(super) const CHUNK: usize = 32;
 
 /// Most blocks that a kernel transforms at once.
@@ -14,13 +14,13 @@ const MAX_BLOCKS: usize = 64;
 
 /// Proof that the CPU has an instruction set, and the kernel compiled for it.
 pub(super) trait Wide: Copy + Send + Sync + 'static {
-    /// Name of the kernel, as records carry it.
+    /// Name of the kernel, as stored in records.
     const NAME: &'static str;
 
-    /// Blocks that it transforms at once: [`CHUNK`] or [`MAX_BLOCKS`].
+    /// Number of blocks that it transforms at once: [`CHUNK`] or [`MAX_BLOCKS`].
     const BLOCKS: usize;
 
-    /// What it needs of the key in one direction.
+    /// The expanded key of one direction.
     type Keys: ZeroizeOnDrop + Send + Sync;
 
     fn keys(schedule: &Schedule) -> Self::Keys;
@@ -43,7 +43,7 @@ struct Blocks([Block; MAX_BLOCKS]);
 
 static NO_MASKS: Blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
 
-/// Transforms any number of blocks where they lie, without a mode.
+/// Transforms any number of blocks in place, without a mode.
 pub(super) fn bare<W: Wide>(isa: W, keys: &W::Keys, blocks: &mut [Block]) {
     for part in blocks.chunks_mut(W::BLOCKS) {
         part_of_batch(isa, keys, Buffer::in_place(part.as_flattened_mut()), &NO_MASKS);
@@ -55,14 +55,14 @@ fn part_of_batch<W: Wide>(isa: W, keys: &W::Keys, mut buffer: Buffer<'_>, masks:
     let len = buffer.len();
     if len == W::BLOCKS * BLOCK {
         let (from, to) = buffer.pointers();
-        // SAFETY: the buffer is of the length that is asked for, the masks are at least.
+        // SAFETY: the buffer has the required length, and the masks have at least that.
         unsafe { isa.transform(keys, from, masks.0.as_ptr().cast(), to) };
         return;
     }
     let mut blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
     blocks.0.as_flattened_mut()[..len].copy_from_slice(buffer.src());
     let memory = blocks.0.as_mut_ptr().cast::<u8>();
-    // SAFETY: both arrays hold the most blocks that a kernel may want.
+    // SAFETY: both arrays hold the largest number of blocks that a kernel takes.
     unsafe { isa.transform(keys, memory, masks.0.as_ptr().cast(), memory) };
     buffer.dst().copy_from_slice(&blocks.0.as_flattened()[..len]);
 }
@@ -73,7 +73,7 @@ pub(super) struct WideBlocks<W: Wide> {
     keys: Box<BlockKeys<W>>,
 }
 
-/// Boxed, as they are large and must not leave copies behind.
+/// Boxed, because the keys are large and must not leave copies behind.
 struct BlockKeys<W: Wide> {
     encryption: W::Keys,
     decryption: W::Keys,
@@ -114,7 +114,7 @@ pub(super) struct WideXts<W: Wide> {
     keys: Box<XtsKeys<W>>,
 }
 
-/// Boxed, as they are large and must not leave copies behind.
+/// Boxed, because the keys are large and must not leave copies behind.
 struct XtsKeys<W: Wide> {
     encryption: W::Keys,
     decryption: W::Keys,
@@ -185,19 +185,19 @@ struct Sequence<'a, W: Wide> {
     isa: W,
     keys: &'a W::Keys,
     run: Run,
-    /// Units whose tweak is not enciphered yet.
+    /// Units whose tweak is not yet enciphered.
     units_left: usize,
-    /// First masks of units ahead, enciphered together.
+    /// First masks of the units ahead, enciphered together.
     ready: Blocks,
     next_ready: usize,
     ready_count: usize,
-    /// Mask of the next block, and the blocks left in its unit.
+    /// Mask of the next block, followed by the number of blocks left in its unit.
     mask: u128,
     blocks_left: usize,
 }
 
 impl<W: Wide> Sequence<'_, W> {
-    /// The next masks, of which the unit has at least so many.
+    /// Writes the next masks; the unit must have at least that many left.
     fn fill_chunk(&mut self, masks: &mut [Block; CHUNK]) {
         if self.blocks_left == 0 {
             self.next_unit();
@@ -207,7 +207,7 @@ impl<W: Wide> Sequence<'_, W> {
         self.blocks_left -= CHUNK;
     }
 
-    /// The next masks, whatever the unit has; the caller asks for no more than the run has.
+    /// Writes the next masks across unit borders; the run must have that many left.
     fn fill(&mut self, masks: &mut [Block]) {
         for mask in masks {
             if self.blocks_left == 0 {
@@ -227,7 +227,7 @@ impl<W: Wide> Sequence<'_, W> {
                 *block = self.run.after(unit).first.to_le_bytes();
             }
             let memory = self.ready.0.as_mut_ptr().cast::<u8>();
-            // SAFETY: both arrays hold the most blocks that a kernel may want.
+            // SAFETY: both arrays hold the largest number of blocks that a kernel takes.
             unsafe { self.isa.transform(self.keys, memory, NO_MASKS.0.as_ptr().cast(), memory) };
             self.units_left -= self.ready_count;
             self.run = self.run.after(self.ready_count);
@@ -238,17 +238,15 @@ impl<W: Wide> Sequence<'_, W> {
     }
 }
 
-/// Multiplies a tweak by x^32.
 fn times_x32(tweak: u128) -> u128 {
     (tweak << 32) ^ reduced((tweak >> 96) as u64)
 }
 
-/// Multiplies a tweak by x^16.
 pub(super) fn times_x16(tweak: u128) -> u128 {
     (tweak << 16) ^ reduced((tweak >> 112) as u64)
 }
 
-/// `carry * x^128`, `carry` of at most 57 bits.
+/// `carry * x^128`; `carry` has at most 57 bits.
 fn reduced(carry: u64) -> u128 {
     u128::from(carry ^ carry << 1 ^ carry << 2 ^ carry << 7)
 }

@@ -1,4 +1,4 @@
-//! The AVX2 kernel: 32 blocks a batch, all functions of a byte by shuffles on its nibbles.
+//! The AVX2 kernel: 32 blocks per batch; shuffles on nibbles compute every function of a byte.
 
 use std::arch::x86_64::*;
 
@@ -42,8 +42,8 @@ unsafe fn xts<const ENCRYPT: bool>(data: &Keys, tweak: &Keys, run: Run, buffer: 
     unsafe { units::<Avx2, ENCRYPT>(data, tweak, run, buffer) }
 }
 
-/// One slice for each byte of a block, or 32 elements of the recurrence: there are too few registers
-/// for either, so it stays in memory and is read as an operand.
+/// One slice for each byte of a block, or 32 elements of the recurrence. Both exceed the number of
+/// registers, so the sequence lies in memory and instructions read it as an operand.
 type Sequence = [__m256i; 2 * BLOCK];
 
 impl Slices for Avx2 {
@@ -122,8 +122,8 @@ unsafe fn decrypt(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8
     }
 }
 
-/// The sixteen elements after the first sixteen. The last two stay in registers: a step would wait
-/// for them to pass through memory.
+/// Computes the sixteen elements after the first sixteen. The last two stay in registers, because
+/// otherwise each step would wait for them to pass through memory.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn recurrence(products: &[[Table; 2]; 6], steps: &[u32; BLOCK], s: &mut Sequence) {
@@ -143,7 +143,7 @@ fn recurrence(products: &[[Table; 2]; 6], steps: &[u32; BLOCK], s: &mut Sequence
     }
 }
 
-/// Pi, for the representation of encryption.
+/// Pi, in the representation used for encryption.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn substitute(tables: &Forward, x: __m256i) -> __m256i {
@@ -159,7 +159,7 @@ fn substitute(tables: &Forward, x: __m256i) -> __m256i {
     )
 }
 
-/// Inverse Pi, for the representation of decryption.
+/// Inverse Pi, in the representation used for decryption.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn substitute_inverse(tables: &Backward, x: __m256i) -> __m256i {
@@ -174,7 +174,7 @@ fn substitute_inverse(tables: &Backward, x: __m256i) -> __m256i {
     )
 }
 
-/// Sums below 30 modulo 15; those from 0x90 on stay above 0x80.
+/// Reduces sums below 30 modulo 15; sums from 0x90 on stay above 0x80.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn reduce(x: __m256i) -> __m256i {
@@ -217,7 +217,7 @@ fn xor3(a: __m256i, b: __m256i, c: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_xor_si256(a, b), c)
 }
 
-/// Slices of 32 blocks plus masks plus a key: slice `i` has byte `i` of each.
+/// Loads slices of 32 blocks and adds masks and a key: slice `i` holds byte `i` of each block.
 ///
 /// # Safety
 /// `src` and `masks` must have 32 blocks.
@@ -253,8 +253,8 @@ unsafe fn store(slices: [__m256i; BLOCK], masks: &[u128], dst: *mut u8, key: &Bl
     }
 }
 
-/// Transposes the 16 x 16 bytes in each half of the vectors. With a byte's place written as register
-/// and position, 4 bits each, a pass rotates these 8 bits by one.
+/// Transposes the 16 x 16 bytes in each half of the vectors. A byte's position consists of register
+/// and index, 4 bits each; each pass rotates these 8 bits by one.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn transpose(mut x: [__m256i; BLOCK]) -> [__m256i; BLOCK] {
@@ -289,7 +289,7 @@ unsafe fn fill(first: u128, masks: &mut [u128]) {
         }
         for start in (GROUP / 2..masks.len() / 2).step_by(GROUP / 2) {
             for (i, x) in x.iter_mut().enumerate() {
-                // The byte that leaves returns times x^7 + x^2 + x + 1.
+                // The byte shifted out comes back multiplied by x^7 + x^2 + x + 1.
                 let out = _mm256_bsrli_epi128::<15>(*x);
                 let low = xor3(out, _mm256_slli_epi64::<1>(out), _mm256_slli_epi64::<2>(out));
                 let back = _mm256_xor_si256(low, _mm256_slli_epi64::<7>(out));

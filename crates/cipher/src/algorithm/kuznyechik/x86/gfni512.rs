@@ -1,4 +1,5 @@
-//! The AVX-512 kernel: 64 blocks a batch in 16 registers; products by GFNI, Pi by VBMI permutations.
+//! The AVX-512 kernel: 64 blocks per batch in 16 registers; GFNI multiplies, and VBMI permutations
+//! compute Pi.
 
 use std::arch::x86_64::*;
 
@@ -52,7 +53,7 @@ type State = [__m512i; BLOCK];
 static FACTORS: [i64; 6] =
     [matrix(133), matrix(16), matrix(32), matrix(194), matrix(192), matrix(251)];
 
-/// Repeats a block for each step: loops near the limits of the compiler's unrolling would leave the
+/// Repeats a block for each step. A loop close to the compiler's unrolling limits would leave the
 /// state in memory.
 macro_rules! unrolled {
     ($i:ident => $body:block) => {
@@ -119,8 +120,9 @@ unsafe fn transform<const ENCRYPT: bool>(
     }
 }
 
-/// The sixteen elements after `s`; element `n` takes the place of the one before it by sixteen.
-/// Each direction has its own copy, since what is called from one place is always inlined.
+/// Computes the sixteen elements after `s`; element `n` replaces the one sixteen places before it.
+/// Each direction has its own copy, because the compiler always inlines a function with a single
+/// caller.
 #[inline]
 #[target_feature(enable = "avx512f,gfni")]
 fn recurrence<const ENCRYPT: bool>(steps: &[u32; BLOCK], mut s: State) -> State {
@@ -143,7 +145,8 @@ fn recurrence<const ENCRYPT: bool>(steps: &[u32; BLOCK], mut s: State) -> State 
     s
 }
 
-/// A permutation of bytes on every byte of every slice; the copies are as for [`recurrence`].
+/// Applies a permutation of bytes to every byte of every slice. Each direction has its own copy, as
+/// for [`recurrence`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn substitute_all<const ENCRYPT: bool>(permutation: &[u8; 256], mut s: State) -> State {
@@ -155,7 +158,8 @@ fn substitute_all<const ENCRYPT: bool>(permutation: &[u8; 256], mut s: State) ->
     s
 }
 
-/// The table's entries at each byte: by the low 6 bits in each quarter, then by the others which of them.
+/// Looks up each byte: the low 6 bits select an entry in each quarter of the table, and the top
+/// bits select the quarter.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn substitute(table: &[__m512i; 4], x: __m512i) -> __m512i {
@@ -174,7 +178,7 @@ fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0x96>(a, b, c)
 }
 
-/// Slices of 64 blocks plus masks plus a key: slice `i` has byte `i` of each.
+/// Loads slices of 64 blocks and adds masks and a key: slice `i` holds byte `i` of each block.
 ///
 /// # Safety
 /// `src` and `masks` must have 64 blocks.
@@ -211,8 +215,8 @@ unsafe fn store(slices: State, masks: &[u128], dst: *mut u8, key: &Block) {
     }
 }
 
-/// Transposes the 16 x 16 bytes in each quarter of the vectors. With a byte's place written as register
-/// and position, 4 bits each, a pass rotates these 8 bits by one.
+/// Transposes the 16 x 16 bytes in each quarter of the vectors. A byte's position consists of
+/// register and index, 4 bits each; each pass rotates these 8 bits by one.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn transpose(mut x: State) -> State {
@@ -234,7 +238,7 @@ fn transpose(mut x: State) -> State {
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
 unsafe fn fill(first: u128, masks: &mut [u128]) {
     let at = masks.as_mut_ptr().cast::<__m512i>();
-    // x^7 + x^2 + x + 1, to which x^128 reduces.
+    // x^7 + x^2 + x + 1, the residue of x^128.
     let reduction = _mm512_set1_epi64(0x87);
     let first = _mm512_broadcast_i32x4(_mm_set_epi64x((first >> 64) as i64, first as i64));
     let powers = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
@@ -259,7 +263,8 @@ unsafe fn fill(first: u128, masks: &mut [u128]) {
     }
 }
 
-/// Multiplication by `factor` as GFNI takes it: byte 7 - i is the row that makes bit i of the product.
+/// Multiplication by `factor` in GFNI's form: byte 7 - i is the row that yields bit i of the
+/// product.
 const fn matrix(factor: u8) -> i64 {
     let mut rows = [0u8; 8];
     let mut bit = 0;

@@ -1,4 +1,4 @@
-//! Round keys as the recurrence takes them in.
+//! Round keys in the form that the recurrence adds.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -6,16 +6,15 @@ use super::super::algebra::{TAPS, l_inverse, mul};
 use super::super::schedule::{ROUND_KEYS, Schedule};
 use crate::kernel::{BLOCK, Block};
 
-/// Rounds, each an S and an L.
+/// Rounds with both S and L.
 pub(super) const ROUNDS: usize = ROUND_KEYS - 1;
 
 /// A linear map of bytes by the images of its bits, lowest first.
 pub(super) type Linear = [u8; 8];
 
-/// The map that changes nothing.
 pub(super) const IDENTITY: Linear = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// The image of a byte; no look-up, since key bytes come here.
+/// The image of a byte, without a look-up, because key bytes pass through here.
 pub(super) fn apply(map: &Linear, byte: u8) -> u8 {
     let term = |(bit, image): (usize, &u8)| image & (byte >> bit & 1).wrapping_neg();
     map.iter().enumerate().map(term).fold(0, |sum, term| sum ^ term)
@@ -24,9 +23,9 @@ pub(super) fn apply(map: &Linear, byte: u8) -> u8 {
 /// The keys of one direction.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct RoundKeys {
-    /// What each step of each round adds, the byte four times over.
+    /// The byte that each step of each round adds, repeated four times.
     pub(super) steps: [[u32; BLOCK]; ROUNDS],
-    /// K_1, which is added to plaintext: first in encryption, last in decryption.
+    /// K_1, which is added to the plaintext: first in encryption, last in decryption.
     pub(super) plain: Block,
 }
 
@@ -38,18 +37,18 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Expands a key of 32 bytes for kernels that represent a state byte `x` by `encrypt(x)` in
-    /// encryption and by `decrypt(x)` in decryption.
+    /// Expands a key of 32 bytes for kernels that represent a state byte `x` as `encrypt(x)` in
+    /// encryption and as `decrypt(x)` in decryption.
     pub(super) fn new(key: &[u8], encrypt: &Linear, decrypt: &Linear) -> Self {
         let schedule = Schedule::new(key);
         let empty = || RoundKeys { steps: [[0; BLOCK]; ROUNDS], plain: schedule.keys[0] };
         let mut keys = Self { encrypt: empty(), decrypt: empty() };
         for round in 0..ROUNDS {
-            // Encryption makes the last byte of the block first, a_0 of the standard.
+            // Encryption computes the last byte of the block first, which is a_0 in the standard.
             let mut key = schedule.keys[1 + round];
             key.reverse();
             keys.encrypt.steps[round] = steps(&key, encrypt);
-            // Decryption adds a key before inverse L; this is the same after it.
+            // Decryption adds a key before inverse L; this is the equivalent key after it.
             let key = l_inverse(&schedule.keys[ROUNDS - round]);
             keys.decrypt.steps[round] = steps(&key, decrypt);
         }
@@ -57,8 +56,8 @@ impl Keys {
     }
 }
 
-/// What the steps of a recurrence have to add so that in the end each element `n` has gained `key[n]`:
-/// that, plus what step `n` makes of the gains of the elements before.
+/// The values that the steps of a recurrence must add so that in the end each element `n` has
+/// gained `key[n]`: `key[n]` plus the effect of earlier elements' gains on step `n`.
 fn steps(key: &Block, representation: &Linear) -> [u32; BLOCK] {
     std::array::from_fn(|n| {
         let fed_back = |(j, &gain): (usize, &u8)| mul(TAPS[BLOCK + j - n], gain);

@@ -1,10 +1,10 @@
 //! Kuznyechik on x86, byte-sliced: a vector holds the same byte of many blocks.
 //!
-//! So L is the recurrence of the standard itself: each of its 16 steps is a sum of products by
-//! constants, elementwise. The taps are symmetric, s[n + 8 - k] and s[n + 8 + k] share a factor, and
-//! 148 = 133 + 16 + 1, so six multiplications make a step. Decryption runs the same steps from the other
-//! end. Round keys join the recurrence: what enters a step must only be corrected for the keys that the
-//! earlier steps already brought in, see [`keys`].
+//! L is therefore the standard's own recurrence: each of its 16 steps is an elementwise sum of
+//! products with constants. The taps are symmetric: s[n + 8 - k] and s[n + 8 + k] share a factor.
+//! Because 148 = 133 + 16 + 1, six multiplications make a step. Decryption runs the same steps from
+//! the other end. Round keys join the recurrence: the value that enters a step only has to be
+//! corrected for the keys that earlier steps have already added (see [`keys`]).
 
 mod avx2;
 mod gfni512;
@@ -19,7 +19,7 @@ use keys::Keys;
 
 /// Proof that the CPU has an instruction set, and the kernels compiled for it.
 trait Isa: Copy + Send + Sync + 'static {
-    /// Name of the kernels, as records carry it.
+    /// Name of the kernels, as stored in records.
     const NAME: &'static str;
 
     /// The instruction set, if `tier` allows it and the CPU has all of it.

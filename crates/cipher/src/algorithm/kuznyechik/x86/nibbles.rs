@@ -9,9 +9,9 @@
 //! Pi(x) = omega(m, sigma(r phi(m)))
 //! ```
 //!
-//! Products become sums of logarithms modulo 15. A state byte is represented by alpha(x) all along, in
-//! decryption by the inverse of omega, so that both linear maps vanish into the tables. Indices with
-//! the top bit set make a byte shuffle return zero: that encodes the cases of zero.
+//! Products become sums of logarithms modulo 15. Encryption represents a state byte as alpha(x)
+//! throughout, and decryption as the inverse of omega, so the tables absorb both linear maps. A
+//! byte shuffle returns zero for indices with the top bit set; the cases of zero use such indices.
 
 use super::super::algebra::{inverse, mul};
 use super::keys::Linear;
@@ -32,7 +32,7 @@ const SIGMA: [u8; 16] = [12, 13, 0, 4, 8, 11, 10, 14, 3, 9, 5, 2, 15, 1, 6, 7];
 
 /// Powers of a generator of GF(2^4).
 const POWER: [u8; 15] = powers();
-/// Logarithms; that of zero is none.
+/// Logarithms; zero has none.
 const LOG: [u8; 16] = logarithms();
 
 const ALPHA_MAP: [u8; 256] = tabulate(&ALPHA);
@@ -41,7 +41,7 @@ const ALPHA_INVERSE: [u8; 256] = inverse(&ALPHA_MAP);
 const OMEGA_INVERSE: [u8; 256] = inverse(&OMEGA_MAP);
 const IDENTITY_MAP: [u8; 256] = tabulate(&[128, 64, 32, 16, 8, 4, 2, 1]);
 
-/// A change of representation, from and to: nibble tables, low nibble first.
+/// A change of representation as nibble tables, low nibble first.
 pub(super) struct Change(pub(super) [Table; 2]);
 
 /// How encryption represents a state byte.
@@ -53,7 +53,7 @@ pub(super) const DECRYPT_LINEAR: Linear = images(&OMEGA_INVERSE);
 pub(super) static ENCRYPT_IN: Change = Change(halves(&ALPHA_MAP));
 /// Out of the representation of encryption.
 pub(super) static ENCRYPT_OUT: Change = Change(halves(&ALPHA_INVERSE));
-/// Into the representation of decryption; nothing is left to do after it.
+/// Into the representation of decryption; no table is needed to leave it.
 pub(super) static DECRYPT_IN: Change = Change(halves(&OMEGA_INVERSE));
 
 /// The factors of a step of the recurrence, in the order in which kernels use them.
@@ -70,7 +70,7 @@ pub(super) struct Forward {
     pub(super) left: Table,
     /// -log r in 1..16; lifts sums above 0x80 if r is zero.
     pub(super) right_inverse: Table,
-    /// By t = log l - log r: the part of the result that stems from m, relative to that of l = 0.
+    /// By t = log l - log r: the part of the result due to m, relative to that of l = 0.
     pub(super) left_part: Table,
     /// By t: log phi(m), relative to that of l = 0.
     pub(super) left_log: Table,
@@ -78,7 +78,7 @@ pub(super) struct Forward {
     pub(super) right: Table,
     /// By the log of r phi(m): the rest of the result for l = 0; at 15, Pi's for l = r = 0.
     pub(super) right_part: Table,
-    /// By log l + 1: the part of the result that stems from m if r is zero, relative to that of l = 0.
+    /// By log l + 1: the part of the result due to m if r is zero, relative to that of l = 0.
     pub(super) left_alone: Table,
 }
 
@@ -120,11 +120,11 @@ pub(super) struct Backward {
     pub(super) right: Table,
     /// -log phi(m) minus 0x40, modulo 15 and 256.
     pub(super) left_inverse: Table,
-    /// By log r: the part of the result that stems from r.
+    /// By log r: the part of the result due to r.
     pub(super) right_part: Table,
     /// log (l / r) if r is not zero; saturates sums if l is zero.
     pub(super) left: Table,
-    /// By log l: the part of the result that stems from l.
+    /// By log l: the part of the result due to l.
     pub(super) left_part: Table,
     /// By m: the result if r is zero.
     pub(super) left_alone: Table,
@@ -165,7 +165,7 @@ const fn backward(representation: &[u8; 256]) -> Backward {
     b
 }
 
-/// alpha(omega(m, s)): what encryption makes of the nibbles that the decomposition ends with.
+/// alpha(omega(m, s)): encryption's representation of the decomposition's final nibbles.
 const fn forward(m: u8, s: u8) -> u8 {
     ALPHA_MAP[OMEGA_MAP[(m << 4 | s) as usize] as usize]
 }

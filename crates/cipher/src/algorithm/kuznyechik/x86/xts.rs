@@ -1,16 +1,16 @@
-//! XTS around a byte-sliced kernel, which works on many blocks or none.
+//! XTS around a byte-sliced kernel, which always transforms a full batch of blocks.
 //!
-//! Blocks are gathered across unit borders until the kernel's slices are full, so 512-byte units fill
-//! them as well as long ones; only the last blocks of a run may leave some empty.
+//! Blocks are gathered across unit borders until the kernel's slices are full, so 512-byte units
+//! fill them as well as long ones. Only the last batch of a run can leave slices partly empty.
 
 use super::keys::{Keys, RoundKeys};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 use crate::mode::xts::double;
 
-/// Most blocks that a kernel takes, and data units whose tweaks are enciphered together.
+/// Largest batch of any kernel, and the number of data units whose tweaks are enciphered together.
 const MOST: usize = 64;
 
-/// Masks that a kernel makes together.
+/// Masks that a kernel makes at a time.
 pub(super) const GROUP: usize = 8;
 
 /// Blocks or masks, aligned for any vector.
@@ -20,14 +20,15 @@ struct Aligned<T>([T; MOST]);
 /// A byte-sliced kernel.
 ///
 /// # Safety
-/// Every function may use the whole instruction set of the implementing type. It must be called only
-/// inside a function that enables that set by `target_feature`, after the CPU was found to have it.
+/// Every function may use the whole instruction set of the implementing type. Call it only inside a
+/// function that enables that set by `target_feature`, after a check that the CPU has it.
 pub(super) trait Slices {
-    /// Blocks that it takes: a multiple of [`GROUP`] that divides [`MOST`].
+    /// Blocks of a batch: a multiple of [`GROUP`] that divides [`MOST`].
     const BLOCKS: usize;
 
-    /// Transforms [`Self::BLOCKS`] blocks from `src` to `dst`, which are valid for so many and equal or
-    /// apart, and adds `masks` before and after. `masks` is aligned to 64 bytes and has as many.
+    /// Transforms [`Self::BLOCKS`] blocks from `src` to `dst` and adds `masks` before and after.
+    /// `src` and `dst` must be valid for that many blocks, and equal or disjoint. `masks` must have
+    /// that many elements and be aligned to 64 bytes.
     unsafe fn transform<const ENCRYPT: bool>(
         keys: &RoundKeys,
         masks: &[u128],
@@ -35,8 +36,8 @@ pub(super) trait Slices {
         dst: *mut u8,
     );
 
-    /// Fills `masks`, whose length is a multiple of [`GROUP`] and not zero, with `first` times the
-    /// powers of x from x^0 on.
+    /// Fills `masks` with `first` times the powers of x from x^0 on. The length of `masks` must be
+    /// a nonzero multiple of [`GROUP`].
     unsafe fn fill(first: u128, masks: &mut [u128]);
 }
 
@@ -67,7 +68,7 @@ pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
             number = number.wrapping_add(step);
         }
         let at = tweaks.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: the instruction set is the caller's promise; `MOST` blocks are enough.
+        // SAFETY: the caller guarantees the instruction set; `MOST` blocks are enough.
         unsafe { S::transform::<true>(&tweak.encrypt, &Aligned([0; MOST]).0[..S::BLOCKS], at, at) };
         for &tweak in &tweaks.0[..batch] {
             let mut mask = tweak;
@@ -79,8 +80,8 @@ pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
                 filled += count;
                 blocks -= count;
                 if filled == S::BLOCKS {
-                    // SAFETY: the instruction set is the caller's promise. `src` and `dst` are valid
-                    // for all blocks whose masks were filled in and not used yet.
+                    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid
+                    // for all blocks whose masks were filled in and are still unused.
                     unsafe {
                         S::transform::<ENCRYPT>(keys, &masks.0[..S::BLOCKS], src, dst);
                         src = src.add(S::BLOCKS * BLOCK);
@@ -95,8 +96,8 @@ pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
     if filled > 0 {
         let mut blocks: Aligned<Block> = Aligned([[0; BLOCK]; MOST]);
         let at = blocks.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: the instruction set is the caller's promise. `filled` blocks are left at `src` and
-        // `dst`; the kernel works on a copy that has all the blocks it takes.
+        // SAFETY: the caller guarantees the instruction set. `filled` blocks are left at `src` and
+        // `dst`; the kernel works on a copy of full size.
         unsafe {
             src.copy_to_nonoverlapping(at, filled * BLOCK);
             S::transform::<ENCRYPT>(keys, &masks.0[..S::BLOCKS], at, at);
@@ -105,8 +106,8 @@ pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
     }
 }
 
-/// Fills `masks`, of which there is one at least, with `first` and its multiples by powers of x;
-/// returns the next.
+/// Fills `masks`, which must not be empty, with `first` and its multiples by powers of x; returns
+/// the next mask.
 ///
 /// # Safety
 /// As for [`units`].

@@ -45,7 +45,7 @@ impl<const CLMUL: bool> Isa for Avx2<CLMUL> {
         dst: *mut u8,
         blocks: usize,
     ) {
-        // SAFETY: `self` proves the features; the rest is the caller's promise.
+        // SAFETY: `self` proves the features; the caller guarantees the rest.
         unsafe {
             if CLMUL {
                 clmul_unit::<CLMUL, ENCRYPT>(keys, tweak, src, dst, blocks);
@@ -97,7 +97,7 @@ unsafe fn clmul_unit<const CLMUL: bool, const ENCRYPT: bool>(
     unsafe { unit::<V256<CLMUL>, ENCRYPT>(keys, tweak, src, dst, blocks) }
 }
 
-/// A key word in every lane, to be added straight from memory.
+/// A key word in every lane, added directly from memory.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(32))]
 pub(super) struct WideKey([u32; 8]);
@@ -108,8 +108,8 @@ impl Zeroize for WideKey {
     }
 }
 
-/// Eight words, or two whole blocks. It comes only from [`Vector::load`] and [`Vector::masks`], whose
-/// callers promise AVX2 (and VPCLMULQDQ if `CLMUL`), so a value proves the features.
+/// Eight words, or two whole blocks. Values come only from [`Vector::load`] and [`Vector::masks`],
+/// whose callers guarantee AVX2 (and VPCLMULQDQ if `CLMUL`), so a value proves the features.
 #[derive(Clone, Copy)]
 pub(super) struct V256<const CLMUL: bool>(__m256i);
 
@@ -173,13 +173,13 @@ impl<const CLMUL: bool> Word for V256<CLMUL> {
 
 /// `value` plus a key word.
 ///
-/// In assembly, since the compiler would keep the key in a register from one group to the next, and
-/// so would have to spill words of the groups.
+/// Uses assembly because the compiler would keep the key in a register from one group to the next
+/// and spill words of the groups instead.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn add_key(value: __m256i, key: &WideKey) -> __m256i {
     let sum;
-    // SAFETY: the instruction is of the set, and reads no more than the key.
+    // SAFETY: the instruction belongs to the set and reads only the key.
     unsafe {
         asm!(
             "vpxor {sum}, {value}, ymmword ptr [{key}]",
@@ -237,8 +237,9 @@ impl<const CLMUL: bool> Vector for V256<CLMUL> {
                 let first = 2 * vector as i64;
                 let left = _mm256_set_epi64x(first + 1, first + 1, first, first);
                 let right = _mm256_sub_epi64(_mm256_set1_epi64x(64), left);
-                // What the low half loses goes to the high one, what that loses is to be reduced:
-                // it goes to the low half as it is and, x^128 being x^7 + x^2 + x + 1, thrice more.
+                // Bits lost by the low half go to the high one. Bits lost by the high half are
+                // reduced: because x^128 is x^7 + x^2 + x + 1, they go to the low half once
+                // unchanged and three more times shifted.
                 let carry = _mm256_srlv_epi64(swapped, right);
                 let shifted = _mm256_xor_si256(_mm256_sllv_epi64(tweak, left), carry);
                 let reduced = if CLMUL {

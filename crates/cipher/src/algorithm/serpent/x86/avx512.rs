@@ -45,7 +45,7 @@ impl Isa for Avx512 {
         dst: *mut u8,
         blocks: usize,
     ) {
-        // SAFETY: `self` proves the features; the rest is the caller's promise.
+        // SAFETY: `self` proves the features; the caller guarantees the rest.
         unsafe { avx512_unit::<ENCRYPT>(keys, tweak, src, dst, blocks) }
     }
 }
@@ -72,8 +72,8 @@ unsafe fn avx512_unit<const ENCRYPT: bool>(
     unsafe { unit::<V512, ENCRYPT>(keys, tweak, src, dst, blocks) }
 }
 
-/// Sixteen words, or four whole blocks. It comes only from [`Vector::load`] and [`Vector::masks`],
-/// whose callers promise the features, so a value proves them.
+/// Sixteen words, or four whole blocks. Values come only from [`Vector::load`] and
+/// [`Vector::masks`], whose callers guarantee the features, so a value proves them.
 #[derive(Clone, Copy)]
 pub(super) struct V512(__m512i);
 
@@ -105,7 +105,7 @@ impl BitOr for V512 {
 }
 
 impl Word for V512 {
-    /// Broadcast by the instruction that adds it.
+    /// The instruction that adds the key broadcasts it.
     type Key = u32;
 
     #[inline(always)]
@@ -122,7 +122,7 @@ impl Word for V512 {
 
     #[inline(always)]
     fn shift_left<const BITS: i32>(self) -> Self {
-        // SAFETY: the value proves the features. The intrinsic takes another integer type.
+        // SAFETY: the value proves the features. The intrinsic takes a different integer type.
         Self(unsafe { _mm512_sllv_epi32(self.0, _mm512_set1_epi32(BITS)) })
     }
 
@@ -158,12 +158,13 @@ impl Ternary for V512 {
 
 /// `value` plus a key word in every lane.
 ///
-/// In assembly, since the compiler would broadcast into a register first, once for all groups.
+/// Uses assembly because the compiler would first broadcast the key into a register, once for all
+/// groups.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn add_key(value: __m512i, key: &u32) -> __m512i {
     let sum;
-    // SAFETY: the instruction is of the set, and reads no more than the key.
+    // SAFETY: the instruction belongs to the set and reads only the key.
     unsafe {
         asm!(
             "vpxord {sum}, {value}, dword ptr [{key}]{{1to16}}",
@@ -220,8 +221,9 @@ impl Vector for V512 {
             for (vector, mask) in masks.iter_mut().enumerate() {
                 let left = _mm512_add_epi64(places, _mm512_set1_epi64(4 * vector as i64));
                 let right = _mm512_sub_epi64(_mm512_set1_epi64(64), left);
-                // What the low half loses goes to the high one, what that loses is to be reduced:
-                // it goes to the low half as it is and, x^128 being x^7 + x^2 + x + 1, thrice more.
+                // Bits lost by the low half go to the high one. Bits lost by the high half are
+                // reduced: because x^128 is x^7 + x^2 + x + 1, they go to the low half once
+                // unchanged and three more times shifted.
                 let carry = _mm512_srlv_epi64(swapped, right);
                 let reduced = _mm512_clmulepi64_epi128::<0>(carry, _mm512_set1_epi64(0x86));
                 *mask = Self(_mm512_sllv_epi64(tweak, left)).xor3(Self(carry), Self(reduced));

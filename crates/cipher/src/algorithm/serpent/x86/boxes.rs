@@ -1,7 +1,8 @@
 //! Serpent's S-boxes and their inverses as circuits of three-input gates.
 //!
-//! Found by a SAT solver: 7 gates a box, of which it proved for most boxes that 6 cannot do, or 8.
-//! The circuits leave out the constants, as those of two-input gates in [`super::super::boxes`] do.
+//! A SAT solver found them: 7 gates per box. For most boxes it proved that 6 gates cannot do, or
+//! that 8 are needed. The circuits omit the constants, as the two-input circuits in
+//! [`super::super::boxes`] do.
 
 use super::super::word::Word;
 

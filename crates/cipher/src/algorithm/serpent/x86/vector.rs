@@ -1,4 +1,4 @@
-//! What the kernels ask of an instruction set: vectors of 32-bit words and of whole blocks.
+//! The instruction set interface of the kernels: vectors of 32-bit words and of whole blocks.
 
 use zeroize::Zeroize;
 
@@ -7,8 +7,8 @@ use super::super::word::Word;
 use crate::cpu::Tier;
 use crate::kernel::Block;
 
-/// Groups in flight together. One alone waits for its chain of dependent operations, which is about
-/// as long as the operations of two take to issue.
+/// Groups in flight together. A single group waits for its chain of dependent operations, which
+/// takes about as long as issuing the operations of two groups.
 pub(super) const GROUPS: usize = 2;
 
 /// Vectors of a group: each block has four words.
@@ -31,12 +31,12 @@ pub(super) trait Vector: Word {
     /// `to` must be valid for writes of a vector.
     unsafe fn store(self, to: *mut u8);
 
-    /// From four vectors of blocks to the words of a group, and back: in each 128-bit lane, word `i`
-    /// of vector `j` changes places with word `j` of vector `i`.
+    /// Converts four vectors of blocks to the words of a group, and back: in each 128-bit lane,
+    /// word `i` of vector `j` and word `j` of vector `i` swap places.
     fn transpose(vectors: [Self; VECTORS]) -> Group<Self>;
 
-    /// The masks of a unit from the one whose mask is `tweak` on: block `k` of vector `j < 8` is
-    /// `tweak * x^(BLOCKS j + k)`.
+    /// The masks of a unit, starting with `tweak`: block `k` of vector `j < 8` is `tweak *
+    /// x^(BLOCKS j + k)`.
     ///
     /// # Safety
     /// The CPU must have the instruction set.
@@ -45,10 +45,9 @@ pub(super) trait Vector: Word {
 
 /// Proof that the CPU has an instruction set, and the kernels compiled for it.
 pub(super) trait Isa: Copy + Send + Sync + 'static {
-    /// Its vector.
     type Vector: Vector<Key: Zeroize + Send + Sync>;
 
-    /// Name of the kernels, as records carry it.
+    /// Name of the kernel, as stored in records.
     const NAME: &'static str;
 
     /// The instruction set, if `tier` allows it and the CPU has all of it.
@@ -63,7 +62,7 @@ pub(super) trait Isa: Copy + Send + Sync + 'static {
     /// Transforms a unit between two maskings with the tweak sequence that starts with `tweak`.
     ///
     /// # Safety
-    /// `src` and `dst` must be valid for `blocks` blocks, and equal or apart. `blocks` must be a
+    /// `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint. `blocks` must be a
     /// multiple of a batch.
     unsafe fn unit<const ENCRYPT: bool>(
         self,

@@ -1,4 +1,4 @@
-//! The kernels over any [`Isa`]: blocks at any number, and XTS with its tweaks in registers.
+//! The kernels over any [`Isa`]: any number of blocks, and XTS with its tweaks in registers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const TWEAKS: usize = 32;
 /// Serpent keyed for one instruction set.
 pub(super) struct Keyed<I: Isa> {
     isa: I,
-    /// Boxed: they do not move, so no copies stay behind.
+    /// Boxed, so that the keys do not move and leave no copies behind.
     keys: Box<RoundKeys<I::Vector>>,
 }
 
@@ -40,7 +40,8 @@ impl<I: Isa> Keyed<I> {
         let (batches, rest) = blocks.split_at_mut(whole);
         self.isa.batches::<ENCRYPT>(&self.keys, batches);
         if !rest.is_empty() {
-            // As long as the longest batch; only one of this kernel is used.
+            // The array fits the longest batch of any kernel; this kernel uses as much as its own
+            // batch needs.
             const { assert!(batch::<I::Vector>() <= TWEAKS) };
             let mut padded = [[0; BLOCK]; TWEAKS];
             padded[..rest.len()].copy_from_slice(rest);
@@ -80,7 +81,7 @@ impl<I: Isa> BlockCipher for Arc<Keyed<I>> {
 pub(super) struct SerpentXts<I: Isa> {
     data: Arc<Keyed<I>>,
     tweak: Arc<Keyed<I>>,
-    /// The same keys in the mode over any cipher, for units that are no whole number of batches.
+    /// The same keys in the general mode, for units that are not a whole number of batches.
     any: Xts<Arc<Keyed<I>>>,
 }
 
@@ -93,7 +94,7 @@ impl<I: Isa> SerpentXts<I> {
         Self { data, tweak, any }
     }
 
-    /// Transforms the units of `buffer`, each of them a whole number of batches.
+    /// Transforms the units of `buffer`; each must be a whole number of batches.
     fn units<const ENCRYPT: bool>(&self, mut run: Run, mut buffer: Buffer<'_>) {
         let unit = run.layout.data_unit;
         let mut left = buffer.len() / unit;
@@ -108,8 +109,8 @@ impl<I: Isa> SerpentXts<I> {
             for tweak in &*tweaks {
                 let tweak = u128::from_le_bytes(*tweak);
                 let Keyed { isa, keys } = &*self.data;
-                // SAFETY: `src` and `dst` are valid for `left` units, of which there are as many
-                // tweaks or more. Units are whole batches.
+                // SAFETY: `src` and `dst` are valid for `left` units, and there are at least as
+                // many tweaks. Units are whole batches.
                 unsafe {
                     isa.unit::<ENCRYPT>(keys, tweak, src, dst, unit / BLOCK);
                     src = src.add(unit);
@@ -145,7 +146,7 @@ impl<I: Isa> UnitKernel for SerpentXts<I> {
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
-        // The mode over any cipher shares the keys.
+        // The general mode shares the keys.
         self.any.visit_keys(visit);
     }
 
@@ -154,7 +155,7 @@ impl<I: Isa> UnitKernel for SerpentXts<I> {
     }
 }
 
-/// Blocks of a batch: of [`GROUPS`] groups.
+/// Number of blocks in a batch of [`GROUPS`] groups.
 const fn batch<V: Vector>() -> usize {
     GROUPS * VECTORS * V::BLOCKS
 }
@@ -172,7 +173,7 @@ unsafe fn masked_batch<V: Vector, const ENCRYPT: bool>(
     dst: *mut u8,
 ) {
     let bytes = V::BLOCKS * BLOCK;
-    // Loops, not closures: those are no part of the function whose instruction set is enabled.
+    // Uses loops instead of closures, because the instruction set is not enabled inside closures.
     // SAFETY: the caller's promise; a batch has `GROUPS * VECTORS` vectors.
     unsafe {
         let mut groups = [[V::load(src); VECTORS]; GROUPS];
@@ -219,10 +220,10 @@ pub(super) unsafe fn batches<V: Vector, const ENCRYPT: bool>(
     }
 }
 
-/// Transforms a unit, as [`Isa::unit`] says.
+/// Transforms a unit as [`Isa::unit`] specifies.
 ///
 /// # Safety
-/// As there; besides, the CPU must have `V`'s instruction set, and the caller must enable it.
+/// As there; in addition, the CPU must have `V`'s instruction set, and the caller must enable it.
 #[inline(always)]
 pub(super) unsafe fn unit<V: Vector, const ENCRYPT: bool>(
     keys: &RoundKeys<V>,

@@ -46,12 +46,13 @@ unsafe fn both_lanes(from: *const u8) -> __m256i {
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(from.cast())) }
 }
 
-/// The vector itself, computed here and by these instructions: the compiler knows rearrangements that
-/// take more instructions or more registers than there are.
+/// Returns the vector unchanged and forces its computation by exactly these instructions. The
+/// compiler would otherwise rearrange them, which takes more instructions or more registers than
+/// there are.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pin(mut v: __m256i) -> __m256i {
-    // SAFETY: no instruction; the register comes back as it went in.
+    // SAFETY: the assembly is empty and leaves the register unchanged.
     unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nomem, nostack, preserves_flags)) };
     v
 }
@@ -133,7 +134,7 @@ impl Vector for V256 {
     unsafe fn to_planes(words: [Self; 4]) -> [Self; 4] {
         // SAFETY: the trait's contract.
         unsafe {
-            // The bytes of a lane's four words, grouped; then each group is a word to transpose.
+            // Groups the bytes of a lane's four words; each group then is a word to transpose.
             let group = _mm256_broadcastsi128_si256(_mm_setr_epi8(
                 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,
             ));
@@ -198,7 +199,7 @@ impl Vector for V256 {
     }
 }
 
-/// Each block times x to its power in `up`, at most 16.
+/// Multiplies each block by x to the power in `up`, at most 16.
 ///
 /// # Safety
 /// As for [`Vector`].

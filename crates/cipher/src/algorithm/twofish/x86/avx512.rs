@@ -37,10 +37,11 @@ impl Zeroize for Quarters {
     }
 }
 
-/// Looks up each byte of a plane: in all quarters by its low six bits, the top two choose.
+/// Looks up each byte of a plane: the low six bits select an entry in every quarter, and the top
+/// two bits select the quarter.
 ///
-/// In assembly, since the compiler holds more masks than there are registers and takes more
-/// instructions. Mask registers are few: four hold constants of [`transpose_bytes`].
+/// Uses assembly because the compiler keeps more masks than there are registers and takes more
+/// instructions. Mask registers are scarce: four hold constants of [`transpose_bytes`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn look_up(table: &Quarters, x: __m512i) -> __m512i {
@@ -94,8 +95,8 @@ const TIMES_EF: i64 = affine(0xEF);
 const ODD_BYTES: __mmask64 = 0xAAAA_AAAA_AAAA_AAAA;
 const ODD_PAIRS: __mmask64 = 0xCCCC_CCCC_CCCC_CCCC;
 
-/// `v` with the bytes in `mask` replaced by bytes of `other` that `indices` choose, in one instruction
-/// (the compiler makes two of the intrinsic).
+/// Replaces the bytes of `v` in `mask` with the bytes of `other` that `indices` select, in one
+/// instruction (the compiler makes two of the intrinsic).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn replace(mut v: __m512i, mask: __mmask64, other: __m512i, indices: __m512i) -> __m512i {
@@ -116,7 +117,7 @@ fn replace(mut v: __m512i, mask: __mmask64, other: __m512i, indices: __m512i) ->
 /// Within each word, transposes the bytes of four vectors.
 #[inline(always)]
 unsafe fn transpose_bytes([a, b, c, d]: [V512; 4]) -> [V512; 4] {
-    // SAFETY: only inside functions with the instruction set.
+    // SAFETY: called only inside functions that enable the instruction set.
     unsafe {
         // Swap the pairs of bytes of each word, and the bytes of each pair.
         let pairs = _mm512_broadcast_i32x4(_mm_setr_epi8(
@@ -270,7 +271,7 @@ impl V512 {
     }
 }
 
-/// Each block times x to its power in `up`, at most 16.
+/// Multiplies each block by x to the power in `up`, at most 16.
 ///
 /// # Safety
 /// As for [`Vector`].

@@ -19,7 +19,7 @@ impl<V: Vector> Keys<V> {
     /// Expands a key of 16, 24 or 32 bytes.
     pub(super) fn new(key: &[u8]) -> Arc<Self> {
         let mut shared = Arc::new(Self { tables: Default::default(), words: [0; 40] });
-        // Filled where it stays, so that no copy is left on the stack; nobody shares it yet.
+        // Filled in place, so that no copy is left on the stack; the key is not shared yet.
         if let Some(keys) = Arc::get_mut(&mut shared) {
             let words = Zeroizing::new(spec::sbox_words(key));
             let mut sbox = Zeroizing::new([0; 256]);

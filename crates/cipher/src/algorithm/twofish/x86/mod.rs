@@ -21,7 +21,7 @@ use xts::{group_blocks, part_bytes};
 
 /// Proof that the CPU has an instruction set, and the kernels compiled for it.
 trait Isa: Copy + Send + Sync + 'static {
-    /// Name of the kernels, as records carry it.
+    /// Name of the kernels, as stored in records.
     const NAME: &'static str;
 
     /// The vector of the instruction set.
@@ -30,17 +30,18 @@ trait Isa: Copy + Send + Sync + 'static {
     /// The instruction set, if `tier` allows it and the CPU has all of it.
     fn new(tier: Tier) -> Option<Self>;
 
-    /// All rounds in the direction that `ENCRYPT` says; not inlined, since everything else calls it.
+    /// Applies all rounds in the direction that `ENCRYPT` says; not inlined, because every other
+    /// function calls it.
     fn rounds<const N: usize, const ENCRYPT: bool>(
         self,
         keys: &Keys<Self::Vector>,
         states: &mut [State<Self::Vector>; N],
     );
 
-    /// Transforms blocks where they lie.
+    /// Transforms blocks in place.
     fn blocks<const ENCRYPT: bool>(self, keys: &Keys<Self::Vector>, blocks: &mut [Block]);
 
-    /// Transforms the units of `buffer`, which are of whole parts (see [`part_bytes`]).
+    /// Transforms the units of `buffer`; each must consist of whole parts (see [`part_bytes`]).
     fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<Self::Vector>, run: Run, buffer: Buffer<'_>);
 }
 
@@ -54,7 +55,7 @@ struct Blocks<I: Isa> {
 struct TwofishXts<I: Isa> {
     isa: I,
     keys: XtsKeys<I::Vector>,
-    /// For data units that are not of whole parts, such as 528 bytes.
+    /// For data units that do not consist of whole parts, such as 528 bytes.
     any_unit: Xts<Blocks<I>>,
 }
 
@@ -107,7 +108,7 @@ impl<I: Isa> UnitKernel for TwofishXts<I> {
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
-        // The mode over any unit shares the keys.
+        // The general mode shares the keys.
         self.any_unit.visit_keys(visit);
     }
 

@@ -1,8 +1,8 @@
 //! The sixteen rounds on four vectors of each word, written once over a [`Vector`].
 //!
-//! Words stay words for the additions and rotations of the cipher. For the S-boxes and the MDS matrix,
-//! the two words that enter a round go to planes of their bytes: there one look-up serves a vector full
-//! of bytes that all meet the same S-box, and the matrix is a few sums of planes.
+//! The additions and rotations of the cipher work on words. For the S-boxes and the MDS matrix, the
+//! two words that enter a round are converted to planes of their bytes. One look-up then serves a
+//! vector full of bytes that all use the same S-box, and the matrix becomes a few sums of planes.
 
 use std::arch::asm;
 use std::mem::MaybeUninit;
@@ -13,9 +13,10 @@ use super::vector::Vector;
 /// The words a, b, c, d of four vectors of blocks each.
 pub(super) type State<V> = [[V; 4]; 4];
 
-/// All rounds on `N` states; each is left as it is, without the last swap of halves.
+/// Applies all rounds to `N` states and leaves each without the last swap of halves.
 ///
-/// All of a round waits for all of the round before. With two states, one fills the gaps of the other.
+/// Every operation of a round depends on the whole round before it. With two states, each fills the
+/// gaps of the other.
 ///
 /// # Safety
 /// The caller must have `V`'s instruction set enabled (see [`Vector`]).
@@ -24,7 +25,7 @@ pub(super) unsafe fn rounds<V: Vector, const N: usize, const ENCRYPT: bool>(
     keys: &Keys<V>,
     states: &mut [State<V>; N],
 ) {
-    // Only in a function with such a variable does the compiler align the vectors that it spills.
+    // The compiler aligns spilled vectors only in a function with such a variable.
     let aligned = MaybeUninit::<V>::uninit();
     let _ = unknown(&aligned);
     let pairs = keys.words[8..].as_chunks::<4>().0;
@@ -92,13 +93,13 @@ unsafe fn round<V: Vector, const ENCRYPT: bool>(
     }
 }
 
-/// The same reference, but the compiler does not know that: else it reads the tables ahead of all rounds
-/// and spills them.
+/// Returns the same reference but hides this from the compiler, which would otherwise read the
+/// tables ahead of all rounds and spill them.
 #[inline(always)]
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read through the pointer")]
 fn unknown<T>(reference: &T) -> &T {
     let mut pointer: *const T = reference;
-    // SAFETY: no instruction; the pointer comes back as it went in, and so does what it points to.
+    // SAFETY: the assembly is empty; it changes neither the pointer nor the memory behind it.
     unsafe {
         asm!("/* {0} */", inout(reg) pointer, options(nomem, nostack, preserves_flags));
         &*pointer

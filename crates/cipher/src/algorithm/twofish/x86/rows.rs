@@ -1,10 +1,11 @@
 //! AVX2 look-ups of bytes: an S-box as sixteen rows for `vpshufb`, for two planes at a time.
 //!
-//! Row `r` has the entries whose index has the high nibble `r`. `vpshufb` looks up by the low nibble, and
-//! gives zero if the top bit is set. So for the rows `c`, `c + 4`, `c + 8`, `c + 12`, four tables under
-//! four indices add up to the right row: the indices let through the rows {c, c + 4}, {c}, {c + 8, c + 12},
-//! {c + 12, c}, and the tables are sums of rows. Bits 4 and 5 then choose among the four sums, one for
-//! each column `c`. That takes 36 instructions a plane and 8 loads, and no address depends on a secret.
+//! Row `r` holds the entries whose index has the high nibble `r`. `vpshufb` looks up by the low
+//! nibble and returns zero if the top bit is set. For the rows `c`, `c + 4`, `c + 8`, `c + 12`,
+//! four tables under four indices therefore add up to the right row: the indices let through the
+//! rows {c, c + 4}, {c}, {c + 8, c + 12} and {c + 12, c}, and the tables are sums of rows. Bits 4
+//! and 5 then select one of the four sums, one for each column `c`. This takes 36 instructions and
+//! 8 loads per plane, and no address depends on a secret.
 
 use std::arch::asm;
 use std::arch::x86_64::__m256i;
@@ -35,14 +36,14 @@ impl Zeroize for Rows {
     }
 }
 
-/// What leads from one index of [`look_up`] to the next: the top bit, and the one below it.
+/// The differences between successive indices of [`look_up`]: the top bit, and the bit below it.
 #[repr(C, align(32))]
 struct IndexSteps([u8; 32], [u8; 32]);
 
 static INDEX_STEPS: IndexSteps = IndexSteps([0x80; 32], [0x40; 32]);
 
-/// Looks both planes up in four rows of a table, at these offsets, and adds to (or, in the first four,
-/// starts) the sums of the four columns.
+/// Looks up both planes in four rows of a table at these offsets, and adds the results to the sums
+/// of the four columns. The first four rows start the sums instead.
 macro_rules! rows {
     (first $a:literal, $b:literal, $c:literal, $d:literal) => {
         concat!(rows!(start $a, 0), rows!(start $b, 1), rows!(start $c, 2), rows!(start $d, 3))
@@ -70,7 +71,8 @@ macro_rules! rows {
 
 /// Looks up each byte of two planes.
 ///
-/// In assembly, since the registers just suffice: compilers read all rows ahead and spill them.
+/// Uses assembly because the registers barely suffice: compilers read all rows ahead and spill
+/// them.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn look_up(table: &Rows, [mut x, mut y]: [__m256i; 2]) -> [__m256i; 2] {

@@ -1,20 +1,21 @@
-//! What the byte-sliced kernel asks of an instruction set: a vector of 32-bit words, one a block.
+//! The instruction set interface of the byte-sliced kernel: a vector of 32-bit words, one per
+//! block.
 
 use zeroize::Zeroize;
 
 use crate::kernel::Block;
 
-/// Words side by side in one register, each of another block; or, as a plane, one byte of four times
-/// as many blocks.
+/// Words side by side in one register, each from a different block. As a plane, the register holds
+/// one byte each of four times as many blocks.
 ///
 /// # Safety
-/// Every method may use the whole instruction set of the implementing type. It must be called only
-/// inside a function that enables that set by `target_feature`, after the CPU was found to have it.
+/// Every method may use the whole instruction set of the implementing type. Call it only inside a
+/// function that enables that set by `target_feature`, after a check that the CPU has it.
 pub(super) trait Vector: Copy + Send + Sync + 'static {
     /// 32-bit words in the vector: blocks in four vectors of text.
     const LANES: usize;
 
-    /// An 8-bit S-box in the form in which [`Self::substitute`] takes it.
+    /// An 8-bit S-box in the form that [`Self::substitute`] takes.
     type Table: Default + Zeroize + Send + Sync;
 
     /// Fills a table from the S-box's 256 values.
@@ -31,18 +32,18 @@ pub(super) trait Vector: Copy + Send + Sync + 'static {
     unsafe fn add(self, other: Self) -> Self;
     /// a + b in GF(2).
     unsafe fn xor(self, other: Self) -> Self;
-    /// a + b + c in GF(2), one instruction where there is one.
+    /// a + b + c in GF(2), in one instruction if the set has it.
     unsafe fn xor3(self, b: Self, c: Self) -> Self;
     /// Each word rotated left by one bit.
     unsafe fn rotate_left(self) -> Self;
     /// Each word rotated right by one bit.
     unsafe fn rotate_right(self) -> Self;
 
-    /// Transposes the words of four vectors within each 128-bit lane: text of `LANES` blocks to their
-    /// first, second, third and fourth words, and back. Word `i` is then of block
-    /// `LANES / 4 * (i % 4) + i / 4`.
+    /// Transposes the words of four vectors within each 128-bit lane: converts the text of `LANES`
+    /// blocks to their first, second, third and fourth words, and back. Word `i` then belongs to
+    /// block `LANES / 4 * (i % 4) + i / 4`.
     unsafe fn transpose(v: [Self; 4]) -> [Self; 4];
-    /// Words to planes of their bytes, lowest first. Any order of the blocks will do.
+    /// Converts words to planes of their bytes, lowest first. The order of the blocks is arbitrary.
     unsafe fn to_planes(words: [Self; 4]) -> [Self; 4];
     /// The inverse of [`Self::to_planes`].
     unsafe fn to_words(planes: [Self; 4]) -> [Self; 4];
@@ -55,7 +56,7 @@ pub(super) trait Vector: Copy + Send + Sync + 'static {
     /// The masks of `LANES` blocks from the first of them, as words in the order of
     /// [`Self::transpose`]: block `j` has `tweak * x^j`.
     unsafe fn first_masks(tweak: &Block) -> [Self; 4];
-    /// The masks of the `LANES` blocks after these: each times `x^LANES`.
+    /// The masks of the next `LANES` blocks: each one times `x^LANES`.
     unsafe fn next_masks(masks: [Self; 4]) -> [Self; 4];
 }
 

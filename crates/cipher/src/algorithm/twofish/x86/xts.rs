@@ -1,8 +1,9 @@
-//! The fused XTS kernel over any [`Vector`]: text in, masks on, words out, once for each group.
+//! The fused XTS kernel over any [`Vector`]: for each group it loads text, adds masks and converts
+//! to words once.
 //!
-//! A group is the four vectors of each word that the rounds take. Masks are made where they are needed,
-//! in words like the text, so that they cost no transposition. They go on from one unit to the next
-//! inside a group: 512-byte units run like long ones.
+//! A group consists of the four vectors of each word that the rounds take. Masks are made where
+//! they are needed, as words like the text, so they cost no transposition. They continue from one
+//! unit to the next within a group, so 512-byte units run as fast as long ones.
 
 use super::Isa;
 use super::keys::{Keys, XtsKeys};
@@ -13,7 +14,7 @@ use crate::kernel::{BLOCK, Block, Buffer, Run};
 /// Masks of a group: for each of its four parts, the four words.
 type GroupMasks<V> = [[V; 4]; 4];
 
-/// Most blocks in a group, and tweaks that are enciphered together.
+/// Most blocks of a group, and the number of tweaks that are enciphered together.
 const MOST: usize = 64;
 
 /// Blocks in a group.
@@ -22,12 +23,12 @@ pub(super) const fn group_blocks<V: Vector>() -> usize {
     4 * V::LANES
 }
 
-/// Bytes of the parts of a group that have their own mask: data units must be a multiple of it.
+/// Bytes of a group's parts, each with its own mask. Data units must be a multiple of this.
 pub(super) const fn part_bytes<V: Vector>() -> usize {
     V::LANES * BLOCK
 }
 
-/// Transforms the units of `buffer`, which are of whole parts.
+/// Transforms the units of `buffer`; each must consist of whole parts.
 ///
 /// # Safety
 /// The caller must have the instruction set of `I` enabled (see [`Vector`]).
@@ -41,8 +42,8 @@ pub(super) unsafe fn units<I: Isa, const ENCRYPT: bool>(
     let group = group_blocks::<I::Vector>() * BLOCK;
     let mut left = buffer.len();
     let (mut src, mut dst) = buffer.pointers();
-    // SAFETY: the instruction set is the caller's promise. `src` and `dst` are valid for `left` bytes;
-    // the last, partial group goes through memory that is valid for a whole one.
+    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left`
+    // bytes; the last, partial group passes through memory that is valid for a whole one.
     unsafe {
         let mut masks = Masks::new(isa, &keys.tweak, run, left / run.layout.data_unit);
         while left >= 2 * group {
@@ -78,8 +79,8 @@ pub(super) unsafe fn blocks<I: Isa, const ENCRYPT: bool>(
     keys: &Keys<I::Vector>,
     blocks: &mut [Block],
 ) {
-    // SAFETY: the instruction set is the caller's promise. A chunk of a whole group is valid for it, and
-    // so is the memory through which the last, partial one goes.
+    // SAFETY: the caller guarantees the instruction set. A chunk of a whole group is valid for it,
+    // and so is the memory that the last, partial group passes through.
     unsafe {
         let none = [[[I::Vector::splat(0); 4]; 4]];
         for chunk in blocks.chunks_mut(group_blocks::<I::Vector>()) {
@@ -111,10 +112,10 @@ unsafe fn groups<I: Isa, const N: usize, const ENCRYPT: bool>(
 ) {
     let part = part_bytes::<I::Vector>();
     let k = &keys.words;
-    // Rounds work on words a, b, c, d; the swaps of halves leave the output as c, d, a, b.
+    // Rounds work on words a, b, c, d; the omitted swap of halves leaves the output as c, d, a, b.
     let (input, output) = if ENCRYPT { (0, 2) } else { (2, 0) };
-    // SAFETY: the instruction set is the caller's promise, and so is the memory: parts and their
-    // quarters lie inside the groups.
+    // SAFETY: the caller guarantees the instruction set and the memory: parts and their quarters
+    // lie inside the groups.
     unsafe {
         let mut states: [State<I::Vector>; N] = [[[I::Vector::splat(0); 4]; 4]; N];
         for (j, masks) in masks.as_flattened().iter().enumerate() {
@@ -149,13 +150,13 @@ struct Masks<'a, I: Isa> {
     isa: I,
     keys: &'a Keys<I::Vector>,
     run: Run,
-    /// Units whose tweak is not enciphered yet.
+    /// Units whose tweak is not yet enciphered.
     units_left: usize,
-    /// Enciphered tweaks of units ahead.
+    /// Enciphered tweaks of the units ahead.
     tweaks: [Block; MOST],
     next_tweak: usize,
     tweak_count: usize,
-    /// Masks of the part before, and the parts left in its unit.
+    /// Masks of the previous part, followed by the number of parts left in its unit.
     masks: [I::Vector; 4],
     parts_left: usize,
 }
@@ -179,7 +180,7 @@ impl<'a, I: Isa> Masks<'a, I> {
         }
     }
 
-    /// Masks of the next group; those after the end of the run mean nothing.
+    /// Masks of the next group; those past the end of the run are meaningless.
     ///
     /// # Safety
     /// As for [`units`].

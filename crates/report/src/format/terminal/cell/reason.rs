@@ -119,10 +119,9 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
              saves no work, so that a cache or the disk made the difference",
             percent(*p)
         ),
-        (Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. }, Some(e)) => format!(
-            "its own interval excludes equality, but {}",
-            unclaimed(cell, e)
-        ),
+        (Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. }, Some(e)) => {
+            format!("its own interval excludes equality, but {}", unclaimed(cell, e))
+        }
         (Verdict::Equivalent { within_percent }, _) => format!(
             "two one-sided tests show that it lies within {} of plain",
             percent(*within_percent)
@@ -184,9 +183,7 @@ pub(super) fn settle(
                 time_of(lookup, workload, more_pairs.saturating_sub(now))
             )
         }
-        Verdict::WithinNoise { .. }
-        | Verdict::LikelyCosts { .. }
-        | Verdict::LikelyGains { .. } => {
+        Verdict::WithinNoise { .. } | Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. } => {
             let e = &evidence?.estimate;
             let needed = pairs_needed(e.sd, plan.margin().ln_1p(), plan.confidence);
             if needed == u32::MAX || needed as usize <= e.pairs {

@@ -14,7 +14,6 @@ use crate::format::luks::spec::Spec;
 use crate::format::luks::store::io;
 use crate::format::luks::{ALIGNMENT, MAGIC, SECTOR, Version, set_text, text};
 
-/// Bytes of the header.
 const HEADER_BYTES: usize = 592;
 
 const CIPHER: Range<usize> = 8..40;
@@ -27,14 +26,14 @@ const DIGEST_SALT: Range<usize> = 132..164;
 const DIGEST_ITERATIONS: usize = 164;
 const UUID: Range<usize> = 168..208;
 
-/// A header of LUKS1: its bytes, and what they mean.
+/// A LUKS1 header: its raw bytes and their parsed contents.
 pub(in crate::format::luks) struct Header {
     raw: [u8; HEADER_BYTES],
     metadata: Metadata,
     device_size: u64,
 }
 
-/// What a new header says, keyslots aside.
+/// The contents of a new header, without keyslots.
 pub(in crate::format::luks) struct NewHeader<'a> {
     pub encryption: &'a Spec,
     pub hash: &'static Hash,
@@ -91,14 +90,15 @@ impl Header {
         let uuid = text(&raw[UUID], "the UUID")?;
         let key_bytes = get(&raw, KEY_BYTES) as usize;
         if key_bytes == 0 || key_bytes > MOST_KEY {
-            return Err(format!("a volume key of {key_bytes} bytes"));
+            return Err(format!("a volume key cannot have {key_bytes} bytes"));
         }
         let iterations = get(&raw, DIGEST_ITERATIONS);
         if iterations == 0 {
-            return Err("a digest of 0 iterations".to_owned());
+            return Err("its digest has 0 iterations".to_owned());
         }
         let payload = u64::from(get(&raw, PAYLOAD)) * SECTOR;
-        // A detached header says 0; a backup file of a header ends before the data that it names.
+        // A detached header gives 0; the file of a header backup ends before the data that the
+        // header names.
         let end = if payload == 0 { device_size } else { payload.min(device_size) };
         let prf = Hash::find(&hash).and_then(Hash::prf);
         let mut keyslots = BTreeMap::new();
@@ -149,7 +149,7 @@ impl Header {
         Ok(Self { raw, metadata, device_size })
     }
 
-    /// Parses the changed bytes, so that nothing is written that could not be read.
+    /// Parses the changed bytes, so that this program never writes a header that it could not read.
     fn change(&mut self, raw: [u8; HEADER_BYTES]) -> Result<(), VolumeError> {
         let metadata = Self::parse(raw, self.device_size).map_err(VolumeError::Invalid)?.metadata;
         (self.raw, self.metadata) = (raw, metadata);
@@ -169,8 +169,9 @@ impl crate::format::luks::store::Header for Header {
         &self.metadata
     }
 
-    /// What is behind the header where keyslots begin on the next boundary, and what fills the last keyslot
-    /// up to one: that is where cryptsetup's backups have zeros. Between keyslots they have what is there.
+    /// The gap between the header and the first keyslot if that begins at the next alignment
+    /// boundary, and the gap that pads the last keyslot to a boundary. cryptsetup writes zeros
+    /// there in its backups. It copies the gaps between keyslots as they are.
     fn unused(&self) -> Vec<Range<u64>> {
         let area = |id: u32| {
             let at = KEYSLOTS_AT + id as usize * KEYSLOT;
@@ -216,15 +217,16 @@ impl crate::format::luks::store::Header for Header {
         self.change(raw)
     }
 
-    /// One write of the header. It is not atomic on a disk of 512-byte sectors, whose boundary cuts
-    /// through keyslot 6; but a change touches one keyslot, so all others stay good.
+    /// Writes the header in one piece. The write is not atomic on a disk of 512-byte sectors,
+    /// because a sector boundary cuts through keyslot 6. A change affects only one keyslot, so all
+    /// others stay valid.
     fn write(&mut self, device: &dyn BlockDevice) -> Result<(), VolumeError> {
         write_bytes(device, 0, &self.raw).map_err(io("writing the header"))?;
         device.flush().map_err(io("writing the header"))
     }
 }
 
-/// Where the last of the areas ends.
+/// The end of the last area.
 fn check_overlaps(mut areas: Vec<(Extent, u32)>) -> Result<u64, String> {
     areas.sort_by_key(|(area, _)| area.offset);
     match areas.windows(2).find(|pair| pair[0].0.offset + pair[0].0.len > pair[1].0.offset) {

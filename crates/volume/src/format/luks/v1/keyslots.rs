@@ -10,11 +10,11 @@ use crate::format::luks::model::{Keyslot, Priority, Slot};
 use crate::format::luks::spec::Spec;
 use crate::format::luks::{ALIGNMENT, SECTOR, STRIPES};
 
-/// Keyslots of every header.
+/// Number of keyslots in every header.
 pub(in crate::format::luks) const SLOTS: u32 = 8;
-/// Where the first lies in the header.
+/// Offset of the first keyslot in the header.
 pub(super) const KEYSLOTS_AT: usize = 208;
-/// Bytes of one.
+/// Bytes of a keyslot in the header.
 pub(super) const KEYSLOT: usize = 48;
 
 const STATE: usize = 0;
@@ -26,21 +26,21 @@ const STRIPES_AT: usize = 44;
 const ENABLED: u32 = 0x00AC_71F3;
 const DISABLED: u32 = 0x0000_DEAD;
 
-/// Bytes of one area of a header that this program makes.
+/// Bytes of one keyslot area in a header that this program creates.
 pub(super) fn area_bytes(key_bytes: usize) -> u64 {
     Keyslot::material_bytes(key_bytes, STRIPES)
 }
 
-/// Where the area of keyslot `id` lies in a header that this program makes: as cryptsetup places them,
-/// each aligned to 4096 bytes, the first behind the header.
+/// Offset of the area of keyslot `id` in a header that this program creates. As in cryptsetup,
+/// areas are aligned to 4096 bytes and the first one follows the header.
 pub(in crate::format::luks) fn first_area(id: u32, key_bytes: usize) -> u64 {
     ALIGNMENT + u64::from(id) * area_bytes(key_bytes).next_multiple_of(ALIGNMENT)
 }
 
-/// A keyslot, if it is in use, and its area.
+/// Parses a keyslot, if it is in use, and its area.
 ///
 /// # Errors
-/// What no header may say.
+/// A message that names the invalid field.
 pub(super) fn parse_keyslot(
     id: u32,
     raw: &[u8],
@@ -85,14 +85,14 @@ pub(super) fn offset(raw: &[u8]) -> u64 {
     u64::from(get(raw, OFFSET)) * SECTOR
 }
 
-/// Makes a keyslot of a new header: disabled, with its area.
+/// Initialises a keyslot of a new header: disabled, with its area.
 pub(super) fn clear(raw: &mut [u8], id: u32, key_bytes: usize) {
     put(raw, OFFSET, (first_area(id, key_bytes) / SECTOR) as u32);
     put(raw, STRIPES_AT, STRIPES);
     disable(raw);
 }
 
-/// Marks a keyslot as free; its place and stripes stay.
+/// Marks a keyslot as free; its offset and stripes stay.
 pub(super) fn disable(raw: &mut [u8]) {
     put(raw, STATE, DISABLED);
     put(raw, ITERATIONS, 0);
@@ -102,7 +102,7 @@ pub(super) fn disable(raw: &mut [u8]) {
 /// Enables a keyslot.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] for what LUKS1 cannot express: another KDF, another hash.
+/// [`VolumeError::Invalid`] for what LUKS1 cannot express: another KDF or another hash.
 pub(super) fn set_keyslot(raw: &mut [u8], slot: &Keyslot, hash: &str) -> Result<(), VolumeError> {
     let invalid = |reason: String| VolumeError::Invalid(reason);
     let Derivation::Pbkdf2 { prf, iterations } = slot.derivation else {

@@ -11,8 +11,8 @@ use crate::format::luks::{MAGIC, set_text, text};
 /// Bytes of the binary part.
 pub(super) const BINARY: usize = 4096;
 
-/// Sizes that a header, binary part and JSON area, may have; the secondary header follows the primary,
-/// so these are its possible places as well (LUKS2 specification, table 1).
+/// Valid sizes of a header, binary part and JSON area together. The secondary header follows the
+/// primary one, so these are also its possible offsets (LUKS2 specification, table 1).
 pub(in crate::format::luks) const HDR_SIZES: [u64; 9] =
     [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20];
 
@@ -25,7 +25,7 @@ const UUID: std::ops::Range<usize> = 168..208;
 const SUBSYSTEM: std::ops::Range<usize> = 208..256;
 const CHECKSUM: std::ops::Range<usize> = 448..512;
 
-/// Which of the two copies.
+/// Which of the two copies a header is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::format::luks) enum Role {
@@ -49,12 +49,12 @@ impl Role {
     }
 }
 
-/// What the binary part says, role and checksum aside: the same in both copies.
+/// The fields of the binary part that both copies share: all except role and checksum.
 #[derive(Clone)]
 pub(super) struct Binary {
-    /// Bytes of one copy, JSON area included.
+    /// Bytes of one copy, including the JSON area.
     pub hdr_size: u64,
-    /// Counts the writes: the higher is the newer.
+    /// Number of writes so far: the copy with the higher number is newer.
     pub seqid: u64,
     pub label: String,
     pub checksum: &'static Hash,
@@ -62,11 +62,11 @@ pub(super) struct Binary {
     pub subsystem: String,
 }
 
-/// Why a copy is no valid one.
+/// Why a copy is not valid.
 pub(super) enum Flaw {
-    /// There is nothing that looks like one.
+    /// Nothing resembles a header.
     Absent(String),
-    /// There is one, which must not be used.
+    /// A header exists but must not be used.
     Bad(String),
 }
 
@@ -84,10 +84,10 @@ impl From<String> for Flaw {
     }
 }
 
-/// Reads the copy at `offset` and checks it up to its checksum: the binary part, and the JSON area.
+/// Reads the copy at `offset`, binary part and JSON area, and verifies its checksum.
 ///
 /// # Errors
-/// Why there is no valid copy, for people.
+/// Why there is no valid copy.
 pub(super) fn read(
     device: &dyn BlockDevice,
     role: Role,
@@ -105,14 +105,14 @@ pub(super) fn read(
     if offset + binary.hdr_size > device.size() {
         return Err(Flaw::Bad("cut off by the end of the device".to_owned()));
     }
-    // At most 4 MiB: the size is one of the table.
+    // At most 4 MiB, because the table lists no larger size.
     let mut copy = read_bytes(device, offset..offset + binary.hdr_size).map_err(|e| chain(&e))?;
     let stored = copy[CHECKSUM].to_vec();
     copy[CHECKSUM].fill(0);
     let mut computed = vec![0; binary.checksum.bytes];
     binary.checksum.digest(&[&copy], &mut computed);
     if stored[..computed.len()] != computed {
-        return Err(Flaw::Bad("its checksum does not fit".to_owned()));
+        return Err(Flaw::Bad("its checksum is wrong".to_owned()));
     }
     Ok((binary, copy.split_off(BINARY)))
 }
@@ -126,13 +126,17 @@ fn parse(raw: &[u8], role: Role, offset: u64) -> Result<Binary, String> {
         |at: usize| raw[at..at + 8].iter().fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
     let (hdr_size, seqid, hdr_offset) = (number(8), number(16), number(256));
     if !HDR_SIZES.contains(&hdr_size) {
-        return Err(format!("a header of {hdr_size} bytes, which LUKS2 does not have"));
+        return Err(format!(
+            "it states a header size of {hdr_size} bytes, which LUKS2 does not support"
+        ));
     }
     if hdr_offset != offset {
-        return Err(format!("it belongs at {hdr_offset}, not at {offset}"));
+        return Err(format!("it lies at {offset} but states {hdr_offset} as its place"));
     }
     if role == Role::Secondary && hdr_size != offset {
-        return Err(format!("a header of {hdr_size} bytes whose secondary lies at {offset}"));
+        return Err(format!(
+            "it states a header size of {hdr_size} bytes, but the secondary header lies at {offset}"
+        ));
     }
     Ok(Binary {
         hdr_size,
@@ -150,7 +154,7 @@ impl Binary {
         self.hdr_size - BINARY as u64
     }
 
-    /// Where a copy belongs on the device.
+    /// Offset of a copy on the device.
     pub(super) fn offset(&self, role: Role) -> u64 {
         match role {
             Role::Primary => 0,
@@ -158,12 +162,12 @@ impl Binary {
         }
     }
 
-    /// The whole copy for `role` with `json`, a fresh salt and the checksum.
+    /// Builds the whole copy for `role` from `json`, with a new salt and the checksum.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if the JSON or a text does not fit.
+    /// [`VolumeError::Invalid`] if the JSON or a text field does not fit.
     pub(super) fn seal(&self, role: Role, json: &[u8]) -> Result<Vec<u8>, VolumeError> {
-        // One NUL has to follow.
+        // At least one NUL must follow the JSON.
         if json.len() as u64 >= self.json_size() {
             let most = self.json_size();
             let reason = format!("the metadata, {} bytes, does not fit into {most}", json.len());

@@ -1,4 +1,5 @@
-//! Both copies of a LUKS2 header: the newest valid one wins, and the other is written first.
+//! Both copies of a LUKS2 header: reading prefers the newest valid copy, and writing starts with
+//! the other one.
 
 use base64ct::{Base64, Encoding};
 use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
@@ -14,7 +15,7 @@ use crate::format::luks::model::{Keyslot, Metadata, Slot};
 use crate::format::luks::store::{Which, io};
 use crate::format::luks::{ALIGNMENT, Version};
 
-/// A header of LUKS2: the copy that was taken, and what is known of the other.
+/// A LUKS2 header: the copy in use, and the state of the other.
 pub(in crate::format::luks) struct Header {
     binary: Binary,
     json: Vec<u8>,
@@ -23,7 +24,7 @@ pub(in crate::format::luks) struct Header {
     copies: Vec<CopyInfo>,
 }
 
-/// What a new header says, keyslots aside.
+/// The contents of a new header, without keyslots.
 pub(in crate::format::luks) struct NewHeader<'a> {
     pub hdr_size: u64,
     pub keyslots_size: u64,
@@ -40,7 +41,7 @@ pub(in crate::format::luks) struct NewHeader<'a> {
     pub digest: &'a [u8],
 }
 
-/// One copy that passed every check.
+/// A copy that passed every check.
 struct Copy {
     role: Role,
     binary: Binary,
@@ -58,8 +59,8 @@ impl Copy {
 }
 
 impl Header {
-    /// Reads both copies. The secondary is looked for where the primary says; if that is damaged, at
-    /// all places that it can have.
+    /// Reads both copies. The primary copy names the place of the secondary one; if the primary is
+    /// damaged, all possible places are searched.
     pub(in crate::format::luks) fn read(
         device: &dyn BlockDevice,
         which: Which,
@@ -98,7 +99,7 @@ impl Header {
     pub(in crate::format::luks) fn new(new: &NewHeader<'_>) -> Result<Self, VolumeError> {
         let binary = Binary {
             hdr_size: new.hdr_size,
-            // The first write makes it 1.
+            // The first write increments this to 1.
             seqid: 0,
             label: new.label.to_owned(),
             checksum: Hash::find("sha256").map_err(VolumeError::Invalid)?,
@@ -132,16 +133,18 @@ impl Header {
         });
         let json = root.to_string().into_bytes();
         let metadata = metadata_json::parse(&json, &binary).map_err(VolumeError::Invalid)?;
-        // Texts that do not fit show here, before anything is written.
+        // Fails before anything is written if a text does not fit.
         binary.seal(Role::Primary, &json)?;
         Ok(Self { binary, json, metadata, taken: Role::Secondary, copies: Vec::new() })
     }
 
-    /// The same header with changed metadata, parsed anew: nothing is written that could not be read.
+    /// Applies a change to the metadata and parses the result, so that this program never writes a
+    /// header that it could not read.
     fn change(&mut self, change: impl FnOnce(&mut Value) -> Option<()>) -> Result<(), VolumeError> {
         let mut root: Value =
             serde_json::from_slice(&self.json).map_err(|e| damaged(e.to_string()))?;
-        change(&mut root).ok_or_else(|| damaged("metadata of an unexpected shape".to_owned()))?;
+        change(&mut root)
+            .ok_or_else(|| damaged("the metadata has an unexpected structure".to_owned()))?;
         let json = root.to_string().into_bytes();
         self.binary.seal(Role::Primary, &json)?;
         self.metadata = metadata_json::parse(&json, &self.binary).map_err(VolumeError::Invalid)?;
@@ -237,12 +240,13 @@ impl crate::format::luks::store::Header for Header {
         })
     }
 
-    /// First the copy that was not read, then, once that is on stable storage, the other: whenever it
-    /// is cut off, one of them is whole.
+    /// Writes the copy that was not read first, and the other one only once the first is on stable
+    /// storage. At least one copy is therefore intact after an interruption at any point.
     fn write(&mut self, device: &dyn BlockDevice) -> Result<(), VolumeError> {
         let newest = self.copies.iter().filter_map(|copy| copy.seqid).max().unwrap_or(0);
         let seqid = self.binary.seqid.max(newest).checked_add(1);
-        self.binary.seqid = seqid.ok_or_else(|| damaged("its seqid cannot grow".to_owned()))?;
+        self.binary.seqid =
+            seqid.ok_or_else(|| damaged("its seqid has reached the maximum".to_owned()))?;
         let order = match self.taken {
             Role::Primary => [Role::Secondary, Role::Primary],
             Role::Secondary => [Role::Primary, Role::Secondary],
@@ -257,8 +261,8 @@ impl crate::format::luks::store::Header for Header {
     }
 }
 
-/// The first valid one: a volume with smaller headers overwrote what an older one left before its own
-/// place, but not what lies behind.
+/// The first valid secondary header. A volume with smaller headers has overwritten the remains of
+/// an older volume up to its own secondary header, but not beyond it.
 fn find_secondary(device: &dyn BlockDevice) -> Result<Copy, Flaw> {
     let mut flaw = Flaw::Absent("at none of its possible places".to_owned());
     for offset in HDR_SIZES {

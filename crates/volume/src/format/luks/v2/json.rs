@@ -1,4 +1,5 @@
-//! The JSON metadata of LUKS2, parsed into what both versions share (LUKS2 specification, section 3).
+//! The JSON metadata of LUKS2, parsed into the model that both versions share (LUKS2 specification,
+//! section 3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,37 +13,38 @@ use crate::format::luks::model::{Digest, Keyslot, Metadata, Priority, Segment, S
 use crate::format::luks::spec::Spec;
 use crate::format::luks::{ALIGNMENT, Version};
 
-/// Most keyslots of a header, and the most of anything else that is numbered (cryptsetup's
+/// Most keyslots of a header, and most of any other numbered object (cryptsetup's
 /// `LUKS2_KEYSLOTS_MAX`, `LUKS2_TOKENS_MAX`).
 pub(super) const MOST_KEYSLOTS: u32 = 32;
 
 /// Largest keyslots area, in bytes (cryptsetup's `LUKS2_MAX_KEYSLOTS_SIZE`).
 pub(in crate::format::luks) const MOST_KEYSLOTS_BYTES: u64 = 128 << 20;
 
-/// Longest salt that is read, in bytes; 32 are usual.
+/// Longest accepted salt, in bytes; 32 are usual.
 const MOST_SALT: usize = 128;
 
-/// The deepest nesting of metadata that is read. The specification needs 5; serde_json stops at 128 by
-/// itself, which bounds the stack, and this is what cryptsetup's parser allows.
+/// Deepest accepted nesting of metadata. The specification needs 5, and cryptsetup's parser allows
+/// this many. serde_json itself stops at 128, which bounds the stack.
 const MOST_DEPTH: usize = 32;
 
-/// The text of the JSON area: up to the first NUL, behind which nothing may follow.
+/// The text of the JSON area up to the first NUL, after which only zeros may follow.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// A message that says what is wrong.
 pub(super) fn text_of(area: &[u8]) -> Result<&[u8], String> {
-    let end = area.iter().position(|&byte| byte == 0).ok_or("the metadata does not end")?;
+    let end =
+        area.iter().position(|&byte| byte == 0).ok_or("the metadata has no terminating NUL")?;
     if area[end..].iter().any(|&byte| byte != 0) {
-        return Err("something follows the metadata in its area".to_owned());
+        return Err("the JSON area has other bytes after the metadata".to_owned());
     }
     if !area.starts_with(b"{") {
-        return Err("the metadata is no JSON object".to_owned());
+        return Err("the metadata is not a JSON object".to_owned());
     }
     check_depth(&area[..end])?;
     Ok(&area[..end])
 }
 
-/// Counts brackets outside strings, before anything is built of the text.
+/// Counts brackets outside strings before the text is parsed.
 fn check_depth(text: &[u8]) -> Result<(), String> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for &byte in text {
@@ -55,7 +57,7 @@ fn check_depth(text: &[u8]) -> Result<(), String> {
             _ => {}
         }
         if depth > MOST_DEPTH {
-            return Err(format!("metadata nested deeper than {MOST_DEPTH}"));
+            return Err(format!("the metadata is nested deeper than {MOST_DEPTH}"));
         }
     }
     Ok(())
@@ -64,7 +66,7 @@ fn check_depth(text: &[u8]) -> Result<(), String> {
 /// Parses and checks the metadata of a header.
 ///
 /// # Errors
-/// What is wrong, for people. A keyslot that merely uses something unknown is no error.
+/// A message that says what is wrong. A keyslot that merely uses an unknown feature is no error.
 pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
     let root: Root = serde_json::from_slice(text).map_err(|error| format!("metadata: {error}"))?;
     let keyslots_size = root.config.keyslots_size.0;
@@ -73,7 +75,7 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
         return Err(format!("json_size is {said}, but the area has {is} bytes"));
     }
     if keyslots_size > MOST_KEYSLOTS_BYTES || !keyslots_size.is_multiple_of(ALIGNMENT) {
-        return Err(format!("a keyslots area of {keyslots_size} bytes"));
+        return Err(format!("the keyslots area cannot have {keyslots_size} bytes"));
     }
     let start = 2 * binary.hdr_size;
     let space = start..start + keyslots_size;
@@ -98,10 +100,10 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
         let digest = digest(raw).map_err(|reason| format!("digest {id}: {reason}"))?;
         let unknown = digest.keyslots.iter().find(|id| !keyslots.contains_key(id));
         if let Some(keyslot) = unknown {
-            return Err(format!("digest {id} is for keyslot {keyslot}, which there is not"));
+            return Err(format!("digest {id} names keyslot {keyslot}, which does not exist"));
         }
         if let Some(segment) = digest.segments.iter().find(|id| !ids.contains(id)) {
-            return Err(format!("digest {id} is for segment {segment}, which there is not"));
+            return Err(format!("digest {id} names segment {segment}, which does not exist"));
         }
         digests.push(digest);
     }
@@ -151,7 +153,7 @@ fn keyslot(id: u32, raw: RawKeyslot) -> Result<Slot, String> {
         Err(reason) => return Ok(Slot::Unusable { area: Some(extent), reason }),
     };
     if kdf.salt.0.len() > MOST_SALT {
-        return Err(format!("a salt of {} bytes", kdf.salt.0.len()));
+        return Err(format!("its salt cannot have {} bytes", kdf.salt.0.len()));
     }
     let slot = Keyslot {
         id,
@@ -174,7 +176,7 @@ fn keyslot(id: u32, raw: RawKeyslot) -> Result<Slot, String> {
     Ok(Slot::Usable(slot))
 }
 
-/// The KDF of a keyslot, or why it cannot be computed.
+/// The KDF of a keyslot, or why it is unusable.
 fn derivation(kdf: &RawKdf) -> Result<Derivation, String> {
     let need = |value: Option<u32>, name: &str| match value {
         Some(0) | None => Err(format!("{} with no {name}", kdf.kind)),
@@ -200,10 +202,10 @@ fn derivation(kdf: &RawKdf) -> Result<Derivation, String> {
 fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String> {
     let size = match raw.size.as_str() {
         "dynamic" => None,
-        text => Some(decimal(text).ok_or_else(|| format!("{text:?} is no size"))?),
+        text => Some(decimal(text).ok_or_else(|| format!("{text:?} is not a size"))?),
     };
     let offset = raw.offset.0;
-    // 0 stands for data on another device.
+    // An offset of 0 means that the data lies on another device.
     if offset != 0 && offset < header_end {
         return Err(format!(
             "its data at {offset} overlaps the header, which ends at {header_end}"
@@ -214,7 +216,7 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
         return Err(format!("sectors of {sector_size} bytes"));
     }
     if !offset.is_multiple_of(512) || size.is_some_and(|s| s % u64::from(sector_size) != 0) {
-        return Err("it is no whole number of sectors".to_owned());
+        return Err("its size is not a whole number of sectors".to_owned());
     }
     if raw.kind == "crypt" && raw.encryption.is_none() {
         return Err("no encryption".to_owned());
@@ -244,10 +246,10 @@ fn digest(raw: RawDigest) -> Result<Digest, String> {
         }
     };
     let derivation = derivation();
-    // An empty digest would agree with every key.
+    // An empty digest would match every key.
     if !(16..=MOST_DIGEST).contains(&raw.digest.0.len()) || raw.salt.0.len() > MOST_SALT {
         let (value, salt) = (raw.digest.0.len(), raw.salt.0.len());
-        return Err(format!("{value} bytes with a salt of {salt}"));
+        return Err(format!("it cannot have {value} bytes with a salt of {salt}"));
     }
     Ok(Digest {
         keyslots: raw.keyslots.iter().map(|id| id.0).collect(),

@@ -1,4 +1,4 @@
-//! LUKS2: two copies of a header with JSON metadata, and an area for keyslots.
+//! LUKS2: two copies of a header with JSON metadata, and a keyslots area.
 
 mod binary;
 mod header;

@@ -1,5 +1,5 @@
-//! The JSON objects of LUKS2 as they are written (LUKS2 specification, section 3): numbers as strings,
-//! bytes in base64, unknown fields left aside.
+//! The JSON objects of LUKS2 as stored (LUKS2 specification, section 3): numbers are strings, bytes
+//! are base64, and unknown fields are ignored.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ pub(super) struct RawRequirements {
     pub mandatory: Vec<String>,
 }
 
-/// The number of an object, written as a decimal string.
+/// The number of an object, stored as a decimal string.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(try_from = "String")]
 pub(super) struct Id(pub u32);
@@ -131,12 +131,12 @@ impl TryFrom<String> for Id {
     fn try_from(text: String) -> Result<Self, String> {
         match decimal(&text) {
             Some(id) if id < u64::from(MOST_KEYSLOTS) => Ok(Self(id as u32)),
-            _ => Err(format!("{text:?} is no number from 0 to {}", MOST_KEYSLOTS - 1)),
+            _ => Err(format!("{text:?} is not a number from 0 to {}", MOST_KEYSLOTS - 1)),
         }
     }
 }
 
-/// A 64-bit number, written as a decimal string.
+/// A 64-bit number, stored as a decimal string.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Number(pub u64);
@@ -144,11 +144,11 @@ pub(super) struct Number(pub u64);
 impl TryFrom<String> for Number {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        decimal(&text).map(Self).ok_or_else(|| format!("{text:?} is no decimal number"))
+        decimal(&text).map(Self).ok_or_else(|| format!("{text:?} is not a decimal number"))
     }
 }
 
-/// Base64.
+/// Bytes stored as base64.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Bytes(pub Vec<u8>);
@@ -160,7 +160,8 @@ impl TryFrom<String> for Bytes {
     }
 }
 
-/// Digits only: no sign, no space, no superfluous zero, so that there is one way to write a number.
+/// Accepts digits only, without sign, space or leading zero, so that each number has exactly one
+/// spelling.
 pub(super) fn decimal(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     (plain && (text == "0" || !text.starts_with('0'))).then(|| text.parse().ok()).flatten()
