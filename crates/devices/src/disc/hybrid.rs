@@ -5,7 +5,8 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::model::{Hybrid, MIB};
 
-/// Most granules whose reads are counted. Beyond it all counts restart.
+/// Most granules in the table of counts. Beyond it, the counts of all granules that are not kept
+/// restart.
 const COUNTED: usize = 1 << 20;
 
 /// State of the flash.

@@ -96,7 +96,7 @@ impl Keyslot {
             return Err(format!("the area's key cannot have {} bytes", self.area_key_bytes));
         }
         if self.stripes == 0 || self.stripes > MOST_STRIPES {
-            return Err(format!("{} stripes", self.stripes));
+            return Err(format!("it cannot have {} stripes", self.stripes));
         }
         let needed = Self::material_bytes(self.key_bytes, self.stripes);
         if needed > self.area.len {

@@ -213,13 +213,13 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
     }
     let sector_size = raw.sector_size.unwrap_or(512);
     if !(512..=4096).contains(&sector_size) || !sector_size.is_power_of_two() {
-        return Err(format!("sectors of {sector_size} bytes"));
+        return Err(format!("its sectors cannot have {sector_size} bytes"));
     }
     if !offset.is_multiple_of(512) || size.is_some_and(|s| s % u64::from(sector_size) != 0) {
-        return Err("its size is not a whole number of sectors".to_owned());
+        return Err("its offset or size is not a whole number of sectors".to_owned());
     }
     if raw.kind == "crypt" && raw.encryption.is_none() {
-        return Err("no encryption".to_owned());
+        return Err("it names no encryption".to_owned());
     }
     Ok(Segment {
         id,
@@ -249,7 +249,9 @@ fn digest(raw: RawDigest) -> Result<Digest, String> {
     // An empty digest would match every key.
     if !(16..=MOST_DIGEST).contains(&raw.digest.0.len()) || raw.salt.0.len() > MOST_SALT {
         let (value, salt) = (raw.digest.0.len(), raw.salt.0.len());
-        return Err(format!("it cannot have {value} bytes with a salt of {salt}"));
+        return Err(format!(
+            "its value of {value} bytes or its salt of {salt} has an unsupported length"
+        ));
     }
     Ok(Digest {
         keyslots: raw.keyslots.iter().map(|id| id.0).collect(),
