@@ -115,7 +115,7 @@ fn measure(binary: &Path, options: &Options, seed: u64, whole: bool) -> anyhow::
     })
 }
 
-fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
