@@ -131,19 +131,39 @@ mod tests {
 
     #[test]
     fn a_significant_difference_below_the_noise_of_the_mean_is_no_cost() {
-        let Verdict::WithinNoise { noise_percent } = verdict(-0.05, 0.01, 0.08) else { panic!() };
-        assert!((noise_percent - 7.69).abs() < 0.01, "{noise_percent}");
+        let Verdict::LikelyCosts { percent } = verdict(-0.05, 0.01, 0.08) else { panic!() };
+        assert!((percent - 4.88).abs() < 0.01, "{percent}");
+        let Verdict::LikelyGains { percent } = verdict(0.05, 0.01, 0.08) else { panic!() };
+        assert!((percent - 5.13).abs() < 0.01, "{percent}");
+    }
+
+    /// Half-widths on both sides of every border: equality is excluded exactly where a word says so.
+    #[test]
+    fn no_word_denies_what_the_interval_excludes() {
+        for (mean, spread, noise) in (0..400).map(|i| {
+            let step = |n: i32, of: i32| f64::from(n % of) / f64::from(of);
+            (0.2 * (step(i, 21) - 0.5), 0.1 * step(i, 13) + 0.001, 0.1 * step(i, 7))
+        }) {
+            let found = estimate(&differences(mean, spread), 0.95).unwrap();
+            let excluded = found.low > 0.0 || found.high < 0.0;
+            let said = match verdict_of(8, mean, spread, noise) {
+                Verdict::Costs { .. } | Verdict::LikelyCosts { .. } => mean < 0.0,
+                Verdict::Gains { .. } | Verdict::LikelyGains { .. } => mean > 0.0,
+                Verdict::Equivalent { .. } => continue,
+                _ => false,
+            };
+            assert_eq!(said, excluded, "{mean} {spread} {noise}");
+        }
     }
 
     #[test]
     fn what_chance_produces_among_many_workloads_is_no_cost() {
         // 1.2 spreads: beyond 0 alone, not among eight workloads (p = 0.0043, t = 3.79).
         assert!(matches!(verdict(-0.06, 0.05, 0.03), Verdict::Costs { .. }));
-        let Verdict::WithinNoise { noise_percent } = verdict_of(8, -0.06, 0.05, 0.03) else {
+        assert!(matches!(verdict_of(8, -0.06, 0.05, 0.03), Verdict::LikelyCosts { .. }));
+        let Verdict::WithinNoise { noise_percent } = verdict_of(8, -0.03, 0.05, 0.03) else {
             panic!()
         };
-        // t at 1 - 0.01 / 16 with 9 degrees of freedom is 4.62; times 0.05 / sqrt(10) is 0.0731 in
-        // logs, a loss of 7.05 %.
         assert!((noise_percent - 7.05).abs() < 0.01, "{noise_percent}");
     }
 

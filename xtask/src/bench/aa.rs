@@ -87,9 +87,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         };
         let equivalent = count(|v| matches!(v, Verdict::Equivalent { .. }));
         let noise = count(|v| matches!(v, Verdict::WithinNoise { .. }));
-        let likely = count(|v| {
-            matches!(v, Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. })
-        });
+        let likely =
+            count(|v| matches!(v, Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. }));
         let claimed = count(|v| matches!(v, Verdict::Costs { .. } | Verdict::Gains { .. }));
         good += u32::from(claimed == 0);
         let widths = again.iter().filter_map(|c| c.kept).map(|k| 50.0 * (k.high - k.low));
@@ -113,10 +112,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             record.elapsed_s,
         );
     }
-    println!(
-        "\n{good} of {} runs claim no difference in any workload.",
-        options.runs
-    );
+    println!("\n{good} of {} runs claim no difference in any workload.", options.runs);
     println!(
         "{excluded_zero} of {cells} cells have a 95 % interval that excludes equality \
          ({:.1} %; about 5 % are expected of intervals that hold what they say).",

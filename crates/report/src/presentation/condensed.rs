@@ -25,6 +25,10 @@ pub(crate) struct Tally<'a> {
     pub(crate) costs: usize,
     /// Cells that gain speed.
     pub(crate) gains: usize,
+    /// Cells that likely cost speed.
+    pub(crate) likely_costs: usize,
+    /// Cells that likely gain speed.
+    pub(crate) likely_gains: usize,
     /// Cells that cannot be told from plain.
     pub(crate) alike: usize,
     /// Cells without an answer yet.
@@ -60,6 +64,8 @@ fn tally<'a>(lookup: &Lookup<'a>, arm: &'a Arm, workloads: &[&'a Workload]) -> T
         worst: None,
         costs: 0,
         gains: 0,
+        likely_costs: 0,
+        likely_gains: 0,
         alike: 0,
         open: 0,
         cached: 0,
@@ -73,12 +79,9 @@ fn tally<'a>(lookup: &Lookup<'a>, arm: &'a Arm, workloads: &[&'a Workload]) -> T
             Some(Verdict::Gains { .. }) => tally.gains += 1,
             Some(Verdict::Equivalent { .. } | Verdict::WithinNoise { .. }) => tally.alike += 1,
             Some(Verdict::Cached) => tally.cached += 1,
-            Some(
-                Verdict::LikelyCosts { .. }
-                | Verdict::LikelyGains { .. }
-                | Verdict::Inconclusive { .. }
-                | Verdict::TooFewPairs,
-            ) => tally.open += 1,
+            Some(Verdict::LikelyCosts { .. }) => tally.likely_costs += 1,
+            Some(Verdict::LikelyGains { .. }) => tally.likely_gains += 1,
+            Some(Verdict::Inconclusive { .. } | Verdict::TooFewPairs) => tally.open += 1,
             None => {}
         }
         let ratio = lookup.reading(workload, arm).and_then(|r| r.ratio);
@@ -100,6 +103,8 @@ impl Tally<'_> {
         let counts = [
             (self.costs, '▼'),
             (self.gains, '▲'),
+            (self.likely_costs, '▽'),
+            (self.likely_gains, '△'),
             (self.alike, '='),
             (self.open, '?'),
             (self.cached, 'c'),
