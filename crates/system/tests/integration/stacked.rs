@@ -244,8 +244,13 @@ fn encfs_in_both_presets() {
     });
 }
 
+/// Its key derivation takes seconds each time. Where there is little time, a run's evidence (`cli`) uses it with its
+/// defaults (CONTRIBUTING.md, "Tiers").
 #[test]
 fn cryfs_in_a_cipher_and_a_block_size_of_choice() {
+    if !std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly") {
+        return;
+    }
     use_each_arm(&Expected {
         system: "cryfs",
         settings: &[("cipher", &["aes-256-gcm"]), ("block-size", &["65536"])],
