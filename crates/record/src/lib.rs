@@ -25,7 +25,8 @@ pub use run::{
 };
 pub use schema::json_schema;
 pub use trial::{
-    Accounting, DeviceMoved, FLUSH, Percentiles, Samples, Slices, Trial, log_ratios, trials_of,
+    Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Percentiles, Samples, Slices, Trial, log_ratios,
+    trials_of,
 };
 
 /// Version of the document. Readers refuse a newer major version and accept older ones.

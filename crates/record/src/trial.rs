@@ -11,6 +11,10 @@ use crate::Record;
 /// encrypted file system went to the device.
 pub const FLUSH: &str = "flush";
 
+/// The [part](Trial::parts) of a block workload's time in which the writes that the device's own cache had taken went to
+/// the medium.
+pub const DEVICE_FLUSH: &str = "device-flush";
+
 /// One trial. A trial, never a single request, is the unit of observation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {

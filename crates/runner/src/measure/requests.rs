@@ -8,7 +8,7 @@ use cryptbench_blockdev::{Extent, IoMode, IoTarget, cached_share};
 use cryptbench_load::{
     Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Flush, Job, LoadError, WorkAmount,
 };
-use cryptbench_record::{Accounting, FLUSH};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, FLUSH};
 
 use super::fresh::FreshFile;
 use super::lower_cache::{drop_below, late, settle_below};
@@ -86,7 +86,8 @@ impl Session<'_> {
                 let (rest, then) = late(settled, || self.counters.passed(&before))?;
                 passed = then;
                 later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
-                parts.insert(FLUSH.to_owned(), later.as_secs_f64());
+                let part = if prepared.cached_below { FLUSH } else { DEVICE_FLUSH };
+                parts.insert(part.to_owned(), later.as_secs_f64());
             } else {
                 settled()?;
             }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::{IoMode, IoTarget};
 use cryptbench_load::{BlockWork, Measurement, Slice};
 use cryptbench_os::counters::Passed;
-use cryptbench_record::{Accounting, FLUSH, Slices};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, Slices};
 use cryptbench_system::Target;
 
 use super::lower_cache::{late, settle_below};
@@ -124,7 +124,7 @@ impl Sum {
         let share = share(measured.elapsed.as_secs_f64(), &self.passed);
         let flush = self.flush.mul_f64(of_all(measured.bytes, measured.total_bytes));
         let later = if counts { flush } else { Duration::ZERO };
-        let parts = (!later.is_zero()).then(|| (FLUSH.to_owned(), later.as_secs_f64()));
+        let parts = (!later.is_zero()).then(|| (DEVICE_FLUSH.to_owned(), later.as_secs_f64()));
         Observation {
             elapsed_s: (measured.elapsed + later).as_secs_f64(),
             ios: measured.ios,
