@@ -29,6 +29,7 @@ mod sandbox;
 mod saving;
 mod serve;
 mod serve_in_a_browser;
+mod slices;
 mod start_up;
 mod strangers_directory;
 mod studies;

@@ -14,7 +14,7 @@ const LOG: &str = "trials.jsonl";
 
 fn arguments<'a>(s: &Sandbox, out: &'a str) -> Vec<&'a str> {
     let _ = s;
-    let mut all = vec!["run", "--size", "16MiB", "--trial", "20ms", "--budget", "120s"];
+    let mut all = vec!["run", "--size", "16MiB", "--trial", "35ms", "--budget", "120s"];
     all.extend(["--trials", "4", "--seed", "7", "--quiet", "--output", out]);
     all
 }

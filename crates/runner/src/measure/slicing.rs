@@ -6,11 +6,10 @@ use std::time::Duration;
 use cryptbench_record::{Plan, Workload};
 use cryptbench_stats::slice_order;
 
+use crate::plan::limits::LEAST_SLICES;
+
 /// Queues' worth of requests that a slice has at least: the first is not counted, and the last drains.
 const LEAST_QUEUES: f64 = 4.0;
-
-/// Fewest slices of an arm in a block: fewer would not lie closer together than trials do.
-const LEAST_ROUNDS: u32 = 2;
 
 /// Trials whose median tells how fast an arm is.
 const LATEST: usize = 9;
@@ -77,12 +76,11 @@ pub(super) fn slicing(
     let queue = f64::from(workload.in_flight()) / slowest;
     let length = least.max(LEAST_QUEUES * queue);
     let rounds = (plan.trial_s / length).round();
-    if rounds < f64::from(LEAST_ROUNDS) {
+    if rounds < f64::from(LEAST_SLICES) {
+        let requests = LEAST_QUEUES as u64 * u64::from(workload.in_flight());
         return Err(format!(
-            "its trials are not cut into slices, as a slice would take {:.0} ms: {} requests take {:.0} ms",
-            length * 1e3,
-            LEAST_QUEUES as u64 * u64::from(workload.in_flight()),
-            LEAST_QUEUES * queue * 1e3,
+            "its trials stay whole, as the {requests} requests that a slice needs take {:.0} ms",
+            length * 1e3
         ));
     }
     Ok(Some(Slicing { length: Duration::from_secs_f64(length), rounds: rounds as u32 }))
@@ -116,7 +114,7 @@ mod tests {
         assert_eq!(cut(8, 1600.0), Ok(slicing(20, 6)));
         assert_eq!(cut(8, 640.0), Ok(slicing(50, 2)));
         let said = cut(32, 640.0).unwrap_err();
-        assert!(said.contains("128 requests take 200 ms"), "{said}");
+        assert!(said.contains("the 128 requests that a slice needs take 200 ms"), "{said}");
         assert_eq!(cut(8, f64::INFINITY), Ok(None), "nobody takes turns");
     }
 

@@ -36,6 +36,15 @@ const SLICED_PAIRS_WITHIN_BUDGET: f64 = 20.0;
 /// Seconds of a slice, unless requests are so slow that it must be longer.
 pub(crate) const SLICE_S: f64 = 0.015;
 
+/// Fewest slices of a trial: fewer would not lie closer together than trials do.
+pub(crate) const LEAST_SLICES: u32 = 2;
+
+/// Whether a trial of the length that is asked for, if one is, can be cut into slices.
+pub(super) fn can_be_cut(request: &Request) -> bool {
+    let asked = request.trial.map(|trial| trial.as_secs_f64()).or(request.profile.trial_s);
+    asked.is_none_or(|trial_s| trial_s >= f64::from(LEAST_SLICES) * SLICE_S)
+}
+
 /// Unmeasured lead-in of a trial that is measured by time: the queue fills, the device turns to the new
 /// work. At most a quarter of the trial.
 const RAMP_S: f64 = 0.02;

@@ -102,7 +102,9 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
     let profile = &request.profile;
     let workload = |w| workloads::record_workload(w, request);
     let workloads: Vec<_> = profile.workloads.iter().map(workload).collect();
-    let is_sliced = request.slices && workloads.iter().any(|w| w.unsliced.is_none());
+    let is_sliced = request.slices
+        && limits::can_be_cut(request)
+        && workloads.iter().any(|w| w.unsliced.is_none());
     let Limits { budget, trial, trial_is_asked, ramp_s, min_pairs, max_pairs } =
         Limits::choose(request, arms.len(), is_sliced);
     let seed = match request.seed {
