@@ -42,6 +42,7 @@ pub const PORTABLE: &[&str] = &[
     "foreign",
     "history",
     "kdf",
+    "load",
     "microbench",
     "os",
     "record",

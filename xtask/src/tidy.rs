@@ -156,7 +156,7 @@ fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
         "crates/blockdev/src/locked.rs",
         "crates/blockdev/src/linux",
         "crates/blockdev/src/other.rs",
-        "crates/load/src/engine",
+        "crates/load/src/engine/linux",
         "crates/export/src/fuse",
         "crates/system/tests",
         "crates/cli/tests/guest/xstate.rs",

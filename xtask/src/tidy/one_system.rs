@@ -32,12 +32,8 @@ const HOMES: &[(&str, &str)] = &[
     ("crates/blockdev/src/linux", "what it is for"),
     ("crates/cli/src/doctor/linux", "what it is for"),
     ("crates/export/src", "FUSE, and NBD on a unix socket, are the system's own"),
-    ("crates/load/src/engine", "each system has ways of its own to carry requests"),
+    ("crates/load/src/engine/linux", "what it is for"),
     ("crates/kdf/src/memory.rs", "the limits of its cgroups: it depends on cpu alone"),
-    (
-        "crates/runner/src/measure/requests.rs",
-        "the cache of the scratch file, asked by its descriptor",
-    ),
     ("crates/system/src", "what is set up is the system's own: mappings, mounts, keys"),
 ];
 
@@ -45,7 +41,7 @@ const HOMES: &[(&str, &str)] = &[
 const ASKING: &[(&str, &str)] = &[
     ("crates/blockdev/src/lib.rs", "chooses between linux and other"),
     ("crates/os/src/lib.rs", "chooses between linux and other"),
-    ("crates/load/src/engine", "until it has a folder for each system"),
+    ("crates/load/src/engine/mod.rs", "chooses between linux and other"),
 ];
 
 /// Looks through the sources of all crates.

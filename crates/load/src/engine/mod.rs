@@ -5,13 +5,19 @@ mod flush_barrier;
 mod prepare;
 mod rate_limit;
 mod slices;
-#[cfg(target_os = "linux")]
-mod stdio;
 mod threads;
 mod transfer;
-#[cfg(target_os = "linux")]
-mod uring;
 mod worker_pool;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other as system;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,10 +27,9 @@ use cryptbench_blockdev::IoTarget;
 
 pub use self::prepare::Precondition;
 pub use self::slices::{Slice, Slices};
+use self::system::Uring;
 use self::threads::{Threads, Way};
 use self::transfer::Task;
-#[cfg(target_os = "linux")]
-use self::uring::Uring;
 use crate::offsets::{JobOffsets, OffsetGenerator};
 use crate::verify::Traced;
 use crate::window::{Gate, Sink, Tally};
@@ -63,7 +68,6 @@ pub struct Engine {
 }
 
 enum Kind {
-    #[cfg(target_os = "linux")]
     Uring(Box<Uring>),
     Threads(Threads),
 }
@@ -94,20 +98,13 @@ impl Engine {
         }
     }
 
-    #[cfg(target_os = "linux")]
     fn open_uring(polled: bool) -> Result<Self, String> {
         Uring::probe(polled).map(|u| Self { kind: Kind::Uring(Box::new(u)) })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_uring(_: bool) -> Result<Self, String> {
-        Err("this is not Linux".to_owned())
     }
 
     /// `io_uring`, `io_uring, polled` or `threads`.
     pub fn name(&self) -> &'static str {
         match &self.kind {
-            #[cfg(target_os = "linux")]
             Kind::Uring(u) => u.name(),
             Kind::Threads(_) => "threads",
         }
@@ -117,7 +114,6 @@ impl Engine {
     /// were denied.
     pub fn details(&self) -> String {
         match &self.kind {
-            #[cfg(target_os = "linux")]
             Kind::Uring(u) => u.details(),
             Kind::Threads(_) => "positioned reads and writes, one thread per request".to_owned(),
         }
@@ -171,7 +167,6 @@ impl Engine {
     ///
     /// # Errors
     /// As for `run`; [`LoadError::Stdio`] for what is not sequential, one request at a time.
-    #[cfg(target_os = "linux")]
     pub fn run_stdio(
         &mut self,
         io_target: &IoTarget,
@@ -204,7 +199,6 @@ impl Engine {
     /// Threads of this process that carry a job.
     fn tallies(&self, job: &Job) -> u32 {
         match &self.kind {
-            #[cfg(target_os = "linux")]
             Kind::Uring(_) => job.threads,
             Kind::Threads(_) => job.threads * job.queue_depth,
         }
@@ -220,7 +214,6 @@ impl Engine {
         stop: &AtomicBool,
     ) -> Result<(Vec<S>, bool), LoadError> {
         match &mut self.kind {
-            #[cfg(target_os = "linux")]
             Kind::Uring(u) => {
                 u.check(io_target)?;
                 if u.takes_pool(task) {
@@ -230,10 +223,7 @@ impl Engine {
                 let interrupted = u.drive(task, offsets, &mut sink, begin, stop)?;
                 Ok((vec![sink], interrupted))
             }
-            Kind::Threads(t) => {
-                let _ = io_target;
-                t.drive(task, offsets, sink, begin, stop, &mut || ())
-            }
+            Kind::Threads(t) => t.drive(task, offsets, sink, begin, stop, &mut || ()),
         }
     }
 }

@@ -118,7 +118,6 @@ impl Engine {
         let task = Task { transfer, block, depth, threads: 1, rate_limit: None };
         let begin = |_| ();
         let interrupted = match &mut self.kind {
-            #[cfg(target_os = "linux")]
             Kind::Uring(u) => {
                 u.check(io_target)?;
                 if u.takes_pool(&task) {

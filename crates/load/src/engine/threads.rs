@@ -4,17 +4,16 @@
 //! when the stop flag ends the job.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use cryptbench_blockdev::AlignedBuf;
+use cryptbench_os::files::{read_at, write_at};
 
 use super::flush_barrier::{Entry, FlushBarrier};
 use super::rate_limit::RateLimit;
-#[cfg(target_os = "linux")]
-use super::stdio::Stream;
+use super::system::{Stream, write_through};
 use super::transfer::{Task, Transfer};
 use super::worker_pool::{Ready, WorkerPool};
 use super::{STOP_PATIENCE, STOP_POLL};
@@ -34,7 +33,6 @@ pub(super) enum Way {
     /// By positioned reads and writes.
     Positioned,
     /// Through a stdio buffer.
-    #[cfg(target_os = "linux")]
     Stdio,
 }
 
@@ -105,7 +103,6 @@ struct Worker<P> {
 struct Hands {
     source: AlignedBuf,
     second: Option<AlignedBuf>,
-    #[cfg(target_os = "linux")]
     stream: Option<Stream>,
 }
 
@@ -120,14 +117,11 @@ impl<P: OffsetGenerator> Worker<P> {
         let mut hands = Hands {
             source: buffer(block),
             second: self.transfer.needs_second().then(|| buffer(block)),
-            #[cfg(target_os = "linux")]
             stream: match way {
                 Way::Positioned => None,
                 Way::Stdio => Some(Stream::open(&self.transfer)?),
             },
         };
-        #[cfg(not(target_os = "linux"))]
-        let Way::Positioned = way;
         self.transfer.fill_source(&mut hands.source);
         match ready() {
             Some(began) => self.requests(began, &mut hands, sink),
@@ -188,7 +182,6 @@ impl<P: OffsetGenerator> Worker<P> {
         hands: &mut Hands,
         sink: &mut S,
     ) -> Result<(), LoadError> {
-        #[cfg(target_os = "linux")]
         if let Some(stream) = &mut hands.stream {
             stream.end().map_err(|source| LoadError::Sync { source })?;
             done = self.pool.clock.ns();
@@ -248,13 +241,12 @@ impl<P: OffsetGenerator> Worker<P> {
             _ => &mut hands.source,
         };
         let data = &mut data[..request.len as usize];
-        #[cfg(target_os = "linux")]
         if let Some(stream) = &mut hands.stream {
             Self::moved(request, stream.read(data, at))?;
             self.open(request, data);
             return Ok(());
         }
-        Self::moved(request, retry(|| self.transfer.file.read_at(data, at)))?;
+        Self::moved(request, retry(|| read_at(&self.transfer.file, data, at)))?;
         self.open(request, data);
         Ok(())
     }
@@ -280,13 +272,12 @@ impl<P: OffsetGenerator> Worker<P> {
             _ => &*source,
         };
         let at = self.transfer.base + request.offset;
-        #[cfg(target_os = "linux")]
         if let Some(stream) = &mut hands.stream {
             return Self::moved(request, stream.write(stored, at));
         }
         let moved = retry(|| match self.transfer.dsync {
             true => write_through(&self.transfer, stored, at),
-            false => self.transfer.file.write_at(stored, at),
+            false => write_at(&self.transfer.file, stored, at),
         });
         Self::moved(request, moved)
     }
@@ -299,21 +290,6 @@ impl<P: OffsetGenerator> Worker<P> {
             Err(source) => Err(LoadError::Io { operation, offset, len, source }),
         }
     }
-}
-
-/// A write that completes when its data is on stable storage.
-#[cfg(target_os = "linux")]
-fn write_through(transfer: &Transfer, data: &[u8], at: u64) -> io::Result<usize> {
-    use rustix::io::{ReadWriteFlags, pwritev2};
-    let data = [io::IoSlice::new(data)];
-    Ok(pwritev2(&*transfer.file, &data, at, ReadWriteFlags::DSYNC)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn write_through(transfer: &Transfer, data: &[u8], at: u64) -> io::Result<usize> {
-    let moved = transfer.file.write_at(data, at)?;
-    transfer.file.sync_data()?;
-    Ok(moved)
 }
 
 fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {

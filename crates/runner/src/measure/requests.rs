@@ -201,14 +201,14 @@ fn cached(io_target: &IoTarget) -> Option<f64> {
 
 /// Waits until what was written is on the device.
 pub(super) fn settle(io_target: &IoTarget) -> Result<(), RunError> {
-    rustix::fs::fdatasync(&*io_target.file)
-        .map_err(|e| RunError::Storage { act: "flush the scratch file", source: e.into() })
+    let flushed = io_target.file.sync_data();
+    flushed.map_err(|source| RunError::Storage { act: "flush the scratch file", source })
 }
 
 /// Drops the scratch file's clean pages from the page cache; needs no privilege.
 fn drop_cache(io_target: &IoTarget) {
     // Advice: where it is not followed, the device counters show it.
-    let _ = rustix::fs::fadvise(&*io_target.file, 0, None, rustix::fs::Advice::DontNeed);
+    cryptbench_os::files::forget(&io_target.file);
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use std::ptr::NonNull;
 
 use cryptbench_blockdev::AlignedBuf;
 
-use super::transfer::Transfer;
 use crate::LoadError;
+use crate::engine::transfer::Transfer;
 
 /// Bytes of the buffer: `st_blksize` of the usual file systems, which is what glibc allocates.
 const BUFFER: usize = 4096;
 
 /// A `FILE` over an I/O target's file, for one thread.
-pub(super) struct Stream {
+pub(in crate::engine) struct Stream {
     stream: NonNull<libc::FILE>,
     /// Position in the file of the next byte.
     at: Option<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn open(transfer: &Transfer) -> Result<Self, LoadError> {
+    pub(in crate::engine) fn open(transfer: &Transfer) -> Result<Self, LoadError> {
         let failed = |source| LoadError::Setup { what: "opening a stdio stream", source };
         let file = transfer.file.try_clone().map_err(failed)?;
         let mode = if transfer.direction.writes() { c"r+" } else { c"r" };
@@ -46,7 +46,7 @@ impl Stream {
         Ok(stream)
     }
 
-    pub(super) fn write(&mut self, data: &[u8], at: u64) -> io::Result<usize> {
+    pub(in crate::engine) fn write(&mut self, data: &[u8], at: u64) -> io::Result<usize> {
         self.seek(at)?;
         // SAFETY: the stream is open, and `data` has so many bytes.
         let moved =
@@ -54,7 +54,7 @@ impl Stream {
         self.moved(at, moved, data.len())
     }
 
-    pub(super) fn read(&mut self, data: &mut [u8], at: u64) -> io::Result<usize> {
+    pub(in crate::engine) fn read(&mut self, data: &mut [u8], at: u64) -> io::Result<usize> {
         self.seek(at)?;
         // SAFETY: the stream is open, and `data` has room for so many bytes.
         let moved =
@@ -63,7 +63,7 @@ impl Stream {
     }
 
     /// Hands the system what the buffer still holds.
-    pub(super) fn end(&mut self) -> io::Result<()> {
+    pub(in crate::engine) fn end(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         match unsafe { libc::fflush(self.stream.as_ptr()) } {
             0 => Ok(()),

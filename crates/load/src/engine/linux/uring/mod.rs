@@ -25,11 +25,11 @@ use self::io_buffers::IoBuffers;
 use self::session::Session;
 use self::submit::Submitter;
 use self::target::Carriage;
-use super::transfer::{Task, Transfer};
-use super::worker_pool::{Ready, WorkerPool};
-use super::{STOP_PATIENCE, STOP_POLL};
 use crate::LoadError;
 use crate::clock::Clock;
+use crate::engine::transfer::{Task, Transfer};
+use crate::engine::worker_pool::{Ready, WorkerPool};
+use crate::engine::{STOP_PATIENCE, STOP_POLL};
 use crate::memory::buffers_len;
 use crate::offsets::{OffsetGenerator, Share};
 use crate::window::Sink;
@@ -37,7 +37,7 @@ use crate::window::Sink;
 /// Fewest entries of a ring, so that the jobs of low queue depths share one.
 const MIN_ENTRIES: u32 = 64;
 
-pub(super) struct Uring {
+pub(in crate::engine) struct Uring {
     session: Option<Session>,
     /// Completions are polled for.
     polled: bool,
@@ -47,7 +47,7 @@ pub(super) struct Uring {
 
 impl Uring {
     /// An engine, or why io_uring cannot be used here.
-    pub(super) fn probe(polled: bool) -> Result<Self, String> {
+    pub(in crate::engine) fn probe(polled: bool) -> Result<Self, String> {
         probe::probe()?;
         if polled {
             Session::new(MIN_ENTRIES, true).map_err(|e| e.to_string())?;
@@ -55,27 +55,27 @@ impl Uring {
         Ok(Self { session: None, polled, how: "no job yet".to_owned() })
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    pub(in crate::engine) fn name(&self) -> &'static str {
         if self.polled { "io_uring, polled" } else { "io_uring" }
     }
 
-    pub(super) fn details(&self) -> String {
+    pub(in crate::engine) fn details(&self) -> String {
         self.how.clone()
     }
 
     /// Whether this engine can work on an I/O target.
-    pub(super) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
+    pub(in crate::engine) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
         if self.polled { polled::check(io_target) } else { Ok(()) }
     }
 
     /// Whether a task is one for [`drive_pool`](Self::drive_pool).
-    pub(super) fn takes_pool(&self, task: &Task) -> bool {
+    pub(in crate::engine) fn takes_pool(&self, task: &Task) -> bool {
         self.polled || task.threads > 1
     }
 
     /// Runs the requests of a task of one thread in this thread; returns whether the stop flag ended it.
     /// `begin` is told when it began.
-    pub(super) fn drive<P: OffsetGenerator, S: Sink>(
+    pub(in crate::engine) fn drive<P: OffsetGenerator, S: Sink>(
         &mut self,
         task: &Task,
         offsets: P,
@@ -97,7 +97,7 @@ impl Uring {
 
     /// As [`drive`](Self::drive), in threads of their own, each with a sink of its own. `tick` is called
     /// every now and then.
-    pub(super) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
+    pub(in crate::engine) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
         offsets: P,
