@@ -89,18 +89,35 @@ fn a_device_in_use_is_refused_by_its_use() {
         let words = ["the loop device", &upper.device, "losetup --detach"];
         refused(&s, &disk, &all, 3, &words);
     }
-    let swap = ["--destroy", &disk.device, "--yes-erase", "swap"];
-    // The smallest there is, in KiB: what lies in it the kernel may write at any time.
-    if did("mkswap", &[&disk.device, "40"]) && did("swapon", &[&disk.device]) {
-        let state = || {
-            let bytes = fs::read(disk.path()).unwrap();
-            hash(&[&bytes[..4096], &bytes[40 << 10..]].concat())
-        };
-        refused_as_of(&s, &disk, &swap, (3, &["swaps to", "swapoff"]), &state);
-        assert!(did("swapoff", &[&disk.device]));
-    } else {
-        skipped("no swap can be switched on here");
+}
+
+/// Swap that is on, until it goes.
+struct Swap<'a>(&'a Loop);
+
+impl Drop for Swap<'_> {
+    fn drop(&mut self) {
+        let off = did("swapoff", &[&self.0.device]);
+        assert!(off || std::thread::panicking(), "{} is still swapped to", self.0.device);
     }
+}
+
+#[test]
+fn a_device_that_is_swapped_to_is_refused() {
+    // Not in memory: what the kernel swaps out there it would have to swap out again.
+    let (s, dir) = (Sandbox::new(), tempfile::tempdir().unwrap());
+    let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
+    let all = ["--destroy", &disk.device, "--yes-erase", "swap"];
+    // The smallest there is, in KiB.
+    if !did("mkswap", &[&disk.device, "40"]) || !did("swapon", &[&disk.device]) {
+        return skipped("no swap can be switched on here");
+    }
+    let _swap = Swap(&disk);
+    // What lies in it the kernel may write at any time.
+    let state = || {
+        let bytes = fs::read(disk.path()).unwrap();
+        hash(&[&bytes[..4096], &bytes[40 << 10..]].concat())
+    };
+    refused_as_of(&s, &disk, &all, (3, &["swaps to", "swapoff"]), &state);
 }
 
 #[test]
