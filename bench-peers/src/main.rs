@@ -47,6 +47,9 @@ struct Args {
     /// Everything measured, as JSON
     #[arg(long)]
     json: bool,
+    /// A row for each of our kernels, as CSV
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -81,6 +84,8 @@ fn main() -> anyhow::Result<()> {
     }
     if args.json {
         println!("{:#}", as_json(&args, &peers, &skipped, &done));
+    } else if args.csv {
+        print!("{}", table::csv(&done));
     } else {
         print!("{}", as_markdown(&args, &peers, &skipped, &done));
     }

@@ -65,6 +65,44 @@ pub fn markdown(data_unit: usize, comparisons: &[Comparison]) -> String {
     table
 }
 
+/// A row for each of our kernels, in units that the header names; nothing in them needs quotes.
+pub fn csv(comparisons: &[Comparison]) -> String {
+    let mut table =
+        "cipher,sector_size_bytes,direction,code,ours_mb_per_s,best_peer,best_peer_mb_per_s,\
+                     ratio,ratio_low,ratio_high,all_peers_mb_per_s\n"
+            .to_owned();
+    for comparison in comparisons {
+        let Some(best) = comparison.peers.first() else { continue };
+        let all: Vec<_> = comparison
+            .peers
+            .iter()
+            .map(|peer| format!("{} {:.0}", peer.name, peer.median()))
+            .collect();
+        for ours in &comparison.ours {
+            let ratio = match ratio(ours, best) {
+                None => ",,".to_owned(),
+                Some(Ratio { median, interval: None }) => format!("{median:.2},,"),
+                Some(Ratio { median, interval: Some((low, high)) }) => {
+                    format!("{median:.2},{low:.2},{high:.2}")
+                }
+            };
+            let _ = writeln!(
+                table,
+                "{},{},{},{},{:.0},{},{:.0},{ratio},{}",
+                comparison.cipher,
+                comparison.data_unit,
+                comparison.direction,
+                ours.name,
+                ours.median(),
+                best.name,
+                best.median(),
+                all.join("; "),
+            );
+        }
+    }
+    table
+}
+
 fn show(ratio: Option<&Ratio>) -> String {
     match ratio {
         None => "-".to_owned(),
@@ -78,6 +116,25 @@ fn show(ratio: Option<&Ratio>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_has_a_value_for_each_column() {
+        let named = |name: &str, mb_s: f64| Speeds { name: name.to_owned(), mb_s: vec![mb_s; 9] };
+        let comparison = Comparison {
+            cipher: "aes-256-xts",
+            data_unit: 512,
+            direction: crate::contender::Direction::Encrypt,
+            ours: vec![named("vaes-avx2", 200.0)],
+            peers: vec![named("Botan", 100.0), named("OpenSSL", 50.0)],
+            faults: Vec::new(),
+        };
+        let table = csv(&[comparison]);
+        let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].len(), rows[1].len());
+        assert_eq!(rows[1][3..8], ["vaes-avx2", "200", "Botan", "100", "2.00"]);
+        assert_eq!(rows[1].last(), Some(&"Botan 100; OpenSSL 50"));
+    }
 
     fn speeds(mb_s: &[f64]) -> Speeds {
         Speeds { name: "x".to_owned(), mb_s: mb_s.to_vec() }

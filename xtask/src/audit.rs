@@ -1,7 +1,9 @@
-//! `cargo xtask audit`: every dependency held against deny.toml and the known vulnerabilities, by cargo-deny.
+//! `cargo xtask audit`: checks every dependency against deny.toml and known vulnerabilities with
+//! cargo-deny.
 //!
-//! What needs only the dependencies themselves must always pass. Advisories need a database from GitHub: without it they
-//! are skipped, so that the check of a change does not depend on somebody else's server.
+//! Checks that need only the dependencies must always pass. Advisories need a database from GitHub.
+//! Without it they are skipped, so that a check of a change does not depend on someone else's
+//! server.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -18,14 +20,14 @@ pub fn run() -> anyhow::Result<()> {
             return Ok(());
         }
     };
-    // cargo-deny reads the manifests of all dependencies, of those for other systems too.
+    // cargo-deny reads the manifests of all dependencies, including those for other systems.
     let sources = said(Command::new(env!("CARGO")).args(["fetch", "--locked", "--quiet"]))?;
     if let Step::Skip(why) = fetched(&sources)? {
         println!("SKIPPED: the dependencies cannot be fetched: {why}");
         return Ok(());
     }
     check(&deny, &["bans", "licenses", "sources"])?;
-    // deny.toml was read without a fault by now, so that only the database itself can fail.
+    // deny.toml has been read without errors, so only the database itself can fail.
     let database = said(of(&deny).args(["fetch", "db"]))?;
     match fetched(&database)? {
         Step::Go => check(&deny, &["advisories"]),
@@ -42,9 +44,9 @@ fn of(deny: &Path) -> Command {
     command
 }
 
-/// Lets cargo-deny say what it finds. All that it needs was fetched before, so what fails here is no network.
+/// Runs cargo-deny. Everything it needs has been fetched, so a failure is not due to the network.
 fn check(deny: &Path, which: &[&str]) -> anyhow::Result<()> {
-    // Without who depends on what: of the few crates that come in two versions that is hundreds of lines.
+    // Without the dependency graph: for the few crates in two versions it has hundreds of lines.
     let more = ["--offline", "check", "--hide-inclusion-graph"];
     let status = of(deny).args(more).args(which).status();
     let status = status.context("cannot start cargo-deny")?;
@@ -54,7 +56,7 @@ fn check(deny: &Path, which: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a command said.
+/// Runs a command and captures its output.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -62,18 +64,18 @@ pub fn said(command: &mut Command) -> anyhow::Result<Output> {
     command.output().with_context(|| format!("cannot start {}", command.get_program().display()))
 }
 
-/// What comes after something was fetched.
+/// The next step after fetching something.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     Go,
-    /// It cannot be had, for this reason.
+    /// Skip, for this reason.
     Skip(String),
 }
 
-/// Whether something was fetched.
+/// Decides how to continue after fetching something.
 ///
 /// # Errors
-/// What is wrong here, and not with the network.
+/// A fault in the repository, not in the network.
 pub fn fetched(done: &Output) -> anyhow::Result<Step> {
     decide(done.status.success(), &String::from_utf8_lossy(&done.stderr))
 }
@@ -86,10 +88,10 @@ fn decide(success: bool, said: &str) -> anyhow::Result<Step> {
         bail!("Cargo.lock does not fit the manifests:\n{}", said.trim());
     }
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
-    // git says more than whoever called it.
+    // git's message is more specific than that of its caller.
     let told = lines().find(|line| line.starts_with("fatal: ")).or_else(|| lines().next());
-    let told = told.unwrap_or("nothing was said");
-    // cargo-deny puts the time and the level before its words.
+    let told = told.unwrap_or("no output");
+    // cargo-deny prefixes its messages with time and level.
     let told = told.split_once("[ERROR] ").map_or(told, |(_, words)| words);
     Ok(Step::Skip(told.to_owned()))
 }
@@ -125,7 +127,7 @@ mod tests {
             "failed to fetch database: no space left"
         );
         assert_eq!(skipped("\nerror: failed to download `a`\n"), "error: failed to download `a`");
-        assert_eq!(skipped(""), "nothing was said");
+        assert_eq!(skipped(""), "no output");
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! `cargo xtask cross check`: what is of no system is type-checked for Windows, and everything for 64-bit ARM.
+//! `cargo xtask cross check`: type-checks the portable crates for Windows, and everything for
+//! 64-bit ARM.
 //!
-//! The toolchain that the project is built with has the standard library of this machine alone, and others come from a
-//! server that is not Debian's. So Debian's own compiler is taken, `rustc-web`, which is kept as new as browsers need it:
-//! its package for ARM has the standard library in binary form, and for Windows it is built from `rust-web-src`.
+//! The project's toolchain has the standard library of this machine only, and the others come from
+//! a server outside Debian. This uses Debian's own compiler instead, `rustc-web`, which is kept as
+//! new as browsers require. Its package for ARM has the standard library in binary form; for
+//! Windows it is built from `rust-web-src`.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,12 +21,12 @@ use crate::packages::{Need, ensure};
 pub enum Cross {
     /// Type-check for another system; what is missing here is skipped with the reason
     Check {
-        /// Which; without it each in turn
+        /// The system; without it each in turn
         system: Option<System>,
     },
 }
 
-/// A system that the program may be built for one day, and a processor.
+/// An operating system and a processor that the program may support one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum System {
     /// Windows on x86-64
@@ -33,7 +35,7 @@ pub enum System {
     Aarch64,
 }
 
-/// The crates that are of no system: what they need of one they get from `os` and `blockdev`.
+/// The portable crates: they get everything system-specific from `os` and `blockdev`.
 pub const PORTABLE: &[&str] = &[
     "blockdev",
     "cipher",
@@ -54,7 +56,7 @@ pub const PORTABLE: &[&str] = &[
     "volume",
 ];
 
-/// Debian's compiler. A file of that name elsewhere on the path is another's.
+/// Debian's compiler. A file with that name elsewhere on the path is another one.
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 
@@ -111,7 +113,7 @@ impl System {
         }
     }
 
-    /// Which crates, and from where their standard library is.
+    /// The crates to check, and the source of their standard library.
     fn arguments(self) -> Vec<String> {
         match self {
             Self::Windows => {
@@ -134,12 +136,12 @@ pub fn run(command: &Cross) -> anyhow::Result<()> {
 /// Checks for each system in turn.
 ///
 /// # Errors
-/// If it does not build for one.
+/// If the code does not build for one of them.
 pub fn check_all() -> anyhow::Result<()> {
     System::value_variants().iter().try_for_each(|system| check(*system))
 }
 
-/// Checks for one system, or says why it cannot.
+/// Checks for one system, or prints why it cannot.
 fn check(system: System) -> anyhow::Result<()> {
     let began = Instant::now();
     let triple = system.triple();
@@ -147,7 +149,8 @@ fn check(system: System) -> anyhow::Result<()> {
         Step::Skip(why) => println!("SKIPPED: {triple}: {why}"),
         Step::Go => {
             let mut command = cargo("check", system);
-            // A warning is a fault here as it is in clippy's run, of which other systems' code sees nothing.
+            // Warnings are errors here as with clippy, which does not see the code of other
+            // systems.
             command.args(["-Zwarnings", "--config", "build.warnings='deny'", "--offline"]);
             let status = command.args(system.arguments()).status();
             if !status.context("cannot start Debian's cargo")?.success() {
@@ -159,7 +162,7 @@ fn check(system: System) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Installs and fetches what a check needs.
+/// Installs and fetches the needs of a check.
 fn prepared(system: System) -> anyhow::Result<Step> {
     let missing = ensure(&system.needs());
     if !missing.is_empty() {
@@ -182,14 +185,14 @@ fn prepared(system: System) -> anyhow::Result<Step> {
     fetched(&said(fetch.arg("--quiet"))?)
 }
 
-/// Debian's cargo, with a target directory of its own: its compiler would build everything there anew.
+/// Debian's cargo with a separate target directory: its compiler would rebuild everything there.
 fn cargo(what: &str, system: System) -> Command {
     let mut command = Command::new(CARGO);
     command.args([what, "--locked", "--target", system.triple()]);
     command.env("RUSTC", RUSTC).env("CARGO_TARGET_DIR", "target/cross");
-    // Nothing of it runs but build scripts and the compiler's plug-ins.
+    // Only build scripts and compiler plug-ins run.
     command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_INCREMENTAL", "0");
-    // What is asked for with -Z is not stable yet.
+    // The -Z options are not yet stable.
     command.env("RUSTC_BOOTSTRAP", "1");
     for name in ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(name);
@@ -212,7 +215,7 @@ mod tests {
         assert_eq!(number("1.96.0 (ac68faa20 2026-05-25)"), Some((1, 96)));
         assert!(number("1.100.0") > number("1.89"));
         assert!(number("1.89.0") >= number("1.89"));
-        // What cannot be read is older than anything.
+        // An unreadable version counts as older than any other.
         assert!(number("nightly") < number("1.0"));
     }
 

@@ -1,4 +1,5 @@
-//! `cargo xtask devices`: the device models beside the published sweeps, as the tables of docs/devices.md.
+//! `cargo xtask devices`: compares the device models with the published sweeps, as in the tables of
+//! docs/devices.md.
 
 use anyhow::Context as _;
 use cryptbench_devices::calibration::{Beside, HELD_AGAINST, beside, misfit};

@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: what is handed out. A release build that anybody can repeat, the Debian package, and a static
-//! binary.
+//! `cargo xtask dist`: builds what is distributed: a reproducible release build, the Debian
+//! package, and a static binary.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 
 use crate::package;
 
-/// Where everything lands, whatever CARGO_TARGET_DIR says: the package's assets name it.
+/// Output directory regardless of CARGO_TARGET_DIR, because the package's assets name it.
 const OUT: &str = "target/dist";
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
@@ -34,7 +34,7 @@ pub struct Options {
     /// Build with the development profile, to try the flags
     #[arg(long, hide = true)]
     dev: bool,
-    /// Compress the package little: for tests, since compressing well takes most of the time
+    /// Compress the package little: for tests, because good compression takes most of the time
     #[arg(long, hide = true)]
     fast: bool,
 }
@@ -59,8 +59,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     package::deb(&built, &root.join(OUT).join("stage"), &out, options.fast)
 }
 
-/// Builds below `target` from the sources in `source`, so that neither path nor hour nor machine shows in the result,
-/// and returns the binary.
+/// Builds the sources in `source` below `target` and returns the binary. Path, time and machine
+/// leave no trace in the result.
 fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--locked", "--quiet", "--package", &options.package]);
@@ -77,7 +77,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
         cargo.arg("--release");
     }
     let flags = remapped(source)?;
-    // C flags are parted at spaces, and cannot name a path that has one.
+    // C flags are separated by spaces and cannot contain a path with one.
     let c_flags: Vec<String> = flags
         .iter()
         .filter(|(from, _)| !from.contains(' '))
@@ -88,7 +88,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     let status = cargo
         .current_dir(source)
         .env("CARGO_TARGET_DIR", target)
-        // Separated by a byte that no path has.
+        // Separated by a byte that no path contains.
         .env("CARGO_ENCODED_RUSTFLAGS", rust_flags.join("\u{1f}"))
         .env_remove("RUSTFLAGS")
         // SQLite is built from its C source.
@@ -110,22 +110,23 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     Ok(built)
 }
 
-/// Paths of this machine and what stands for them: the sources, cargo's registry, the standard library.
+/// Paths of this machine and their replacements: the sources, cargo's registry, the standard
+/// library.
 fn remapped(source: &Path) -> anyhow::Result<Vec<(String, &'static str)>> {
     let sysroot = said("rustc", &["--print", "sysroot"])?;
     let home = std::env::var("CARGO_HOME")
         .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
         .context("neither CARGO_HOME nor HOME is set")?;
-    // The most general first: of several that fit, the last one counts.
+    // The most general first: if several match, the last one counts.
     Ok(vec![(home, "/cargo"), (sysroot, "/rust"), (source.display().to_string(), "/cryptbench")])
 }
 
-/// Seconds since 1970 of the last commit; what is built into an archive carries it.
+/// Time of the last commit in seconds since 1970; used as timestamp in archives.
 pub(crate) fn date_of_sources() -> anyhow::Result<String> {
     if let Ok(asked) = std::env::var("SOURCE_DATE_EPOCH") {
         return Ok(asked);
     }
-    // A tarball has no history; a fixed date is as repeatable.
+    // A tarball has no history; a fixed date is equally reproducible.
     Ok(said("git", &["log", "-1", "--format=%ct"]).unwrap_or_else(|_| "0".to_owned()))
 }
 
@@ -140,7 +141,7 @@ fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8(done.stdout)?.trim().to_owned())
 }
 
-/// Builds copies of the sources in two directories of different depth, each from nothing.
+/// Builds copies of the sources from scratch in two directories of different depth.
 fn reproducible(options: &Options) -> anyhow::Result<()> {
     let scratch = tempfile::tempdir()?;
     let files = said("git", &["ls-files", "--cached", "--others", "--exclude-standard"])?;
@@ -148,7 +149,7 @@ fn reproducible(options: &Options) -> anyhow::Result<()> {
     for place in ["a", "another/place/with-a-longer-name"] {
         let directory = scratch.path().join(place);
         let source = directory.join("source");
-        // What is named but deleted, and other than files, is no source.
+        // Skips files that git lists but that were deleted, and anything that is not a file.
         for file in files.lines().map(Path::new).filter(|f| f.is_file()) {
             let to = source.join(file);
             fs::create_dir_all(to.parent().expect("in the copy"))?;
@@ -168,7 +169,7 @@ fn reproducible(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A binary that needs no library of the machine.
+/// Checks that a binary needs no libraries of the machine.
 fn is_static(binary: &Path) -> anyhow::Result<()> {
     let headers =
         said("readelf", &["--program-headers", "--dynamic", &binary.display().to_string()])?;

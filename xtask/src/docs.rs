@@ -1,4 +1,5 @@
-//! `cargo xtask docs`: the documentation of all crates without a warning, broken links above all.
+//! `cargo xtask docs`: builds the documentation of all crates without warnings, in particular
+//! without broken links.
 
 use std::process::Command;
 

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: every fuzz target for a while, with the stable compiler.
+//! `cargo xtask fuzz`: runs every fuzz target for a while, with the stable compiler.
 //!
-//! cargo-fuzz asks for a nightly compiler because of its sanitizers. Coverage alone, which libFuzzer needs
-//! to find its way, comes from flags that the stable compiler takes too; overflow checks and debug
-//! assertions are on, and safe Rust needs no address sanitizer.
+//! cargo-fuzz requires a nightly compiler because of its sanitizers. The coverage information that
+//! guides libFuzzer needs only flags that the stable compiler also accepts. Overflow checks and
+//! debug assertions are enabled, and safe Rust needs no address sanitizer.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ pub struct Options {
     target: Vec<String>,
 }
 
-/// What libFuzzer looks at (LLVM, "SanitizerCoverage").
+/// The coverage that libFuzzer uses (LLVM, "SanitizerCoverage").
 const COVERAGE: &str = "-Cpasses=sancov-module \
      -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -34,7 +34,7 @@ const COMPILER: &[Need] = &[Need { file: "/usr/bin/c++", package: "g++", reason:
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
     packages::ensure_or_tell(COMPILER);
-    // A target of its own, or every build would undo the other's flags.
+    // A separate target directory; otherwise every build would undo the flags of the other.
     let built = Path::new("fuzz/target");
     let triple = host()?;
     let status = Command::new(env!("CARGO"))
@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let todo = Mutex::new(wanted.into_iter());
     let next = || todo.lock().expect("no thread panics with it").next();
     let failed = Mutex::new(Vec::new());
-    // Each target is one thread's work: one per core at a time.
+    // Each target uses one thread: runs one per core at a time.
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs one target, and returns a line about it.
+/// Runs one target and returns a summary line.
 fn fuzz(binary: &Path, target: &str, seconds: u32) -> anyhow::Result<String> {
     let corpus = Path::new("fuzz/corpus").join(target);
     let artifacts = Path::new("fuzz/artifacts").join(target);
@@ -90,7 +90,7 @@ fn fuzz(binary: &Path, target: &str, seconds: u32) -> anyhow::Result<String> {
     let output = command
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        // A stranger's header is judged in bounded time and memory.
+        // A foreign header must be judged in bounded time and memory.
         .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"])
         .output()
         .with_context(|| target.to_owned())?;

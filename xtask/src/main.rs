@@ -1,6 +1,6 @@
-//! `cargo xtask`: tests, tidiness and benchmarks, each by one command.
+//! `cargo xtask`: tests, tidiness and benchmarks, each with one command.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, reason = "what these commands print is their result")]
+#![allow(clippy::print_stdout, reason = "printing is the purpose of these commands")]
 
 mod audit;
 mod bench;
@@ -33,30 +33,31 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Hold every dependency against deny.toml and the known vulnerabilities, by cargo-deny
+    /// Check every dependency against deny.toml and known vulnerabilities, with cargo-deny
     Audit,
-    /// Run every test; installs the Debian packages that tests need when it may
+    /// Run every test; installs the Debian packages that tests need if it may
     Test(test::Options),
-    /// Feed every parser of strangers' bytes with mutated input for a while
+    /// Feed every parser of foreign bytes with mutated input for a while
     Fuzz(fuzz::Options),
-    /// Check that what is of no system builds for others
+    /// Check that the portable crates build for other systems
     #[command(subcommand)]
     Cross(cross::Cross),
     /// Print the device models beside the published sweeps, as docs/devices.md has them
     Devices,
-    /// Build the documentation of all crates, where each warning is a fault
+    /// Build the documentation of all crates; every warning is an error
     Docs,
-    /// Build what is handed out: the Debian package, a static binary; show that builds repeat
+    /// Build what is distributed: the Debian package, a static binary; check that builds are
+    /// reproducible
     Dist(dist::Options),
-    /// Follow the README in a new Debian, and tell how long each step takes
+    /// Follow the README on a new Debian, and show how long each step takes
     Newcomer(newcomer::Options),
-    /// Write the transcript of README.md anew, from a record that is kept as a fixture
+    /// Regenerate the transcript of README.md from a record that is kept as a fixture
     Readme(readme::Options),
-    /// Check that the oldest compiler that the manifests name can build everything
+    /// Check that the oldest compiler named in the manifests can build everything
     Msrv,
-    /// Check that the libraries keep what they promised at the last release
+    /// Check that the libraries are compatible with the last release
     Semver,
-    /// Check that the tree is where ARCHITECTURE.md says things live
+    /// Check that everything is where ARCHITECTURE.md says
     Tidy,
     /// Compare with other programs, side by side in one run
     #[command(subcommand)]

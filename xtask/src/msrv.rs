@@ -1,7 +1,8 @@
 //! `cargo xtask msrv`: checks that the oldest compiler named in the manifests builds the workspace.
 //!
-//! `cargo xtask tidy` checks what needs no other compiler: no dependency requires a newer one. For calls of the standard
-//! library, clippy's `incompatible_msrv` does. Only the language itself needs the oldest compiler.
+//! `cargo xtask tidy` covers what needs no other compiler: it checks that no dependency requires a
+//! newer one. Clippy's `incompatible_msrv` covers calls of the standard library. Only the language
+//! itself needs the oldest compiler.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +11,8 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// Checks the workspace with the oldest compiler, which rustup downloads; without it, says SKIPPED and why.
+/// Checks the workspace with the oldest compiler, which rustup downloads. Without it, prints
+/// SKIPPED and the reason.
 pub fn run() -> anyhow::Result<()> {
     let metadata = metadata()?;
     let oldest = ours(&metadata)?;
@@ -43,7 +45,7 @@ pub fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says which dependencies ask for a newer compiler than the manifests name.
+/// Reports dependencies that require a newer compiler than the manifests name.
 pub fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
     newer(&metadata()?, faults)
 }
@@ -54,25 +56,27 @@ fn newer(metadata: &Value, faults: &mut Vec<String>) -> anyhow::Result<()> {
         let Some(asks) = package["rust_version"].as_str() else { continue };
         if version(asks)? > version(&oldest)? {
             let name = package["name"].as_str().unwrap_or_default();
-            faults.push(format!("Cargo.lock: {name} asks for Rust {asks}, and we for {oldest}"));
+            faults.push(format!(
+                "Cargo.lock: {name} requires Rust {asks}, but our manifests name {oldest}"
+            ));
         }
     }
     Ok(())
 }
 
-/// What `rust-version` says, the same for all of our crates.
+/// The `rust-version` of our crates, which must be the same for all.
 fn ours(metadata: &Value) -> anyhow::Result<String> {
     let mut ours = None;
-    // Only ours come from no registry.
+    // Only our crates come from no registry.
     for package in packages(metadata)?.iter().filter(|p| p["source"].is_null()) {
         let name = package["name"].as_str().unwrap_or_default();
         let said = package["rust_version"].as_str();
         let said = said.with_context(|| format!("{name} names no rust-version"))?.to_owned();
         if ours.get_or_insert_with(|| said.clone()) != &said {
-            bail!("{name} names another rust-version than others");
+            bail!("{name} names a different rust-version");
         }
     }
-    ours.context("there is no crate of ours")
+    ours.context("none of the packages is ours")
 }
 
 fn packages(metadata: &Value) -> anyhow::Result<&Vec<Value>> {
@@ -117,7 +121,7 @@ mod tests {
         ]});
         let mut faults = Vec::new();
         newer(&metadata, &mut faults).unwrap();
-        assert_eq!(faults, ["Cargo.lock: new asks for Rust 1.90, and we for 1.89"]);
+        assert_eq!(faults, ["Cargo.lock: new requires Rust 1.90, but our manifests name 1.89"]);
         let without = json!({ "packages": [package("ours", None, None)] });
         assert!(ours(&without).is_err());
     }

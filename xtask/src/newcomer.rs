@@ -1,7 +1,8 @@
-//! `cargo xtask newcomer`: the README followed to the letter in a new Debian, with the time that each step takes.
+//! `cargo xtask newcomer`: follows the README literally on a new Debian, and measures each step.
 //!
-//! A new system is unpacked below a directory and entered with chroot(8), with mounts that no other process sees. What
-//! is typed there are the lines of the README for that system; what does not work there does not work for a newcomer.
+//! A new system is unpacked below a directory and entered with chroot(8), with mounts that no other
+//! process sees. The commands are the README's lines for that system: what fails there fails for a
+//! newcomer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,28 +21,29 @@ const NEEDS: &[Need] = &[
 const RELEASE: &str = "bookworm";
 const NAMED: &str = "Debian 12";
 const MIRROR: &str = "http://deb.debian.org/debian";
-/// Where later fixes come from, as an installed system has them.
+/// Sources of later fixes, as on an installed system.
 const FIXES: &str = "deb http://deb.debian.org/debian bookworm-updates main
 deb http://deb.debian.org/debian-security bookworm-security main
 ";
 
-/// What a new system lacks that a newcomer's has: consent to install, and sudo, which root does not need.
+/// What a new system lacks compared with a newcomer's: consent to install, and sudo, which root
+/// does not need.
 const HABITS: &str = "set -e; sudo() { \"$@\"; }; export DEBIAN_FRONTEND=noninteractive";
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Where the new system goes; kept if it is named, and used again
+    /// Directory for the new system; kept and reused if named
     #[arg(long, value_name = "DIR")]
     system: Option<PathBuf>,
 }
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if !rustix::process::geteuid().is_root() {
-        bail!("a new system can only be entered by root: run it with sudo");
+        bail!("only root can enter a new system: run this with sudo");
     }
     packages::ensure_or_tell(NEEDS);
     if let Some(need) = NEEDS.iter().find(|n| !Path::new(n.file).exists()) {
-        bail!("{} is not here: apt install {}", need.file, need.package);
+        bail!("{} is missing: apt install {}", need.file, need.package);
     }
     let readme = fs::read_to_string("README.md")?;
     let (packages, first) = (for_packages(&readme)?, first_command(&readme)?);
@@ -92,7 +94,8 @@ fn unpack(system: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The new system trusts whom this machine trusts: behind a proxy with a certificate of its own nothing else works.
+/// Copies this machine's certificate authorities: nothing else works behind a proxy with its own
+/// certificate.
 fn trust(system: &Path) -> anyhow::Result<()> {
     let authorities = "etc/ssl/certs/ca-certificates.crt";
     let here = Path::new("/").join(authorities);
@@ -102,9 +105,9 @@ fn trust(system: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs `script` in the new system as a login would, and returns the seconds that it took.
+/// Runs `script` in the new system like a login shell, and returns the seconds that it took.
 fn enter(system: &Path, script: &str) -> anyhow::Result<f64> {
-    // The root is made a mount point, so that programs within find the file system that they are on.
+    // Makes the root a mount point, so that programs inside find their file system.
     const MOUNTS: &str = r#"
         mount --bind "$1" "$1"
         mount --bind /proc "$1/proc"; mount --bind /sys "$1/sys"; mount --rbind /dev "$1/dev"
@@ -128,12 +131,12 @@ fn said_well(command: &mut Command, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Blocks of shell commands.
+/// The blocks of shell commands.
 fn blocks(readme: &str) -> impl Iterator<Item = &str> {
     readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next())
 }
 
-/// What is to be installed: the block after the words that name the system.
+/// The commands that install packages: the block after the name of the system.
 fn for_packages(readme: &str) -> anyhow::Result<String> {
     let after = readme.split_once(NAMED).map(|(_, rest)| rest).unwrap_or_default();
     let block = blocks(after).next();
@@ -141,7 +144,7 @@ fn for_packages(readme: &str) -> anyhow::Result<String> {
     Ok(block.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; "))
 }
 
-/// What does the main job: the first command that is cargo's.
+/// The main command: the first cargo command.
 fn first_command(readme: &str) -> anyhow::Result<String> {
     let mut lines = blocks(readme).flat_map(str::lines);
     let line = lines.find(|line| line.starts_with("cargo "));

@@ -1,4 +1,5 @@
-//! The Debian package: manual pages and completions from the binary, the archive by cargo-deb, then looked at.
+//! The Debian package: creates manual pages and completions with the binary, builds the archive
+//! with cargo-deb, and checks it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use anyhow::{Context as _, bail};
 use crate::dist::{date_of_sources, tell};
 use crate::tools;
 
-/// What the package must hold, each with a part of its path.
+/// Path fragments that the package must contain.
 const CONTENTS: &[&str] = &[
     "./usr/bin/cryptbench",
     "./usr/share/man/man1/cryptbench.1.gz",
@@ -20,14 +21,15 @@ const CONTENTS: &[&str] = &[
     "./usr/share/fish/vendor_completions.d/cryptbench.fish",
     "./usr/share/doc/cryptbench/README.md",
     "./usr/share/doc/cryptbench/docs/methodology.md",
-    "./usr/share/doc/cryptbench/docs/pictures/speed-kept.png",
+    "./usr/share/doc/cryptbench/docs/benchmarks/ciphers.csv",
+    "./usr/share/doc/cryptbench/docs/pictures/answer.png",
     "./usr/share/doc/cryptbench/docs/systems/dm-crypt.md",
     "./usr/share/doc/cryptbench/copyright",
     "./usr/share/doc/cryptbench/changelog.Debian.gz",
 ];
 
-/// Makes the package of `binary` in `out`, by way of `stage`, from which the assets in crates/cli/Cargo.toml are taken;
-/// compressed little if it has to be `fast`.
+/// Creates the package of `binary` in `out`. The assets in crates/cli/Cargo.toml are taken from
+/// `stage`. `fast` compresses little.
 pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool) -> anyhow::Result<()> {
     staged(binary, stage)?;
     let status = Command::new(tools::CARGO_DEB.path()?)
@@ -69,7 +71,8 @@ fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
         fs::canonicalize(binary).with_context(|| format!("there is no {}", binary.display()))?;
     let staged = stage.join("cryptbench");
     fs::copy(&binary, &staged)?;
-    // A development binary is mostly symbols; a release build has none left, and stays as it is.
+    // A development binary consists mostly of symbols. A release build has none left and does not
+    // change.
     let _ = Command::new("strip").arg(&staged).status();
     let ask = |args: &[&str]| -> anyhow::Result<Vec<u8>> {
         let done = Command::new(&binary).args(args).output()?;
@@ -87,11 +90,11 @@ fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Looks into the package with Debian's own programs, as far as they are here.
+/// Checks the package with Debian's own programs, if installed.
 fn checked(package: &Path) -> anyhow::Result<()> {
     let package = package.display().to_string();
     let Some(contents) = said("dpkg-deb", &["--contents", &package])? else {
-        println!("SKIPPED: dpkg-deb is not here, so the package was not looked into");
+        println!("SKIPPED: dpkg-deb is not installed, so the package was not inspected");
         return Ok(());
     };
     let inside =
@@ -110,12 +113,12 @@ fn checked(package: &Path) -> anyhow::Result<()> {
     match Command::new("lintian").args(["--fail-on", "error", "--allow-root", &package]).status() {
         Ok(status) if status.success() => println!("lintian finds no error"),
         Ok(_) => bail!("lintian finds errors"),
-        Err(_) => println!("SKIPPED: lintian is not here"),
+        Err(_) => println!("SKIPPED: lintian is not installed"),
     }
     Ok(())
 }
 
-/// What a program printed, or nothing where it is not here.
+/// The output of a program, or `None` if it is not installed.
 fn said(program: &str, args: &[&str]) -> anyhow::Result<Option<String>> {
     let Ok(done) = Command::new(program).args(args).output() else { return Ok(None) };
     if !done.status.success() {
@@ -128,7 +131,7 @@ fn said(program: &str, args: &[&str]) -> anyhow::Result<Option<String>> {
 mod tests {
     use super::*;
 
-    /// Packages installed by hand carry the version of their changelog.
+    /// Manually installed packages carry the version of their changelog.
     #[test]
     fn the_changelog_begins_with_this_version() {
         let root = crate::root();

@@ -1,19 +1,19 @@
-//! Debian packages that tests and benchmarks use, installed when this user may.
+//! Debian packages that tests and benchmarks use; installs them if this user may.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program or library that a test needs, and the package that brings it.
+/// A program or library that a test needs, and its package.
 pub struct Need {
-    /// A file that tells that it is there.
+    /// A file that shows that it is installed.
     pub file: &'static str,
     /// The Debian package.
     pub package: &'static str,
-    /// Who needs it.
+    /// What needs it.
     pub reason: &'static str,
 }
 
-/// What the tests need beyond a Rust toolchain.
+/// Requirements of the tests beyond a Rust toolchain.
 pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/openssl", package: "openssl", reason: "OpenSSL's XTS as the oracle" },
     Need { file: "/usr/bin/chromium", package: "chromium", reason: "the report in a real browser" },
@@ -21,6 +21,9 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/sbin/mkfs.ext4", package: "e2fsprogs", reason: "failing disks" },
     Need { file: "/usr/sbin/losetup", package: "mount", reason: "failing disks" },
     Need { file: "/usr/sbin/cryptsetup", package: "cryptsetup-bin", reason: "LUKS both ways" },
+    Need { file: "/usr/bin/dislocker-file", package: "dislocker", reason: "BitLocker both ways" },
+    Need { file: "/usr/sbin/mkfs.ntfs", package: "ntfs-3g", reason: "NTFS in BitLocker volumes" },
+    Need { file: "/usr/sbin/mkfs.exfat", package: "exfatprogs", reason: "exFAT in volumes" },
     Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "LUKS1 both ways" },
     Need { file: "/usr/bin/linux.uml", package: "user-mode-linux", reason: "a real dm-crypt" },
     Need { file: "/sbin/modprobe", package: "kmod", reason: "modules of user-mode Linux" },
@@ -71,7 +74,8 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 
-/// Whether a need is met: its file is there, or a program of that name lies elsewhere on the path.
+/// Whether a requirement is met: its file exists, or a program with that name is elsewhere on the
+/// path.
 fn is_there(need: &Need) -> bool {
     let file = Path::new(need.file);
     let is_program = need.file.contains("/bin/") || need.file.contains("/sbin/");
@@ -83,14 +87,14 @@ fn is_there(need: &Need) -> bool {
     file.exists() || (is_program && on_path())
 }
 
-/// Installs what is missing, and says what could not be.
+/// Installs what is missing, and prints what could not be installed.
 pub fn ensure_or_tell(needs: &[Need]) {
     for missing in ensure(needs) {
-        eprintln!("not here: {missing}");
+        eprintln!("missing: {missing}");
     }
 }
 
-/// Installs what is missing, as root on a machine with apt, and gives what is missing still.
+/// Installs what is missing, if root and apt are available, and returns what is still missing.
 pub fn ensure(needs: &[Need]) -> Vec<String> {
     let missing: Vec<_> = needs.iter().filter(|n| !is_there(n)).collect();
     if missing.is_empty() {
@@ -110,14 +114,14 @@ pub fn ensure(needs: &[Need]) -> Vec<String> {
                 .is_ok_and(|s| s.success())
         };
         if names.iter().any(|name| name.ends_with(":arm64")) {
-            // Packages of another processor are known to apt once dpkg knows the processor.
+            // apt knows packages for another processor once dpkg knows the processor.
             let _ = Command::new("dpkg").args(["--add-architecture", "arm64"]).status();
         }
         apt(&["-qq", "update"]);
         let mut install = vec!["-qq", "-y", "--no-install-recommends", "install"];
         install.extend(&names);
         if !apt(&install) {
-            // One package that is not to be had must not keep the others away.
+            // An unavailable package must not prevent the installation of the others.
             for name in &names {
                 apt(&["-qq", "-y", "--no-install-recommends", "install", name]);
             }

@@ -1,4 +1,4 @@
-//! `cargo xtask readme`: the transcript of README.md and the record that it shows.
+//! `cargo xtask readme`: the transcript in README.md and the record that it shows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// The record that the transcript shows, which a test renders again.
+/// The record behind the transcript, which a test renders again.
 const FIXTURE: &str = "crates/cli/tests/fixtures/readme.json";
 
 const README: &str = "README.md";
 
-/// Where the transcript begins: its first line and the command.
+/// The beginning of the transcript: its first line and the command.
 const OPENING: &str = "```console\n$ cargo run --release -- run\n";
 
-/// What stands for the home of whoever measured.
+/// Replaces the home directory of the user who measured.
 const HOME: &str = "/home/me";
 
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes `record` the fixture: without what is derived, without samples, and of nobody's home.
+/// Turns `record` into the fixture: without derived results, samples, and the home directory.
 fn keep(record: &Path) -> anyhow::Result<()> {
     let mut record = cryptbench_record::read(record)?;
     record.results = None;
@@ -42,19 +42,25 @@ fn keep(record: &Path) -> anyhow::Result<()> {
         trial.samples = None;
     }
     HOME.clone_into(&mut record.target.directory);
-    // A line for each trial, so that a change of the fixture can be read.
+    // One line per trial, so that changes of the fixture are readable.
     let text = serde_json::to_string(&record)?.replace(r#",{"sequence":"#, ",\n{\"sequence\":");
     fs::create_dir_all(Path::new(FIXTURE).parent().expect("in a directory"))?;
     fs::write(FIXTURE, text + "\n").with_context(|| format!("cannot write {FIXTURE}"))
 }
 
-/// What the program prints for the fixture, with the paths of whoever runs it.
+/// The program's output for the fixture, with generic paths.
 fn rendered() -> anyhow::Result<String> {
     let scratch = tempfile::tempdir()?;
-    let page = scratch.path().join("report.html");
+    // Short enough for the last lines to take as many as those of `last`.
+    let (record, page) = (scratch.path().join("last.json"), scratch.path().join("report.html"));
+    fs::copy(FIXTURE, &record)?;
+    let manifest = fs::canonicalize("Cargo.toml")?;
     let done = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "cryptbench", "--", "report", FIXTURE, "--output"])
+        .args(["run", "--quiet", "--package", "cryptbench", "--manifest-path"])
+        .arg(manifest)
+        .args(["--", "report", "last.json", "--output"])
         .arg(&page)
+        .current_dir(scratch.path())
         .env("COLUMNS", "80")
         .output()?;
     if !done.status.success() {
@@ -62,12 +68,13 @@ fn rendered() -> anyhow::Result<String> {
     }
     let printed = String::from_utf8(done.stdout)?;
     let lines: Vec<&str> = printed.lines().collect();
-    let Some((_, report)) = lines.split_last().filter(|(l, _)| l.starts_with("report  ")) else {
-        bail!("cryptbench report did not end with the path of its page");
+    let Some(more) = lines.iter().rposition(|l| l.starts_with("More ")) else {
+        bail!("cryptbench report did not end with where more is");
     };
+    let last = lines[more].replace("last.json", "last");
     let run = cryptbench_record::read(Path::new(FIXTURE))?.run_id;
-    let run = format!("{HOME}/.local/share/cryptbench/runs/{run}");
-    Ok(format!("{}\nrecord  {run}/record.json\nreport  {run}/report.html", report.join("\n")))
+    let page = format!("       ~/.local/share/cryptbench/runs/{run}/report.html");
+    Ok(format!("{}\n{last}\n{page}", lines[..more].join("\n")))
 }
 
 fn with_transcript(readme: &str, transcript: &str) -> anyhow::Result<String> {

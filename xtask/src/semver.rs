@@ -1,4 +1,5 @@
-//! `cargo xtask semver`: what the libraries promise is what they promised at the last release, by cargo-semver-checks.
+//! `cargo xtask semver`: checks with cargo-semver-checks that the libraries are compatible with the
+//! last release.
 
 use std::process::Command;
 
@@ -6,7 +7,7 @@ use anyhow::{Context as _, bail};
 
 use crate::tools;
 
-/// The crates that others may build on.
+/// The crates for use by others.
 const LIBRARIES: &[&str] =
     &["cryptbench-cipher", "cryptbench-kdf", "cryptbench-stats", "cryptbench-volume"];
 
@@ -34,7 +35,7 @@ pub fn run() -> anyhow::Result<()> {
         .status()
         .context("cannot start cargo-semver-checks")?;
     if !status.success() {
-        bail!("a library breaks what it promised in {tag}; its version has to say so");
+        bail!("a library is incompatible with {tag}; increase its version accordingly");
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! `cargo xtask tidy`: the tree is where ARCHITECTURE.md says things live.
+//! `cargo xtask tidy`: checks that everything is where ARCHITECTURE.md says.
 
 mod bare_calls;
 mod errors;
+mod length;
 mod one_system;
 mod pipeline;
 mod words;
@@ -14,7 +15,7 @@ use anyhow::{Context as _, bail};
 
 use crate::msrv;
 
-/// What people read about the code and the program, but for what changed when.
+/// The pages about the code and the program, except for the history of changes.
 fn pages() -> anyhow::Result<Vec<PathBuf>> {
     let mut pages: Vec<_> = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
         .map(PathBuf::from)
@@ -28,7 +29,7 @@ fn pages() -> anyhow::Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// Names that say nothing about what is inside.
+/// Names that say nothing about the contents.
 const VAGUE: &[&str] = &["common", "utils", "util", "helpers", "helper", "misc"];
 
 pub fn run() -> anyhow::Result<()> {
@@ -51,6 +52,7 @@ pub fn run() -> anyhow::Result<()> {
     for page in pages()? {
         words::check(&page, &fs::read_to_string(&page)?, &mut faults);
     }
+    length::check(&mut faults)?;
     bare_calls::check(&files, &mut faults)?;
     one_system::check(&files, &mut faults)?;
     msrv::dependencies(&mut faults)?;
@@ -62,7 +64,7 @@ pub fn run() -> anyhow::Result<()> {
     for fault in &faults {
         println!("{fault}");
     }
-    bail!("{} things are not where they belong", faults.len())
+    bail!("faults in the structure: {}", faults.len())
 }
 
 fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
@@ -97,10 +99,10 @@ fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rows of the table of crates that are no crates of the product.
+/// Rows of the table of crates that are not crates of the product.
 const OUTSIDE: &[&str] = &["xtask", "fuzz", "bench-peers"];
 
-/// The crates in the table of ARCHITECTURE.md, and what each may use.
+/// The crates in the table of ARCHITECTURE.md, and the crates that each may use.
 fn crates_of(page: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let section = page.split("\n## ").find(|section| section.starts_with("The crates"));
     let rows = section.unwrap_or_default().lines().filter(|line| line.starts_with("| `"));
@@ -126,7 +128,7 @@ fn sources(dir: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every module opens by saying what it is for.
+/// Every module begins with a sentence about its purpose.
 fn opening(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     let text = fs::read_to_string(file)?;
     if !text.trim_start().starts_with("//! ") {
@@ -139,12 +141,13 @@ fn vague(file: &Path, faults: &mut Vec<String>) {
     let parts = file.components().filter_map(|c| c.as_os_str().to_str());
     for part in parts.map(|p| p.trim_end_matches(".rs")) {
         if VAGUE.contains(&part) {
-            faults.push(format!("{}: {part:?} says nothing about what is inside", file.display()));
+            faults.push(format!("{}: {part:?} says nothing about its contents", file.display()));
         }
     }
 }
 
-/// `unsafe` lives only in SIMD kernels, the io_uring engines, the FUSE server, aligned buffers, cachestat(2) and tests.
+/// `unsafe` is limited to SIMD kernels, the io_uring engine, the FUSE server, memory, a system call
+/// without a safe wrapper, and tests.
 fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     const HOMES: &[&str] = &[
         "crates/cipher/src",
@@ -167,7 +170,8 @@ fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     }
     let text = fs::read_to_string(file)?;
     if text.lines().any(|l| l.contains("unsafe ") && !l.trim_start().starts_with("//")) {
-        faults.push(format!("{}: unsafe code lives elsewhere (ARCHITECTURE.md)", file.display()));
+        faults
+            .push(format!("{}: unsafe code is not allowed here (ARCHITECTURE.md)", file.display()));
     }
     Ok(())
 }
@@ -185,7 +189,7 @@ fn profiles(faults: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every adapter module has its line in the registry of systems.
+/// Every adapter module has a line in the registry of systems.
 fn adapters(faults: &mut Vec<String>) -> anyhow::Result<()> {
     let registry = fs::read_to_string("crates/system/src/registry.rs")?;
     for entry in fs::read_dir("crates/system/src/adapter")? {

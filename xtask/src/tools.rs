@@ -1,4 +1,4 @@
-//! Programs that these commands need and install for themselves, through cargo below the target directory.
+//! Programs that these commands install for themselves, with cargo, below the target directory.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,14 +8,14 @@ use anyhow::{Context as _, bail};
 /// Where they are installed.
 const TOOLS: &str = "target/tools";
 
-/// A program that cargo installs. How fast it runs does not matter, so it is built as fast as it can be.
+/// A program that cargo installs. Its speed does not matter, so it is built in the fastest way.
 pub struct Tool {
     name: &'static str,
     arguments: &'static [&'static str],
     settings: &'static [(&'static str, &'static str)],
 }
 
-/// Nobody debugs them.
+/// No one debugs them.
 const QUICKLY_BUILT: &[(&str, &str)] = &[("CARGO_PROFILE_DEV_DEBUG", "false")];
 
 pub const CARGO_DEB: Tool =
@@ -36,10 +36,12 @@ pub const CARGO_SEMVER_CHECKS: Tool =
     Tool { name: "cargo-semver-checks", arguments: &["--debug"], settings: QUICKLY_BUILT };
 
 impl Tool {
-    /// Where the program is. Installs it if it is neither on the path nor among cargo's programs.
+    /// The path of the program. Installs it if it is neither on the path nor among cargo's
+    /// programs.
     ///
     /// # Errors
-    /// Why it cannot be installed. With `CRYPTBENCH_OFFLINE` in the environment, nothing is.
+    /// The reason why it cannot be installed. With `CRYPTBENCH_OFFLINE` in the environment, nothing
+    /// is installed.
     pub fn path(&self) -> anyhow::Result<PathBuf> {
         let Self { name, arguments, settings } = self;
         let tools = std::path::absolute(TOOLS)?;
@@ -53,7 +55,7 @@ impl Tool {
             return Ok(found);
         }
         if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
-            // A test of the package looks for these words, to say that it is skipped.
+            // A test of the package recognises these words and reports that it is skipped.
             bail!("there is no {name} (cargo install {name} --locked)");
         }
         println!("cargo install {name} --locked --root {}", tools.display());
@@ -72,10 +74,10 @@ impl Tool {
     }
 }
 
-/// The line that says what went wrong, of all that cargo said.
+/// The line of cargo's output with the reason of the failure.
 pub fn reason(said: &str) -> &str {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.clone().next().unwrap_or("cargo does not say why");
+    let first = lines.clone().next().unwrap_or("cargo gives no reason");
     lines.find(|line| line.starts_with("error")).unwrap_or(first)
 }
 
@@ -88,6 +90,6 @@ mod tests {
         let said = "warning: spurious network error (3 tries remaining)\nerror: failed to download\n\nCaused by:\n  no host\n";
         assert_eq!(reason(said), "error: failed to download");
         assert_eq!(reason("\n  killed\n"), "killed");
-        assert_eq!(reason(""), "cargo does not say why");
+        assert_eq!(reason(""), "cargo gives no reason");
     }
 }

@@ -257,7 +257,7 @@ mod tests {
         let boxed = Box::new([7u8; 10_000]);
         lock_in_place(boxed.as_ptr(), boxed.len());
         if locking_failed() {
-            eprintln!("SKIPPED: no memory may be locked here");
+            eprintln!("SKIPPED: no memory can be locked here");
             return;
         }
         // Five pages and one, and at least two of the box.

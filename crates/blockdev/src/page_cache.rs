@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(share(HALF..HALF), None);
         const TMPFS: u64 = 0x0102_1994;
         if rustix::fs::fstatfs(&file).unwrap().f_type as u64 == TMPFS {
-            eprintln!("SKIPPED: what lies on tmpfs cannot be dropped from memory");
+            eprintln!("SKIPPED: files on tmpfs cannot be dropped from memory");
             return;
         }
         file.sync_data().unwrap();

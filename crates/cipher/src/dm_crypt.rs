@@ -2,8 +2,8 @@
 //!
 //! The table lists what Linux's dm-crypt supports and LUKS volumes are known to use. It omits
 //! `cast6` (registered for LUKS1 but not seen in use), Adiantum, authenticated modes,
-//! `cipher_null`, the IV generators `null`, `lmk`, `tcw`, `eboiv`, `elephant` and `random`, and
-//! `capi:` specifications.
+//! `cipher_null`, the IV generators `null`, `lmk`, `tcw` and `random`, and `capi:` specifications.
+//! `cbc-eboiv` and `cbc-elephant` are BitLocker's.
 
 use zeroize::Zeroizing;
 
@@ -14,6 +14,7 @@ use crate::essiv::Hash;
 use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 use crate::mode::cbc::Cbc;
 use crate::mode::ecb::Ecb;
+use crate::mode::elephant::Elephant;
 use crate::mode::iv::Ivs;
 use crate::mode::lrw::Lrw;
 use crate::mode::whitening::Whitening;
@@ -98,7 +99,13 @@ const WIDE_MODES: &[&str] = &[
     "cbc-plain64",
     "cbc-plain",
     "cbc-plain64be",
+    "cbc-eboiv",
+    "cbc-elephant",
     "lrw-benbi",
+    "lrw-plain64",
+    "lrw-plain",
+    "lrw-plain64be",
+    "lrw-essiv:HASH",
     "ecb",
 ];
 
@@ -117,8 +124,12 @@ enum Mode {
     Ecb,
     Cbc(Iv),
     Xts(Iv),
-    /// LRW with `benbi`, which counts as LRW does.
-    Lrw,
+    /// CBC with `eboiv` between the Elephant diffuser and the disk; the second half of the key is the
+    /// sector keys'.
+    Elephant,
+    /// LRW with `benbi`, which counts as LRW does, or with any other generator, whose IV is the index
+    /// of a unit's first block.
+    Lrw(Option<Iv>),
 }
 
 #[derive(Clone, Copy)]
@@ -126,6 +137,7 @@ enum Iv {
     Plain,
     Plain64,
     Plain64Be,
+    Eboiv,
     Essiv(&'static Hash),
 }
 
@@ -186,11 +198,22 @@ pub fn dm_crypt(
                     _ => Box::new(XtsIv { kernel, ivs: iv.keyed(blocks, key, tier) }),
                 }
             }
-            Mode::Lrw => {
+            Mode::Elephant => {
+                let (data_key, sector_key) = key.split_at(key.len() / 2);
+                let cbc = Cbc {
+                    cipher: blocks(data_key, tier),
+                    ivs: Ivs::Eboiv(blocks(data_key, tier)),
+                    whitening: Whitening::None,
+                };
+                Box::new(Elephant { cbc, sector_keys: blocks(sector_key, tier) })
+            }
+            Mode::Lrw(iv) => {
                 let (data_key, tweak_key) = key.split_at(key.len() - BLOCK);
                 let mut block = Zeroizing::new([0; BLOCK]);
                 block.copy_from_slice(tweak_key);
-                Box::new(Lrw::new(blocks(data_key, tier), &block))
+                // The hash of ESSIV covers the whole key, as dm-crypt takes it.
+                let ivs = iv.map(|iv| iv.keyed(blocks, key, tier));
+                Box::new(Lrw::new(blocks(data_key, tier), &block, ivs))
             }
             mode => unfused(mode, blocks, key, tier),
         },
@@ -233,9 +256,12 @@ impl Spec {
             None if mode == "ecb" => Mode::Ecb,
             // The specification from the time when only CBC existed.
             None if mode == "plain" => Mode::Cbc(Iv::Plain),
+            Some(("cbc", "eboiv")) if wide => Mode::Cbc(Iv::Eboiv),
+            Some(("cbc", "elephant")) if wide => Mode::Elephant,
             Some(("cbc", iv)) => Mode::Cbc(Iv::parse(iv, algorithm, unknown)?),
             Some(("xts", iv)) if wide => Mode::Xts(Iv::parse(iv, algorithm, unknown)?),
-            Some(("lrw", "benbi")) if wide => Mode::Lrw,
+            Some(("lrw", "benbi")) if wide => Mode::Lrw(None),
+            Some(("lrw", iv)) if wide => Mode::Lrw(Some(Iv::parse(iv, algorithm, unknown)?)),
             _ => return Err(unknown()),
         };
         Ok(Self { algorithm, mode })
@@ -245,8 +271,8 @@ impl Spec {
         let lengths = self.algorithm.key_bytes.iter();
         let whole = |&bytes: &usize| match self.mode {
             Mode::Ecb | Mode::Cbc(_) => bytes,
-            Mode::Lrw => bytes + BLOCK,
-            Mode::Xts(_) => 2 * bytes,
+            Mode::Lrw(_) => bytes + BLOCK,
+            Mode::Xts(_) | Mode::Elephant => 2 * bytes,
         };
         lengths.map(whole).collect()
     }
@@ -280,6 +306,7 @@ impl Iv {
             Self::Plain => Ivs::Plain,
             Self::Plain64 => Ivs::Plain64,
             Self::Plain64Be => Ivs::Plain64Be,
+            Self::Eboiv => Ivs::Eboiv(blocks(key, tier)),
             Self::Essiv(hash) => Ivs::Essiv(blocks(&hash.key(key), tier)),
         }
     }

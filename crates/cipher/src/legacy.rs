@@ -286,7 +286,7 @@ impl LegacyCipher {
         area: Area,
     ) -> Box<dyn UnitKernel> {
         match self.mode {
-            LegacyMode::Lrw => Box::new(Lrw::new(cipher, &part(iv_key, 0))),
+            LegacyMode::Lrw => Box::new(Lrw::new(cipher, &part(iv_key, 0), None)),
             _ => Box::new(cbc(cipher, iv_key, area)),
         }
     }

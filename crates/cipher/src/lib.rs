@@ -15,8 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Two more entry points serve volumes of other programs. [`dm_crypt`] takes a specification as
-//! LUKS headers store it, and [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS.
+//! Three more entry points serve volumes of other programs. [`dm_crypt`] takes a specification as
+//! LUKS headers store it, [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS, and [`AesCcm`]
+//! opens the keys in BitLocker's metadata.
 //!
 //! A new algorithm implements `kernel::BlockCipher`, which states how many blocks it prefers to
 //! process at once, and gets XTS from `mode::xts`. An algorithm that can do better implements
@@ -25,9 +26,12 @@
 
 mod algorithm;
 mod cascade;
+mod ccm;
 mod dm_crypt;
 mod error;
 mod essiv;
+#[cfg(test)]
+mod hex;
 mod kernel;
 mod legacy;
 mod mode;
@@ -36,6 +40,7 @@ mod sector;
 
 use cryptbench_cpu as cpu;
 
+pub use ccm::AesCcm;
 pub use cryptbench_cpu::{CpuError, Tier, tier};
 pub use dm_crypt::{dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes};
 pub use error::CipherError;

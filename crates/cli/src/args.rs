@@ -1,9 +1,9 @@
-//! The command line: what can be said, without any effect of its own.
+//! The command line as types, without any effect of its own.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use cryptbench_kdf::pim::VolumeKind;
 use cryptbench_runner::EngineChoice;
@@ -29,15 +29,15 @@ pub struct Args {
 pub enum Command {
     /// Measure plain against encrypted storage in a directory and say what encryption costs
     Run(Box<RunArgs>),
-    /// Make the report of a run again from its record alone: a page, JSON, CSV, Markdown, charts
+    /// Make the report of a run again from its record: a page, JSON, CSV, Markdown, charts
     Report(ReportArgs),
     /// Print the JSON Schema of a record
     Schema,
-    /// Tell what this machine can measure, what would spoil it, and what to install
+    /// Show what this machine can measure, what would disturb it, and what to install
     Doctor(DoctorArgs),
     /// List the encryption systems, and why one is not available here
     Systems,
-    /// Measure how fast the ciphers are in RAM, and say which disks that suffices for
+    /// Measure how fast the ciphers are in RAM, and say which disks they keep up with
     Ciphers(CiphersArgs),
     /// Measure key derivation: time to open, largest PIM within a limit, an attacker's time
     Kdf(KdfArgs),
@@ -47,7 +47,7 @@ pub enum Command {
     Predict(PredictArgs),
     /// Replay published studies: their tables derived again, their conclusions checked
     Studies(StudiesArgs),
-    /// Compare two records, or results of other programs such as fio: unpaired, and said to be
+    /// Compare two records, or results of other programs such as fio; unpaired, and labelled so
     Compare(CompareArgs),
     /// Keep records in a database, and tell a regression from noise
     History(HistoryArgs),
@@ -63,20 +63,35 @@ pub enum Command {
     /// Write the manual pages into a directory
     #[command(hide = true)]
     Manual(ManualArgs),
+    /// Write a run's files for another process of this program, as it says on standard input
+    #[command(hide = true, name = crate::output::keeper::COMMAND)]
+    KeepRun,
 }
 
 #[derive(Clone, Debug, ClapArgs)]
 pub struct RunArgs {
-    /// A directory on the disk to be measured, or a scratch file with an ending to be created there; with --destroy a file,
+    /// A directory on the disk to be measured, or a scratch file with an extension to be created there; with --destroy a file,
     /// partition or disk that is overwritten
     #[arg(default_value = ".")]
     pub target: PathBuf,
-    /// Compare two places that you have prepared in any way: directories, or with --destroy devices
-    #[arg(long, num_args = 2, value_names = ["PLAIN", "ENCRYPTED"], conflicts_with = "target")]
+    /// Compare places that you have prepared in any way: directories, or with --destroy devices. An encrypted one may
+    /// have a name: NAME=PATH
+    #[arg(long, num_args = 2.., action = ArgAction::Set, value_names = ["PLAIN", "ENCRYPTED"], conflicts_with = "target")]
     pub pair: Vec<PathBuf>,
-    /// What tables call the encrypted place of a pair [default: its file system and path]
+    /// What tables call the encrypted place, if there is one [default: its file system and path]
     #[arg(long, value_name = "NAME", requires = "pair")]
     pub pair_name: Option<String>,
+    /// Measure the encryption in use, reading only: an open dm-crypt device (LUKS, VeraCrypt, BitLocker) beside the device
+    /// below it. Names the device or a directory on it [default: the only one that is open]
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        num_args = 0..=1,
+        conflicts_with_all = ["target", "pair", "emulate", "destroy", "system", "builtin_only", "split", "cipher",
+            "data_unit", "set", "sweep", "buffered", "verify", "precondition", "study"]
+    )]
+    #[expect(clippy::option_option, reason = "the option may stand without a value")]
+    pub existing: Option<Option<PathBuf>>,
     /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash,
     /// nvme, or a model's file; everything is labelled EMULATED
     #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
@@ -90,17 +105,22 @@ pub struct RunArgs {
     /// A signature that may be lost with a device, as blkid names it: ext4, crypto_LUKS, gpt ... (repeatable)
     #[arg(long, value_name = "SIGNATURE", value_delimiter = ',')]
     pub yes_erase: Vec<String>,
-    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`)
+    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`) [default: AES-256 alone,
+    /// and two systems that you can take here: LUKS2, VeraCrypt or gocryptfs, else this program's own mount]
     #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
     pub system: Vec<String>,
     /// Measure the in-process engine alone: AES-256-XTS in 512-byte and 4096-byte units, and its pass-through
     #[arg(long, conflicts_with_all = ["system", "study"])]
     pub builtin_only: bool,
-    /// Measure this cipher (repeatable; see `cryptbench ciphers --list`)
+    /// Measure the pass-throughs of the default systems, too: their path without its cipher (named systems bring theirs)
+    #[arg(long)]
+    pub split: bool,
+    /// Measure this cipher (repeatable; see `cryptbench ciphers --list`), or one of BitLocker's, such as
+    /// bitlocker-aes-128-xts
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
-    /// Measure only this data unit, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
-    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    /// Measure only this sector size, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
+    #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
     /// Set a system's setting, or several values of it, each an arm (repeatable; see `cryptbench systems`)
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = setting)]
@@ -140,16 +160,16 @@ pub struct RunArgs {
     /// Rest before each trial [default: the profile's]
     #[arg(long, value_name = "TIME", value_parser = pause)]
     pub pause: Option<Duration>,
-    /// Leave out what a profile does with larger files
+    /// Skip larger files of a profile
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_file: Option<u64>,
-    /// Only say what would be done, what it would write and how long it would take
+    /// Only say what the run would do, what it would write and how long it would take
     #[arg(long)]
     pub dry_run: bool,
     /// Measured time of one trial [default: from the budget]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub trial: Option<Duration>,
-    /// Loss that is to be found: a workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
+    /// Loss to detect: a workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
     /// in 8 workloads) or show that there is none
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
     pub precision: f64,
@@ -162,10 +182,10 @@ pub struct RunArgs {
     /// Seed of the schedule; the same seed repeats the order of trials and the offsets
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Measure each trial in one piece, instead of in slices that the arms take by turns
+    /// Measure each trial in one piece instead of in slices that the arms take in turns
     #[arg(long)]
     pub no_slices: bool,
-    /// What carries the requests
+    /// The I/O engine
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
     /// Go through the page cache even where direct I/O works
@@ -174,32 +194,32 @@ pub struct RunArgs {
     /// Bypass the page cache although the profile does not
     #[arg(long)]
     pub direct: bool,
-    /// Read back after each trial what it wrote, and end if the storage does not hold it
+    /// Read back after each trial what it wrote, and stop if the storage does not hold it
     #[arg(long)]
     pub verify: bool,
-    /// Write the scratch file so many times in a random order first, for flash that was never full
+    /// First write the scratch file this many times in random order, for flash that was never full
     #[arg(long, value_name = "PASSES", default_value_t = 0, hide_default_value = true)]
     pub precondition: u32,
     /// Directory for record.json and report.html [default: a new one under the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Go on with a run that was cut short, in its directory: with the next block of the same plan on the same target
+    /// Continue an interrupted run in its directory, with the next block of the same plan on the same target
     #[arg(long, value_name = "RUN_DIRECTORY")]
     pub resume: Option<PathBuf>,
     /// Print the record as JSON on standard output instead of the table
     #[arg(long)]
     pub json: bool,
-    /// No progress, no table: only the verdict
+    /// No progress, no table: only the answer in a sentence, and what to take
     #[arg(long, short)]
     pub quiet: bool,
-    /// How the run tells on standard error how far it is
+    /// How the run reports its progress on standard error
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ProgressArg::Auto)]
     pub progress: ProgressArg,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ProgressArg {
-    /// A line that moves on a terminal, a line now and then elsewhere
+    /// A table that fills on a terminal, a line now and then elsewhere
     Auto,
     /// A line of JSON for each event, for programs
     Json,
@@ -209,7 +229,7 @@ pub enum ProgressArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum EngineArg {
-    /// io_uring, or threads where it is denied
+    /// io_uring, or threads where the kernel denies it
     Auto,
     /// io_uring or an error
     Uring,
@@ -234,7 +254,7 @@ impl From<EngineArg> for EngineChoice {
 pub struct ReportArgs {
     /// A record.json, the directory of a run, or `last` for the newest of yours
     pub record: PathBuf,
-    /// What to make of it
+    /// The format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArg::Html)]
     pub format: FormatArg,
     /// Where to write it [default: html to report.html beside the record, all else to standard output]
@@ -243,13 +263,16 @@ pub struct ReportArgs {
     /// Rows of csv and parquet
     #[arg(long, value_enum, value_name = "ROWS", default_value_t = TableArg::Trials)]
     pub table: TableArg,
-    /// Write every chart there as SVG (and PNG, if built with it), besides what is asked for
+    /// Also write every chart there as SVG (and PNG, if built with it)
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// Print all that is known of one cell instead: a workload's identifier or a part of its label, and with /ARM
+    /// Print all figures, not only the answer: every table, what it means, and what it is based on
+    #[arg(long, conflicts_with_all = ["json", "explain"])]
+    pub full: bool,
+    /// Print everything about one cell instead: a workload's identifier or a part of its label, and with /ARM
     /// one arm of it
     #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json"])]
     pub explain: Option<String>,
@@ -257,12 +280,14 @@ pub struct ReportArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
-    /// A page with charts; the table is printed
+    /// A page with charts; the answer is printed
     Html,
     /// The record with newly derived results
     Json,
     /// Comma-separated values, a row for each measured trial or each cell
     Csv,
+    /// The answer as JSON: headline, table, what to take, what is open
+    Answer,
     /// Verdict and one table, for a ticket
     Markdown,
     /// The rows of csv in Apache Parquet
@@ -279,7 +304,7 @@ pub enum TableArg {
 
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// The directory that is to be measured
+    /// The directory to measure
     #[arg(default_value = ".")]
     pub directory: PathBuf,
     /// Print an object instead of the text
@@ -296,7 +321,7 @@ pub struct CompletionsArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ManualArgs {
-    /// Where to: a page for the program and one for each command
+    /// Where to write them: a page for the program and one for each command
     pub directory: PathBuf,
 }
 
@@ -305,18 +330,24 @@ pub struct CiphersArgs {
     /// Measure this cipher (repeatable; see --list) [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
-    /// Measure this data unit, in bytes (repeatable) [default: 512 and 4096]
-    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    /// Measure this sector size, in bytes (repeatable) [default: 512 and 4096]
+    #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// Measure with so many threads at once, or `all` (repeatable) [default: 1 and all]
+    /// Measure with this many threads at once, or `all` (repeatable) [default: 1 and all]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = threads)]
     pub threads: Vec<usize>,
-    /// Time for the whole table; every combination takes 0.1 s at least
+    /// Time for the whole table; every combination takes at least 0.1 s
     #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
     pub seconds: Duration,
     /// Bytes that each thread encrypts and decrypts in RAM
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes)]
     pub buffer: u64,
+    /// Measure one cipher by the size of a request, from a sector to 64 MiB, on one core
+    #[arg(long, conflicts_with_all = ["buffer", "full", "list", "html"])]
+    pub by_size: bool,
+    /// Print every cascade, all cores, the code used and the spread
+    #[arg(long, group = "form")]
+    pub full: bool,
     /// Only list what is registered, measure nothing
     #[arg(long, group = "form")]
     pub list: bool,
@@ -349,21 +380,33 @@ pub struct KdfArgs {
     /// Entropy of a passphrase in bits (repeatable) [default: 40, 52 and 78]
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = entropy)]
     pub entropy: Vec<f64>,
-    /// An attacker who does not know the PIM takes any of 1 to N for it [default: 1000]
+    /// An attacker who does not know the PIM tries 1 to N [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub unknown_pim: Option<u32>,
-    /// An attacker's hardware is so many times as fast as this CPU, or so for one function (repeatable)
+    /// How many times as fast as this CPU an attacker's hardware is, at everything or at one function (repeatable)
     #[arg(long, value_name = "[NAME=]X", value_delimiter = ',', value_parser = multiplier)]
     pub multiplier: Vec<Multiplier>,
     /// Threads that guess at once, or `all`
     #[arg(long, value_name = "N", default_value = "all", value_parser = threads)]
     pub threads: usize,
-    /// Rounds over all functions, 5 at least
+    /// Rounds over all functions, at least 5
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub rounds: u32,
-    /// Time for all of it, nearly
+    /// Approximate time for everything
     #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
     pub seconds: Duration,
+    /// Whether a LUKS2 keyslot opens in a boot loader's memory, on one thread, and how long it takes: those of VOLUME, or
+    /// costs to choose from
+    #[arg(
+        long,
+        value_name = "VOLUME",
+        num_args = 0..=1,
+        conflicts_with_all = ["pim", "prf", "full", "csv", "html"]
+    )]
+    pub bootloader: Option<Option<PathBuf>>,
+    /// Print every table: any PIM, an attacker's time, the method
+    #[arg(long, group = "form")]
+    pub full: bool,
     /// Print an object instead of the tables
     #[arg(long, group = "form")]
     pub json: bool,
@@ -377,7 +420,7 @@ pub struct KdfArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum VolumeKindArg {
-    /// VeraCrypt, but a system partition
+    /// VeraCrypt, except a system partition
     Veracrypt,
     /// A system partition of VeraCrypt
     VeracryptSystem,
@@ -413,28 +456,28 @@ pub struct PredictArgs {
     /// Predict for this cipher (repeatable) [default: aes-256-xts]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
-    /// Bytes under one tweak (repeatable) [default: 512]
-    #[arg(long, value_name = "BYTES", value_delimiter = ',')]
+    /// Predict for this sector size, in bytes (repeatable) [default: 512]
+    #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
     /// The cipher's rate in MB/s, encrypting and decrypting, instead of measuring it
     #[arg(long, value_name = "MB/S[,MB/S]", value_parser = cipher_rate, conflicts_with = "ciphers_from")]
     pub cipher_rate: Option<(f64, f64)>,
-    /// Take the ciphers' rates from what `cryptbench ciphers --json` printed
+    /// Take the ciphers' rates from a file that `cryptbench ciphers --json` printed
     #[arg(long, value_name = "FILE")]
     pub ciphers_from: Option<PathBuf>,
-    /// Fit what the software takes per request to this record
+    /// Fit the software's time per request to this record
     #[arg(long, value_name = "RECORD")]
     pub record: Option<PathBuf>,
     /// The arm or system of that record [default: its first encrypted one of the cipher]
     #[arg(long, value_name = "NAME", requires = "record")]
     pub arm: Option<String>,
-    /// What the software takes per request, in microseconds
+    /// The software's time per request, in microseconds
     #[arg(long, value_name = "US", conflicts_with = "record", value_parser = not_negative)]
     pub per_request: Option<f64>,
     /// Requests in flight, for a model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub queue_depth: u32,
-    /// Print how far off predictions are: of published sweeps, and of the records that are named
+    /// Print how far off predictions are for published sweeps and for the named records
     #[arg(long, conflicts_with_all = ["device", "record", "per_request"])]
     pub validate: bool,
     /// Records for --validate

@@ -1,5 +1,7 @@
-//! `cryptbench ciphers`: how fast the ciphers are in RAM, and what that suffices for.
+//! `cryptbench ciphers`: how fast the ciphers are in RAM, and which disks they keep up with.
 
+mod answer;
+mod by_size;
 mod data;
 mod page;
 mod table;
@@ -12,7 +14,6 @@ use cryptbench_microbench::cipher::{
 };
 use cryptbench_report::thousands;
 use cryptbench_runner::{DiskRates, disk_rates};
-use cryptbench_system::provision::data_directory;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::CiphersArgs;
@@ -29,25 +30,39 @@ pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
         print_text(&data::json(&speeds));
     } else if args.csv {
         print_text(&data::csv(&speeds));
+    } else if args.by_size {
+        print(&by_size::render(&speeds, width));
     } else {
-        let bottlenecks = bottlenecks(&speeds, disk().as_ref());
-        match args.html {
-            true => print_text(&page::page(&speeds, &bottlenecks)),
-            false => print(table::render(&speeds, &bottlenecks, width).trim_end()),
+        let disk = disk();
+        let bottlenecks = bottlenecks(&speeds, disk.as_ref());
+        match (args.html, args.full) {
+            (true, _) => print_text(&page::page(&speeds, &bottlenecks)),
+            (false, true) => print(table::render(&speeds, &bottlenecks, width).trim_end()),
+            (false, false) => print(&answer::render(&speeds, disk.as_ref(), width)),
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
-    let plan = plan(&SpeedRequest {
+/// The whole table, and what the speeds suffice for.
+pub fn full(speeds: &Speeds) -> String {
+    let bottlenecks = bottlenecks(speeds, disk().as_ref());
+    table::render(speeds, &bottlenecks, terminal_style(false).width)
+}
+
+pub fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
+    let mut request = SpeedRequest {
         ciphers: args.cipher.clone(),
         data_units: args.data_unit.clone(),
         threads: args.threads.clone(),
-        buffer: args.buffer,
+        buffers: vec![args.buffer],
         time: args.seconds,
         seed: None,
-    })?;
+    };
+    if args.by_size {
+        by_size::complete(&mut request)?;
+    }
+    let plan = plan(&request)?;
     let longer = plan.time().saturating_sub(args.seconds);
     if longer > Duration::from_secs(1) {
         message(&format!(
@@ -77,12 +92,12 @@ fn progress(samples: u32, time: Duration) -> ProgressBar {
     bar
 }
 
-/// What the newest record tells about the disk under the current directory.
+/// What the newest record says about the disk under the current directory.
 fn disk() -> Option<DiskRates> {
-    disk_rates(&std::env::current_dir().ok()?, &data_directory()?.join("runs"))
+    disk_rates(&std::env::current_dir().ok()?, &crate::output::runs_directory()?)
 }
 
-/// The interfaces by rising rate, then the disk in both directions.
+/// The interfaces by increasing rate, then the disk in both directions.
 fn bottlenecks(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Bottleneck> {
     let mut interfaces: Vec<_> = INTERFACES
         .iter()
@@ -108,7 +123,7 @@ fn threads(count: usize) -> String {
     format!("{count} thread{}", if count == 1 { "" } else { "s" })
 }
 
-/// MB/s for people: three figures, and thousands apart from four digits up.
+/// MB/s for people: three significant figures, with a thousands separator from four digits on.
 fn rate(mb_s: f64) -> String {
     match mb_s {
         _ if mb_s < 9.995 => format!("{mb_s:.2}"),
@@ -143,17 +158,22 @@ fn thread_counts(speeds: &Speeds) -> Vec<usize> {
 
 /// How it was measured, in a sentence.
 fn method(speeds: &Speeds) -> String {
-    let buffer = match speeds.buffer {
-        b if b.is_multiple_of(1 << 20) => format!("{} MiB", b >> 20),
-        b if b.is_multiple_of(1 << 10) => format!("{} KiB", b >> 10),
-        b => format!("{b} bytes"),
-    };
     format!(
-        "MB/s (10^6 bytes per second) in RAM, {buffer} per thread; medians of {} rounds in turn \
+        "MB/s (10^6 bytes per second) in RAM, {} per thread; medians of {} rounds in turn \
          over all rows, {:.0} s in all; IQR: interquartile range in % of the median",
+        size(speeds.buffer),
         speeds.rounds,
         speeds.elapsed.as_secs_f64()
     )
+}
+
+/// `512 bytes`, `64 KiB`, `1 MiB`.
+fn size(bytes: usize) -> String {
+    match bytes {
+        b if b.is_multiple_of(1 << 20) => format!("{} MiB", b >> 20),
+        b if b.is_multiple_of(1 << 10) => format!("{} KiB", b >> 10),
+        b => format!("{b} bytes"),
+    }
 }
 
 /// One line per class of ciphers: how many threads, and which.

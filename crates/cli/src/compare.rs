@@ -2,6 +2,7 @@
 
 pub mod args;
 mod csv;
+mod joint;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -25,32 +26,39 @@ struct Document {
     #[serde(flatten)]
     comparison: Comparison,
     sentences: Vec<String>,
-    /// Of two records: what else differs.
+    /// For two records: what else differs.
     differences: Vec<Difference>,
-    /// Of two records with the same arms: the change of each cost.
+    /// For two records with the same arms: the change of each cost.
     costs: Vec<CostChange>,
 }
 
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    if !args.joint.is_empty() {
+        return joint::run(args);
+    }
+    let (Some(at_a), Some(at_b)) = (&args.a, &args.b) else { unreachable!("both are required") };
     if args.arm.len() > 2 {
         let reason = "--arm is given more than twice: one for A, one for B";
         return Err(Refusal::usage(Path::new("compare"), reason).into());
     }
-    let [first, second] = [(&args.a, &args.also_a), (&args.b, &args.also_b)]
-        .map(|(path, also)| record_of(path, also));
+    let [first, second] =
+        [(at_a, &args.also_a), (at_b, &args.also_b)].map(|(path, also)| record_of(path, also));
     let (first, second) = (first?, second?);
     let both = first.is_some() && second.is_some();
+    if let (Some(a), Some(b), true) = (&first, &second, args.arm.is_empty()) {
+        refuse_other_sets((at_b, b), (at_a, a))?;
+    }
     if first.is_none() && second.is_none() && !args.arm.is_empty() {
         let reason = "--arm names an arm of a record, and neither A nor B is one";
-        return Err(Refusal::usage(&args.a, reason).into());
+        return Err(Refusal::usage(at_a, reason).into());
     }
     let choice = |which: usize| match (args.arm.get(which).or(args.arm.first()), both) {
         (Some(arm), _) => ArmChoice::One(arm),
         (None, true) => ArmChoice::All,
         (None, false) => ArmChoice::Plain,
     };
-    let a = set(&args.a, &args.also_a, first.as_ref(), choice(0))?;
-    let b = set(&args.b, &args.also_b, second.as_ref(), choice(1))?;
+    let a = set(at_a, &args.also_a, first.as_ref(), choice(0))?;
+    let b = set(at_b, &args.also_b, second.as_ref(), choice(1))?;
     let options = Options {
         measure: args.measure.map(Into::into),
         estimator: args.estimator.map(Into::into),
@@ -58,7 +66,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     };
     let comparison = compare_sets(&a, &b, options);
     if comparison.cells.is_empty() {
-        return Err(Refusal::input(&args.b, &nothing_shared(&comparison)).into());
+        return Err(Refusal::input(at_b, &nothing_shared(&comparison)).into());
     }
     let (differences, costs) = match (&first, &second) {
         (Some(x), Some(y)) => (differences(x, y), changes(x, y, &args.arm)),
@@ -79,7 +87,30 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The record that a path is, with its results derived anew: which cells a cache answered is one of them.
+/// Refuses records of different sets of arms: what is measured beside an arm changes its trials.
+fn refuse_other_sets(
+    (at_b, b): (&Path, &Record),
+    (at_a, a): (&Path, &Record),
+) -> anyhow::Result<()> {
+    let (of_a, of_b) = (a.plan.arm_set(), b.plan.arm_set());
+    if of_a == of_b {
+        return Ok(());
+    }
+    let name = |set: Option<&str>| match set {
+        Some(set) => format!("the set {set}"),
+        None => "systems that were named".to_owned(),
+    };
+    let reason = format!(
+        "measured {}, and {} measured {}: sets are not mixed. Name an arm that both have, such as --arm plain, or measure \
+         both alike with --system",
+        name(of_b),
+        at_a.display(),
+        name(of_a)
+    );
+    Err(Refusal::usage(at_b, &reason).into())
+}
+
+/// The record at a path, with its results derived anew, including which cells a cache answered.
 fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
     if !is_record(path) {
         return Ok(None);

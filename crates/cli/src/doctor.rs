@@ -1,4 +1,4 @@
-//! `cryptbench doctor`: what this machine can measure, what would spoil it, and what to install.
+//! `cryptbench doctor`: what this machine can measure, what would disturb it, and what to install.
 
 mod diagnosis;
 mod distribution;
@@ -31,7 +31,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(diagnosis.code))
 }
 
-/// Looks at everything; the one file that it makes is gone before it returns.
+/// Examines everything; the one file that it creates is gone before it returns.
 fn diagnose(directory: &Path) -> Diagnosis {
     let distribution = Distribution::this();
     // First, while nothing that this program does is in the figures.

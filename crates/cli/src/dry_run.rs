@@ -4,23 +4,25 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cryptbench_runner::{DryRun, Request, dry_run, human};
-use cryptbench_system::provision::data_directory;
 use serde_json::{Value, json};
 
+use crate::output::runs_directory;
 use crate::say::{print, print_json};
 
 pub fn show(request: &Request, json: bool) -> anyhow::Result<ExitCode> {
-    let runs = data_directory().map(|d| d.join("runs"));
-    let dry = dry_run(request, runs.as_deref())?;
     if json {
-        print_json(&object(&dry))?;
+        print_json(&plan(request)?)?;
     } else {
-        print(&words(&dry));
+        print(&words(&dry_run(request, runs_directory().as_deref())?));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same for programs.
+/// The plan for programs.
+pub fn plan(request: &Request) -> anyhow::Result<Value> {
+    Ok(object(&dry_run(request, runs_directory().as_deref())?))
+}
+
 fn object(dry: &DryRun) -> Value {
     let DryRun { plan, forecast, scratch, .. } = dry;
     json!({
@@ -28,10 +30,13 @@ fn object(dry: &DryRun) -> Value {
         "profile": plan.profile,
         "workloads": plan.workloads.iter().map(|w| &w.label).collect::<Vec<_>>(),
         "arms": plan.arms.iter().map(|a| &a.label).collect::<Vec<_>>(),
+        "set": plan.set,
+        "left_out": plan.left_out,
         "trials": plan.fixed_trials(),
         "directory": dry.directory,
         "storage": dry.storage,
-        "paired": dry.paired,
+        "paired": dry.paired.first(),
+        "also_paired": dry.paired.get(1..).unwrap_or_default(),
         "scratch_bytes": scratch.0,
         "scratch_reason": scratch.1,
         "bytes_written": forecast.bytes_written,
@@ -64,11 +69,15 @@ fn words(dry: &DryRun) -> String {
     let mut lines = vec![
         format!("profile     {}, {} workloads", plan.profile, plan.workloads.len()),
         format!("arms        {}", arms.join(", ")),
+        plan.set.as_ref().map_or_else(String::new, |set| format!("set         {set}")),
         format!("trials      {trials}"),
         format!("storage     {}, in {}", dry.storage, dry.directory),
-        dry.paired.as_ref().map_or_else(String::new, |(directory, storage)| {
-            format!("beside      {storage}, in {directory}")
-        }),
+    ];
+    let beside = dry.paired.iter();
+    lines.extend(
+        beside.map(|(directory, storage)| format!("beside      {storage}, in {directory}")),
+    );
+    lines.extend([
         format!("scratch     {} ({})", human(scratch.0), scratch.1),
         format!(
             "would write {}, read {}, and take up {} at a time",
@@ -77,8 +86,13 @@ fn words(dry: &DryRun) -> String {
             human(forecast.scratch_bytes)
         ),
         format!("would take  about {}, {speeds}", time(forecast.seconds)),
-    ];
+    ]);
     lines.retain(|line| !line.is_empty());
+    lines.extend(
+        plan.left_out
+            .iter()
+            .map(|left| format!("left out    {}: {} ({})", left.system, left.reason, left.remedy)),
+    );
     lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
     lines.push("Nothing was written. Without --dry-run it is done.".to_owned());
     let options = textwrap::Options::new(80).subsequent_indent("            ");

@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told.
+//! Exit codes, and how errors are printed.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use cryptbench_system::SystemError;
 use cryptbench_text::chain;
 use cryptbench_volume::VolumeError;
 
-/// Something unforeseen.
+/// Something unexpected.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
@@ -60,7 +60,7 @@ Exit codes:
   10   nothing was compared: the time budget ended before the first pair of trials
   129, 130, 143  ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked partial";
 
-/// What a command refuses, with the exit code that goes with it.
+/// A refusal of a command, with its exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct Refusal {
@@ -74,17 +74,17 @@ impl Refusal {
         Self { path: path.display().to_string(), reason: reason.to_owned(), code }
     }
 
-    /// The target is not fit.
+    /// The target is not suitable.
     pub fn target(path: &Path, reason: &str) -> Self {
         Self::new(path, reason, TARGET)
     }
 
-    /// A file of the user's cannot be read.
+    /// A user's file cannot be read.
     pub fn input(path: &Path, reason: &str) -> Self {
         Self::new(path, reason, INPUT)
     }
 
-    /// The command line is wrong in a way that only shows when its files are looked at.
+    /// The command line is wrong in a way that shows only when its files are examined.
     pub fn usage(path: &Path, reason: &str) -> Self {
         Self::new(path, reason, USAGE)
     }

@@ -7,8 +7,8 @@ use cryptbench_record::Record;
 use crate::exit;
 use crate::say;
 
-/// Prints what the record, its results derived, has of the cell. A name that is none or several is told with the
-/// choices, and is a fault of the command line.
+/// Prints everything that the record, with its results derived, has about the cell. A name that fits no cell or
+/// several is an error of the command line, which lists the choices.
 pub fn explain(record: &Record, cell: &str) -> anyhow::Result<ExitCode> {
     let results = record.results.as_ref().expect("derived by the caller");
     let style = say::terminal_style(say::stdout_is_terminal());

@@ -61,19 +61,19 @@ pub fn history(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The database that was named, else the one that there is, else a place for a new one.
+/// The named database, otherwise the existing one, otherwise a place for a new one.
 fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &args.database {
         return Ok(path.clone());
     }
-    // Whoever else can write to a directory may have put a database there, or a link to another file.
+    // Anyone else who can write to a directory may have put a database there, or a link to another file.
     for directory in trusted_state_directories() {
         if let Some(found) = in_directory(&directory)? {
             return Ok(found);
         }
     }
     let fit = |directory: &&PathBuf| {
-        // As journals are kept: for this user alone.
+        // Like journals: for this user alone.
         dirs::create_private(directory).is_ok()
             && trusted_state_directories().contains(directory)
             && dirs::may_write(directory)
@@ -90,7 +90,7 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     })?)
 }
 
-/// The database in a directory of this user's, if it holds one. It must be a file of this user's, too.
+/// The database in one of this user's directories, if there is one. The file must belong to this user, too.
 fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
     let path = directory.join(FILE);
     let refuse = |reason: &str| Refusal::input(&path, reason);
@@ -99,7 +99,7 @@ fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
     match found.map_err(|e| refuse(&e.to_string()))? {
         None => Ok(None),
         Some(entry) if entry.kind != cryptbench_os::FileType::RegularFile => {
-            Err(refuse("it is no regular file; name the history with --database").into())
+            Err(refuse("it is not a regular file; name the history with --database").into())
         }
         Some(entry) if entry.owner != user::real() => {
             Err(refuse("it belongs to another user; name another file with --database").into())
@@ -109,7 +109,7 @@ fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
-    // A record that cannot be read makes no database.
+    // A record that cannot be read creates no database.
     for record in records {
         cryptbench_record::read(record)?;
     }
@@ -145,7 +145,7 @@ fn runs(history: &History) -> Result<Vec<(i64, Run)>, HistoryError> {
     Ok(runs)
 }
 
-/// Of `what`: a number, a record's path, or nothing for the newest.
+/// Judges `what`: a number, a record's path, or nothing for the newest.
 fn judge(history: &History, what: Option<&str>, how: &CheckArgs) -> anyhow::Result<Check> {
     let numbered = runs(history)?;
     let all: Vec<Run> = numbered.iter().map(|(_, run)| run.clone()).collect();

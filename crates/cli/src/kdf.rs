@@ -1,5 +1,7 @@
-//! `cryptbench kdf`: how long passphrases take to turn into keys, for their owner and for an attacker.
+//! `cryptbench kdf`: how long deriving keys from passphrases takes, for their owner and for an attacker.
 
+mod answer;
+mod bootloader;
 mod data;
 mod page;
 pub mod parse;
@@ -15,24 +17,41 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::KdfArgs;
 use crate::say::{
-    print_styled, print_text, stderr_is_terminal, stdout_is_terminal, terminal_style,
+    print, print_styled, print_text, stderr_is_terminal, stdout_is_terminal, terminal_style,
 };
 use study::Study;
 
 pub fn kdf(args: &KdfArgs) -> anyhow::Result<ExitCode> {
-    let question = study::question(args)?;
-    let study = Study::new(measure(args, &question)?, question);
+    if let Some(volume) = &args.bootloader {
+        let width = terminal_style(false).width;
+        print(&bootloader::answer(volume.as_deref(), args.json, width)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let study = study(args)?;
     if args.json {
         print_text(&data::json(&study));
     } else if args.csv {
         print_text(&data::csv(&study));
     } else if args.html {
         print_text(&page::page(&study));
+    } else if !args.full {
+        print(&answer::render(&study, terminal_style(false).width));
     } else {
-        let style = terminal_style(stdout_is_terminal());
-        print_styled(&format!("{}\n", table::render(&study, style).trim_end()), style);
+        print_full(&study);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Measures what was asked for.
+pub fn study(args: &KdfArgs) -> anyhow::Result<Study> {
+    let question = study::question(args)?;
+    Ok(Study::new(measure(args, &question)?, question))
+}
+
+/// Prints all tables.
+pub fn print_full(study: &Study) {
+    let style = terminal_style(stdout_is_terminal());
+    print_styled(&format!("{}\n", table::render(study, style).trim_end()), style);
 }
 
 fn measure(args: &KdfArgs, question: &study::Question) -> anyhow::Result<KdfSpeeds> {

@@ -25,6 +25,31 @@ pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: us
     for (i, column) in grid.column_iter_mut().enumerate() {
         column.set_padding((0, if i + 1 == columns { 0 } else { GAP }));
     }
+    fitted(grid, width)
+}
+
+/// A table without rules; the first column and those from `words` on stand to the left.
+pub fn bare(headings: Vec<String>, rows: Vec<Vec<String>>, words: usize, width: usize) -> String {
+    let mut grid = Grid::new();
+    grid.load_style(TableStyle::new());
+    let aligned = |row: Vec<String>| -> Vec<Cell> {
+        let left = |i| i == 0 || i >= words;
+        let side = |i| if left(i) { CellAlignment::Left } else { CellAlignment::Right };
+        row.into_iter().enumerate().map(|(i, f)| Cell::new(f).set_alignment(side(i))).collect()
+    };
+    grid.set_header(aligned(headings));
+    for row in rows {
+        grid.add_row(aligned(row));
+    }
+    let columns = grid.column_count();
+    for (i, column) in grid.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == columns { 0 } else { GAP + 1 }));
+    }
+    fitted(grid, width)
+}
+
+/// At its natural width if that fits, otherwise with fields broken into lines.
+fn fitted(mut grid: Grid, width: usize) -> String {
     grid.set_content_arrangement(ContentArrangement::Disabled);
     let wide = grid.trim_fmt();
     if wide.lines().all(|l| textwrap::core::display_width(l) <= width) {
@@ -35,12 +60,12 @@ pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: us
     grid.trim_fmt()
 }
 
-/// A paragraph whose lines are all indented as far.
+/// A paragraph whose lines all have the same indent.
 pub fn paragraph(text: &str, width: usize, indent: usize) -> String {
     hang(&" ".repeat(indent), text, width)
 }
 
-/// Text whose first line begins with `first` and whose others are indented as far.
+/// Text whose first line begins with `first`; the others are indented by its width.
 pub fn hang(first: &str, text: &str, width: usize) -> String {
     wrap(text, first, &" ".repeat(textwrap::core::display_width(first)), width)
 }

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Command::Cleanup => lists::cleanup(),
         Command::Completions(args) => completions::completions(&args),
         Command::Manual(args) => manual::manual(&args),
+        Command::KeepRun => output::keeper::keep_run(),
     };
     match result {
         Ok(code) => code,

@@ -26,7 +26,7 @@ pub fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page of `command` and of all below it that are not hidden; returns how many.
+/// Writes the pages of `command` and of all visible commands below it; returns their number.
 fn pages(command: &Command, name: &str, directory: &Path) -> anyhow::Result<usize> {
     let file = directory.join(format!("{name}.{SECTION}"));
     written(&file, cryptbench_os::write_whole(&file, &page(command, name)?))?;
@@ -125,7 +125,7 @@ mod tests {
         lines
     }
 
-    /// The words of a command up to a comment, a pipe or a redirection; quotes are taken off.
+    /// The words of a command up to a comment, a pipe or a redirection, without quotes.
     fn words(line: &str) -> Vec<String> {
         let mut words = Vec::new();
         let mut word: Option<String> = None;

@@ -1,33 +1,127 @@
-//! Where the record of a run goes: a directory that holds none yet, and another place if that fails at the end, since
-//! a run that took hours is not lost for want of a file.
+//! Where the record of a run goes: a directory that holds none yet, or another place if that fails at the end, because
+//! a run that took hours must not be lost.
 
+pub mod keeper;
+
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use cryptbench_os::{Directory, NewFile, dirs};
-use cryptbench_record::{LOG, Record, TrialLog};
+use cryptbench_os::user::{self, Asker};
+use cryptbench_os::{Directory, NewFile, Writers, dirs, renamed_by};
+use cryptbench_record::{LOG, Line, Record, TrialLog};
 use cryptbench_runner::RunError;
 use cryptbench_system::provision::data_directory;
+
+use keeper::Keeper;
 
 /// The files of a run.
 const RECORD: &str = "record.json";
 const PAGE: &str = "report.html";
 
 /// Where the record goes; known to be writable before anything is measured.
-pub struct Output {
+pub enum Output {
+    /// This process writes it.
+    Own(Files),
+    /// A process with the rights of the user who ran sudo does.
+    Kept(RefCell<Keeper>),
+}
+
+/// The log of a run that is open.
+pub enum RunLog<'a> {
+    Own(TrialLog),
+    Kept(&'a RefCell<Keeper>),
+}
+
+impl RunLog<'_> {
+    /// Adds a line.
+    pub fn append(&mut self, line: &Line) -> io::Result<()> {
+        match self {
+            Self::Own(log) => log.append(line),
+            Self::Kept(keeper) => keeper.borrow_mut().append(line),
+        }
+    }
+}
+
+impl Output {
+    /// Checks the requested directory, or chooses one.
+    pub fn prepare(asked: Option<&Path>) -> anyhow::Result<Self> {
+        match user::asker() {
+            Some(asker) if !asked.is_some_and(|path| is_roots_own(path, &asker)) => {
+                Ok(Self::Kept(RefCell::new(Keeper::prepare(&asker, asked)?)))
+            }
+            _ => Files::prepare(asked).map(Self::Own),
+        }
+    }
+
+    /// The directory of a run that is resumed.
+    pub fn resume(directory: &Path) -> anyhow::Result<Self> {
+        match user::asker() {
+            Some(asker) if !is_roots_own(directory, &asker) => {
+                Ok(Self::Kept(RefCell::new(Keeper::resume(&asker, directory)?)))
+            }
+            _ => Files::resume(directory).map(Self::Own),
+        }
+    }
+
+    /// The log of the run `run`: a new one, or that of the resumed run.
+    pub fn log(&self, run: &str) -> io::Result<RunLog<'_>> {
+        match self {
+            Self::Own(files) => files.log(run).map(RunLog::Own),
+            Self::Kept(keeper) => {
+                keeper.borrow_mut().log(run)?;
+                Ok(RunLog::Kept(keeper))
+            }
+        }
+    }
+
+    /// Writes record and page. Whatever appeared there since [`prepare`](Self::prepare) is kept, and the record goes
+    /// to the user's data directory instead, as it does after any other failure.
+    pub fn save(&self, record: &Record) -> Saved {
+        match self {
+            Self::Own(files) => files.save(record),
+            Self::Kept(keeper) => keeper.borrow_mut().save(record),
+        }
+    }
+}
+
+/// Whether only root decides what lies at `path`, which need not exist yet; root then writes its files itself.
+fn is_roots_own(path: &Path, asker: &Asker) -> bool {
+    let Ok(path) = std::path::absolute(path) else { return false };
+    let Some(there) = path.ancestors().find(|way| fs::symlink_metadata(way).is_ok()) else {
+        return false;
+    };
+    // Not through a link, which somebody else may have made.
+    let is_real = there.canonicalize().is_ok_and(|real| real == there);
+    let is_closed = matches!(renamed_by(there, 0, Writers::Owner), Ok(None));
+    let is_shared = Directory::open(there).and_then(|held| held.owner_and_mode());
+    let is_shared = !is_shared.is_ok_and(|(owner, mode)| owner != asker.user && mode & 0o022 == 0);
+    is_real && is_closed && !is_shared
+}
+
+/// The directory with the runs of this user, or of the one who ran sudo, for reading.
+pub fn runs_directory() -> Option<PathBuf> {
+    match user::asker() {
+        Some(asker) => keeper::runs_of(&asker),
+        None => Some(data_directory()?.join("runs")),
+    }
+}
+
+/// Where this process writes record and page.
+pub struct Files {
     parent: Place,
-    /// The run gets a directory of its own in `parent`.
+    /// Whether the run gets a directory of its own in `parent`.
     own_directory: bool,
-    /// The directory is that of a run that goes on: what it wrote when it was cut short is replaced.
+    /// Whether the directory is that of a resumed run, whose files are replaced.
     resumed: bool,
 }
 
 /// What became of a record.
 pub enum Saved {
-    /// It is where it was to be.
+    /// It is in its place.
     In(PathBuf),
     /// It is somewhere else, for this reason.
     Elsewhere(PathBuf, anyhow::Error),
@@ -35,7 +129,7 @@ pub enum Saved {
     Nowhere(anyhow::Error),
 }
 
-impl Output {
+impl Files {
     /// Checks the directory `asked`, or chooses one.
     pub fn prepare(asked: Option<&Path>) -> anyhow::Result<Self> {
         let Some(asked) = asked else {
@@ -61,7 +155,7 @@ impl Output {
     /// The directory of a run that goes on.
     pub fn resume(directory: &Path) -> anyhow::Result<Self> {
         if !directory.is_dir() {
-            bail!(unfit(directory, "is no directory of a run"));
+            bail!(unfit(directory, "is not the directory of a run"));
         }
         Ok(Self { parent: Place::open(directory)?, own_directory: false, resumed: true })
     }
@@ -122,7 +216,7 @@ fn in_data_directory(run: &str) -> anyhow::Result<Place> {
     Place::open(&data.join("runs"))?.below(run)
 }
 
-/// A directory that is new, since everybody may make some there.
+/// A new directory, because everyone can create some there.
 fn in_temporary(run: &str) -> anyhow::Result<Place> {
     let parent = std::env::temp_dir();
     let name = format!("cryptbench-{run}");
@@ -140,14 +234,14 @@ struct Place {
 }
 
 impl Place {
-    /// The directory `path`, made where it is missing.
+    /// The directory `path`, created if it is missing.
     fn open(path: &Path) -> anyhow::Result<Self> {
         let directory = fs::create_dir_all(path).and_then(|()| Directory::open(path));
         let directory = directory.map_err(|e| unfit(path, &e.to_string()))?;
         Ok(Self { path: path.to_owned(), directory })
     }
 
-    /// A directory in it, made where it is missing.
+    /// A directory in it, created if it is missing.
     fn below(&self, name: &str) -> anyhow::Result<Self> {
         let path = self.path.join(name);
         let name = OsStr::new(name);
@@ -166,11 +260,11 @@ impl Place {
         }
     }
 
-    /// Writes both files, over nothing or only over a run's `own`, and says where they are.
+    /// Writes both files and returns their directory. Replaces nothing unless the files are the run's `own`.
     fn write(&self, record: &Record, own: bool) -> anyhow::Result<PathBuf> {
         let files =
             [(RECORD, cryptbench_record::to_json(record)), (PAGE, crate::report::page(record))];
-        // Neither has its name before both are whole.
+        // Neither gets its name before both are complete.
         let mut whole = Vec::new();
         for (name, text) in &files {
             if !own {
@@ -229,9 +323,9 @@ mod tests {
     fn what_is_there_already_is_refused_before_and_kept() {
         let dir = tempfile::tempdir().unwrap();
         let asked = dir.path().join("out");
-        let output = Output::prepare(Some(&asked)).unwrap();
+        let output = Files::prepare(Some(&asked)).unwrap();
         fs::write(asked.join(PAGE), "mine").unwrap();
-        let Err(error) = Output::prepare(Some(&asked)) else { panic!("taken") };
+        let Err(error) = Files::prepare(Some(&asked)) else { panic!("taken") };
         assert!(error.to_string().contains("report.html already"), "{error}");
         // One that came in between, too, and the record's name stays free.
         let error = output.parent.write(&record(), false).unwrap_err();
@@ -244,7 +338,7 @@ mod tests {
     fn a_directory_that_takes_the_place_of_the_checked_one_is_not_written_to() {
         let dir = tempfile::tempdir().unwrap();
         let [asked, moved, theirs] = ["out", "moved", "theirs"].map(|name| dir.path().join(name));
-        let output = Output::prepare(Some(&asked)).unwrap();
+        let output = Files::prepare(Some(&asked)).unwrap();
         fs::create_dir(&theirs).unwrap();
         fs::rename(&asked, &moved).unwrap();
         std::os::unix::fs::symlink(&theirs, &asked).unwrap();

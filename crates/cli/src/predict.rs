@@ -15,7 +15,7 @@ use crate::say::{print, print_json};
 use device::{Plain, Profile};
 use rates::{CipherRate, cipher_rates};
 
-/// What the inline built-in engine adds to a request beside its cipher, seconds: the median over random 4 KiB requests,
+/// What the inline built-in engine adds to a request besides its cipher, seconds: the median over random 4 KiB requests,
 /// one in flight, of two runs of the profile `quick` on a virtual disk (docs/devices.md), whose eight values were 0.2
 /// to 2.3 µs. `cryptbench predict --record RECORD` finds it in a record. The software of other systems takes more.
 const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
@@ -40,9 +40,9 @@ struct Cell {
 struct Prediction {
     schema: &'static str,
     device: String,
-    /// Where the plain times are from.
+    /// The source of the plain times.
     plain_from: String,
-    /// Whether the plain times are a model's and no measurement.
+    /// Whether the plain times come from a model instead of a measurement.
     emulated: bool,
     per_request_us: f64,
     per_request_from: String,
@@ -105,7 +105,7 @@ fn cell(profile: &Profile, cipher: &CipherRate, plain: &Plain, per_request_s: f6
     }
 }
 
-/// Seconds that the software takes per request, and where that is from.
+/// Seconds that the software takes per request, and their source.
 fn per_request(args: &PredictArgs, ciphers: &[CipherRate]) -> anyhow::Result<(f64, String)> {
     if let Some(us) = args.per_request {
         return Ok((us * 1e-6, "as given".to_owned()));

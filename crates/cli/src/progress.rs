@@ -1,20 +1,23 @@
-//! What a run shows on standard error while it goes on.
+//! What a run shows on standard error while it is in progress.
 
+mod board;
 mod json;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cryptbench_record::Plan;
+use cryptbench_record::{ArmRole, Plan, Target};
+use cryptbench_report::share_words;
 use cryptbench_runner::{Event, Observer};
 use cryptbench_text::printable_lines;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::ProgressArg;
 use crate::say;
-use json::Lines;
+use board::Board;
+pub use json::Lines;
 
-/// Shows the events of a run: a moving line on a terminal, a line now and then elsewhere, lines of JSON, or
+/// Shows the events of a run: a table that fills on a terminal, a line now and then elsewhere, lines of JSON, or
 /// nothing.
 pub enum Progress {
     Terminal(Live),
@@ -34,14 +37,14 @@ impl Progress {
         }
     }
 
-    /// Nothing more is drawn: what follows is for the reader to keep.
+    /// Clears what was drawn; what follows stays on the terminal.
     pub fn end(&mut self) {
         if let Self::Terminal(live) = self {
             live.bar.finish_and_clear();
         }
     }
 
-    /// The record is there.
+    /// The record is saved.
     pub fn saved(&mut self, directory: &Path) {
         if let Self::Json(lines) = self {
             lines.saved(directory);
@@ -66,23 +69,39 @@ impl Drop for Progress {
     }
 }
 
-/// Two lines that are drawn again: what runs now, and the newest estimate.
+/// The current trial, and below it the table of estimates. Draws only between trials, at most twice a second, so
+/// that it does not disturb the measurement.
 pub struct Live {
     bar: ProgressBar,
-    estimate: String,
+    board: Board,
+    table: String,
+    laid_out: Option<Instant>,
 }
+
+/// How often the terminal is drawn, per second.
+const DRAWN_HZ: u8 = 2;
 
 impl Live {
     fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(8));
+        let bar =
+            ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(DRAWN_HZ));
         let style = ProgressStyle::with_template("{bar:16} {msg}")
             .expect("the template is well-formed")
             .progress_chars("█▌░");
         bar.set_style(style);
-        Self { bar, estimate: String::new() }
+        Self { bar, board: Board::default(), table: String::new(), laid_out: None }
     }
 
-    /// Drawn by another's hand, and so made printable here.
+    /// Lays out the table again, if that is due.
+    fn lay_out(&mut self) {
+        let every = Duration::from_secs(1) / u32::from(DRAWN_HZ);
+        if self.laid_out.is_none_or(|at| at.elapsed() >= every) {
+            self.table = self.board.text(say::terminal_style(false).width);
+            self.laid_out = Some(Instant::now());
+        }
+    }
+
+    /// The text does not pass `say`, so it is made printable here.
     fn tell(&self, text: &str) {
         self.bar.set_message(printable_lines(text).into_owned());
     }
@@ -94,13 +113,8 @@ impl Live {
     fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Planned { plan, target } => {
-                self.line(&format!(
-                    "{} workloads x {} arms in {}, {}; Ctrl-C keeps what was measured.",
-                    plan.workloads.len(),
-                    plan.arms.len(),
-                    target.directory,
-                    extent(plan),
-                ));
+                self.board = Board::of(plan);
+                self.line(&format!("{}; Ctrl-C keeps what was measured.", planned(plan, target)));
             }
             Event::Filling { done, total } => {
                 self.bar.set_length(*total);
@@ -111,9 +125,12 @@ impl Live {
                     total >> 20
                 ));
             }
-            Event::Preparing { what } => self.tell(&format!("setting up {what}")),
+            Event::Preparing { what, place } => {
+                self.tell(&setting_up(self.board.name(what), *place));
+            }
             Event::Checking { what } => {
-                self.tell(&format!("looking at what lies on the disk: {what}"));
+                let what = self.board.name(what);
+                self.tell(&format!("checking what lies on the disk: {what}"));
             }
             Event::Trial { workload, arm, block, elapsed, budget, trials } => {
                 let (length, position) = match trials {
@@ -122,15 +139,18 @@ impl Live {
                 };
                 self.bar.set_length(length);
                 self.bar.set_position(position);
+                self.lay_out();
                 self.tell(&format!(
-                    "{}, {}: {workload}, {arm}\n{}",
+                    "{}, {}: {}, {}\n{}",
                     left(*elapsed, *budget, *trials),
-                    block.map_or("warming up".to_owned(), |b| format!("pair {}", b + 1)),
-                    self.estimate
+                    block.map_or("warming up".to_owned(), |b| format!("repeat {}", b + 1)),
+                    self.board.name(workload),
+                    self.board.name(arm),
+                    self.table
                 ));
             }
             Event::Estimate { workload, arm, kept, low, high } => {
-                self.estimate = estimate(workload, arm, *kept, *low, *high);
+                self.board.add(workload, arm, (*kept, *low, *high));
             }
             Event::Note(note) => self.line(&format!("Note: {note}")),
         }
@@ -141,6 +161,7 @@ impl Live {
 #[derive(Default)]
 pub struct Log {
     last: Option<Instant>,
+    board: Board,
     estimate: String,
 }
 
@@ -150,36 +171,38 @@ impl Log {
     fn show(&mut self, event: &Event<'_>) {
         let due = self.last.is_none_or(|t| t.elapsed() >= Self::EVERY);
         match event {
-            Event::Planned { plan, target } => say::message(&format!(
-                "{} workloads x {} arms in {}, {}",
-                plan.workloads.len(),
-                plan.arms.len(),
-                target.directory,
-                extent(plan),
-            )),
+            Event::Planned { plan, target } => {
+                self.board = Board::of(plan);
+                say::message(&planned(plan, target));
+            }
             Event::Trial { workload, arm, elapsed, budget, trials, .. } if due => {
                 self.last = Some(Instant::now());
                 say::message(&format!(
-                    "{}: {workload}, {arm}{}{}",
+                    "{}: {}, {}{}{}",
                     left(*elapsed, *budget, *trials),
+                    self.board.name(workload),
+                    self.board.name(arm),
                     if self.estimate.is_empty() { "" } else { "; " },
                     self.estimate
                 ));
             }
-            Event::Preparing { what } if due => {
+            Event::Preparing { what, place } if due => {
                 self.last = Some(Instant::now());
-                say::message(&format!("setting up {what}"));
+                say::message(&setting_up(self.board.name(what), *place));
             }
             Event::Checking { what } if due => {
                 self.last = Some(Instant::now());
-                say::message(&format!("looking at what lies on the disk: {what}"));
+                let what = self.board.name(what);
+                say::message(&format!("checking what lies on the disk: {what}"));
             }
             Event::Filling { done, total } if due => {
                 self.last = Some(Instant::now());
                 say::message(&format!("filling, {} of {} MiB", done >> 20, total >> 20));
             }
             Event::Estimate { workload, arm, kept, low, high } => {
-                self.estimate = estimate(workload, arm, *kept, *low, *high);
+                let (workload, arm) = (self.board.name(workload), self.board.name(arm));
+                let share = share_words(*kept, *low, *high);
+                self.estimate = format!("{workload}, {arm} so far: {share} % of plain");
             }
             Event::Note(note) => say::message(&format!("note: {note}")),
             _ => {}
@@ -187,12 +210,23 @@ impl Log {
     }
 }
 
-fn estimate(workload: &str, arm: &str, kept: f64, low: f64, high: f64) -> String {
+fn setting_up(what: &str, (number, all): (usize, usize)) -> String {
+    format!("setting up {number} of {all}: {what}")
+}
+
+/// How much is measured, where, and for how long.
+fn planned(plan: &Plan, target: &Target) -> String {
+    let encrypted = plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted).count();
+    let counted = |n: usize, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {many}"),
+    };
     format!(
-        "so far {arm} keeps {:.0} % [{:.0}, {:.0}] of {workload}",
-        100.0 * kept,
-        100.0 * low,
-        100.0 * high
+        "{}, plain and {} in {}, {}",
+        counted(plan.workloads.len(), "workload", "workloads"),
+        counted(encrypted, "choice", "choices"),
+        target.directory,
+        extent(plan),
     )
 }
 
@@ -209,7 +243,7 @@ fn extent(plan: &Plan) -> String {
     }
 }
 
-/// How far the run is: what is left of its time, or its trials and the time that they will take at the
+/// The progress of the run: the time that is left, or its trials and the time that they will take at the
 /// pace so far.
 fn left(elapsed: Duration, budget: Duration, trials: (u32, Option<u32>)) -> String {
     match trials {

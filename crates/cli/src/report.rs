@@ -10,7 +10,8 @@ use anyhow::Context as _;
 use cryptbench_os::terminal::STDOUT;
 use cryptbench_record::Record;
 use cryptbench_report::Rows;
-use cryptbench_text::printable;
+use cryptbench_report::terminal::{Style, answer::Outlook};
+use cryptbench_text::{escaped_json, printable};
 
 use crate::args::{FormatArg, ReportArgs, TableArg};
 use crate::exit::Refusal;
@@ -19,7 +20,9 @@ use crate::say;
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let mut args = args.clone();
-    if args.record == Path::new("last") && !args.record.exists() {
+    let is_last = args.record == Path::new("last") && !args.record.exists();
+    let named = args.record.display().to_string();
+    if is_last {
         let reason = "no run of yours is kept; name a record.json, or the directory of a run";
         args.record = newest().ok_or_else(|| Refusal::input(Path::new("last"), reason))?;
     }
@@ -41,16 +44,19 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
                     written(file, cryptbench_os::write_named(file, page.as_bytes()))?;
                     file.clone()
                 }
-                // The record may be a stranger's, and so may be what lies beside it.
+                // The record may come from a stranger, and so may the files beside it.
                 None => {
                     let file = beside(&args.record).join("report.html");
                     written(&file, cryptbench_os::write_whole(&file, page.as_bytes()))?;
                     file
                 }
             };
-            // Whoever wants the page there takes it from there, and wants nothing else in it.
-            if file != Path::new(STDOUT) {
-                print_table(&record, &file);
+            // Anyone who asks for the page on standard output wants nothing else there.
+            if file != Path::new(STDOUT) && args.full {
+                print_all(&record, &file);
+            } else if file != Path::new(STDOUT) {
+                let style = say::terminal_style(say::stdout_is_terminal());
+                say::print_styled(&answer(&record, &named, Some(&file), style), style);
             }
         }
         (format, Some(file)) => {
@@ -89,6 +95,10 @@ fn rendered(record: &Record, format: FormatArg, table: TableArg) -> anyhow::Resu
     Ok(match format {
         FormatArg::Html => page(record).into_bytes(),
         FormatArg::Json => cryptbench_record::to_json(record).into_bytes(),
+        FormatArg::Answer => {
+            let answer = cryptbench_report::answer_json::render(record, results, None);
+            format!("{}\n", escaped_json(&serde_json::to_string_pretty(&answer)?)).into_bytes()
+        }
         FormatArg::Csv => cryptbench_report::csv::render(record, results, rows).into_bytes(),
         FormatArg::Markdown => cryptbench_report::markdown::render(record, results).into_bytes(),
         FormatArg::Parquet => parquet::render(record, results, rows)?,
@@ -103,7 +113,7 @@ fn beside(record: &Path) -> PathBuf {
     }
 }
 
-/// A report is made again in a moment; the trials of a record are not.
+/// Refuses to overwrite the record: a report can be made again, its trials cannot.
 fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
     let file = if record.is_dir() { record.join("record.json") } else { record.to_owned() };
     match (file.canonicalize(), output.canonicalize()) {
@@ -115,7 +125,26 @@ fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn print_table(record: &Record, page: &Path) {
+/// The answer on one screen; `named` is what a command would call the record.
+pub fn answer(record: &Record, named: &str, page: Option<&Path>, style: Style) -> String {
+    let results = record.results.as_ref().expect("derived by the caller");
+    let here = std::env::current_dir().ok();
+    let full = format!("cryptbench report {} --full", printable(named));
+    let page = page.map(|page| printable(&at_home(page)).into_owned());
+    let outlook = Outlook { here: here.as_deref(), full: &full, page: page.as_deref() };
+    cryptbench_report::terminal::answer::render(record, results, style, outlook)
+}
+
+/// A path with `~` for the user's home.
+fn at_home(path: &Path) -> String {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+fn print_all(record: &Record, page: &Path) {
     let style = say::terminal_style(say::stdout_is_terminal());
     let results = record.results.as_ref().expect("derived by the caller");
     let text = cryptbench_report::terminal::render(record, results, style);
@@ -129,7 +158,7 @@ pub fn page(record: &Record) -> String {
     cryptbench_report::html::page(record, results)
 }
 
-/// What became of a file that was to be written. One that may not be replaced is a target that is not fit.
+/// The result of writing a file. A file that may not be replaced is an unsuitable target.
 pub fn written(file: &Path, done: std::io::Result<()>) -> anyhow::Result<()> {
     match done {
         Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {

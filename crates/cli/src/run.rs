@@ -1,36 +1,38 @@
 //! `cryptbench run`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
-use cryptbench_record::{ArmRole, Record, printable_record};
+use cryptbench_record::{ArmRole, InRam, Record, printable_record};
 
 use cryptbench_runner::{
-    Consent, EmulateRequest, PairRequest, Request, RunError, TargetRequest, UnlockSelection,
+    Consent, EmulateRequest, InUse, PairRequest, Request, RunError, TargetRequest, UnlockSelection,
+    only_reads,
 };
-use cryptbench_system::Selection;
 use cryptbench_system::resource::{Cleaned, cleanup};
-use cryptbench_text::{chain, printable};
+use cryptbench_system::{Selection, setting_name};
+use cryptbench_text::chain;
 
 use crate::args::RunArgs;
 use crate::exit;
 use crate::output::{Output, Saved};
 use crate::progress::Progress;
+use crate::report::answer;
 use crate::run_log::{self, Logged, Resumed};
 use crate::say::{message, print_json, print_styled, stdout_is_terminal, terminal_style};
 use crate::signal::Signal;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    // Armed before the first act: from here on a signal ends the run in good order.
+    // Installed before anything else: from here on a signal ends the run in good order.
     let signal = Signal::watch()?;
     if let Some(directory) = &args.resume {
         let output = Output::resume(directory)?;
         let Resumed { args, earlier } = run_log::resume(directory, args)?;
         let mut request = request(&args)?;
         request.resume = Some(Box::new(earlier));
-        return Ok(measure_into(&args, &request, &output, &signal, true)?.code);
+        return Ok(measure_into(&args, &request, &output, &signal, (true, None))?.code);
     }
     if let Some(study) = args.study {
         return crate::study::run(args, study.into(), &signal);
@@ -41,21 +43,31 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(measure(args, &signal, true)?.code)
 }
 
-/// A run that went through, to its end or not.
+/// A run that has ended, completely or not.
 pub struct Measured {
     pub record: Record,
     pub saved: Saved,
     pub code: ExitCode,
-    /// Whether it ended as it should.
+    /// Whether it completed.
     pub whole: bool,
 }
 
-/// Measures and saves what was asked for, and prints it if `shown` says so. An error that came after the first trials
-/// is told here, once the record is safe.
+/// Measures and saves the requested run, and prints it if `shown`. An error after the first trials
+/// is returned once the record is safe.
 pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<Measured> {
+    measure_with(args, signal, shown, None)
+}
+
+/// The same; the record keeps what was measured in RAM before.
+pub fn measure_with(
+    args: &RunArgs,
+    signal: &Signal,
+    shown: bool,
+    in_ram: Option<InRam>,
+) -> anyhow::Result<Measured> {
     let request = request(args)?;
     let output = Output::prepare(args.output.as_deref())?;
-    measure_into(args, &request, &output, signal, shown)
+    measure_into(args, &request, &output, signal, (shown, in_ram))
 }
 
 fn measure_into(
@@ -63,7 +75,7 @@ fn measure_into(
     request: &Request,
     output: &Output,
     signal: &Signal,
-    shown: bool,
+    (shown, in_ram): (bool, Option<InRam>),
 ) -> anyhow::Result<Measured> {
     for done in cleanup() {
         match done {
@@ -83,8 +95,9 @@ fn measure_into(
         cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
     progress.end();
     let (record, error) = result?;
-    // As `cryptbench report` will read it: a profile and a directory may have another's words for names.
+    // As `cryptbench report` will read it: names of profiles and directories may come from somebody else.
     let mut record = printable_record(record);
+    record.in_ram = in_ram;
     record.results = Some(cryptbench_report::analyse(&record));
     let saved = output.save(&record);
     if let Saved::In(directory) | Saved::Elsewhere(directory, _) = &saved {
@@ -129,10 +142,6 @@ fn nothing_compared(record: &Record) -> bool {
 }
 
 pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
-    if args.pair.len() > 2 {
-        let problem = "--pair is given more than once: a run compares two places".to_owned();
-        return Err(RunError::Usage(problem).into());
-    }
     let mut profile = profile(&args.profile)?;
     if let Some(pause) = args.pause {
         (profile.pause_s, profile.round_pause_s) = (pause.as_secs_f64(), pause.as_secs_f64());
@@ -140,14 +149,19 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
     if let Some(bytes) = args.max_file {
         profile.max_file(bytes)?;
     }
+    let (path, pair) = match &args.existing {
+        Some(asked) => {
+            profile = only_reads(profile)?;
+            let found = InUse::find(asked.as_deref())?;
+            (found.below.clone(), vec![in_use(found)])
+        }
+        None => (args.pair.first().unwrap_or(&args.target).clone(), places(args)?),
+    };
     Ok(Request {
         target: TargetRequest {
-            path: args.pair.first().unwrap_or(&args.target).clone(),
+            path,
             consent: Consent { destroy: args.destroy.clone(), erase: args.yes_erase.clone() },
-            pair: args
-                .pair
-                .get(1)
-                .map(|path| PairRequest { encrypted: path.clone(), name: args.pair_name.clone() }),
+            pair,
             emulate: emulate(args)?,
             size: args.size,
             buffered: (args.buffered || args.direct).then_some(args.buffered),
@@ -173,6 +187,56 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
     })
 }
 
+fn in_use(found: InUse) -> PairRequest {
+    let (encrypted, name) = (found.mapped.clone(), Some(found.label()));
+    PairRequest { encrypted, name, id: None, in_use: Some(found) }
+}
+
+/// The encrypted places. One without a name of its own is called as ever, so that its history goes on.
+fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
+    let refuse = |problem: String| Err(RunError::Usage(problem).into());
+    let encrypted = args.pair.get(1..).unwrap_or_default();
+    if args.pair_name.is_some() && encrypted.len() > 1 {
+        return refuse(
+            "--pair-name names one place, and --pair has several: give each its own, NAME=PATH"
+                .to_owned(),
+        );
+    }
+    let mut found: Vec<PairRequest> = Vec::new();
+    for given in encrypted {
+        let (name, path) = match named_place(given) {
+            Some((name, _)) if name.trim().is_empty() => {
+                return refuse(format!("{}: a name is missing before the =", given.display()));
+            }
+            Some((name, path)) => (Some(name), path),
+            None => (None, given.clone()),
+        };
+        let is_one_of_many = encrypted.len() > 1 || name.is_some();
+        let id = is_one_of_many.then(|| name.clone().unwrap_or_else(|| path.display().to_string()));
+        if let Some(id) =
+            id.as_ref().filter(|id| found.iter().any(|other| other.id.as_ref() == Some(id)))
+        {
+            return refuse(format!(
+                "two places are called {id:?}: tables could not tell them apart"
+            ));
+        }
+        found.push(PairRequest {
+            encrypted: path,
+            name: name.or_else(|| args.pair_name.clone()),
+            id,
+            in_use: None,
+        });
+    }
+    Ok(found)
+}
+
+/// Name and path of `NAME=PATH`; what exists as it stands is a path.
+fn named_place(given: &Path) -> Option<(String, PathBuf)> {
+    let (name, path) = given.to_str()?.split_once('=')?;
+    let is_name = !name.contains('/') && std::fs::symlink_metadata(given).is_err();
+    is_name.then(|| (name.to_owned(), PathBuf::from(path)))
+}
+
 fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
     let Some(name) = &args.emulate else { return Ok(None) };
     let model = Model::named_or_file(name).map_err(|e| RunError::Usage(chain(&e)))?;
@@ -187,18 +251,24 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
         },
         ciphers: args.cipher.clone(),
         data_units: args.data_unit.clone(),
+        split: args.split,
         ..Selection::default()
     };
     for (name, values) in &args.set {
-        selection.settings.entry(name.clone()).or_default().extend(values.iter().cloned());
+        let name = setting_name(name).to_owned();
+        selection.settings.entry(name).or_default().extend(values.iter().cloned());
     }
     for name in &args.sweep {
-        cryptbench_system::sweep(&mut selection, name)?;
+        cryptbench_system::sweep(&mut selection, setting_name(name))?;
+    }
+    if !args.sweep.is_empty() && selection.is_open() {
+        // All sector sizes, as an open selection has of the engine that is swept.
+        selection.systems.push("builtin".to_owned());
     }
     Ok(selection)
 }
 
-/// A built-in profile by name, or a file: a name has no slash and no dot.
+/// A built-in profile by name, or a file: names contain no slash and no dot.
 fn profile(text: &str) -> anyhow::Result<Profile> {
     let is_name = !text.contains(['/', '.']);
     Ok(if is_name { Profile::named(text)? } else { Profile::from_file(Path::new(text))? })
@@ -210,21 +280,23 @@ fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
         return print_json(record);
     }
     let style = terminal_style(stdout_is_terminal());
-    let text = match args.quiet {
-        true => cryptbench_report::terminal::summary(results, style),
-        false => cryptbench_report::terminal::render(record, results, style),
-    };
-    let end = match saved {
-        Saved::In(_) if args.quiet => String::new(),
-        Saved::In(directory) | Saved::Elsewhere(directory, _) => {
-            let directory = directory.display().to_string();
-            format!("\nrecord  {0}/record.json\nreport  {0}/report.html\n", printable(&directory))
+    let text = match (args.quiet, saved) {
+        (true, Saved::In(_) | Saved::Nowhere(_)) => {
+            cryptbench_report::terminal::answer::brief(record, results, style)
         }
-        Saved::Nowhere(_) => String::new(),
+        (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
+            // This is the newest of the user's own runs.
+            let named = match (args.output.is_none() && args.resume.is_none(), saved) {
+                (true, Saved::In(_)) => "last".to_owned(),
+                _ => directory.display().to_string(),
+            };
+            answer(record, &named, Some(&directory.join("report.html")), style)
+        }
+        (false, Saved::Nowhere(_)) => answer(record, "RECORD", None, style),
     };
-    print_styled(&(text + &end), style);
+    print_styled(&text, style);
     if let Saved::Nowhere(_) = saved {
-        message("the record could be written nowhere; here it is, for cryptbench report");
+        message("the record could not be written anywhere; here it is, for cryptbench report");
         print_json(record)?;
     }
     Ok(())
@@ -241,7 +313,7 @@ mod tests {
         assert!(!nothing_compared(&record));
         let all = std::mem::take(&mut record.trials);
         assert!(nothing_compared(&record));
-        // Discarded trials compare nothing, nor do those of plain storage alone.
+        // Discarded trials compare nothing, and neither do trials of plain storage alone.
         record.trials = all.iter().filter(|t| t.block.is_none()).cloned().collect();
         assert!(!record.trials.is_empty() && nothing_compared(&record));
         record.trials = all.into_iter().filter(|t| t.arm == "plain").collect();

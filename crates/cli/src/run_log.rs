@@ -1,4 +1,4 @@
-//! The log of a run in its directory, and going on with a run that was cut short.
+//! The log of a run in its directory, and resuming an interrupted run.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,31 +8,31 @@ use anyhow::bail;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, Parser as _};
 use cryptbench_os::{Directory, user};
-use cryptbench_record::{LOG, Line, Record, TrialLog, fold_to_resume, read_log};
+use cryptbench_record::{LOG, Line, Record, fold_to_resume, is_being_written, read_log};
 use cryptbench_runner::{Event, Observer};
 
 use crate::args::{Args, Command, RunArgs};
 use crate::exit::Refusal;
-use crate::output::Output;
+use crate::output::{Output, RunLog, runs_directory};
 use crate::progress::Progress;
 use crate::say::message;
 
-/// Options that a resumed run takes: of output, and the user's word that something may be overwritten, which no file
+/// Options that a resumed run accepts: those for output, and the user's consent to overwrite something, which no file
 /// can give.
 const WITH_RESUME: &[&str] = &["resume", "json", "quiet", "progress", "destroy", "yes_erase"];
 
-/// Shows a run and keeps its log. The log begins with the first trial: a run that measured nothing leaves none.
+/// Shows a run and writes its log. The log begins with the first trial: a run that measured nothing leaves none.
 pub struct Logged<'a> {
     progress: &'a mut Progress,
     output: &'a Output,
-    log: State,
+    log: State<'a>,
 }
 
-enum State {
-    /// Lines that wait for the first trial, and the run whose they are.
+enum State<'a> {
+    /// The run's name, and the lines that wait for its first trial.
     Waiting(String, Vec<Line>),
-    Open(TrialLog),
-    /// It cannot be written, which was said.
+    Open(RunLog<'a>),
+    /// It cannot be written; the user has been told.
     Failed,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Logged<'a> {
         Self { progress, output, log: State::Waiting(String::new(), Vec::new()) }
     }
 
-    fn open(&self, run: &str, waiting: &[Line]) -> std::io::Result<TrialLog> {
+    fn open(&self, run: &str, waiting: &[Line]) -> std::io::Result<RunLog<'a>> {
         let mut log = self.output.log(run)?;
         waiting.iter().try_for_each(|line| log.append(line))?;
         Ok(log)
@@ -90,15 +90,15 @@ fn command() -> Line {
     }
 }
 
-/// A run that goes on.
+/// A run that is resumed.
 pub struct Resumed {
-    /// What it was asked for.
+    /// Its arguments.
     pub args: RunArgs,
-    /// What it has measured.
+    /// Its measurements so far.
     pub earlier: Record,
 }
 
-/// Reads what the run in `directory` was, and takes its place: its arguments, and the directory that they begin at.
+/// Reads the arguments of the run in `directory`, and changes to the directory that their relative paths refer to.
 ///
 /// # Errors
 /// [`Refusal`] if the directory holds no such run, or one that is another user's.
@@ -114,10 +114,14 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     let held = Directory::open(directory)
         .and_then(|held| Ok((held.owner_and_mode()?, held.entry(OsStr::new(LOG))?)));
     let ((owner, mode), found) = held.map_err(|e| refuse(&e.to_string()))?;
-    let user = user::effective();
-    let is_ours = found.is_some_and(|log| log.owner == user);
-    if owner != user || !is_ours || mode & 0o002 != 0 {
+    // Anyone who may use sudo could run the same as root anyway.
+    let asker = user::asker().map(|asker| asker.user);
+    let is_ours = |owner: u32| owner == user::effective() || Some(owner) == asker;
+    if !is_ours(owner) || !found.is_some_and(|log| is_ours(log.owner)) || mode & 0o002 != 0 {
         bail!(refuse("is not this user's alone: a log says what to run"));
+    }
+    if Directory::open(directory).is_ok_and(|held| is_being_written(&held)) {
+        bail!(refuse("is the directory of a run that is still in progress"));
     }
     let lines = read_log(directory)?;
     let earlier = fold_to_resume(&lines).ok_or_else(|| refuse("its log has no beginning"))?;
@@ -146,7 +150,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     Ok(Resumed { args: *args, earlier })
 }
 
-/// All else is what it was.
+/// Everything else stays as it was.
 fn refuse_other_options() -> anyhow::Result<()> {
     let matches = Args::command().get_matches();
     let Some(run) = matches.subcommand_matches("run") else { return Ok(()) };
@@ -167,7 +171,7 @@ fn refuse_other_options() -> anyhow::Result<()> {
 
 /// The directory of the newest run among the user's, for `report last`.
 pub fn newest() -> Option<PathBuf> {
-    let runs = cryptbench_system::provision::data_directory()?.join("runs");
+    let runs = runs_directory()?;
     let has = |run: &PathBuf| run.join("record.json").is_file() || run.join(LOG).is_file();
     let all = fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
     // Names begin with the time at which a run began.

@@ -1,9 +1,9 @@
-//! Everything that the program says goes out here, so that what others wrote cannot steer the terminal.
+//! All output of the program goes through here, so that foreign text cannot control the terminal.
 //!
-//! File names, records, headers of volumes and messages of other programs may hold escape sequences. Text for people
-//! leaves without control characters but line breaks and tabs, whoever put it together; where it is coloured, the
-//! sequences of our own styles alone pass. Formats for programs leave as they are: what reads a record, a foreign result
-//! or the history has made their strings printable before. A closed pipe is the reader's choice, not an error.
+//! File names, records, headers of volumes and messages of other programs may contain escape sequences. Text for people
+//! is printed without control characters except line breaks and tabs; if it is coloured,
+//! only the sequences of our own styles pass. Formats for programs are printed unchanged: whatever read a record, a foreign
+//! result or the history has made the strings printable already. A closed pipe is the reader's choice, not an error.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ pub fn print_json(object: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what is JSON already.
+/// Prints text that is JSON already.
 pub fn print_json_text(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{}", escaped_json(text));
 }
@@ -48,7 +48,7 @@ pub fn print_bytes(bytes: &[u8]) {
 
 /// Says something on standard error, behind the program's name.
 pub fn message(text: &str) {
-    // The terminal may be gone, and what goes on is to go on all the same.
+    // The terminal may be gone, but the work must go on.
     let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(text));
 }
 
@@ -63,7 +63,7 @@ pub fn json_line(object: &serde_json::Value) -> io::Result<()> {
     io::stderr().lock().write_all(format!("{}\n", escaped_json(&line)).as_bytes())
 }
 
-/// What clap has to say: help and version on standard output, what is wrong with the command line on standard error.
+/// Prints clap's output: help and version on standard output, errors of the command line on standard error.
 pub fn command_line(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let shown = |terminal: bool| {
@@ -87,7 +87,7 @@ pub fn stderr_is_terminal() -> bool {
 
 /// Width and colour of standard output.
 pub fn terminal_style(is_terminal: bool) -> Style {
-    // Who sets COLUMNS means it (POSIX, 8.3); else the terminal tells.
+    // COLUMNS has priority (POSIX, 8.3) over the terminal's width.
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let told = || cryptbench_os::terminal::width().map(usize::from);
     let width = asked.or_else(told).filter(|w| *w > 0);

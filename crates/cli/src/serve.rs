@@ -3,6 +3,7 @@
 pub mod args;
 mod choices;
 mod devices;
+mod plan;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,8 +11,9 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use cryptbench_runner::RunError;
 use cryptbench_serve::{Address, Opener, Server, Site, open};
-use cryptbench_system::provision::{data_directory, runtime_directory};
+use cryptbench_system::provision::runtime_directory;
 
+use crate::output::runs_directory;
 use crate::say::{message, print};
 use args::ServeArgs;
 
@@ -21,21 +23,21 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
         path: PathBuf::from("runs"),
         problem: problem.to_owned(),
     };
-    let runs = data_directory().ok_or_else(|| unfit("no data directory can be written"))?;
+    let runs = runs_directory().ok_or_else(|| unfit("no data directory can be written"))?;
     let server = Server::bind(args.port)?;
-    // Kept until the end: it is the file that the browser is told to open.
+    // Kept until the end: it is the file that the browser opens.
     let mut _opened = None;
-    let site = Site { program, runs: runs.join("runs"), catalogue: choices::catalogue };
-    // Whoever reads the address may end the server at once: its signals are heard by then.
+    let site = Site { program, runs, catalogue: choices::catalogue, plan: plan::plan };
+    // Signals are handled by the time that the address is printed, so its reader may end the server at once.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));
-        print("Whoever has this address can start runs. Ctrl-C ends the server.");
+        print("Anyone who has this address can start runs. Ctrl-C ends the server.");
         _opened = args.open.then(|| opened(address)).flatten();
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the browser; that there is none is no reason not to serve.
+/// Opens the browser. Without one, the server runs all the same.
 fn opened(address: &Address) -> Option<Opener> {
     let directory = runtime_directory().unwrap_or_else(std::env::temp_dir);
     match open(address, &directory) {
@@ -47,7 +49,7 @@ fn opened(address: &Address) -> Option<Opener> {
     }
 }
 
-/// Where a run is proposed: where the program was started.
+/// The proposed target: the directory in which the program was started.
 fn here() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned())
 }

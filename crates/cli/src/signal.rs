@@ -1,12 +1,12 @@
-//! Signals: a flag that work looks at, so that everything is taken down before the program ends.
+//! Signals: a flag that long work checks, so that everything is taken down before the program ends.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use anyhow::Context as _;
 
-/// Set while a passphrase is asked for: nothing has been set up then, and reading goes on through a signal,
-/// which is to end the program as it always does. (Ctrl-C comes to the prompt as a character.)
+/// Set while a passphrase is read: nothing has been set up then, and reading continues after a signal,
+/// which must end the program as usual. (Ctrl-C reaches the prompt as a character.)
 pub static PROMPTING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// The signals that end a command in good order.

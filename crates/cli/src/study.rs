@@ -1,78 +1,27 @@
 //! `cryptbench run --study`: a published study's protocol on this machine, and its table.
 
-use std::process::ExitCode;
-use std::time::Duration;
+mod in_ram;
+mod protocol;
+mod systems;
 
-use clap::Parser as _;
+use std::process::ExitCode;
+
 use cryptbench_load::Profile;
-use cryptbench_record::Record;
+use cryptbench_record::{InRam, Record};
+use cryptbench_report::studies::brief;
+use cryptbench_studies::here::{Tested, conclusions};
 use cryptbench_studies::own::own;
 use cryptbench_studies::{Letter, Table};
-use cryptbench_system::Availability;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::args::{Args, Command, RunArgs};
+use crate::args::{ProgressArg, RunArgs};
 use crate::output::Saved;
-use crate::run::{measure, request};
+use crate::progress::Lines;
+use crate::run::{measure_with, request};
 use crate::say::{print, print_json, terminal_style};
 use crate::signal::Signal;
-use crate::{ciphers, dry_run, kdf, studies};
-
-/// A study as it can be repeated.
-struct Protocol {
-    /// Profiles, one after the other; they hold the study's number of trials.
-    profiles: &'static [&'static str],
-    /// Its systems, and the name that each has here.
-    systems: &'static [(&'static str, &'static str)],
-    /// Ciphers of all of them.
-    ciphers: &'static [&'static str],
-    /// Settings of single systems.
-    settings: &'static [(&'static str, &'static str)],
-    /// Whether it measured ciphers and key derivation in RAM, too.
-    in_ram: bool,
-}
-
-fn protocol(study: Letter) -> Protocol {
-    match study {
-        Letter::A => Protocol {
-            profiles: &["atto", "hdtune"],
-            systems: &[("VeraCrypt", "veracrypt")],
-            ciphers: &["aes-256-xts"],
-            settings: &[],
-            in_ram: true,
-        },
-        // The Mac's encrypted volumes are AES-128 in XTS; they can be opened elsewhere and not made.
-        Letter::B => Protocol {
-            profiles: &["dd-removable"],
-            systems: &[("the Mac's encrypted volume", "")],
-            ciphers: &["aes-128-xts"],
-            settings: &[],
-            in_ram: false,
-        },
-        Letter::C => Protocol {
-            profiles: &["iozone", "dd-copy"],
-            systems: &[
-                ("LUKS", "dm-crypt"),
-                ("TrueCrypt", "truecrypt"),
-                ("eCryptfs", "ecryptfs"),
-                ("EncFS", "encfs"),
-            ],
-            ciphers: &[],
-            settings: &[("preset", "paranoia")],
-            in_ram: false,
-        },
-        Letter::D => Protocol {
-            profiles: &["anvil"],
-            systems: &[("TrueCrypt", "truecrypt"), ("BestCrypt", "")],
-            ciphers: &["aes-256-xts", "serpent-256-xts", "twofish-256-xts"],
-            settings: &[],
-            in_ram: false,
-        },
-    }
-}
-
-/// Systems that work on whole disks, for which the built-in engine stands in: the same data units and ciphers.
-const REPLACED: [&str; 4] = ["", "veracrypt", "truecrypt", "dm-crypt"];
+use crate::{dry_run, studies};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -81,12 +30,27 @@ struct Document {
     study: Letter,
     remarks: Vec<String>,
     records: Vec<String>,
+    /// Ciphers and key derivation; the records hold them as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_ram: Option<InRam>,
     tables: Vec<Table>,
+    /// The study's conclusions, tested on these records.
+    conclusions: Vec<Tested>,
 }
 
-pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<ExitCode> {
-    let protocol = protocol(study);
-    let (chosen, mut remarks) = arguments(args, &protocol);
+/// The plans of a study for programs.
+pub fn plan(args: &RunArgs, study: Letter) -> anyhow::Result<Value> {
+    let (parts, remarks) = parts(args, study)?;
+    let plans = parts.iter().map(|part| dry_run::plan(&request(part)?));
+    let plans = plans.collect::<anyhow::Result<Vec<_>>>()?;
+    let schema = "cryptbench.study-dry-run/1";
+    Ok(json!({ "schema": schema, "study": study, "remarks": remarks, "plans": plans }))
+}
+
+/// The runs of a study, and what is left out or replaced.
+fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<String>)> {
+    let protocol = protocol::protocol(study);
+    let (chosen, mut remarks) = systems::arguments(args, &protocol);
     let mut parts: Vec<RunArgs> = Vec::new();
     for profile in protocol.profiles {
         match fits(args, profile) {
@@ -95,10 +59,12 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
             Err(error) => remarks.push(format!("{profile} is left out: {error:#}")),
         }
     }
-    if protocol.in_ram && args.json {
-        let remark = "the tables in RAM are printed by `cryptbench ciphers --json` and `cryptbench kdf --json`";
-        remarks.push(remark.to_owned());
-    }
+    Ok((parts, remarks))
+}
+
+pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<ExitCode> {
+    let protocol = protocol::protocol(study);
+    let (parts, remarks) = parts(args, study)?;
     let width = terminal_style(false).width;
     let say = |text: &str| {
         if !args.json {
@@ -107,6 +73,11 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     };
     say(&format!("Study {study} on this machine: {}", protocol.profiles.join(", then ")));
     remarks.iter().for_each(|r| say(&format!("- {r}")));
+    let mut lines = matches!(args.progress, ProgressArg::Json).then(Lines::default);
+    if args.dry_run && args.json {
+        print_json(&plan(args, study)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.dry_run {
         if protocol.in_ram {
             say("First ciphers and key derivation in RAM: nothing is written, about 40 s.");
@@ -117,17 +88,21 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         }
         return Ok(ExitCode::SUCCESS);
     }
-    // What cannot be done is known before anything is measured.
+    // Whatever is impossible must be known before anything is measured.
     for part in &parts {
         request(part)?;
     }
-    if protocol.in_ram && !args.json {
-        in_ram(args.budget)?;
+    if let Some(lines) = &mut lines {
+        remarks.iter().for_each(|remark| lines.note(remark));
     }
+    let in_ram = match protocol.in_ram {
+        true => Some(in_ram::in_ram(args, !args.json)?),
+        false => None,
+    };
     let (mut records, mut places) = (Vec::<Record>::new(), Vec::new());
     let mut code = ExitCode::SUCCESS;
     for part in &parts {
-        let measured = measure(part, signal, !args.json)?;
+        let measured = measure_with(part, signal, !args.json, in_ram.clone())?;
         if let Saved::In(at) | Saved::Elsewhere(at, _) = &measured.saved {
             places.push(at.display().to_string());
         }
@@ -138,13 +113,22 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         }
     }
     let tables = own(study, &records);
+    let conclusions = conclusions(Some(study), &records.iter().collect::<Vec<_>>());
+    if let Some(lines) = &mut lines {
+        lines.study(study, &tables);
+    }
     if args.json {
         let schema = "cryptbench.study/1";
-        print_json(&Document { schema, study, remarks, records: places, tables })?;
+        let document =
+            Document { schema, study, remarks, records: places, in_ram, tables, conclusions };
+        print_json(&document)?;
         return Ok(code);
     }
     for table in &tables {
         print(&format!("\n{}", studies::text::table(table, width)));
+    }
+    if !conclusions.is_empty() {
+        print(&format!("\n{}", brief(&conclusions, width).trim_end()));
     }
     say(&format!(
         "\nThese are figures in the form of study {study}: means without intervals. What they are worth is above, and with \
@@ -153,7 +137,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     Ok(code)
 }
 
-/// Whether something of a profile is left by `--max-file`.
+/// Checks that `--max-file` leaves some workloads of a profile.
 fn fits(args: &RunArgs, profile: &str) -> anyhow::Result<()> {
     let mut profile = Profile::named(profile)?;
     if let Some(bytes) = args.max_file {
@@ -162,81 +146,13 @@ fn fits(args: &RunArgs, profile: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The run's arguments with the study's systems, and what is replaced or left out. Systems that were named stay.
-fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
-    let (mut chosen, mut remarks) = (args.clone(), Vec::new());
-    let paired = !args.pair.is_empty();
-    if paired || !args.system.is_empty() {
-        remarks.push("the systems are those that you named, not the study's".to_owned());
-        return (chosen, remarks);
-    }
-    let available = |name: &str| {
-        let systems = cryptbench_system::systems();
-        let found = systems.iter().find(|s| s.name() == name);
-        found.is_some_and(|s| matches!(s.availability(), Availability::Available(_)))
-    };
-    let built_in =
-        ["builtin-mounted", "builtin"].into_iter().find(|n| available(n)).unwrap_or("builtin");
-    for (name, here) in protocol.systems {
-        if available(here) {
-            chosen.system.push((*here).to_owned());
-        } else if REPLACED.contains(here) {
-            remarks.push(format!(
-                "{name} cannot be set up here: {built_in} stands in for it, in data units of 512 B"
-            ));
-            chosen.system.push(built_in.to_owned());
-        } else {
-            remarks.push(format!(
-                "{name} cannot be set up here and is left out (`cryptbench systems` says why)"
-            ));
-        }
-    }
-    chosen.system.sort();
-    chosen.system.dedup();
-    let has = |name: &str| chosen.system.iter().any(|s| s == name);
-    let own_engine = has(built_in);
-    if chosen.cipher.is_empty() {
-        chosen.cipher = protocol.ciphers.iter().map(|c| (*c).to_owned()).collect();
-        if chosen.cipher.is_empty() && own_engine && !has("encfs") {
-            chosen.cipher.push("aes-256-xts".to_owned());
-        }
-    }
-    if chosen.data_unit.is_empty() && own_engine {
-        chosen.data_unit = vec![512];
-    }
-    if has("encfs") {
-        let settings = protocol.settings.iter();
-        chosen.set.extend(settings.map(|(n, v)| ((*n).to_owned(), vec![(*v).to_owned()])));
-    }
-    (chosen, remarks)
-}
-
 fn part(args: &RunArgs, profile: &str) -> RunArgs {
     let mut part = args.clone();
     part.study = None;
     profile.clone_into(&mut part.profile);
     part.output = args.output.as_ref().map(|dir| dir.join(profile));
     part.quiet |= args.json;
-    // The study's object is printed at the end; that of each record is in its file.
+    // The study's document is printed at the end; each record is in its own file.
     part.json = false;
     part
-}
-
-/// Study A's first figures: ciphers over 50 MB on all processors, and key derivation at the default PIM and at 9999.
-fn in_ram(budget: Option<Duration>) -> anyhow::Result<()> {
-    let seconds = budget.map_or(20.0, |b| (b.as_secs_f64() / 4.0).min(20.0)).to_string();
-    let ram = ["--threads", "all", "--data-unit", "512", "--buffer", "50MB", "--seconds", &seconds];
-    let pim = ["--pim", "485,9999", "--seconds", &seconds];
-    let parse = |command: &str, more: &[&str]| {
-        Args::try_parse_from([&["cryptbench", command], more].concat())
-    };
-    for parsed in [parse("ciphers", &ram)?, parse("kdf", &pim)?] {
-        match parsed.command {
-            Command::Ciphers(args) => ciphers::ciphers(&args)?,
-            Command::Kdf(args) => kdf::kdf(&args)?,
-            _ => ExitCode::SUCCESS,
-        };
-        print("");
-    }
-    Ok(())
 }

@@ -16,7 +16,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         Ok(n) if n > 0.0 && n * seconds <= 30.0 * 86_400.0 => {
             Ok(Duration::from_secs_f64(n * seconds))
         }
-        Ok(_) => Err("a time lies above zero and within 30 days".to_owned()),
+        Ok(_) => Err("a time must be above zero and at most 30 days".to_owned()),
         Err(_) => Err("not a time: write for instance 90s, 2m, 1h or 250ms".to_owned()),
     }
 }
@@ -61,7 +61,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim().parse::<f64>() {
         Ok(p) if p > 0.0 && p <= 50.0 => Ok(p / 100.0),
         _ => {
-            Err("a precision lies above 0 % and at most at 50 %: write for instance 3%".to_owned())
+            Err("a precision must be above 0 % and at most 50 %: write for instance 3%".to_owned())
         }
     }
 }
@@ -71,7 +71,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(n @ 1..=1024) => Ok(n),
         Err(_) if text.trim() == "all" => Ok(0),
-        _ => Err("a number of threads lies within 1 and 1024, or is `all`".to_owned()),
+        _ => Err("a number of threads must be from 1 to 1024, or `all`".to_owned()),
     }
 }
 
@@ -86,7 +86,7 @@ pub fn cipher_rate(text: &str) -> Result<(f64, f64), String> {
     let (encrypt, decrypt) = text.split_once(',').unwrap_or((text, text));
     let rate = |text: &str| match text.trim().parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err(format!("{text:?} is no rate in MB/s, such as 5300")),
+        _ => Err(format!("{text:?} is not a rate in MB/s, such as 5300")),
     };
     Ok((rate(encrypt)?, rate(decrypt)?))
 }
@@ -95,7 +95,7 @@ pub fn cipher_rate(text: &str) -> Result<(f64, f64), String> {
 pub fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err(format!("{text:?} is negative or no number")),
+        _ => Err(format!("{text:?} is negative or not a number")),
     }
 }
 

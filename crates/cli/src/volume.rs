@@ -10,7 +10,7 @@ mod key;
 mod mount;
 mod partial;
 mod secrets;
-mod target;
+pub mod target;
 mod umount;
 
 use std::process::ExitCode;
@@ -30,10 +30,10 @@ use crate::say;
 use crate::signal::Signal;
 
 pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
-    // Keys live in this process for as long as it serves.
+    // Keys stay in this process as long as it serves.
     keep_from_dumps();
     keep_keys_from_swap();
-    // Armed before the first act, so that whatever was set up is taken down again.
+    // Installed before anything else, so that everything that is set up is taken down again.
     let signal = Signal::watch()?;
     let stop = &signal.stop;
     let code = match command {
@@ -52,7 +52,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         warn_of_swap();
     }
     match (code, signal.number()) {
-        // What a signal stopped has said so as an error.
+        // Whatever a signal stopped has returned an error.
         (Err(error), Some(number)) if was_stopped(&error) => {
             say::message(&format!("{error:#}"));
             Ok(ExitCode::from(exit::SIGNAL + number))
@@ -68,12 +68,12 @@ fn was_stopped(error: &anyhow::Error) -> bool {
     })
 }
 
-/// What is in memory by now is not swapped out, nor what is put into the same places later: called before a
-/// passphrase is read, and again when the keys of a volume are there that stays open.
+/// Keeps the present memory from being swapped out, whatever is stored there later. Called before a
+/// passphrase is read, and again once the keys of a volume that stays open are in memory.
 ///
-/// Only who may lock as much as a process has can do that, such as root. For others secrets and keys alone are locked,
-/// wherever they are made ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2, is mapped
-/// anew each time and left to the system.
+/// Only users who may lock all memory of a process can do that, such as root. For others only secrets and keys are locked,
+/// where they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2, is mapped
+/// each time and can be swapped.
 fn keep_keys_from_swap() {
     keep_from_swap();
 }
@@ -85,7 +85,7 @@ fn keep_open_keys_from_swap(volume: &Volume) {
     warn_of_swap();
 }
 
-/// Says, once, that secrets could not be locked.
+/// Warns, once, that secrets could not be locked.
 fn warn_of_swap() {
     static ONCE: Once = Once::new();
     if locking_failed() {
@@ -96,7 +96,7 @@ fn warn_of_swap() {
     }
 }
 
-/// What key derivations may use: all processors, until a signal comes.
+/// The resources of key derivations: all processors, until a signal comes.
 fn effort(stop: &AtomicBool) -> anyhow::Result<Effort<'_>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Effort::new(tier()?, threads).stopped_by(stop))

@@ -218,7 +218,7 @@ mod tests {
         for backing in [Backing::memory(1 << 20), Backing::file_in(dir.path(), 1 << 20)] {
             let backing = match backing {
                 Err(e) if e.kind() == io::ErrorKind::Unsupported => {
-                    eprintln!("SKIPPED: no files without a name here: {e}");
+                    eprintln!("SKIPPED: no unnamed files here: {e}");
                     continue;
                 }
                 other => other.unwrap(),

@@ -19,6 +19,16 @@ pub enum Format {
     Dd,
     /// CrystalDiskMark's or KDiskMark's text.
     DiskMark,
+    /// The text of HD Tune's benchmark.
+    HdTune,
+    /// The figures of Blackmagic Disk Speed Test or AJA System Test.
+    Dials,
+    /// ATTO Disk Benchmark's table.
+    Atto,
+    /// The table of Anvil's Storage Utilities.
+    Anvil,
+    /// A table with the columns of docs/compare.md.
+    Table,
 }
 
 impl Format {
@@ -30,6 +40,11 @@ impl Format {
             Self::Iozone => "iozone report",
             Self::Dd => "dd log",
             Self::DiskMark => "CrystalDiskMark or KDiskMark text",
+            Self::HdTune => "HD Tune text",
+            Self::Dials => "Blackmagic or AJA figures",
+            Self::Atto => "ATTO table",
+            Self::Anvil => "Anvil table",
+            Self::Table => "table",
         }
     }
 }

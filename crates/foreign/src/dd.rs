@@ -6,6 +6,10 @@
 //! BSDs print `BYTES bytes transferred in TIME secs (RATE bytes/sec)`. This module computes the
 //! speed as bytes divided by time; the printed rate has only two or three digits and serves as a
 //! check.
+//!
+//! Study B's script writes a banner of `=` such as `===== bench start =====` before each series. A series is of the data that
+//! its banner or its commands name (`if=/dev/zero`, `test_rand1`); where nothing names them, the first is of zeros and the
+//! next of random data, in turn, as the script has them.
 
 use crate::cell::Key;
 use crate::error::Fault;
@@ -29,8 +33,14 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     // status=progress.
     let counted = text.split(['\n', '\r']).any(|l| records(l).is_some());
     let mut blocks: Vec<(u64, u64)> = Vec::new();
+    let mut series = Series::default();
     for (index, physical) in text.split('\n').enumerate() {
         let line = index + 1;
+        if let Some(words) = banner(physical) {
+            series.begin(words);
+            continue;
+        }
+        series.hear(physical);
         // A carriage return goes back to the start of the line: later text overwrote what precedes
         // it.
         let parts: Vec<&str> = physical.split('\r').filter(|p| !p.trim().is_empty()).collect();
@@ -40,12 +50,14 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             } else if is_report(part) {
                 let progress = if counted { blocks.is_empty() } else { i + 1 < parts.len() };
                 if !progress {
-                    found.observations.push(report(part, line, blocks.last())?);
+                    let mut observation = report(part, line, blocks.last())?;
+                    observation.key.name = series.data(&mut found.remarks);
+                    found.observations.push(observation);
                     blocks.clear();
                 }
             } else if !is_aside(part) {
                 let reason = if part.contains("dd: ") {
-                    "dd failed; its copy is no result"
+                    "dd failed; its copy is not a result"
                 } else {
                     "expected what dd prints (records in and out, then bytes, time and rate), or a line that begins with #"
                 };
@@ -59,6 +71,61 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             "ends after dd's counts of records, before the line with bytes and time",
         )),
     }
+}
+
+/// What is copied, as far as banners keep series apart.
+#[derive(Default)]
+struct Series {
+    /// Number of the series that began last; none before the first banner.
+    number: u32,
+    named: Option<&'static str>,
+}
+
+impl Series {
+    fn begin(&mut self, words: &str) {
+        if !["end", "finish", "done"].iter().any(|end| words.contains(end)) {
+            (self.number, self.named) = (self.number + 1, data(words));
+        }
+    }
+
+    /// A line that may name the data.
+    fn hear(&mut self, line: &str) {
+        if self.number > 0 && !is_report(line) {
+            self.named = data(line).or(self.named);
+        }
+    }
+
+    /// The data of a copy, `None` without banners; a remark says so where nothing names them.
+    fn data(&self, remarks: &mut Vec<String>) -> Option<String> {
+        if self.number == 0 {
+            return None;
+        }
+        let name = self.named.unwrap_or_else(|| {
+            let remark = "nothing names the data of its series: the first is taken as zeros and the next as random, in turn";
+            if !remarks.iter().any(|known| known == remark) {
+                remarks.push(remark.to_owned());
+            }
+            if self.number % 2 == 1 { "zeros" } else { "random" }
+        });
+        Some(name.to_owned())
+    }
+}
+
+/// The data that a line names.
+fn data(line: &str) -> Option<&'static str> {
+    let line = line.to_lowercase();
+    match (line.contains("zero"), line.contains("rand")) {
+        (true, false) => Some("zeros"),
+        (false, true) => Some("random"),
+        _ => None,
+    }
+}
+
+/// The words of a line such as `===== bench start =====`.
+fn banner(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let is_banner = line.starts_with("===") && line.ends_with("===");
+    is_banner.then(|| line.trim_matches('=').trim())
 }
 
 /// Lines between those of dd: comments, commands that the shell echoes, output of `time`.

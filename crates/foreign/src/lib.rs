@@ -1,8 +1,9 @@
 //! Reads results of other programs into a common form, and compares two sets of results as
 //! unpaired.
 //!
-//! [`read`] takes files and directories of fio's JSON, iozone's reports, dd's logs and text from
-//! CrystalDiskMark or KDiskMark. It identifies formats by their content and returns a [`Set`] of
+//! [`read`] takes files and directories of fio's JSON, iozone's reports, dd's logs, text from
+//! CrystalDiskMark, KDiskMark, HD Tune, Blackmagic Disk Speed Test and AJA System Test, and tables of
+//! ATTO, of Anvil's Storage Utilities and of our own. It identifies formats by their content and returns a [`Set`] of
 //! [`Cell`]s; [`from_record`] makes a set from a record. [`compare`](compare::compare) compares two
 //! sets. Text that cannot be parsed is an [error](ForeignError) with file and line;
 //! [`Set::remarks`] lists what was omitted on purpose.
@@ -12,15 +13,19 @@ mod cell;
 pub mod compare;
 pub mod costs;
 mod dd;
+mod dials;
 pub mod differences;
 mod diskmark;
 mod error;
 pub mod estimator;
 mod fio;
+mod hdtune;
 mod iozone;
+pub mod joint;
 mod number;
 mod read;
 mod record;
+mod table;
 
 pub use cell::{Cell, Format, Key, Measure, Run, Set};
 pub use error::ForeignError;

@@ -11,7 +11,7 @@ use cryptbench_text::printable;
 
 use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
-use crate::{dd, diskmark, fio, iozone};
+use crate::{dd, dials, diskmark, fio, hdtune, iozone, table};
 
 /// A larger file is not a benchmark report.
 const LARGEST: u64 = 256 << 20;
@@ -133,6 +133,9 @@ fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
         Format::Iozone => iozone::parse(&text),
         Format::DiskMark => diskmark::parse(&text),
         Format::Dd => dd::parse(&text),
+        Format::HdTune => hdtune::parse(&text),
+        Format::Dials => dials::parse(&text),
+        Format::Atto | Format::Anvil | Format::Table => table::parse(&text, format),
         Format::Record => Err(Fault::file(
             "a cryptbench record: name it, or the directory of its run, as one of the two to compare",
         )),
@@ -172,15 +175,24 @@ fn detect(text: &str) -> Result<Format, Fault> {
     if diskmark::is_report(text) {
         return Ok(Format::DiskMark);
     }
+    if hdtune::is_report(text) {
+        return Ok(Format::HdTune);
+    }
+    if dials::is_report(text) {
+        return Ok(Format::Dials);
+    }
+    if let Some(format) = table::kind(text) {
+        return Ok(format);
+    }
     if dd::is_log(text) {
         return Ok(Format::Dd);
     }
-    let reason = if text.trim().is_empty() {
-        "is empty"
-    } else {
-        "is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, CrystalDiskMark or KDiskMark text"
-    };
-    Err(Fault::file(reason))
+    const KNOWN: &str = "is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of \
+                         CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md)";
+    Err(match text.lines().enumerate().find(|(_, line)| !line.trim().is_empty()) {
+        None => Fault::file("is empty"),
+        Some((index, line)) => Fault::line(index + 1, KNOWN, line),
+    })
 }
 
 /// Merges runs of the same work. If one file has the same work under several names, such as two fio

@@ -26,6 +26,9 @@ pub struct Cell {
     pub workload: String,
     /// The workload's name in tables.
     pub workload_label: String,
+    /// The set of arms that the program chose, as [`Plan::arm_set`](cryptbench_record::Plan::arm_set) has it; empty where
+    /// the user named the systems.
+    pub arm_set: String,
     /// The arm's identifier.
     pub arm: String,
     /// The arm's name in tables.
@@ -45,6 +48,11 @@ pub struct Cell {
 impl Cell {
     /// Whether two cells measured the same thing.
     pub fn is_same(&self, other: &Self) -> bool {
+        self.arm_set == other.arm_set && self.is_same_in_another_set(other)
+    }
+
+    /// Whether two cells measured the same thing, if the other arms of their runs did not matter.
+    pub(crate) fn is_same_in_another_set(&self, other: &Self) -> bool {
         (&self.machine, &self.target, &self.workload, &self.arm)
             == (&other.machine, &other.target, &other.workload, &other.arm)
     }
@@ -75,6 +83,7 @@ impl Run {
                     target: target.clone(),
                     workload: identity(workload),
                     workload_label: workload.label.clone(),
+                    arm_set: record.plan.arm_set().unwrap_or_default().to_owned(),
                     arm: arm.id.clone(),
                     arm_label: arm.label.clone(),
                     has_plain: !is_baseline,

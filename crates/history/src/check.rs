@@ -6,6 +6,8 @@
 //! Values are ln. With k earlier runs the interval uses Student's t with k - 1 degrees of freedom
 //! ([`cryptbench_stats::predict`]), and Holm's correction covers all cells with enough runs.
 
+use std::collections::BTreeMap;
+
 use cryptbench_stats::prediction::FEWEST_EARLIER;
 use cryptbench_stats::{holm, predict, smallest_change};
 use serde::Serialize;
@@ -48,6 +50,11 @@ pub struct Check {
     pub untold: Vec<Untold>,
     /// Number of cells that a cache answered.
     pub cached: u32,
+    /// The run's set of arms; empty where its user named the systems.
+    pub arm_set: String,
+    /// The sets of earlier runs that measured some of these cells beside other arms, each with its number of runs. They
+    /// are kept apart.
+    pub other_sets: BTreeMap<String, u32>,
 }
 
 impl Check {
@@ -128,7 +135,15 @@ pub fn check(newest: &Run, runs: &[Run], measure: Measure, level: f64) -> Check 
         cells: Vec::new(),
         untold: Vec::new(),
         cached: 0,
+        arm_set: newest.cells.first().map(|cell| cell.arm_set.clone()).unwrap_or_default(),
+        other_sets: BTreeMap::new(),
     };
+    for run in &earlier {
+        let shared = |cell: &&Cell| newest.cells.iter().any(|c| c.is_same_in_another_set(cell));
+        if let Some(cell) = run.cells.iter().find(shared).filter(|c| c.arm_set != found.arm_set) {
+            *found.other_sets.entry(cell.arm_set.clone()).or_default() += 1;
+        }
+    }
     for cell in &newest.cells {
         let Some(now) = measure.of(cell) else { continue };
         if cell.cached {

@@ -8,6 +8,12 @@
 //!   `document`, the whole record as JSON.
 //! - `cells`: one per workload and arm: `record`, what makes it comparable (`machine`, `target`, `workload`, `arm`), its
 //!   labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
+//!
+//! Version 2: `cells` have `arm_set`, the set of arms that the program chose for the run, which is comparable with itself
+//! alone; empty where the user named the systems. For records of before it is derived as
+//! [`Plan::arm_set`](cryptbench_record::Plan::arm_set) does.
+//!
+//! Version 3: `records` have `title`, the user's title of the run; empty without one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +27,7 @@ use crate::error::HistoryError;
 const APPLICATION: i64 = 0x4342_6873;
 
 /// Step n (counting from 1) upgrades the database to version n.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 3] = ["
     CREATE TABLE records (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         digest TEXT NOT NULL UNIQUE,
@@ -52,6 +58,17 @@ const STEPS: [&str; 1] = ["
     ) STRICT;
     CREATE INDEX cells_of_record ON cells(record);
     CREATE INDEX records_by_time ON records(started);
+", "
+    ALTER TABLE cells ADD COLUMN arm_set TEXT NOT NULL DEFAULT '';
+    UPDATE cells SET arm_set = 'builtin-only' WHERE record IN (
+        SELECT id FROM records WHERE
+            (SELECT group_concat(json_extract(value, '$.id')) FROM json_each(document, '$.plan.arms'))
+            = 'plain,plain-again,builtin/null,builtin/aes-256-xts/512,builtin/aes-256-xts/4096'
+    );
+    UPDATE cells SET arm_set = (SELECT json_extract(document, '$.plan.set') FROM records WHERE id = record)
+        WHERE record IN (SELECT id FROM records WHERE json_type(document, '$.plan.set') = 'text');
+", "
+    ALTER TABLE records ADD COLUMN title TEXT NOT NULL DEFAULT '';
 "];
 
 /// The newest version.
@@ -131,8 +148,8 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
         file.push(ending);
         if std::fs::symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
             let what = match ending {
-                "" => "no regular file".to_owned(),
-                _ => format!("{} is no regular file", Path::new(&file).display()),
+                "" => "not a regular file".to_owned(),
+                _ => format!("{} is not a regular file", Path::new(&file).display()),
             };
             return Err(HistoryError::NotOurs { path: path.to_owned(), what });
         }

@@ -38,6 +38,8 @@ pub struct Entry {
     pub id: i64,
     /// The record's own run identifier.
     pub run_id: String,
+    /// The user's title of the run; empty without one.
+    pub title: String,
     /// Its start, RFC 3339 in UTC.
     pub started: String,
     /// Version of the program that made the measurement.
@@ -79,7 +81,8 @@ impl History {
     }
 
     /// Adds a record (its file, or its run's directory) unless it is already present. Two records
-    /// are the same if their content is, regardless of derived results and white space.
+    /// are the same if their content is, regardless of derived results and white space. A record that
+    /// is present takes the title that its run has now.
     pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
         let (file, text) = cryptbench_record::read_document(path)?;
         let record = cryptbench_record::parse(&file, &text)?;
@@ -104,14 +107,21 @@ impl History {
             .query_row("SELECT id FROM records WHERE digest = ?1", [&digest], |row| row.get(0))
             .optional()
             .map_err(error)?;
+        let title = cryptbench_record::title_beside(path).unwrap_or_default();
         if let Some(id) = there {
+            if !title.is_empty() {
+                let change = "UPDATE records SET title = ?2 WHERE id = ?1";
+                transaction.execute(change, params![id, title]).map_err(error)?;
+                transaction.commit().map_err(error)?;
+            }
             return Ok(Added { id, new: false });
         }
         let source = fs::canonicalize(&file).unwrap_or(file);
         transaction
             .execute(
                 "INSERT INTO records (digest, run_id, started, program_version, profile, machine, target, partial, added,
-                 source, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?9, ?10)",
+                 source, document, title) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?9, ?10,
+                 ?11)",
                 params![
                     digest,
                     record.run_id,
@@ -123,6 +133,7 @@ impl History {
                     record.partial,
                     source.display().to_string(),
                     whole,
+                    title,
                 ],
             )
             .map_err(error)?;
@@ -130,7 +141,7 @@ impl History {
         for c in &run.cells {
             transaction
                 .execute(
-                    "INSERT INTO cells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                    "INSERT INTO cells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                     params![
                         id,
                         c.machine,
@@ -144,6 +155,7 @@ impl History {
                         c.ln_speed,
                         c.ln_kept,
                         c.cached,
+                        c.arm_set,
                     ],
                 )
                 .map_err(error)?;
@@ -159,7 +171,7 @@ impl History {
             .connection
             .prepare(
                 "SELECT id, run_id, started, program_version, profile, machine, target, partial, added, source,
-                 (SELECT count(*) FROM cells WHERE record = id) FROM records ORDER BY started, id",
+                 (SELECT count(*) FROM cells WHERE record = id), title FROM records ORDER BY started, id",
             )
             .map_err(error)?;
         let entry = |row: &Row<'_>| {
@@ -175,6 +187,7 @@ impl History {
                 added: text(row, 8)?,
                 source: text(row, 9)?,
                 cells: row.get(10)?,
+                title: text(row, 11)?,
             })
         };
         let rows = statement.query_map([], entry).map_err(error)?;
@@ -199,7 +212,7 @@ impl History {
             .connection
             .prepare(
                 "SELECT id, run_id, started, c.machine, c.target, workload, workload_label, arm, arm_label, has_plain,
-                 trials, ln_speed, ln_kept, cached FROM records JOIN cells c ON c.record = id ORDER BY started, id, c.rowid",
+                 trials, ln_speed, ln_kept, cached, arm_set FROM records JOIN cells c ON c.record = id ORDER BY started, id, c.rowid",
             )
             .map_err(error)?;
         let mut rows = statement.query([]).map_err(error)?;
@@ -249,6 +262,7 @@ fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
         ln_speed: row.get(11)?,
         ln_kept: row.get(12)?,
         cached: row.get(13)?,
+        arm_set: text(row, 14)?,
     })
 }
 

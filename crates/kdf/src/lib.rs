@@ -1,4 +1,5 @@
-//! Key derivation for volume headers: multi-lane PBKDF2, Argon2, scrypt, and the PIM rules.
+//! Key derivation for volume headers: multi-lane PBKDF2, Argon2, scrypt, BitLocker's
+//! stretching, and the PIM rules.
 //!
 //! A header key is longer than the output of most hashes, so PBKDF2 derives it as several
 //! independent blocks; this crate computes them as lanes of one vector. Start at the registry:
@@ -15,6 +16,7 @@
 //! ```
 
 mod argon2;
+mod bitlocker;
 mod derivation;
 mod effort;
 mod error;
@@ -30,6 +32,7 @@ use cryptbench_cpu as cpu;
 
 pub use crate::argon2::{Argon2Kind, Argon2Params, argon2, argon2_kernel};
 pub use crate::scrypt::{ScryptParams, scrypt};
+pub use bitlocker::{BITLOCKER_ITERATIONS, bitlocker};
 pub use cryptbench_cpu::{CpuError, Tier, tier};
 pub use derivation::{Derivation, Function};
 pub use effort::Effort;

@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn more_than_there_is_is_refused_with_both_figures() {
         let Some(free) = available_kib() else {
-            eprintln!("SKIPPED: the system does not tell its free memory");
+            eprintln!("SKIPPED: the system does not report its free memory");
             return;
         };
         assert_eq!(ask("argon2id", free / 2), Ok(()));

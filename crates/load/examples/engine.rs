@@ -2,7 +2,8 @@
 //!
 //! `engine FILE --op read --pattern random --bs 4096 --qd 32 --seconds 2 [--threads 4] [--engine threads]`
 //!
-//! Writing overwrites FILE. The whole file is the extent; direct I/O unless `--buffered` is given.
+//! Writing overwrites FILE. The extent is the whole file. I/O is direct unless `--buffered` is
+//! given.
 
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom};
@@ -45,10 +46,10 @@ struct Arguments {
     seed: u64,
     #[arg(long, value_parser = ["auto", "io_uring", "polled", "threads"], default_value = "auto")]
     engine: String,
-    /// Through the page cache.
+    /// Use the page cache.
     #[arg(long)]
     buffered: bool,
-    /// Through an inline layer that copies and changes nothing.
+    /// Add an inline layer that copies the data and does not change it.
     #[arg(long)]
     null_layer: bool,
     /// Fill the file first.
@@ -56,7 +57,7 @@ struct Arguments {
     prefill: bool,
 }
 
-/// Costs what an inline layer costs besides its cipher.
+/// Costs the same as an inline layer without its cipher.
 struct NullLayer;
 
 impl SectorTransform for NullLayer {
@@ -104,7 +105,7 @@ fn pattern(name: &str) -> Pattern {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "its output is what the program is for")]
+#[expect(clippy::print_stdout, reason = "printing is its purpose")]
 fn main() -> Fallible<()> {
     let a = Arguments::parse();
     let choice = match a.engine.as_str() {

@@ -1,4 +1,4 @@
-//! What can go wrong while a load runs.
+//! Errors of a load.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,22 +14,22 @@ pub enum LoadError {
     /// The device or file system refused a request.
     #[error("{operation} of {len} bytes at offset {offset} failed")]
     Io {
-        /// What was attempted.
+        /// The operation that failed.
         operation: Operation,
-        /// Where, from the start of the extent.
+        /// Offset from the start of the extent, bytes.
         offset: u64,
         /// Bytes of the request.
         len: u32,
-        /// The system's reason.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A request moved fewer bytes than asked: the file is shorter than the extent, or the storage
-    /// is full.
+    /// A request moved fewer bytes than requested: the file is shorter than the extent, or the
+    /// storage is full.
     #[error("{operation} at offset {offset} moved {got} of {wanted} bytes; {}", short_reason(*operation))]
     Short {
-        /// What was attempted.
+        /// The operation that fell short.
         operation: Operation,
-        /// Where, from the start of the extent.
+        /// Offset from the start of the extent, bytes.
         offset: u64,
         /// Bytes of the request.
         wanted: u32,
@@ -39,7 +39,7 @@ pub enum LoadError {
     /// Flushing written data to the device failed.
     #[error("flushing written data to the device failed")]
     Sync {
-        /// The system's reason.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The block size is zero, not whole sectors, or larger than [`MAX_BLOCK_SIZE`].
@@ -70,82 +70,85 @@ pub enum LoadError {
         /// Threads of the job.
         threads: u32,
     },
-    /// The exponent of a Zipf distribution is none.
+    /// The exponent of a Zipf distribution is out of range.
     #[error("theta {theta} of a Zipf pattern is not above 0 and at most 100; 0.8 to 1.2 are usual")]
     Theta {
         /// Exponent.
         theta: f64,
     },
     /// The stride is below 2.
-    #[error("a stride of {stride} blocks is no stride; take 2 or more, or the sequential pattern")]
+    #[error("a stride of {stride} blocks is too small; use 2 or more, or the sequential pattern")]
     Stride {
         /// Distance of consecutive requests in blocks.
         stride: u32,
     },
-    /// A sampled pattern asks for no block, or for more blocks than there are.
+    /// A sampled pattern requests no block, or more blocks than the extent has.
     #[error(
         "{points} points of {run} blocks do not fit into an extent of {blocks} blocks; lower the points, \
          their runs or the block size"
     )]
     Sampled {
-        /// Places.
+        /// Number of points.
         points: u32,
-        /// Blocks at each.
+        /// Blocks at each point.
         run: u32,
         /// Blocks of the extent.
         blocks: u64,
     },
     /// The share of reads leaves nothing to mix.
     #[error(
-        "a mix of {read_percent} % reads is none; take 1 to 99, or a job that only reads or writes"
+        "a mix cannot have {read_percent} % reads; use 1 to 99, or a job that only reads or only writes"
     )]
     ReadPercent {
         /// Share of reads.
         read_percent: u8,
     },
     /// The compressible share is out of range.
-    #[error("{percent} % compressible is not between 1 and 99; take random content or zeros")]
+    #[error(
+        "{percent} % compressible is not between 1 and 99; use random content or zeros instead"
+    )]
     CompressPercent {
         /// Share.
         percent: u8,
     },
-    /// A flush after every 0 writes.
-    #[error("a flush after every 0 writes cannot be; take 1 or more, or no flush")]
+    /// A flush interval of 0 writes.
+    #[error("a flush after every 0 writes is impossible; use 1 or more, or no flush")]
     FlushInterval,
-    /// A flush at the end of a job that a time ends.
+    /// A flush at the end of a timed job.
     #[error(
-        "a flush at the end needs a job with an amount of bytes; one that runs for a time has no last request"
+        "a flush at the end requires a job with an amount of bytes; a timed job has no last request"
     )]
     FlushAtNoEnd,
-    /// A job of no bytes.
-    #[error("a job of 0 bytes measures nothing; give an amount of at least one request")]
+    /// A job of 0 bytes.
+    #[error("a job of 0 bytes measures nothing; use an amount of at least one request")]
     NoBytes,
-    /// The bound of the speed is not a positive number.
-    #[error("a rate of {rate} per second is not above 0; leave it out for no bound")]
+    /// The rate limit is not a positive number.
+    #[error("a rate of {rate} per second is not above 0; leave it out for no limit")]
     Rate {
         /// Requests or bytes per second.
         rate: f64,
     },
-    /// Something that a stdio buffer cannot carry.
+    /// A job that a stdio buffer cannot carry.
     #[error(
-        "a stdio buffer carries sequential reads or writes of one thread, one request at a time, flushed never \
-         or at the end"
+        "a stdio buffer requires sequential reads or writes of one thread, one request at a time, and no \
+        flush before the end"
     )]
     Stdio,
-    /// [Preconditioning](crate::Engine::precondition) that is not a fill.
+    /// [Preconditioning](crate::Engine::precondition) that does not fill the extent.
     #[error(
         "preconditioning writes every block in sequential order or in a permutation, once or more"
     )]
     Precondition,
-    /// A job that cannot be verified: its writes have no verify headers, or no whole units of the map.
+    /// A job that cannot be verified: its writes have no verify headers or are not in whole units
+    /// of the map.
     #[error(
-        "a job that is to be verified writes data with verify headers in multiples of {unit} bytes"
+        "a job that will be verified must write data with verify headers in multiples of {unit} bytes"
     )]
     Untraceable {
-        /// Bytes of which one acknowledgement is kept.
+        /// Bytes covered by one acknowledgement.
         unit: u64,
     },
-    /// The extent holds not even one block.
+    /// The extent is smaller than one block.
     #[error("the extent of {len} bytes is smaller than one block of {block_size} bytes")]
     ExtentTooSmall {
         /// Bytes of the extent.
@@ -153,14 +156,14 @@ pub enum LoadError {
         /// Bytes per request.
         block_size: u64,
     },
-    /// The extent does not start or end where it must.
+    /// The extent does not start or end at a multiple of `unit`.
     #[error("the extent (offset {offset}, {len} bytes) is not aligned to {unit} bytes")]
     ExtentUnaligned {
         /// First byte of the extent in the file.
         offset: u64,
         /// Bytes of the extent.
         len: u64,
-        /// Bytes that offset or length must be a multiple of.
+        /// Required alignment in bytes.
         unit: u64,
     },
     /// The extent ends beyond the largest file offset (2^63 - 1).
@@ -171,7 +174,7 @@ pub enum LoadError {
         /// Bytes of the extent.
         len: u64,
     },
-    /// Block size times requests in flight asks for more memory than half of the machine's.
+    /// The buffers of all requests in flight would take more than half of the machine's memory.
     #[error(
         "the buffers need {wanted} bytes, more than the {limit} allowed; lower block size, queue depth or \
          threads"
@@ -182,30 +185,30 @@ pub enum LoadError {
         /// Bytes allowed.
         limit: u64,
     },
-    /// An engine was asked for by name and cannot be used here.
+    /// The requested engine cannot be used here.
     #[error("{engine} cannot be used here: {reason}")]
     Unavailable {
-        /// Which one.
+        /// The engine.
         engine: &'static str,
-        /// Why, in words.
+        /// The reason, in words.
         reason: String,
     },
-    /// The engine could not be made ready, or its kernel interface failed.
+    /// The engine could not be set up, or its kernel interface failed.
     #[error("{what} failed")]
     Setup {
-        /// What was being done.
+        /// The step that failed.
         what: &'static str,
-        /// The system's reason.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A small file or its folder could not be worked with.
+    /// An operation on a small file or its folder failed.
     #[error("cannot {action} {}", path.display())]
     File {
-        /// What was attempted, as a verb.
+        /// The operation, as a verb.
         action: &'static str,
         /// File or folder.
         path: PathBuf,
-        /// The system's reason.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A small file does not hold what was written to it.
@@ -216,7 +219,7 @@ pub enum LoadError {
         /// First byte that differs or is missing.
         offset: u64,
     },
-    /// The folder of a set of small files is another one than was made, and is left alone.
+    /// The folder of a set of small files is not the one that this run made; it is left alone.
     #[error("{} is not the folder that this run made; it is left alone", path.display())]
     NotOurs {
         /// The folder.

@@ -1,4 +1,4 @@
-//! One workload for some time or some bytes.
+//! One workload for a time or an amount of data.
 
 mod check;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 pub(crate) use self::check::{check_fill, check_range};
 
-/// Most requests in flight.
+/// Largest queue depth.
 pub const MAX_QUEUE_DEPTH: u32 = 1024;
 
 /// Most threads of a job.
@@ -18,13 +18,13 @@ pub const MAX_THREADS: u32 = 256;
 /// Largest block size in bytes (1 GiB, below the kernel's limit of 2 GiB per request).
 pub const MAX_BLOCK_SIZE: u64 = 1 << 30;
 
-/// Direction of the requests.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// From the I/O target.
+    /// Read from the I/O target.
     Read,
-    /// To the I/O target.
+    /// Write to the I/O target.
     Write,
 }
 
@@ -44,16 +44,16 @@ impl fmt::Display for Operation {
     }
 }
 
-/// What the requests of a job do.
+/// The operations of a job's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// All read.
+    /// Only reads.
     Read,
-    /// All write.
+    /// Only writes.
     Write,
-    /// Each is a read with this probability in percent (1 to 99), drawn from the job's seed.
+    /// Each request is a read with this probability, drawn from the job's seed.
     Mixed {
-        /// Share of reads.
+        /// Probability in percent, 1 to 99.
         read_percent: u8,
     },
 }
@@ -83,20 +83,20 @@ impl From<Operation> for Direction {
     }
 }
 
-/// Where consecutive requests go, in blocks of the extent.
+/// How offsets follow each other, in blocks of the extent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
     /// Block after block, wrapping at the end of the extent.
     Sequential,
     /// Any block of the extent, uniformly and independently.
     Random,
-    /// Any block, the k-th most popular with probability proportional to k^-theta (theta above 0);
-    /// which blocks are popular follows from the seed.
+    /// Any block, the k-th most popular with a probability proportional to k^-theta. The seed
+    /// determines which blocks are popular.
     Zipf {
-        /// Exponent.
+        /// Exponent, above 0.
         theta: f64,
     },
-    /// Every block exactly once in a random order, then again in another one.
+    /// Every block exactly once in a random order, then again in another order.
     Permutation,
     /// From the last block to the first, wrapping.
     Backward,
@@ -108,12 +108,12 @@ pub enum Pattern {
     },
     /// One block again and again (iozone's record rewrite).
     Same,
-    /// `run` consecutive blocks at each of `points` places spread evenly over the extent, in
+    /// `run` consecutive blocks at each of `points` points spread evenly over the extent, in
     /// ascending order, wrapping (HD Tune's curve over the I/O target).
     Sampled {
-        /// Places.
+        /// Number of points.
         points: u32,
-        /// Blocks at each.
+        /// Blocks at each point.
         run: u32,
     },
 }
@@ -140,7 +140,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Where the patterns that have a beginning begin.
+/// Where patterns with a starting point start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// At a block drawn from the seed, so that short jobs cover the extent over many trials.
@@ -150,45 +150,48 @@ pub enum Start {
     First,
 }
 
-/// How much is measured.
+/// How long or how much to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// A time.
+    /// For a time.
     Time {
-        /// Unmeasured lead-in, in which queues and caches of the device reach their steady state.
+        /// Unmeasured lead-in, in which the queues and caches of the device reach their steady
+        /// state.
         ramp: Duration,
-        /// Measured time. The request that is being waited for when it ends is still counted.
+        /// Measured time. A request in flight at its end is still counted.
         duration: Duration,
     },
-    /// So many bytes, rounded up to whole requests; more than a pass of the pattern has begin another
-    /// pass. From before the first request to the completion of the last one, or of the last flush.
+    /// This number of bytes, rounded up to whole requests. If it is more than one pass of the
+    /// pattern, further passes follow. Measured from before the first request to the completion of
+    /// the last one, or of the last flush.
     Bytes(u64),
 }
 
 /// When written data must be on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flush {
-    /// A write is done when the system says so.
+    /// A write is complete when the kernel reports it.
     #[default]
     Never,
-    /// Each write completes when it is on stable storage (`RWF_DSYNC`, as `O_DSYNC`).
+    /// Each write completes when it is on stable storage (`RWF_DSYNC`, like `O_DSYNC`).
     EachWrite,
-    /// A flush after so many writes of a thread.
+    /// A flush after every n writes of a thread.
     Every {
         /// Writes between two flushes, at least 1.
         writes: u32,
-        /// fdatasync(2) instead of fsync(2).
+        /// Use fdatasync(2) instead of fsync(2).
         data_only: bool,
-        /// All requests of the thread are awaited before the flush, and its next one comes after it: what a
-        /// database's commit does. Otherwise the flush is one more request in the queue, after which the
-        /// next one follows at once, and none comes after the last write: what fio's `fsync=` does.
+        /// Wait for all requests of the thread before the flush, and for the flush before its next
+        /// request, like the commit of a database. Otherwise the flush is queued like a request:
+        /// the next request follows at once, and no flush follows the last write. This is what
+        /// fio's `fsync=` does.
         drained: bool,
     },
-    /// Once after the last request, within the measured time; takes [`Amount::Bytes`].
+    /// Once after the last request, within the measured time. Requires [`Amount::Bytes`].
     AtEnd,
 }
 
-/// What is written.
+/// What data is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Incompressible, with verify headers.
@@ -196,14 +199,14 @@ pub enum Content {
     Random,
     /// Zeros without verify headers, as `dd if=/dev/zero` writes them.
     Zeros,
-    /// This share in percent (1 to 99) of each 4 KiB can be compressed away; with verify headers.
+    /// Compressible by this share of each 4 KiB, with verify headers.
     Compressible {
-        /// Share.
+        /// Share in percent, 1 to 99.
         percent: u8,
     },
 }
 
-/// Upper bound of the speed at which requests are issued, over all threads of a job.
+/// Upper limit of the rate at which requests are submitted, over all threads of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// Requests per second.
@@ -212,41 +215,41 @@ pub enum Rate {
     Bytes(f64),
 }
 
-/// One workload for some time or some bytes.
+/// One workload for a time or an amount of data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// What the requests do.
+    /// The operations of the requests.
     pub direction: Direction,
-    /// Where consecutive requests go.
+    /// How offsets follow each other.
     pub pattern: Pattern,
-    /// Where the pattern begins.
+    /// Where the pattern starts.
     pub start: Start,
     /// Bytes per request: a multiple of 512 and of the I/O target's data unit.
     pub block_size: u64,
-    /// Requests in flight of each thread, 1 to [`MAX_QUEUE_DEPTH`].
+    /// Requests in flight per thread, 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// Threads that issue requests, 1 to [`MAX_THREADS`]; they share one sequence of offsets.
+    /// Threads that submit requests, 1 to [`MAX_THREADS`]; they share one sequence of offsets.
     pub threads: u32,
-    /// How much is measured.
+    /// How long or how much to measure.
     pub amount: Amount,
     /// When written data must be on the device.
     pub flush: Flush,
-    /// What is written.
+    /// What data is written.
     pub content: Content,
-    /// Upper bound of the speed, where there is one.
+    /// Rate limit, if any.
     pub rate: Option<Rate>,
-    /// Place and latency are kept of so many measured requests from the first on.
+    /// Number of measured requests, from the first on, whose offset and latency are kept.
     pub samples: u32,
-    /// Determines the offsets: jobs with the same seed, pattern, block size and extent visit the
-    /// same offsets in the same order, whatever the I/O target and the engine.
+    /// Determines the offsets: jobs with the same seed, pattern, block size and extent use the same
+    /// offsets in the same order, for any I/O target and engine.
     pub seed: u64,
-    /// In the verify headers of written sectors, so that a later reader can tell which job wrote them.
+    /// Written into the verify headers, so that a later reader can tell which job wrote a sector.
     pub generation: u64,
 }
 
 impl Job {
-    /// One second of requests of one thread without ramp, flush, rate bound and samples; seed and
-    /// generation 0.
+    /// One second of requests of one thread, without ramp, flush, rate limit or samples. Seed and
+    /// generation are 0.
     pub fn new(
         direction: impl Into<Direction>,
         pattern: Pattern,

@@ -1,15 +1,16 @@
-//! Drives a [`IoTarget`](cryptbench_blockdev::IoTarget) with a workload and returns latencies and
-//! counters, knowing nothing of what lies behind it.
+//! Drives an [`IoTarget`](cryptbench_blockdev::IoTarget) with a workload and returns latencies and
+//! counters. It does not know what lies behind the target.
 //!
 //! - A [`Profile`] is data: the workloads that people quote, read from TOML or from a fio job file.
-//! - A [`FileSet`] is many small files and what is done to them.
+//! - A [`FileSet`] is many small files and the actions on them.
 //! - A [`Job`] is one workload for some seconds; an [`Engine`] runs it and returns a
 //!   [`Measurement`].
-//! - Written data is incompressible and marked with [verify headers](verify_sector), so that a [reader](Acknowledged::verify) can
-//!   tell lost, stale, torn and misplaced sectors apart, and can prove that stored bytes are encrypted.
+//! - Written data is incompressible and marked with [verify headers](verify_sector). With them a
+//!   [reader](Acknowledged::verify) can tell lost, stale, torn and misplaced sectors apart, and can
+//!   prove that stored data is encrypted.
 //!
-//! Two requests in flight may touch the same place: nothing orders them, as on real storage under
-//! a real load. Which of two such writes wins is unspecified; either way the verify header is valid.
+//! Requests in flight may overlap: nothing orders them, as on real storage under a real load. It is
+//! unspecified which of two overlapping writes wins; the verify header is valid either way.
 
 mod clock;
 mod engine;

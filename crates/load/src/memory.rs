@@ -1,13 +1,13 @@
-//! How much memory buffers may take.
+//! Limits the memory of I/O buffers.
 
 use cryptbench_os::machine::memory_bytes;
 
 use crate::LoadError;
 
-/// Bytes of each of `threads` threads for `depth` requests of `block` bytes.
+/// Bytes for each of `threads` threads with `depth` requests of `block` bytes.
 ///
-/// Jobs that write get a second buffer for each whether or not an inline layer needs it: limits on
-/// memory and on locked memory must strike all arms alike.
+/// Jobs that write get a second buffer per request even without an inline layer: limits on memory
+/// and on locked memory must apply to all arms alike.
 pub(crate) fn buffers_len(
     block: u32,
     depth: u32,
@@ -23,7 +23,7 @@ pub(crate) fn buffers_len(
     }
 }
 
-/// Half of the machine's memory; 1 GiB where that is not told.
+/// Half of the machine's memory, or 1 GiB if its size is unknown.
 fn limit() -> u64 {
     memory_bytes().map_or(1 << 30, |all| all / 2)
 }

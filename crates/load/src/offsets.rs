@@ -1,4 +1,4 @@
-//! Which block each request goes to: a pure function of seed and request number.
+//! The block of each request: a pure function of seed and request number.
 //!
 //! Random offsets come from SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
 //! Generators, OOPSLA 2014), whose n-th output is a hash of seed and n: threads can share one
@@ -37,7 +37,7 @@ fn below(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
-/// One request: what it does, and its offset in bytes from the start of the extent.
+/// One request: its operation, and its offset in bytes from the start of the extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IoRequest {
     pub(crate) operation: Operation,
@@ -45,12 +45,12 @@ pub(crate) struct IoRequest {
     pub(crate) len: u32,
 }
 
-/// The offsets of a job, one request after the other; `None` past the last.
+/// The requests of a job, one after the other; `None` after the last.
 pub(crate) trait OffsetGenerator: Copy + Send + 'static {
     fn request(&self, index: u64) -> Option<IoRequest>;
 }
 
-/// One thread's share of a sequence: of every `of` requests the one with number `part`.
+/// One thread's share of a sequence: out of every `of` requests, the one with number `part`.
 #[derive(Clone, Copy)]
 pub(crate) struct Share<P> {
     pub(crate) offsets: P,

@@ -1,13 +1,14 @@
-//! Whether an I/O target holds what it acknowledged.
+//! Verifies that an I/O target holds the data that it acknowledged.
 //!
-//! Each write that the storage acknowledged is noted in a map, with the generation of its job. A reader
-//! goes over the extent and holds the verify header of every sector against the map. One generation is one
-//! state of a block: jobs that are to be told apart are run with ascending generations.
+//! A map records each write that the storage acknowledged, with the generation of its job. A reader
+//! goes over the extent and compares the verify header of every sector with the map. One generation
+//! is one state of a block: use ascending generations for jobs that must be told apart.
 //!
-//! The map knows generation and seed of each job. Where a write was acknowledged, only what that job wrote
-//! there is right, or what a later one may have left there that was stopped or failed before all its writes
-//! were acknowledged. Elsewhere lies what lay there before, which nobody knows; it may be anything but a
-//! sector that one of the jobs wrote for another place.
+//! The map knows generation and seed of each job. Where a write was acknowledged, a sector is
+//! correct if it holds what that job wrote there. It is also correct if it holds what a later job
+//! may have written there that was stopped or failed before all its writes were acknowledged.
+//! Elsewhere, the old contents are unknown. They may be anything except a sector that one of the
+//! jobs wrote for another place.
 
 mod judge;
 mod map;
@@ -17,50 +18,52 @@ pub use self::map::Acknowledged;
 pub(crate) use self::map::Traced;
 use crate::SectorState;
 
-/// Findings that a [`Verification`] keeps.
+/// Most findings that a [`Verification`] keeps.
 const FINDINGS: usize = 16;
 
-/// What is wrong with a sector whose write was acknowledged.
+/// The fault of a sector whose write was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
-    /// It holds, sound, what the last acknowledged write should have replaced (an older state, or something
-    /// that none of the jobs wrote), and does so again when it is read a second time: that write never arrived.
+    /// The sector is sound but holds what the last acknowledged write should have replaced: an
+    /// older state, or something that none of the jobs wrote. A second read finds the same, so that
+    /// write never arrived.
     Lost,
-    /// It is sound and older than one lost write explains: older than the write before the last one, or a
-    /// second read found what the first one should have.
+    /// The sector is sound but older than one lost write explains. It is either older than the
+    /// write before the last one, or a second read found what the first one should have found.
     Stale,
-    /// It is sound and belongs elsewhere: a write or a read went astray.
+    /// The sector is sound but belongs elsewhere: a write or a read was misdirected.
     Misplaced,
-    /// Its bytes are not those that were written.
+    /// The bytes differ from those that were written.
     Damaged,
-    /// It is sound and in another state than others of its block, which are acknowledged as one: part of a write
-    /// arrived.
+    /// The sector is sound, but its state differs from that of others in its block, which were
+    /// acknowledged together: only part of a write arrived.
     Torn,
     /// All zeros: never written, or discarded.
     Blank,
-    /// Foreign data, or ciphertext that was not opened.
+    /// Foreign data, or ciphertext that was not decrypted.
     Unmarked,
 }
 
-/// A sector that is not as it should be.
+/// A sector with a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Bytes from the start of the extent.
+    /// Offset in bytes from the start of the extent.
     pub offset: u64,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
-    /// The last generation whose write was acknowledged there, if any.
+    /// The last generation acknowledged there, if any.
     pub acknowledged: Option<u64>,
-    /// What was found.
+    /// The state found.
     pub found: SectorState,
 }
 
-/// What a reader found, in sectors.
+/// The result of a verification, in sectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// As acknowledged, or of a later write that was under way when its job was stopped or failed.
+    /// Sectors in the acknowledged state, or in that of a later write in flight when its job was
+    /// stopped or failed.
     pub valid: u64,
-    /// Where no write was acknowledged, and nothing lies that was written for another place.
+    /// Sectors without an acknowledged write, unless they hold data written for another place.
     pub unwritten: u64,
     /// [`Fault::Lost`].
     pub lost: u64,
@@ -76,7 +79,7 @@ pub struct Verification {
     pub blank: u64,
     /// [`Fault::Unmarked`].
     pub unmarked: u64,
-    /// The first few sectors that are not as they should be, by place.
+    /// The first few sectors with a fault, by offset.
     pub findings: Vec<Finding>,
 }
 
@@ -96,7 +99,7 @@ impl Fault {
 }
 
 impl Verification {
-    /// Sectors with a fault.
+    /// Number of sectors with a fault.
     pub fn faults(&self) -> u64 {
         let Self { lost, stale, misplaced, damaged, torn, blank, unmarked, .. } = self;
         lost + stale + misplaced + damaged + torn + blank + unmarked

@@ -1,4 +1,4 @@
-//! Incompressible data whose every 512-byte sector says where and when it was written.
+//! Incompressible data in which every 512-byte sector records where and when it was written.
 //!
 //! A verify header is the first 32 bytes of a sector, integers little-endian:
 //!
@@ -10,11 +10,11 @@
 //! | 24-27 | low half of the job's seed |
 //! | 28-31 | check word over bytes 8-27 |
 //!
-//! The rest is pseudorandom, or in part zero where a job wants it compressible. It follows from the job's seed
-//! and generation and is the same in every block that the job writes, whichever request carries it: two writes
-//! of one job that race for a block write the same bytes, and so their ciphertexts may mix, even those of
-//! modes that spread each bit over the whole data unit. Its first 8 bytes are a check word over what follows,
-//! so that no bit of a sector can change unseen.
+//! The rest is pseudorandom, or partly zero if a job wants compressible data. It follows from the
+//! job's seed and generation and is the same in every block of the job. Two writes of one job that
+//! race for a block therefore write the same bytes. Their ciphertexts may mix, even in modes that
+//! spread each bit over the whole data unit. The first 8 bytes of the rest are a check word over
+//! what follows, so that any changed bit of a sector is detected.
 
 use crate::offsets::{mix, splitmix};
 
@@ -26,48 +26,49 @@ pub const HEADER_LEN: usize = 32;
 
 /// First bytes of every sector that the engine writes.
 ///
-/// Storage on which these bytes can be found at sector starts is not encrypted. By chance they
-/// appear at a given place with probability 2^-64.
+/// Storage with these bytes at the start of a sector is not encrypted. They appear at a given place
+/// by chance with probability 2^-64.
 pub const MARKER: [u8; 8] = *b"\x89cBench\n";
 
-/// Bytes in which a job's data has its compressible share.
+/// Bytes of data of which the compressible share is taken.
 const COMPRESSIBLE_UNIT: usize = 4096;
 
-/// Flipped bits up to which a marker is taken for a damaged one. Random bytes come so close with a
-/// probability of 2^-48.
+/// Most flipped bits with which a marker still counts as a damaged one. Random bytes are that close
+/// with a probability of 2^-48.
 const MARKER_FLIPS: u32 = 3;
 
-/// What a sector that was read back holds.
+/// The state of a sector that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectorState {
-    /// A verify header for this very place. A lost write shows an older generation than expected.
+    /// A verify header for exactly this place. After a lost write, its generation is older than
+    /// expected.
     Valid {
         /// The job that wrote it.
         generation: u64,
         /// Low half of that job's seed.
         seed: u32,
     },
-    /// A sound verify header that belongs elsewhere: a misdirected write or read.
+    /// A sound verify header of another place: a misdirected write or read.
     Misplaced {
-        /// The place it was written for, from the start of the I/O target.
+        /// The place it was written for, in bytes from the start of the I/O target.
         offset: u64,
         /// The job that wrote it.
         generation: u64,
         /// Low half of that job's seed.
         seed: u32,
     },
-    /// Nearly the marker, a verify header whose check word fails, or a sound verify header on other bytes than it was
-    /// written with: a torn or corrupted sector.
+    /// A torn or corrupted sector: nearly the marker, a verify header whose check word fails, or a
+    /// sound verify header whose data has changed.
     Damaged,
     /// All zeros: never written, or discarded.
     Blank,
-    /// No marker: foreign data, or ciphertext that was not opened.
+    /// No marker: foreign data, or ciphertext that was not decrypted.
     Unmarked,
 }
 
-/// Examines a sector of at least [`HEADER_LEN`] bytes (shorter: [`SectorState::Unmarked`]) read
-/// from `offset` bytes after the start of the I/O target. Of less than a [`SECTOR`] only the verify header is
-/// examined.
+/// Examines a sector read from `offset` bytes after the start of the I/O target. It must have at
+/// least [`HEADER_LEN`] bytes, otherwise the result is [`SectorState::Unmarked`]. If it is shorter
+/// than a [`SECTOR`], only the verify header is examined.
 pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
     let Some(header) = sector.first_chunk::<HEADER_LEN>() else {
         return SectorState::Unmarked;
@@ -109,7 +110,8 @@ impl HeaderWriter {
     /// Writes the verify header of every whole sector of `data`, which goes to `offset`.
     #[inline]
     pub(crate) fn write_headers(&self, data: &mut [u8], offset: u64) {
-        // Composed in registers and stored at once: a cache line per sector is all this costs.
+        // Composed in registers and stored in one go: this costs no more than a cache line per
+        // sector.
         let [marker, generation] = [u64::from_le_bytes(MARKER), self.generation];
         let mut place = offset;
         for sector in data.chunks_exact_mut(SECTOR) {
@@ -121,7 +123,7 @@ impl HeaderWriter {
     }
 }
 
-/// Seed of the bytes that a job writes, verify headers aside.
+/// Seed of the bytes that a job writes, except for the verify headers.
 pub(crate) fn body_seed(generation: u64, seed: u64) -> u64 {
     mix(mix(generation ^ 0x626f_6479) ^ seed)
 }
@@ -143,8 +145,8 @@ pub(crate) fn fill_random(data: &mut [u8], seed: u64) {
     }
 }
 
-/// Fills what is to get verify headers: at random but for the last `zeros` percent of each 4 KiB, and with its
-/// check word in each whole sector.
+/// Fills data that will get verify headers: random except for zeros in the last `zeros` percent of
+/// each 4 KiB, with a check word in each whole sector.
 pub(crate) fn fill_bodies(data: &mut [u8], seed: u64, zeros: u8) {
     fill_random(data, seed);
     if zeros > 0 {
@@ -159,7 +161,8 @@ pub(crate) fn fill_bodies(data: &mut [u8], seed: u64, zeros: u8) {
     }
 }
 
-/// A hash that any change of one word changes: each step is a bijection of the word for a given state.
+/// A hash that changes with any single word: for a given state, each step is a bijection of the
+/// word.
 fn body_check(body: &[u8]) -> u64 {
     let (words, _) = body.as_chunks::<8>();
     let step = |h: u64, word: &[u8; 8]| {
@@ -236,8 +239,8 @@ mod tests {
         }
     }
 
-    /// Zeros where they were asked for, random bytes elsewhere; verify headers and check words take 40 bytes of
-    /// each sector in either.
+    /// Data is zero in the requested share and random elsewhere. Verify headers and check words
+    /// take 40 bytes of each sector in both.
     #[test]
     fn the_compressible_share_is_as_asked() {
         for percent in [1, 30, 50, 99] {
@@ -259,7 +262,7 @@ mod tests {
         }
     }
 
-    /// The byte entropy of one block's data, verify headers included, is that of random data.
+    /// The byte entropy of one block, including verify headers, is that of random data.
     #[test]
     fn data_is_incompressible() {
         let mut data = vec![0; 1 << 20];

@@ -1,22 +1,23 @@
-//! The measured time: which completions count, and what they add up to.
+//! The measured window: which completions count, and their sum.
 //!
-//! The window opens at the first completion after the ramp and closes at the first completion at
-//! or after the planned duration; the completions after the opening one, up to and including the
-//! closing one, count. A number of completions that begins and ends with a completion is free of
-//! the bias that a fixed end has for few large requests: by Wald's identity the request that is
-//! under way at the deadline must be included, since long requests are the likelier ones to be
-//! under way. It also keeps a stall at the end of a trial from vanishing.
+//! The window opens at the first completion after the ramp and closes at the first completion at or
+//! after the planned duration. It counts the completions after the opening one, up to and including
+//! the closing one. A count that begins and ends with a completion has no bias for few large
+//! requests, unlike one with a fixed end. By Wald's identity the request in flight at the deadline
+//! must be counted, because long requests are more likely to be in flight then. This also keeps a
+//! stall at the end of a trial from being lost.
 //!
-//! Requests that are in flight together often complete together: then not single completions but whole
-//! cycles of the queue are the renewals of that argument. Where one thread sees all completions, the window
-//! therefore closes at the first completion at or after the planned duration that makes the count a multiple
-//! of the queue depth. A trial shorter than a cycle is then right, too.
+//! Requests in flight together often complete together. The renewals of that argument are then
+//! whole cycles of the queue instead of single completions. If one thread sees all completions, the
+//! window therefore closes at the first completion at or after the planned duration that makes the
+//! count a multiple of the queue depth. This is correct even for a trial shorter than a cycle.
 //!
-//! The window of a slice opens at the completion that ends the first queue's worth of requests, which replaces the
-//! ramp, and closes in the same way at the planned end, after two queues' worth at the earliest.
+//! The window of a slice opens at the completion that ends the first queue's worth of requests,
+//! which replaces the ramp. It closes in the same way at the planned end, but only after two
+//! queues' worth.
 //!
-//! A job of so many bytes has no window: it is measured from before its first request, and all of its
-//! requests count.
+//! A job with an amount of bytes has no window: measurement starts before its first request, and
+//! all requests count.
 
 mod measurement;
 mod tally;
@@ -39,50 +40,50 @@ fn ns(d: Duration) -> u64 {
 /// Opens and closes the window, for any number of threads. Times are nanoseconds of one clock.
 pub(crate) struct Gate {
     ramp: u64,
-    /// From the opening of the window, or of a slice from its beginning.
+    /// From the opening of the window; for a slice, from its beginning.
     duration: u64,
-    /// Completions of a slice before its window opens, the one that opens it included; 0 for a job with a ramp.
+    /// Completions of a slice up to the one that opens its window; 0 for a job with a ramp.
     lead: u64,
-    /// Completions seen before the window opened.
+    /// Completions before the window opened.
     seen: AtomicU64,
-    /// The window stays open until a thread has counted so many.
+    /// The window stays open until a thread has counted this many completions.
     least: u64,
-    /// The count at the end is a multiple of this.
+    /// The final count must be a multiple of this.
     cycle: u64,
-    /// Every request counts, and the window ends with the last thread.
+    /// Whether every request counts and the window ends with the last thread.
     whole: bool,
     flush_at_end: bool,
     ramp_end: AtomicU64,
     opened: AtomicU64,
-    /// When the window is due to close.
+    /// When the window should close.
     due: AtomicU64,
     closed: AtomicU64,
     cpu_opened: AtomicU64,
     cpu_closed: AtomicU64,
-    /// Threads that have requests left.
+    /// Threads that still have requests.
     busy: AtomicU32,
     /// Threads that are not [idle](Sink::idle).
     active: AtomicU32,
-    /// All that a whole job does was done.
+    /// Whether a job that counts every request has completed.
     complete: AtomicBool,
 }
 
 impl Gate {
-    /// For a slice of `duration` of a job that `threads` threads carry.
+    /// For a slice of `duration` of a job carried by `threads` threads.
     pub(crate) fn of_slice(job: &Job, threads: u32, duration: Duration) -> Self {
         let depth = u64::from(job.queue_depth);
         Self {
             ramp: 0,
             duration: ns(duration),
             lead: depth * u64::from(job.threads),
-            // Threads that carry one request each count few.
+            // Threads that carry one request each count few completions.
             least: if threads == job.threads { 2 * depth } else { 2 },
             whole: false,
             ..Self::new(job, threads)
         }
     }
 
-    /// For a job that `threads` threads carry.
+    /// For a job carried by `threads` threads.
     pub(crate) fn new(job: &Job, threads: u32) -> Self {
         let unset = || AtomicU64::new(UNSET);
         let (ramp, duration, whole) = match job.amount {
@@ -113,7 +114,7 @@ impl Gate {
         }
     }
 
-    /// Starts the ramp, or the slice; without either the window opens at once.
+    /// Starts the ramp or the slice. Without either, opens the window at once.
     pub(crate) fn begin(&self, now: u64) {
         if self.lead > 0 {
             self.due.store(now + self.duration, Relaxed);
@@ -123,7 +124,7 @@ impl Gate {
         self.ramp_end.store(now + self.ramp, Relaxed);
     }
 
-    /// Opens the window at `now`, or says when it was opened.
+    /// Opens the window at `now`, or returns when it was opened.
     fn open(&self, now: u64) -> Option<u64> {
         if let Err(other) = self.opened.compare_exchange(UNSET, now, Relaxed, Relaxed) {
             return Some(other);
@@ -139,7 +140,7 @@ impl Gate {
         self.closed.load(Relaxed) != UNSET
     }
 
-    /// From the opening of the window to `last`.
+    /// Time from the opening of the window to `last`.
     pub(crate) fn measured(&self, last: u64) -> Duration {
         Duration::from_nanos(last.saturating_sub(self.opened.load(Relaxed)))
     }
@@ -153,14 +154,15 @@ impl Gate {
         Duration::from_nanos(closed.saturating_sub(self.cpu_opened.load(Relaxed)))
     }
 
-    /// Whether the window is open: what is not a request counts now.
+    /// Whether the window is open, for events other than requests.
     fn is_open(&self) -> bool {
         self.opened.load(Relaxed) != UNSET && !self.is_closed()
     }
 
-    /// Opens or closes the window when it is time although no request completes. True if it closed.
+    /// Opens or closes the window when it is due although no request completes. True if it closed.
     ///
-    /// Not while any thread has a request in flight: that one is to be counted, and its completion does both.
+    /// Does nothing while any thread has a request in flight: that request must be counted, and its
+    /// completion opens or closes the window.
     fn expire(&self, now: u64) -> bool {
         if self.whole || now < self.ramp_end.load(Relaxed) || self.active.load(Relaxed) > 0 {
             return false;
@@ -177,7 +179,8 @@ impl Gate {
         true
     }
 
-    /// A thread has done all its requests. True for the last one if it has to flush.
+    /// Records that a thread has completed all its requests. True for the last one if it must
+    /// flush.
     fn leave(&self) -> bool {
         if !self.whole || self.busy.fetch_sub(1, Relaxed) != 1 {
             return false;
@@ -188,14 +191,14 @@ impl Gate {
         self.flush_at_end
     }
 
-    /// The last request of a whole job, or the flush that ends it, is done.
+    /// Records the end of a whole job: its last request, or the flush that ends it.
     fn finish(&self) {
         self.cpu_closed.store(process_cpu_ns(), Relaxed);
         self.complete.store(true, Relaxed);
     }
 
-    /// Whether a completion at `done` counts for a thread that counted `so_far`; opens or closes the window
-    /// when it is time.
+    /// Whether a completion at `done` counts for a thread that has counted `so_far`. Opens or
+    /// closes the window when it is due.
     #[inline]
     fn counts(&self, done: u64, so_far: u64) -> bool {
         if self.whole {
@@ -234,8 +237,8 @@ impl Gate {
                 Err(other) => closed = other,
             }
         }
-        // Of several threads, what completed before the closing one may be told of after it; one thread's
-        // cycle is full.
+        // With several threads, a completion before the closing one may be reported after it. With
+        // one thread, the cycle is full.
         self.cycle == 1 && done <= closed
     }
 }
@@ -244,40 +247,40 @@ impl Gate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completed {
     pub(crate) operation: Operation,
-    /// Bytes from the start of the extent.
+    /// Offset in bytes from the start of the extent.
     pub(crate) offset: u64,
     pub(crate) len: u32,
-    /// For a write before the inline layer sealed it, for a read right before it was submitted.
+    /// For a write, before the inline layer sealed it; for a read, right before it was submitted.
     pub(crate) started: u64,
-    /// When the kernel had taken it; 0 where that was not looked at.
+    /// When the kernel had accepted it; 0 if that was not timed.
     pub(crate) taken: u64,
-    /// After the inline layer opened it.
+    /// After the inline layer had opened it.
     pub(crate) done: u64,
 }
 
-/// Told of completions by an engine. Each thread has its own.
+/// Receives completions from an engine. Each thread has its own sink.
 pub(crate) trait Sink {
-    /// A request completed.
+    /// Reports a completed request.
     fn completed(&mut self, request: &Completed);
 
-    /// No further request is wanted.
+    /// Whether the sink wants no further requests.
     fn finished(&self) -> bool;
 
-    /// Nothing is in flight, and the next request is not due at `now`.
+    /// Reports that nothing is in flight and the next request is not due at `now`.
     fn idle(&mut self, now: u64) {
         let _ = now;
     }
 
-    /// A request is issued after the sink was told of [idleness](Self::idle).
+    /// Reports that a request is submitted after [idleness](Self::idle).
     fn resumed(&mut self) {}
 
-    /// A flush ended at `done`.
+    /// Reports that a flush ended at `done`.
     fn flushed(&mut self, done: u64) {
         let _ = done;
     }
 
-    /// All requests of this thread are done, the last one at `done`. True if it is the last thread of a
-    /// job that ends with a flush, which it is to do and tell.
+    /// Reports that all requests of this thread have completed, the last one at `done`. True for
+    /// the last thread of a job that ends with a flush: it must flush and report that.
     fn exhausted(&mut self, done: u64) -> bool {
         let _ = done;
         false

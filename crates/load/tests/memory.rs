@@ -1,4 +1,5 @@
-//! Locked memory of the io_uring engine, in a process of its own: the kernel counts it per process.
+//! Locked memory of the io_uring engine, in a separate process because the kernel counts it per
+//! process.
 
 #![cfg(target_os = "linux")]
 
@@ -10,14 +11,14 @@ use cryptbench_load::{Amount, Engine, EngineChoice, Job, Operation, Pattern};
 
 static GO: AtomicBool = AtomicBool::new(false);
 
-/// Bytes that are locked for registered buffers.
+/// Bytes locked for registered buffers.
 fn pinned() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|l| l.strip_prefix("VmPin:")).unwrap();
     1024 * line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
 }
 
-/// The most that was locked while it sealed.
+/// The highest amount locked while sealing.
 #[derive(Default)]
 struct Most(AtomicU64);
 
@@ -49,7 +50,8 @@ fn only_the_buffers_of_the_job_that_runs_are_locked() {
         threads,
         ..Job::new(Operation::Write, Pattern::Random, block, 6)
     };
-    // Twice six blocks, more than the huge page that each small buffer of the two threads may lie on.
+    // Twice six blocks: more than the huge page on which each small buffer of the two threads may
+    // lie.
     engine.run(&io_target, &job(512 << 10, 1), &GO).unwrap();
     let large = pinned();
     if large == 0 {

@@ -1,7 +1,7 @@
-//! Time that a process had of the processors.
+//! CPU time of this process.
 
-/// CPU time, user and system, of all threads of this process, what the kernel does on its behalf in threads of its own
-/// (Linux: io-wq) included, in nanoseconds. 0 where the system does not tell.
+/// CPU time, user and system, of all threads of this process in nanoseconds. Includes the work that
+/// the kernel does for it in separate threads (Linux: io-wq). 0 if the system does not report it.
 #[must_use]
 pub fn process_cpu_ns() -> u64 {
     crate::system::clock::process_cpu_ns()

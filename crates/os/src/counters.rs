@@ -1,46 +1,50 @@
-//! Whose CPU time went by between two moments, what the device moved, and how the machine fared.
+//! Accounts for CPU time, device traffic and the state of the machine between two moments.
 //!
-//! | part of the machine's busy time | whose |
+//! | part of the machine's busy time | includes |
 //! |---|---|
-//! | generator | this process's threads that issue the load, and all its threads that ended meanwhile: the engine ends its own before the second look |
-//! | daemons | this process's threads that serve, told by their names, the [watched](Counters::watch) processes with all their descendants, and children of this process that ended and were waited for meanwhile |
-//! | kernel | kernel threads, and io_uring's workers in this process: they run kernel code for whoever submitted, as kworkers do |
-//! | other | the rest: other programs, interrupts, and what is lost |
+//! | generator | this process's threads that submit the load, and all its threads that ended between the snapshots: the engine ends its own before the second one |
+//! | daemons | this process's serving threads, identified by name; the [watched](Counters::watch) processes with all descendants; and children of this process that it waited for between the snapshots |
+//! | kernel | kernel threads, and io_uring's workers in this process, which run kernel code for the submitter like kworkers |
+//! | other | the rest: other programs, interrupts, and lost time |
 //!
-//! The first three are the scheduler's exact account of each task; the whole is the kernel's sample at
-//! each scheduler tick. So `other`, their difference, is as coarse as that sample and can be negative in
-//! a short trial; over many trials it evens out. Time that a hypervisor stole while a task was running is
-//! in that task's account, unless the kernel has `CONFIG_PARAVIRT_TIME_ACCOUNTING`, and is not in the
-//! whole.
+//! The first three come from the scheduler's exact account of each task. The total is sampled by
+//! the kernel at each scheduler tick. `other`, the difference, is therefore as coarse as that
+//! sample and can be negative in a short trial; over many trials the error averages out. Time that
+//! a hypervisor stole while a task was running counts for that task, unless the kernel has
+//! `CONFIG_PARAVIRT_TIME_ACCOUNTING`. It does not count in the total.
 //!
-//! Lost, and so in `other`, is what these used: kernel threads that ended between two looks, and
-//! processes that ended and were waited for neither by this process nor by one that is watched. In a
-//! container that hides kernel threads they are in `other` as well.
+//! Two kinds of time are lost and end up in `other`: that of kernel threads that ended between two
+//! snapshots, and that of processes that ended and were waited for neither by this process nor by a
+//! watched one. In a container that hides kernel threads, these are in `other` as well.
 
 pub use crate::system::counters::{Counters, Snapshot};
 
-/// What passed between two snapshots. What the system does not tell is `None`, and of CPU seconds 0.
+/// The difference of two snapshots. Values that the system does not report are `None`, and 0 for
+/// CPU seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passed {
     /// Seconds from the first snapshot to the second.
     pub wall_s: f64,
-    /// CPU seconds of the whole machine, less the idle baseline.
+    /// CPU seconds of the whole machine, without the idle baseline.
     pub busy_s: f64,
-    /// Of these, CPU seconds of the threads that issue the load. The four parts add up to `busy_s`.
+    /// CPU seconds of the threads that submit the load. The four parts add up to `busy_s`.
     pub generator_s: f64,
-    /// CPU seconds of the encryption system's own processes and serving threads.
+    /// CPU seconds of the encryption system's processes and serving threads.
     pub daemons_s: f64,
-    /// CPU seconds of kernel threads, less their idle baseline.
+    /// CPU seconds of kernel threads, without their idle baseline.
     pub kernel_s: f64,
-    /// CPU seconds of all else. May be slightly negative: the machine counts in ticks.
+    /// CPU seconds of everything else. May be slightly negative, because the machine counts in
+    /// ticks.
     pub other_s: f64,
-    /// CPU seconds that the hypervisor took from this machine (steal).
+    /// CPU seconds that the hypervisor took from this machine (steal time).
     pub stolen_s: Option<f64>,
-    /// Joules of the processor packages, less nothing.
+    /// Energy of the processor packages in joules; no baseline is subtracted.
     pub energy_j: Option<f64>,
+    /// Joules that the whole machine drew from its batteries, by the power at both ends; `None` on mains power.
+    pub battery_j: Option<f64>,
     /// Hottest processor temperature at the end, degrees Celsius.
     pub temperature_c: Option<f64>,
-    /// Mean clock rate of the processors at the end, MHz.
+    /// Mean clock frequency of the processors at the end, MHz.
     pub frequency_mhz: Option<f64>,
     /// Share of the time in which some task waited for a processor, 0 to 1.
     pub cpu_pressure: Option<f64>,
@@ -48,11 +52,11 @@ pub struct Passed {
     pub io_pressure: Option<f64>,
     /// Share of the time in which some task waited for memory, 0 to 1.
     pub memory_pressure: Option<f64>,
-    /// What the device in use counted.
+    /// Counters of the device in use.
     pub device: Option<DeviceCounts>,
 }
 
-/// Bytes and requests that a device counted.
+/// Bytes and requests counted by a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
     /// Bytes read.
@@ -66,8 +70,8 @@ pub struct DeviceCounts {
 }
 
 impl Passed {
-    /// Adds what passed in another, later span. Shares of the time are weighted with it; what was read at the end is that
-    /// of the later span.
+    /// Adds a later span. Shares of time are weighted by its length; values read at the end are
+    /// taken from the later span.
     pub fn add(&mut self, later: &Self) {
         let (a, b) = (self.wall_s, later.wall_s);
         let share = |x: Option<f64>, y: Option<f64>| match (x, y) {
@@ -87,6 +91,7 @@ impl Passed {
             other_s: self.other_s + later.other_s,
             stolen_s: sum(self.stolen_s, later.stolen_s),
             energy_j: sum(self.energy_j, later.energy_j),
+            battery_j: sum(self.battery_j, later.battery_j),
             temperature_c: later.temperature_c.or(self.temperature_c),
             frequency_mhz: later.frequency_mhz.or(self.frequency_mhz),
             cpu_pressure: share(self.cpu_pressure, later.cpu_pressure),

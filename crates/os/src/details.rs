@@ -1,30 +1,32 @@
-//! What the system tells of a file beyond what every system does.
+//! System-specific metadata of a file.
 
 use std::fs::Metadata;
 
 use crate::FileType;
 
-/// The rest of a file's metadata. What the system does not tell is 0, and so the same for all files.
+/// The system-specific part of a file's metadata. Values that the system does not report are 0, and
+/// thus equal for all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Details {
-    /// What kind of file it is.
+    /// Kind of the file.
     pub kind: FileType,
-    /// Device number of the file system that it lies on.
+    /// Device number of its file system.
     pub file_system: u64,
     /// Inode number.
     pub inode: u64,
-    /// Number of the device that it stands for; 0 for what is no device.
+    /// Number of the device that a device file stands for; otherwise 0.
     pub device: u64,
-    /// Names that it has (hard links); 1 where the system does not tell.
+    /// Number of hard links; 1 if the system does not report it.
     pub names: u64,
-    /// Bytes that it takes, which are fewer than it is long where it has holes.
+    /// Allocated bytes; less than the length if the file has holes.
     pub allocated: u64,
-    /// When its content was changed: seconds since 1970, and nanoseconds of the next one.
+    /// Time of the last change of its content: seconds since 1970, and nanoseconds within the
+    /// second.
     pub changed: (i64, i64),
 }
 
 impl Details {
-    /// Those of a file that was looked at already.
+    /// The details in metadata that have already been read.
     #[must_use]
     pub fn of(found: &Metadata) -> Self {
         crate::system::details(found)

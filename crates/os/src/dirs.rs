@@ -1,17 +1,19 @@
-//! Directories by their paths: made for one user alone, and looked at before something is put there.
+//! Directories by path: creates private ones and checks permissions.
 
 use std::io;
 use std::path::Path;
 
-/// Makes a directory, and those on the way to it that are missing, for this user alone as far as the system has that.
+/// Creates a directory and its missing parents, accessible only to this user if the system supports
+/// that.
 ///
 /// # Errors
-/// What the system says. One that is there already is none.
+/// The operating system's error. An existing directory is not an error.
 pub fn create_private(path: &Path) -> io::Result<()> {
     crate::system::dirs::create_private(path)
 }
 
-/// Whether this user may write to what `path` leads to. Where the system cannot be asked, yes: trying tells.
+/// Whether this user may write to the target of `path`. True if the system cannot tell: an attempt
+/// will show it.
 #[must_use]
 pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)

@@ -1,59 +1,60 @@
-//! What lies in a directory: which file it is, and of what kind.
+//! Directory entries: identity and kind of a file.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-/// What tells one file from another that later has its name, and perhaps its inode number.
+/// Distinguishes a file from a later one with the same name or even the same inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     /// Device number of the file system.
     pub device: u64,
     /// Inode number.
     pub inode: u64,
-    /// When it was made, in nanoseconds since 1970, where the file system keeps that (statx(2), `STATX_BTIME`).
+    /// Creation time in nanoseconds since 1970, if the file system records it (statx(2),
+    /// `STATX_BTIME`).
     pub born: Option<i64>,
 }
 
-/// What kind of file something is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileType {
-    /// Bytes, as long as they are.
+    /// A regular file.
     RegularFile,
-    /// Names of others.
+    /// A directory.
     Directory,
-    /// A path to something else.
+    /// A symbolic link.
     Symlink,
-    /// A pipe with a name.
+    /// A named pipe.
     Fifo,
-    /// A socket with a name.
+    /// A named socket.
     Socket,
-    /// A device that is read and written as a stream.
+    /// A character device.
     CharacterDevice,
-    /// A device of blocks.
+    /// A block device.
     BlockDevice,
-    /// None of these.
+    /// Any other kind.
     Unknown,
 }
 
 /// An entry of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which file it is.
+    /// Identity of the file.
     pub identity: FileIdentity,
-    /// What kind of file.
+    /// Kind of the file.
     pub kind: FileType,
-    /// User that owns it.
+    /// Owner, a user number.
     pub owner: u32,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
 }
 
-/// A name of one part, which leads nowhere else.
+/// Accepts only a single path component that stays in the directory.
 pub(crate) fn single(name: &OsStr) -> io::Result<&OsStr> {
     let path = Path::new(name);
     match path.file_name() {
         Some(last) if last == name => Ok(name),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no name of a file")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file name")),
     }
 }

@@ -1,4 +1,4 @@
-//! Open files: positions, caches, room; and files that are opened or made in ways of their own.
+//! Open files: positioned I/O, caches, allocation, and special ways to open or create files.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::system::files as system;
 
-/// How a file or a device that is there already is opened; always to be read.
+/// How to open an existing file or device; always readable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Opening {
     pub(crate) write: bool,
@@ -16,109 +16,116 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// To be read alone.
+    /// For reading only.
     #[must_use]
     pub fn to_read() -> Self {
         Self::default()
     }
 
-    /// To be read and written.
+    /// For reading and writing.
     #[must_use]
     pub fn to_write() -> Self {
         Self { write: true, ..Self::default() }
     }
 
-    /// Past the page cache (Linux: `O_DIRECT`), if `direct`.
+    /// Bypasses the page cache (Linux: `O_DIRECT`) if `direct`.
     #[must_use]
     pub fn direct(self, direct: bool) -> Self {
         Self { direct, ..self }
     }
 
-    /// A block device for this open file alone, if `alone`: refused if anything in the kernel has claimed it, a partition
-    /// of it included, and kept from others for as long as it is open.
+    /// Opens a block device exclusively if `alone`. Fails if anything in the kernel has claimed the
+    /// device or one of its partitions. Nothing else can claim it while it is open.
     #[must_use]
     pub fn alone(self, alone: bool) -> Self {
         Self { alone, ..self }
     }
 
-    /// Without waiting for whoever has the other end of a pipe, and without making a terminal this process's own. Reading
-    /// does not wait then either.
+    /// Does not wait for the other end of a pipe, and does not make a terminal the controlling one.
+    /// Reads do not wait either.
     #[must_use]
     pub fn without_waiting(self) -> Self {
         Self { without_waiting: true, ..self }
     }
 
-    /// Opens it.
+    /// Opens the file.
     ///
     /// # Errors
-    /// What the system says: `ResourceBusy` for a device that is claimed. [`io::ErrorKind::Unsupported`] where the system
-    /// has no such way.
+    /// The operating system's error: `ResourceBusy` for a claimed device.
+    /// [`io::ErrorKind::Unsupported`] if the system cannot open files this way.
     pub fn open(self, path: &Path) -> io::Result<File> {
         system::open(self, path)
     }
 }
 
-/// Makes a new file that this user alone may use, past the page cache if `direct`, and opens it to be read and written.
+/// Creates a new file that only this user may access, and opens it for reading and writing,
+/// bypassing the page cache if `direct`.
 ///
 /// # Errors
-/// `AlreadyExists` if the name is taken, by whatever; [`io::ErrorKind::Unsupported`] where the system has no way past its
-/// cache; else what the system says.
+/// `AlreadyExists` if anything has the name; [`io::ErrorKind::Unsupported`] if the system cannot
+/// bypass its cache; otherwise the operating system's error.
 pub fn create_own(path: &Path, direct: bool) -> io::Result<File> {
     system::create_own(path, direct)
 }
 
-/// An empty file in memory, which is gone once it is closed. `name` is for those who look at the process.
+/// Creates an empty file in memory that vanishes when it is closed. `name` is shown to those who
+/// inspect the process.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where it has none.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no such files.
 pub fn in_memory(name: &str) -> io::Result<File> {
     system::in_memory(name)
 }
 
-/// An empty file in `directory` that has no name and is gone once it is closed, for this user alone.
+/// Creates an unnamed empty file in `directory` that vanishes when it is closed, for this user
+/// only.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where the file system has none.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the file system has no unnamed
+/// files.
 pub fn without_name(directory: &Path) -> io::Result<File> {
     system::without_name(directory)
 }
 
-/// The same file opened once more, to be read and written past the page cache, whether or not it has a name.
+/// Opens the same file again for reading and writing, bypassing the page cache. It need not have a
+/// name.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where it has no such way.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot do that.
 pub fn reopen_direct(file: &File) -> io::Result<File> {
     system::reopen_direct(file)
 }
 
-/// The path by which the system knows an open file now, whatever way it was reached.
+/// The current path of an open file, however it was opened.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where it does not tell.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if it does not report the path.
 pub fn path_of(file: &File) -> io::Result<PathBuf> {
     system::path_of(file)
 }
 
-/// Reads what lies at `offset`, and returns how many bytes came: fewer than asked for at the end of the file.
+/// Reads at `offset` and returns the number of bytes read, which is smaller than `buf` at the end
+/// of the file.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     system::read_at(file, buf, offset)
 }
 
-/// Fills `buf` with what lies at `offset`.
+/// Fills `buf` with the data at `offset`.
 ///
 /// # Errors
-/// `UnexpectedEof` if the file ends before; else what the system says.
+/// `UnexpectedEof` if the file ends before; otherwise the operating system's error.
 pub fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
     system::read_exact_at(file, buf, offset)
 }
 
-/// Writes at `offset`, and returns how many bytes were taken: fewer than given where there is no room for more.
+/// Writes at `offset` and returns the number of bytes written, which is smaller than `data` if
+/// there is no space for more.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn write_at(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
     system::write_at(file, data, offset)
 }
@@ -126,47 +133,51 @@ pub fn write_at(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
 /// Writes all of `data` at `offset`.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
     system::write_all_at(file, data, offset)
 }
 
-/// Asks that the clean pages of a file leave the page cache; it takes no privilege. Advice: nothing tells whether it is
-/// followed, and where the system takes none, it is not.
+/// Advises the kernel to drop the clean pages of a file from the page cache; needs no privilege.
+/// Advice only: the kernel may ignore it and does not report whether it did. No effect on systems
+/// without such advice.
 pub fn forget(file: &File) {
     system::forget(file);
 }
 
-/// The same of the `len` bytes at `offset`, at least 1.
+/// The same for the `len` bytes at `offset`; `len` is at least 1.
 pub fn forget_range(file: &File, offset: u64, len: u64) {
     system::forget_range(file, offset, len);
 }
 
-/// Writes back all that the file system of an open file or directory still holds in memory, of whatever file.
+/// Writes back all cached data of the file system of an open file or directory.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where it cannot be asked of one file system.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if it cannot sync a single file
+/// system.
 pub fn sync_file_system(file: &File) -> io::Result<()> {
     system::sync_file_system(file)
 }
 
-/// Takes the room for `size` bytes now, and makes the file at least so long.
+/// Allocates space for `size` bytes now, and extends the file to at least that length.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where the file system cannot.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the file system cannot allocate
+/// in advance.
 pub fn allocate(file: &File, size: u64) -> io::Result<()> {
     system::allocate(file, size)
 }
 
-/// The same; where the file system cannot take room before it is written to, the file gets its length alone.
+/// The same; if the file system cannot allocate in advance, only sets the length.
 ///
 /// # Errors
-/// What the system says.
+/// The operating system's error.
 pub fn allocate_or_extend(file: &File, size: u64) -> io::Result<()> {
     system::allocate_or_extend(file, size)
 }
 
-/// Whether an error says that the server of a file system is gone: nothing of what is stored there.
+/// Whether an error means that the server of a file system is gone. It says nothing about the
+/// stored data.
 #[must_use]
 pub fn server_is_gone(error: &io::Error) -> bool {
     system::server_is_gone(error)
@@ -200,6 +211,6 @@ mod tests {
         assert_eq!(file.metadata().unwrap().len(), 8192);
         let same = Opening::to_read().without_waiting().open(&path).unwrap();
         assert_eq!(same.metadata().unwrap().len(), 8192);
-        assert!(write_all_at(&same, b"x", 0).is_err(), "it was opened to be read");
+        assert!(write_all_at(&same, b"x", 0).is_err(), "it was opened for reading only");
     }
 }

@@ -1,13 +1,15 @@
-//! The operating system, as this program needs it: files made, read and named without being led astray, counters,
-//! storage, processes, terminals. Nobody else asks which system it is.
+//! The operating system as cryptbench needs it: safe creation, reading and naming of files,
+//! counters, storage, processes, terminals. No other crate asks which system it runs on.
 //!
-//! Whoever can write to a directory can put a symbolic link, a pipe or a device where a file is expected, and swap it
-//! between a check and its use. So every new file is made here ([`NewFile`], [`Directory`]), every file of a stranger is
-//! read here ([`read_file`] and its like), and what happens in a directory that others may write to happens relative to a descriptor
-//! that is held open.
+//! Anyone who can write to a directory can put a symbolic link, a pipe or a device where a file is
+//! expected, and can swap it between a check and its use. Therefore every new file is created here
+//! ([`NewFile`], [`Directory`]), and every foreign file is read here ([`read_file`] and similar).
+//! Operations in a directory that others may write to are relative to a descriptor that is held
+//! open.
 //!
-//! What a system does not tell is `None`, an empty list, or [`std::io::ErrorKind::Unsupported`]. What only one system has,
-//! and one alone needs (a block tree in /sys, directories that others may rename in), is there on that system only.
+//! Anything that a system does not report is `None`, an empty list, or
+//! [`std::io::ErrorKind::Unsupported`]. Features of a single system that only its own code needs (a
+//! block tree in /sys, directories in which others may rename) exist on that system only.
 #![forbid(unsafe_code)]
 
 pub mod clock;
@@ -43,7 +45,7 @@ pub use new_file::{NewFile, write_named, write_whole};
 pub use read::{read_beginning, read_file, read_text};
 pub use system::*;
 
-/// A name that nobody can foresee, for a file that is not whole yet.
+/// An unpredictable name for a file that is still being written.
 fn random_name(prefix: &str) -> std::io::Result<String> {
     let random = getrandom::u64().map_err(|e| std::io::Error::other(e.to_string()))?;
     Ok(format!("{prefix}{random:016x}.part"))

@@ -1,4 +1,4 @@
-//! Locks on open files, by which programs tell each other that they use one.
+//! Locks on open files, by which programs show each other that they use a file.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -8,20 +8,21 @@ use std::time::{Duration, Instant};
 /// Time between two attempts.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How a file is locked.
+/// The mode of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// With others who read.
+    /// Shared with other readers.
     Shared,
-    /// Alone.
+    /// For one process only.
     Exclusive,
 }
 
-/// Locks a file (Linux: flock(2)), and waits at most `patience` for another who holds it. The lock is the open file's,
-/// and goes with it.
+/// Locks a file (Linux: flock(2)). Waits at most `patience` for another holder. The lock belongs to
+/// the open file and ends with it.
 ///
 /// # Errors
-/// `WouldBlock` if another still holds it; else what the system says, such as that the file system has no locks.
+/// `WouldBlock` if it is still locked after that; otherwise the operating system's error, for
+/// example if the file system has no locks.
 pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()> {
     let until = Instant::now() + patience;
     loop {
@@ -38,8 +39,9 @@ pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()>
     }
 }
 
-/// Whether a program holds a lock of the other kind on a file (fcntl(2)), as qemu does. If nobody does, this process has
-/// it until it closes any descriptor of the file. Where the system has one kind alone, no.
+/// Whether another program holds a record lock on a file (fcntl(2)), as QEMU does. If not, this
+/// process then holds the lock until it closes any descriptor of the file. False on systems with a
+/// single kind of locks.
 #[must_use]
 pub fn is_locked_by_record(file: &File) -> bool {
     crate::system::lock::is_locked_by_record(file)

@@ -1,23 +1,23 @@
-//! What machine this is.
+//! Describes the machine.
 
-/// The machine as the system describes it. What it does not tell is empty, 0 or `None`.
+/// The machine as described by the system. Unknown values are empty, 0 or `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// CPU model as the kernel names it.
+    /// CPU model in the kernel's words.
     pub cpu_model: String,
-    /// Processors that this process may use.
+    /// Number of processors that this process may use.
     pub cpus: u32,
-    /// CPU features that matter to ciphers and are usable here.
+    /// Usable CPU features that matter to ciphers.
     pub cpu_features: Vec<String>,
-    /// Bytes of memory.
+    /// Memory size in bytes.
     pub memory_bytes: u64,
     /// Kernel name, release and version.
     pub kernel: String,
-    /// The distribution.
+    /// Name of the distribution.
     pub os: String,
-    /// Name of the hypervisor or container, when one is recognised.
+    /// Name of the hypervisor or container, if one is recognised.
     pub virtualisation: Option<String>,
-    /// What emulates the machine, where its speed says nothing about hardware.
+    /// Name of the emulator, if there is one; speeds then say nothing about hardware.
     pub emulated: Option<String>,
     /// One-minute load average.
     pub load_average: f64,
@@ -31,32 +31,39 @@ impl Machine {
     }
 }
 
-/// Bytes of memory that the machine has; `None` where the system does not tell.
+/// Number of processors that the kernel is prepared for, offline ones included; 1 if it does not
+/// report it.
+#[must_use]
+pub fn possible_cpus() -> u32 {
+    crate::system::machine::possible_cpus().unwrap_or(1).max(1)
+}
+
+/// Memory size in bytes; `None` if the system does not report it.
 #[must_use]
 pub fn memory_bytes() -> Option<u64> {
     crate::system::machine::memory_bytes()
 }
 
-/// Bytes of memory that can be taken without swapping; `None` where the system does not tell.
+/// Memory in bytes that can be used without swapping; `None` if the system does not report it.
 #[must_use]
 pub fn memory_available() -> Option<u64> {
     crate::system::machine::memory_available()
 }
 
-/// Time of all processors together since the machine started, in a unit of the system's: busy, and all of it. `None` where
-/// the system does not tell.
+/// Busy and total time of all processors together since boot, in a system-specific unit. `None` if
+/// the system does not report it.
 #[must_use]
 pub fn processor_time() -> Option<(u64, u64)> {
     crate::system::machine::processor_time()
 }
 
-/// A setting of the kernel by its name, as sysctl(8) has it, trimmed; `None` where there is none.
+/// The trimmed value of a kernel setting, named as in sysctl(8); `None` if there is none.
 #[must_use]
 pub fn kernel_setting(name: &str) -> Option<String> {
     crate::system::machine::kernel_setting(name)
 }
 
-/// Empties the kernel's caches of directories and of what is known of files; whether it could: it takes root.
+/// Drops the kernel's directory and inode caches. False if this process may not: it requires root.
 pub fn drop_directory_caches() -> bool {
     crate::system::machine::drop_directory_caches()
 }

@@ -1,3 +1,3 @@
-//! Connections, beyond what every system does with them.
+//! System-specific options of connections.
 
 pub use crate::system::net::end_when_unread;

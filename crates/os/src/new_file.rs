@@ -1,4 +1,4 @@
-//! New files: made under a random name in an open directory, and named once they are whole.
+//! New files: created under a random name in an open directory, and renamed once they are complete.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::{Directory, FileType, random_name, system};
 
-/// A file that is not whole yet. Dropped, it is gone; what had its name before is untouched until then.
+/// A file that is not yet complete. Dropping it removes it. Until it is complete, an older file
+/// with its name stays untouched.
 #[derive(Debug)]
 pub struct NewFile {
     directory: Directory,
@@ -18,28 +19,28 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins the file that is to have the name `path`, with these permission bits less the umask.
+    /// Creates the file that will get the name `path`, with these permission bits minus the umask.
     ///
     /// # Errors
-    /// `InvalidInput` if something other than a regular file has that name, a symbolic link included; else what the
-    /// system says.
+    /// `InvalidInput` if anything except a regular file has that name, including a symbolic link;
+    /// otherwise the operating system's error.
     pub fn begin(path: &Path, mode: u32) -> io::Result<Self> {
         let (directory, name) = Directory::of(path)?;
         Self::begin_in(directory, name, mode)
     }
 
-    /// The same in a directory that is open already.
+    /// The same in a directory that is already open.
     ///
     /// # Errors
-    /// As [`Self::begin`].
+    /// Those of [`Self::begin`].
     pub fn begin_in(directory: Directory, name: OsString, mode: u32) -> io::Result<Self> {
         Self::begin_noted(directory, name, mode, |_| Ok(()))
     }
 
-    /// The same; `note` is told the name that the file has until it is whole, before there is a file of that name.
+    /// The same. Passes the temporary name to `note` before the file is created.
     ///
     /// # Errors
-    /// As [`Self::begin`], and what `note` says.
+    /// Those of [`Self::begin`], and the error of `note`.
     pub fn begin_noted(
         directory: Directory,
         name: OsString,
@@ -58,10 +59,10 @@ impl NewFile {
         &mut self.file
     }
 
-    /// Gives it its name, in place of a regular file that has it.
+    /// Renames the file to its final name, replacing a regular file.
     ///
     /// # Errors
-    /// As [`Self::begin`]; then the file is gone.
+    /// Those of [`Self::begin`]; the new file is then removed.
     pub fn replace(self) -> io::Result<()> {
         self.finish(|new| {
             replaceable(&new.directory, &new.name)?;
@@ -69,18 +70,18 @@ impl NewFile {
         })
     }
 
-    /// Gives it its name, which must be free.
+    /// Renames the file to its final name, which must not exist.
     ///
     /// # Errors
-    /// `AlreadyExists`; else what the system says; then the file is gone.
+    /// `AlreadyExists`; otherwise the operating system's error. The new file is then removed.
     pub fn appear(self) -> io::Result<()> {
         self.finish(|new| new.directory.rename_to_new(&new.temporary, &new.name))
     }
 
-    /// Removes it, as dropping it does, and tells whether that went well.
+    /// Removes the file like dropping it, but reports errors.
     ///
     /// # Errors
-    /// What the system says; the file is still there.
+    /// The operating system's error; the file still exists.
     pub fn abandon(mut self) -> io::Result<()> {
         self.named = true;
         self.directory.remove_file(&self.temporary)
@@ -102,34 +103,35 @@ impl Drop for NewFile {
     }
 }
 
-/// Refuses a name that something other than a regular file has.
+/// Returns an error if anything except a regular file has this name.
 fn replaceable(directory: &Directory, name: &OsStr) -> io::Result<()> {
     let what = match directory.entry(name)?.map(|found| found.kind) {
         None | Some(FileType::RegularFile) => return Ok(()),
         Some(FileType::Symlink) => "a symbolic link",
         Some(FileType::Directory) => "a directory",
         Some(FileType::BlockDevice | FileType::CharacterDevice) => "a device",
-        Some(_) => "no regular file",
+        Some(_) => "not a regular file",
     };
     let problem = format!("it is {what}; remove it, or name another file");
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
-/// Writes a file that is either absent, the old one, or complete.
+/// Writes a file atomically: at any time it is either missing, the old one, or complete.
 ///
 /// # Errors
-/// As [`NewFile::begin`] and [`NewFile::replace`].
+/// Those of [`NewFile::begin`] and [`NewFile::replace`].
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut new = NewFile::begin(path, 0o666)?;
     new.file().write_all(bytes)?;
     new.replace()
 }
 
-/// Writes to what a user named for output: a file as [`write_whole`] does; a pipe, and a character device that is
-/// named below `/dev`, as they are; a descriptor of this process, such as `/dev/stdout`, where it stands.
+/// Writes to an output named by the user. A file is written like in [`write_whole`]. A pipe, a
+/// character device named below `/dev`, and a descriptor of this process such as `/dev/stdout`
+/// (from its position on) are written directly.
 ///
 /// # Errors
-/// As [`write_whole`]; a block device is refused.
+/// Those of [`write_whole`]; refuses a block device.
 pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match system::stream(path)? {
         Some(mut stream) => stream.write_all(bytes),
@@ -160,7 +162,7 @@ mod tests {
         symlink(&victim, &page).unwrap();
         let error = write_whole(&page, b"page").unwrap_err();
         assert!(error.to_string().contains("symbolic link"), "{error}");
-        // The names that earlier versions wrote to first.
+        // Earlier versions wrote to these names first.
         symlink(&victim, dir.path().join("page.html.part")).unwrap();
         write_whole(&dir.path().join("page.html"), b"page").unwrap();
         assert_eq!(fs::read(&victim).unwrap(), b"kept");

@@ -1,52 +1,64 @@
-//! Processes: by their numbers, held, started apart; and what this one keeps to itself.
+//! Processes: by number, held, started separately; and protection of this process's memory.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 
-/// When a process started, in a unit of the system's (Linux: clock ticks after boot): with its number it tells one process
-/// from another that later has the number. `None` where there is none of the number, or the system does not tell.
+/// When a process started, in a system-specific unit (Linux: clock ticks since boot). Together with
+/// the number it distinguishes a process from a later one with the same number. `None` if no
+/// process has the number or the system does not report it.
 #[must_use]
 pub fn started(process: u32) -> Option<u64> {
     crate::system::process::started(process)
 }
 
-/// Whether no program runs under the number: there is none, or it has ended and was not waited for yet. Where the system
-/// does not tell, it has.
+/// Whether no program runs under the number: it does not exist, or it has ended and has not been
+/// waited for. True if the system does not report it.
 #[must_use]
 pub fn has_ended(process: u32) -> bool {
     crate::system::process::has_ended(process)
 }
 
-/// CPU seconds of a process with all its threads, ended ones included. `None` as for [`started`].
+/// CPU seconds of a process with all its threads, including those that ended. `None` as for
+/// [`started`].
 #[must_use]
 pub fn cpu_s(process: u32) -> Option<f64> {
     crate::system::process::cpu_s(process)
 }
 
-/// Whether there is a process of the number, one that has ended and was not waited for included. Where the system does not
-/// tell, there is.
+/// Whether a process has the number, including one that has ended and has not been waited for. True
+/// if the system does not report it.
 #[must_use]
 pub fn exists(process: u32) -> bool {
     crate::system::process::exists(process)
 }
 
-/// A process that is held: its number is not given to another as long as it is.
+/// This very program, to be started again: where the system has that, whatever its path leads to by now, and whoever may
+/// not go along it.
+///
+/// # Errors
+/// What the system says where it is found by its path.
+pub fn this_program() -> io::Result<Command> {
+    crate::system::process::this_program()
+}
+
+/// A process that is held: no other process gets its number meanwhile.
 #[derive(Debug)]
 pub struct Handle(crate::system::process::Handle);
 
 impl Handle {
-    /// Takes hold of the process that has the number now.
+    /// Holds the process that has the number now.
     ///
     /// # Errors
-    /// What the system says, such as that there is none; [`io::ErrorKind::Unsupported`] where processes cannot be held.
+    /// The operating system's error, for example if it does not exist;
+    /// [`io::ErrorKind::Unsupported`] if processes cannot be held.
     pub fn open(process: u32) -> io::Result<Self> {
         crate::system::process::Handle::open(process).map(Self)
     }
 
-    /// Asks it to end as Ctrl-C does.
+    /// Asks it to end, as Ctrl-C does.
     ///
     /// # Errors
-    /// What the system says, such as that it has ended.
+    /// The operating system's error, for example if it has ended.
     pub fn interrupt(&self) -> io::Result<()> {
         self.0.interrupt()
     }
@@ -54,21 +66,22 @@ impl Handle {
     /// Asks it to end.
     ///
     /// # Errors
-    /// As [`Self::interrupt`].
+    /// Those of [`Self::interrupt`].
     pub fn terminate(&self) -> io::Result<()> {
         self.0.terminate()
     }
 }
 
-/// Asks a child to end that was not waited for.
+/// Asks a child to end that has not been waited for.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where a child can only be killed.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if a child can only be killed.
 pub fn terminate(child: &Child) -> io::Result<()> {
     crate::system::process::terminate(child)
 }
 
-/// Lets a command be started in a group of its own, so that Ctrl-C at the terminal does not reach it.
+/// Makes a command start in its own process group, so that Ctrl-C at the terminal does not reach
+/// it.
 pub fn in_own_group(command: &mut Command) -> &mut Command {
     crate::system::process::in_own_group(command)
 }
@@ -79,21 +92,23 @@ pub fn ended_by(status: ExitStatus) -> Option<i32> {
     crate::system::process::ended_by(status)
 }
 
-/// Leaves the terminal that this process was started from: neither its Ctrl-C nor its end reaches it any more.
+/// Detaches this process from its terminal: neither Ctrl-C nor the end of the terminal reaches it
+/// any more.
 ///
 /// # Errors
-/// What the system says, such as that it leads a group; [`io::ErrorKind::Unsupported`] where that cannot be done.
+/// The operating system's error, for example for the leader of a group;
+/// [`io::ErrorKind::Unsupported`] if the system cannot do that.
 pub fn leave_terminal() -> io::Result<()> {
     crate::system::process::leave_terminal()
 }
 
-/// No core dump of this process, and no debugger of the same user, as far as the system can be asked for that.
+/// Prevents core dumps of this process and debuggers of the same user, as far as the system can.
 pub fn keep_from_dumps() {
     crate::system::process::keep_from_dumps();
 }
 
-/// Keeps from swap what is in this process's memory by now, and what is put into the same places later, as far as the
-/// system grants that.
+/// Keeps this process's current memory from being swapped, and later contents of the same pages, as
+/// far as the system permits.
 pub fn keep_from_swap() {
     crate::system::process::keep_from_swap();
 }

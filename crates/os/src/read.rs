@@ -1,4 +1,4 @@
-//! Files that somebody else may have made, read without waiting for ever or filling the memory.
+//! Reads files that others may have created, without blocking or filling the memory.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,23 +6,23 @@ use std::path::Path;
 
 use crate::system::open_without_waiting;
 
-/// The content of the regular file at `path`, at most `limit` bytes of it.
+/// The contents of the regular file at `path`, at most `limit` bytes.
 ///
 /// # Errors
-/// `InvalidInput` for a pipe, a device or a directory, `FileTooLarge` for a file that is longer; else what the system
-/// says.
+/// `InvalidInput` for a pipe, a device or a directory, `FileTooLarge` for a longer file; otherwise
+/// the operating system's error.
 pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_without_waiting(path)?;
     let len = regular(&file)?;
     let too_long = || {
-        let problem = format!("it is longer than {limit} bytes, the most that is read");
+        let problem = format!("it is longer than {limit} bytes, the limit for such files");
         io::Error::new(io::ErrorKind::FileTooLarge, problem)
     };
     if len > limit {
         return Err(too_long());
     }
     let mut bytes = Vec::with_capacity(len as usize + 1);
-    // A file of /proc says that it is empty, and another may grow.
+    // A file in /proc reports length 0, and any file may grow.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(too_long()) } else { Ok(bytes) }
 }
@@ -30,16 +30,16 @@ pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// The same as text.
 ///
 /// # Errors
-/// As [`read_file`]; `InvalidData` for what is not UTF-8.
+/// Those of [`read_file`]; `InvalidData` if it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8");
     String::from_utf8(read_file(path, limit)?).map_err(not_text)
 }
 
-/// The first bytes of the regular file at `path`: all of them where it has fewer than `bytes`.
+/// The first bytes of the regular file at `path`: `bytes`, or fewer if the file is shorter.
 ///
 /// # Errors
-/// `InvalidInput` for a pipe, a device or a directory; else what the system says.
+/// `InvalidInput` for a pipe, a device or a directory; otherwise the operating system's error.
 pub fn read_beginning(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
     let file = open_without_waiting(path)?;
     regular(&file)?;
@@ -48,12 +48,12 @@ pub fn read_beginning(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(beginning)
 }
 
-/// The length of a file that must be a regular one.
+/// The length of a file; an error if it is not a regular one.
 pub(crate) fn regular(file: &File) -> io::Result<u64> {
     let found = file.metadata()?;
     match found.is_file() {
         true => Ok(found.len()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
 }
 

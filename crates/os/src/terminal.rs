@@ -7,46 +7,47 @@ use std::time::Duration;
 
 pub use crate::system::terminal::{Readable, STDOUT};
 
-/// Columns of the terminal that standard output is, if it is one and tells.
+/// Width in columns of the terminal on standard output, if it is one and reports it.
 #[must_use]
 pub fn width() -> Option<u16> {
     crate::system::terminal::width()
 }
 
-/// Whether there is something to read, or the end of it, within `patience`. No also if a signal came meanwhile.
+/// Waits at most `patience` for data or the end of the input. Also false if a signal arrives
+/// meanwhile.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where it cannot be asked.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if it cannot wait.
 pub fn readable_within(source: &impl Readable, patience: Duration) -> io::Result<bool> {
     crate::system::terminal::readable_within(source, patience)
 }
 
-/// The path by which this process reaches a descriptor that it was started with.
+/// The path of a descriptor that this process was started with.
 #[must_use]
 pub fn path_of_descriptor(number: u32) -> PathBuf {
     crate::system::terminal::path_of_descriptor(number)
 }
 
-/// Standard input as a file, without the standard library's buffer, which nobody wipes.
+/// Standard input as a file, without the standard library's buffer, which is never wiped.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where it cannot be had.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if it is not available.
 pub fn unbuffered_input() -> io::Result<File> {
     crate::system::terminal::unbuffered_input()
 }
 
-/// Lets what is written to standard error from now on go nowhere.
+/// Discards everything written to standard error from now on.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::Unsupported`] where that cannot be done.
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if that is impossible.
 pub fn silence_errors() -> io::Result<()> {
     crate::system::terminal::silence_errors()
 }
 
-/// Lets all three standard streams lead nowhere.
+/// Disconnects all three standard streams.
 ///
 /// # Errors
-/// As [`silence_errors`].
+/// Those of [`silence_errors`].
 pub fn silence() -> io::Result<()> {
     crate::system::terminal::silence()
 }

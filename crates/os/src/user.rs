@@ -1,19 +1,50 @@
-//! Who this process is.
+//! The user of this process, and the user who started it through sudo.
 
-/// Number of the user whose rights it has (the effective user). 0 where users have no numbers, as owners have there.
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Number of the effective user, whose rights this process has. 0 on systems without user numbers,
+/// where owners are 0 as well.
 #[must_use]
 pub fn effective() -> u32 {
     crate::system::user::effective()
 }
 
-/// Number of the user who started it. 0 as for [`effective`].
+/// Number of the user who started this process. 0 as for [`effective`].
 #[must_use]
 pub fn real() -> u32 {
     crate::system::user::real()
 }
 
-/// Whether it may do everything. Where the system does not tell, no.
+/// Whether this process may do everything. False if the system does not report it.
 #[must_use]
 pub fn is_root() -> bool {
     crate::system::user::is_root()
+}
+
+/// The user who had this program started as root, by sudo(8).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Number of the user.
+    pub user: u32,
+    /// Number of the user's group.
+    pub group: u32,
+    /// The user's home, where the system tells it.
+    pub home: Option<PathBuf>,
+}
+
+/// Who asked for root's rights, where this process has them and somebody else did.
+#[must_use]
+pub fn asker() -> Option<Asker> {
+    crate::system::user::asker()
+}
+
+/// Lets `command` run with the rights of `asker` and of nobody else, in an environment that holds nothing but the home:
+/// the user can look into that process.
+pub fn run_as<'a>(command: &'a mut Command, asker: &Asker) -> &'a mut Command {
+    command.env_clear();
+    if let Some(home) = &asker.home {
+        command.env("HOME", home);
+    }
+    crate::system::user::run_as(command, asker)
 }

@@ -45,6 +45,7 @@ impl Accounting {
             other_s: passed.other_s * share,
             cached_before: None,
             energy_j: passed.energy_j.map(|j| j * share),
+            battery_j: passed.battery_j.map(|j| j * share),
             temperature_c: passed.temperature_c,
             frequency_mhz: passed.frequency_mhz,
             cpu_pressure: passed.cpu_pressure,
@@ -67,6 +68,7 @@ mod tests {
             kernel_s: 3.0,
             other_s: -4.0,
             energy_j: Some(5.0),
+            battery_j: Some(9.0),
             temperature_c: Some(60.0),
             frequency_mhz: Some(3000.0),
             cpu_pressure: Some(0.1),
@@ -79,6 +81,7 @@ mod tests {
         assert_eq!((half.generator_s, half.daemons_s), (0.5, 1.0));
         assert_eq!((half.kernel_s, half.other_s), (1.5, -2.0));
         assert_eq!((half.energy_j, half.stolen_s), (Some(2.5), Some(3.0)));
+        assert_eq!(half.battery_j, Some(4.5));
         assert_eq!((half.cached_before, half.temperature_c), (None, Some(60.0)));
         assert_eq!((half.frequency_mhz, half.cpu_pressure), (Some(3000.0), Some(0.1)));
         assert_eq!((half.io_pressure, half.memory_pressure), (Some(0.2), Some(0.3)));

@@ -7,6 +7,7 @@ use cryptbench_text::escaped_json;
 
 use crate::log::{LOG, fold, read_log};
 use crate::printable::{printable_document, printable_record};
+use crate::title::title;
 use crate::{Record, SCHEMA};
 
 /// Why a record could not be read or written.
@@ -54,9 +55,27 @@ pub const LARGEST: u64 = 1 << 30;
 /// Reads a record. For a directory, reads its `record.json`. If the run ended before it could write
 /// or update that file, reconstructs the record from the log.
 ///
+/// Takes the run's title from beside the record.
+///
 /// # Errors
 /// Any [`RecordError`].
 pub fn read(path: &Path) -> Result<Record, RecordError> {
+    let mut record = read_untitled(path)?;
+    record.title = title_beside(path);
+    Ok(record)
+}
+
+/// The title of the run whose directory or `record.json` is at `path`.
+pub fn title_beside(path: &Path) -> Option<String> {
+    if path.is_dir() {
+        return title(path);
+    }
+    let directory =
+        path.parent().filter(|_| path.file_name().is_some_and(|n| n == "record.json"))?;
+    title(if directory.as_os_str().is_empty() { Path::new(".") } else { directory })
+}
+
+fn read_untitled(path: &Path) -> Result<Record, RecordError> {
     let written = || read_document(path).and_then(|(file, text)| parse(&file, &text));
     if !path.is_dir() || !path.join(LOG).exists() {
         return written();

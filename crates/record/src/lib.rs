@@ -6,24 +6,29 @@
 
 mod evidence;
 mod from_os;
+mod in_ram;
 mod io;
 mod log;
 mod printable;
+mod program;
 mod results;
 mod run;
 mod schema;
+mod title;
 mod trial;
 
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
-pub use io::{LARGEST, RecordError, parse, read, read_document, to_json, write};
-pub use log::{Fold, LOG, Line, TrialLog, fold, fold_to_resume, read_log};
+pub use in_ram::{CipherInRam, DerivationInRam, InRam, PimInRam};
+pub use io::{LARGEST, RecordError, parse, read, read_document, title_beside, to_json, write};
+pub use log::{Fold, LOG, Line, TrialLog, fold, fold_to_resume, is_being_written, read_log};
 pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
-    Arm, ArmRole, Device, EmulatedDevice, Engine, Machine, PairedTarget, Plan, Record, Scratch,
-    StopReason, Target, Workload, WorkloadStop,
+    Arm, ArmRole, BUILTIN_ONLY, Device, EmulatedDevice, EncryptedBy, Engine, InUse, LeftOut,
+    Machine, PairedTarget, Plan, Record, Scratch, StopReason, Target, Workload, WorkloadStop,
 };
 pub use schema::json_schema;
+pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};
 pub use trial::{
     Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Percentiles, Samples, Slices, Trial, log_ratios,
     trials_of,

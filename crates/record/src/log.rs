@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
+use cryptbench_os::lock::{Lock, lock_within};
 use cryptbench_os::{Directory, read_file};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,9 @@ pub const LOG: &str = "trials.jsonl";
 /// The note in the record of a killed run.
 const KILLED: &str =
     "The run was ended from outside before it could write its record: this is what its log holds.";
+
+/// How long to wait for whoever only looks whether the log is being written.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// One event of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,7 +77,7 @@ pub enum Line {
     },
 }
 
-/// An open log.
+/// An open log, locked so that others see that its run is in progress.
 #[derive(Debug)]
 pub struct TrialLog {
     file: File,
@@ -84,15 +89,23 @@ impl TrialLog {
     /// # Errors
     /// `AlreadyExists` if it exists; otherwise the operating system's error.
     pub fn create(directory: &Directory) -> io::Result<Self> {
-        directory.create_file(LOG.as_ref(), 0o644).map(|file| Self { file })
+        let file = directory.create_file(LOG.as_ref(), 0o644)?;
+        // It is new, so nobody else holds it; some file systems have no locks.
+        let _ = lock_within(&file, Lock::Exclusive, Duration::ZERO);
+        Ok(Self { file })
     }
 
     /// Opens the log in `directory` for appending. Drops an incomplete last line.
     ///
     /// # Errors
-    /// The operating system's error.
+    /// `WouldBlock` if another process is writing it; otherwise the operating system's error.
     pub fn resume(directory: &Directory) -> io::Result<Self> {
         let mut file = directory.open_file_to_write(LOG.as_ref())?;
+        match lock_within(&file, Lock::Exclusive, PATIENCE) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(e),
+            // Some file systems have no locks.
+            _ => {}
+        }
         let text = read_file(&directory.reached().join(LOG), LARGEST)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         file.set_len(whole as u64)?;
@@ -114,6 +127,16 @@ impl TrialLog {
             _ => self.file.sync_data(),
         }
     }
+}
+
+/// Whether a run is in progress in `directory`: a process holds its log.
+#[must_use]
+pub fn is_being_written(directory: &Directory) -> bool {
+    let held = directory.open_file(LOG.as_ref()).and_then(|file| {
+        // Shared, so that two who ask at once do not mistake each other for a run.
+        lock_within(&file, Lock::Shared, Duration::ZERO)
+    });
+    held.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// The lines of the log in a run's directory, without an incomplete last line.
@@ -303,6 +326,21 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_is_being_written_is_seen_to_be_and_is_not_resumed() {
+        let dir = tempfile::tempdir().unwrap();
+        let held = Directory::open(dir.path()).unwrap();
+        assert!(!is_being_written(&held), "there is no log");
+        let log = TrialLog::create(&held).unwrap();
+        assert!(is_being_written(&held) && is_being_written(&held));
+        let refused = TrialLog::resume(&held).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
+        drop(log);
+        assert!(!is_being_written(&held));
+        let _log = TrialLog::resume(&held).unwrap();
+        assert!(is_being_written(&held));
+    }
+
+    #[test]
     fn a_log_adds_up_to_a_partial_record_with_every_trial() {
         let record = fold(&lines()).unwrap();
         assert!(record.partial);
@@ -351,6 +389,7 @@ mod tests {
             std::fs::write(&path, &whole[..cut]).unwrap();
             assert_eq!(read_log(dir.path()).unwrap().len(), 5, "{cut}");
         }
+        drop(log);
         let mut log = TrialLog::resume(&directory).unwrap();
         log.append(&end("b", 0)).unwrap();
         assert_eq!(read_log(dir.path()).unwrap().len(), 6);

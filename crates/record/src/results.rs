@@ -169,4 +169,12 @@ pub struct CpuCost {
     pub attributed_s_per_gib: Option<f64>,
     /// Busy share of the whole machine in percent, less its idle baseline.
     pub machine_percent: f64,
+    /// Joules of the processor packages per GiB moved, without subtracting any baseline; absent if a
+    /// trial has no energy counter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joules_per_gib: Option<f64>,
+    /// Joules that the whole machine drew from its batteries per GiB moved; absent if it was on mains
+    /// power during any trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub battery_joules_per_gib: Option<f64>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Evidence, Results, Trial};
+use crate::{Evidence, InRam, Results, Trial};
 
 /// One run of the program: its plan, its surroundings, its raw trials and the results derived from
 /// them.
@@ -40,9 +40,15 @@ pub struct Record {
     /// versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    /// Ciphers and key derivation in RAM, if they were measured with the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_ram: Option<InRam>,
     /// Estimates and verdicts derived from `trials`; absent until they are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Results>,
+    /// The user's [title](crate::title), which lies beside the document and is no part of it.
+    #[serde(skip)]
+    pub title: Option<String>,
 }
 
 /// The measurements to make, their duration and their order.
@@ -94,9 +100,43 @@ pub struct Plan {
     /// measured in one piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_s: Option<f64>,
+    /// The set of arms that the program chose, where the user named no system: `builtin-only`, or
+    /// `default/` with the chosen systems (`default/dm-crypt+gocryptfs`; `default/floor` without
+    /// any), and `/split` if pass-throughs were added. Absent where the user named the systems; in
+    /// older records always. [`Plan::arm_set`] reads both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
+    /// The systems that a chosen set lacks, in the order in which the program considered them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
 }
 
+/// A system that is missing from the set that the program chose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Name in the registry, such as `dm-crypt`.
+    pub system: String,
+    /// Why the run did not measure it.
+    pub reason: String,
+    /// What to do to have it measured.
+    pub remedy: String,
+}
+
+/// The set of `--builtin-only`, which was the default set of earlier versions.
+pub const BUILTIN_ONLY: &str = "builtin-only";
+
+/// The arms of [`BUILTIN_ONLY`].
+const BUILTIN_ONLY_ARMS: [&str; 5] =
+    ["plain", "plain-again", "builtin/null", "builtin/aes-256-xts/512", "builtin/aes-256-xts/4096"];
+
 impl Plan {
+    /// The set of arms for comparisons between runs, which never mix sets: [`Plan::set`], or for
+    /// older records what the arms show. `None` where the user named the systems.
+    pub fn arm_set(&self) -> Option<&str> {
+        let is_builtin_only = || self.arms.iter().map(|arm| arm.id.as_str()).eq(BUILTIN_ONLY_ARMS);
+        self.set.as_deref().or_else(|| is_builtin_only().then_some(BUILTIN_ONLY))
+    }
+
     /// The smallest difference to detect, as a fraction, which is also the margin of equivalence.
     pub fn margin(&self) -> f64 {
         self.to_find.unwrap_or(self.target_half_width)
@@ -235,7 +275,8 @@ pub struct Arm {
     /// The format whose sector layout is used, such as `VeraCrypt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// The cipher kernel in use, such as `vaes-avx2`.
+    /// The cipher code in use: a kernel of this program, such as `vaes-avx2`, or where the operating system's kernel encrypts
+    /// its driver, such as `xts-aes-vaes-avx2`; several of a cascade are joined by ` + `.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_tier: Option<String>,
     /// How the system is attached: `inline` in the process that issues the requests, or `mounted`
@@ -301,6 +342,10 @@ pub struct Target {
     /// The underlying block device, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
+    /// What encrypts the target already, if anything was found to: what is called plain is then not
+    /// plain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encrypted_by: Option<EncryptedBy>,
     /// The scratch file.
     pub scratch: Scratch,
     /// The engine that issued the requests.
@@ -308,10 +353,29 @@ pub struct Target {
     /// The other target of a run on a pair of targets, which the user calls encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedTarget>,
+    /// Further such targets of the same run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_paired: Vec<PairedTarget>,
     /// The device model, if the device is emulated; absent means hardware, or what the machine
     /// presents as hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulated: Option<EmulatedDevice>,
+}
+
+impl Target {
+    /// The targets that the user encrypted and that were compared with this one.
+    pub fn places(&self) -> impl Iterator<Item = &PairedTarget> {
+        self.paired.iter().chain(&self.also_paired)
+    }
+}
+
+/// Encryption that the program did not set up, below plain storage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EncryptedBy {
+    /// What it is, such as `LUKS2`, `VeraCrypt`, `fscrypt`.
+    pub system: String,
+    /// Where it is: the device that decrypts, or the file system.
+    pub at: String,
 }
 
 /// An emulated device: its figures are not measurements of hardware.
@@ -370,6 +434,29 @@ pub struct PairedTarget {
     /// As in [`Target::erased`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erased: Vec<String>,
+    /// Set if it is a dm-crypt device in use, and the plain target is the device below it: both were only read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_use: Option<InUse>,
+}
+
+/// A dm-crypt device in use, from the kernel's table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InUse {
+    /// What opened it: `LUKS2`, `VeraCrypt`, and so on.
+    pub system: String,
+    /// Cipher and mode as the kernel names them, such as `aes-xts-plain64`.
+    pub cipher: String,
+    /// Bits of the key, both halves of XTS counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_bits: Option<u32>,
+    /// Bytes that are encrypted under one tweak.
+    pub sector_size: u32,
+    /// Kernel name of the device below.
+    pub below: String,
+    /// Where the payload begins on the device below, in bytes.
+    pub offset_bytes: u64,
+    /// Bytes of the payload.
+    pub size_bytes: u64,
 }
 
 /// The block device whose counters apply.

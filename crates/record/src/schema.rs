@@ -8,9 +8,8 @@ use serde_json::Value;
 
 use crate::Record;
 
-/// Path of the schema in the program's repository; it identifies the schema, and nothing loads it.
-const ID: &str =
-    "https://github.com/cryptbench/cryptbench/blob/main/docs/schema/record.schema.json";
+/// Identifies the schema; nothing loads it.
+const ID: &str = "urn:cryptbench:record:1";
 
 /// The JSON Schema (draft 2020-12) of a record as this version reads it. Properties that earlier
 /// records of the same version lack are optional, and unknown properties are allowed.

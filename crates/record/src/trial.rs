@@ -88,6 +88,10 @@ pub struct Accounting {
     /// Energy used by the processor packages in joules, without subtracting any baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
+    /// Energy that the whole machine drew from its batteries in joules, its screen included: the
+    /// mean of the power at both ends times the duration. Absent on mains power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub battery_j: Option<f64>,
     /// Highest processor temperature at the end, in degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,

@@ -1,7 +1,7 @@
 //! Writes a synthetic record as an HTML page, for looking at it, and prints its text report.
 //!
 //! `cargo run -p cryptbench-report --example fixture -- <kind> <page.html> [columns]`, where the
-//! kind is `quick`, `one`, `many`, `noisy`, `cached`, `partial`, `empty`, or a published profile:
+//! kind is `quick`, `one`, `many`, `noisy`, `cached`, `partial`, `empty`, `systems`, `ranked`, or a published profile:
 //! `atto`, `hdtune`, `crystaldiskmark`, `anvil`, `iozone`, `dd`, `small-files` or `mount`.
 
 #[path = "../tests/integration/fixture/mod.rs"]
@@ -12,7 +12,7 @@ use std::io::Write as _;
 use cryptbench_record::StopReason;
 use cryptbench_report::terminal::{Style, render};
 use cryptbench_report::{analyse, html};
-use fixture::{Fixture, encrypted, null_layer, plain, plain_again};
+use fixture::{Fixture, encrypted, null_layer, plain, plain_again, system, ten_systems, volume};
 
 fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +43,18 @@ fn fixture(kind: &str) -> Fixture {
             Fixture { blocks: 2, partial: true, reason: StopReason::Interrupted, ..standard }
         }
         "empty" => Fixture { blocks: 0, arms: vec![plain()], workloads: Vec::new(), ..standard },
+        "systems" => {
+            let systems = vec![
+                plain(),
+                plain_again(),
+                encrypted("AES-256-XTS 4096 B", 4096, &[0.58, 0.69, 0.79, 0.87, 1.0], 0.19),
+                volume("dm-crypt", "LUKS2", 512, &[0.5, 0.6, 0.66, 0.7, 0.9, 0.93, 1.0]),
+                volume("veracrypt", "VeraCrypt", 512, &[0.4, 0.5, 0.5, 0.6, 0.8, 0.8, 0.9]),
+                system("gocryptfs", "aes-256-gcm", &[0.07, 0.09, 0.1, 0.1, 0.2, 0.2, 0.15], 4.0),
+            ];
+            Fixture { arms: systems, noise_sd: 0.05, ..standard }
+        }
+        "ranked" => Fixture { arms: ten_systems(), blocks: 6, noise_sd: 0.1, ..standard },
         _ => standard,
     }
 }

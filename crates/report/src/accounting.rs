@@ -1,47 +1,42 @@
-//! Whose CPU time the trials of each arm took, and what about the machine a reader must know.
+//! Who used the CPU time of each arm's trials, and what a reader must know about the machine.
 
 use cryptbench_record::{Accounting, Arm, FLUSH, Record, Trial};
 use cryptbench_stats::median;
 
 use crate::analysis::{GIB, plain_arm};
 use crate::device::moves_bytes;
+use crate::disturbance::{Disturbance, OTHERS, PRESSED};
 use crate::quantity::{fraction, percent};
 use crate::wording::{drawn, list};
 
-/// Share of the time that tasks waited for a processor or for memory from which on it is told. Waiting
-/// for I/O is what the trials are for, and never told.
-const PRESSURE_TOLD: f64 = 0.10;
-
-/// Share of the processors' time that the hypervisor took from which on it is told.
-const STOLEN_TOLD: f64 = 0.01;
-
-/// Processor temperature from which on it is told, degrees Celsius: most begin to slow down at 90 to 100.
+/// Processor temperature from which it is reported, degrees Celsius: most begin to slow down at 90 to 100.
 const HOT: f64 = 90.0;
 
-/// Relative difference of the clock rate between an arm and plain from which on it is told.
+/// Relative difference of the clock rate between an arm and plain from which it is reported.
 const CLOCK_TOLD: f64 = 0.05;
 
 /// CPU time of one arm by who used it, summed over its measured trials.
 pub(crate) struct Split<'a> {
     pub(crate) arm: &'a Arm,
-    /// Load generator, system's daemons, kernel threads and all else, in the order of [`PARTS`].
+    /// Load generator, the system's helper programs, kernel threads and everything else, in the order of [`PARTS`].
     ///
-    /// The last is what is left of the machine's busy time less its idle baseline: below 0 where others were
-    /// busier while the baseline was taken.
+    /// The last is the rest of the machine's busy time less its idle baseline: below 0 if others were
+    /// busier while the baseline was measured.
     pub(crate) seconds: [f64; 4],
     /// GiB moved in the trials; 0 where some workload moves no bytes of files.
     pub(crate) gib: f64,
     /// Processors times measured seconds.
     pub(crate) capacity_s: f64,
-    /// Joules of the processor packages per GiB, where every trial has them.
+    /// Joules of the processor packages per GiB, if every trial has them.
     pub(crate) joules_per_gib: Option<f64>,
 }
 
 /// The parts of [`Split::seconds`].
-pub(crate) const PARTS: [&str; 4] = ["load generator", "daemons", "kernel threads", "other"];
+pub(crate) const PARTS: [&str; 4] =
+    ["load generator", "helper programs", "kernel threads", "other"];
 
 impl Split<'_> {
-    /// Whether the parts are best told per GiB; else in percent of the machine.
+    /// Whether the parts are best shown per GiB; otherwise in percent of the machine.
     pub(crate) fn per_gib(&self) -> bool {
         self.gib > 0.0
     }
@@ -56,8 +51,8 @@ impl Split<'_> {
         self.seconds.map(|s| 100.0 * s / self.capacity_s)
     }
 
-    /// Percent of the machine that the trials are known to have used: all parts but the last, in which others'
-    /// work is too.
+    /// Percent of the machine that the trials certainly used: all parts except the last, which includes
+    /// the work of others.
     pub(crate) fn used_percent(&self) -> f64 {
         self.percents()[..3].iter().sum()
     }
@@ -94,22 +89,18 @@ fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
 }
 
 fn accounted<'a>(record: &'a Record, arm: &Arm) -> Vec<(&'a Trial, &'a Accounting)> {
-    record
-        .trials
-        .iter()
-        .filter(|t| t.block.is_some() && t.arm == arm.id)
-        .filter_map(|t| Some((t, t.accounting.as_ref()?)))
-        .collect()
+    measured(record).into_iter().filter(|(t, _)| t.arm == arm.id).collect()
 }
 
-/// What about the machine could have changed the results, in sentences; mostly none.
+/// The measured trials with their accounts; discarded ones are left out.
+pub(crate) fn measured(record: &Record) -> Vec<(&Trial, &Accounting)> {
+    let of_blocks = record.trials.iter().filter(|t| t.block.is_some());
+    of_blocks.filter_map(|t| Some((t, t.accounting.as_ref()?))).collect()
+}
+
+/// Conditions of the machine that could have changed the results, in sentences; usually none.
 pub(crate) fn remarks(record: &Record) -> Vec<String> {
-    let all: Vec<(&Trial, &Accounting)> = record
-        .trials
-        .iter()
-        .filter(|t| t.block.is_some())
-        .filter_map(|t| Some((t, t.accounting.as_ref()?)))
-        .collect();
+    let all = measured(record);
     let mut remarks = Vec::new();
     remarks.extend(record.machine.emulated.as_ref().map(|by| {
         format!("EMULATED by {by}: what works is shown here, how fast it is on hardware is not.")
@@ -121,26 +112,32 @@ pub(crate) fn remarks(record: &Record) -> Vec<String> {
             e.model, e.parameters
         )
     }));
-    let pressures: [(Figure, &str, &str); 2] = [
-        (
-            |a| a.cpu_pressure,
-            "a processor",
-            "the load and the rest of the machine competed for them",
-        ),
-        (|a| a.memory_pressure, "memory", "the machine was short of it"),
-    ];
-    for (value, what, meaning) in pressures {
-        let (share, trials) = told(&all, value, PRESSURE_TOLD);
-        if trials > 0 {
-            remarks.push(format!(
-                "In {} tasks waited for {what} more than {} of the time (up to {}): {meaning}.",
-                of_trials(trials, all.len()),
-                fraction(PRESSURE_TOLD),
-                fraction(share),
-            ));
-        }
+    let Disturbance { crowded, short_of_memory, stolen, .. } = Disturbance::of(record);
+    if crowded.trials > 0 {
+        remarks.push(format!(
+            "In {} other programs used more than {} of the processors, and tasks waited for a processor more than {} of \
+             the time (up to {}).",
+            of_trials(crowded.trials, all.len()),
+            fraction(OTHERS),
+            fraction(PRESSED),
+            fraction(crowded.worst),
+        ));
     }
-    remarks.extend(stolen(record, &all));
+    if short_of_memory.trials > 0 {
+        remarks.push(format!(
+            "In {} tasks waited for memory more than {} of the time (up to {}): the machine was short of it.",
+            of_trials(short_of_memory.trials, all.len()),
+            fraction(PRESSED),
+            fraction(short_of_memory.worst),
+        ));
+    }
+    remarks.extend(stolen.map(|share| {
+        format!(
+            "The hypervisor took {} of the processors' time away: other guests compete, and runs at \
+             another hour may differ.",
+            fraction(share)
+        )
+    }));
     let (hottest, trials) = told(&all, |a| a.temperature_c, HOT);
     if trials > 0 {
         remarks.push(format!(
@@ -184,19 +181,6 @@ fn told(trials: &[(&Trial, &Accounting)], value: Figure, threshold: f64) -> (f64
 
 fn of_trials(n: usize, all: usize) -> String {
     if n == all { format!("all {n} trials") } else { format!("{n} of {all} trials") }
-}
-
-fn stolen(record: &Record, trials: &[(&Trial, &Accounting)]) -> Option<String> {
-    let taken: f64 = trials.iter().filter_map(|(_, a)| a.stolen_s).filter(|s| s.is_finite()).sum();
-    let all: f64 = trials.iter().map(|(t, _)| t.elapsed_s).filter(|s| s.is_finite()).sum();
-    let share = taken / (all * f64::from(record.machine.cpus));
-    (share >= STOLEN_TOLD).then(|| {
-        format!(
-            "The hypervisor took {} of the processors' time away: other guests compete, and runs at \
-             another hour may differ.",
-            fraction(share)
-        )
-    })
 }
 
 /// The arm whose clock rate differs most from plain's.

@@ -3,34 +3,38 @@
 use std::collections::HashSet;
 
 use cryptbench_record::{
-    Arm, ArmRole, Cell, CpuCost, Latency, Record, Results, Trial, Verdict, Workload,
+    Accounting, Arm, ArmRole, Cell, CpuCost, Latency, Record, Results, Trial, Verdict, Workload,
 };
 use cryptbench_stats::{PairedEstimate, holm, median, noise_floor, noise_of_mean};
 
-use crate::advice::advice;
+use crate::answer::answer;
 use crate::comparison::{as_ratio, sound_estimate};
 use crate::device::{device_ratio, moves_bytes};
 use crate::explanation::sweep;
 use crate::lookup::{Lookup, Trials};
+use crate::names::relabelled;
 use crate::sentences;
 use crate::verdict::{Evidence, judge, log_of_loss, loss};
 
-/// Below this many bytes at the device per byte asked for, a cache answered.
+/// Below this many bytes at the device per requested byte, a cache answered.
 const CACHED_BELOW: f64 = 0.5;
 
 /// Bytes per GiB.
 pub(crate) const GIB: f64 = 1_073_741_824.0;
 
-/// Derives everything that is shown from the trials: cells in plan order (workload by workload,
+/// Derives everything shown from the trials: cells in plan order (workload by workload,
 /// arm by arm), then the sentences. The same trials give the same results.
 pub fn analyse(record: &Record) -> Results {
+    let record = &*relabelled(record);
     let trials = Trials::of(record);
     let mut results = Results { cells: cells(record, &trials), ..Results::default() };
     for arm in &record.plan.arms {
         judge_arm(record, &trials, arm, &mut results.cells);
     }
     let lookup = Lookup::new(record, &results);
-    let (sentences, advice) = (sentences::sentences(&lookup), advice(&lookup));
+    let sentences = sentences::sentences(&lookup);
+    let answer = answer(&lookup, None);
+    let advice = answer.take.into_iter().chain(answer.avoid).collect();
     let additions = sweep::additions(&lookup);
     Results { sentences, advice, additions, ..results }
 }
@@ -118,7 +122,7 @@ fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 
 /// Summed over the trials before dividing, because the machine's clock ticks are coarse.
 ///
-/// Per GiB only where the workload moves bytes of files.
+/// Per GiB only if the workload moves bytes of files.
 fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
     let sum = |value: fn(&Trial) -> f64| trials.iter().map(|t| value(t)).sum::<f64>();
     let process = sum(|t| t.cpu_process_s);
@@ -138,7 +142,15 @@ fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
         machine_s_per_gib: per(machine, gib),
         attributed_s_per_gib: attributed.map(|seconds| per(seconds, gib)),
         machine_percent: 100.0 * per(machine, capacity),
+        joules_per_gib: joules(trials, |a| a.energy_j).map(|joules| per(joules, gib)),
+        battery_joules_per_gib: joules(trials, |a| a.battery_j).map(|joules| per(joules, gib)),
     }
+}
+
+/// The sum over all trials, if each has the figure.
+fn joules(trials: &[&Trial], of: fn(&Accounting) -> Option<f64>) -> Option<f64> {
+    let all = trials.iter().map(|trial| trial.accounting.as_ref().and_then(of));
+    all.sum::<Option<f64>>().filter(|_| !trials.is_empty())
 }
 
 /// Fills in the estimates and verdicts of one arm; Holm corrects over its workloads.
@@ -158,7 +170,7 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
             continue;
         }
         if openings.contains(cell.workload.as_str()) {
-            // Plain storage has nothing to unlock: no share of its speed is kept.
+            // Plain storage has nothing to unlock, so there is no share of its speed.
             continue;
         }
         let d = trials.log_ratios(&cell.workload, &arm.id, &plain.id);
@@ -175,5 +187,25 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
         let evidence = Evidence { d: &d, estimate: &estimate, p_holm, tests, noise };
         cell.verdict = Some(judge(&evidence, &record.plan));
         cell.kept = Some(as_ratio(&estimate, p_holm));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energy_is_told_per_gib_where_every_trial_has_it() {
+        let trial = |energy_j, battery_j| Trial {
+            bytes: 1 << 30,
+            elapsed_s: 1.0,
+            accounting: Some(Accounting { energy_j, battery_j, ..Accounting::default() }),
+            ..Trial::default()
+        };
+        let workload = Workload { operation: "read".to_owned(), ..Workload::default() };
+        let of = |trials: &[Trial]| cpu_cost(&trials.iter().collect::<Vec<_>>(), &workload, 2);
+        let cost = of(&[trial(Some(3.0), Some(20.0)), trial(Some(5.0), None)]);
+        assert_eq!((cost.joules_per_gib, cost.battery_joules_per_gib), (Some(4.0), None));
+        assert_eq!(of(&[]).joules_per_gib, None);
     }
 }

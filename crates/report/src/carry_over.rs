@@ -1,4 +1,4 @@
-//! What a slice leaves behind for the next: an estimate for each workload and arm.
+//! The effect of a slice on the next one: an estimate for each workload and arm.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use cryptbench_stats::{FAMILY_LEVEL, estimate};
 pub(crate) struct CarryOver {
     /// Workload identifier.
     pub workload: String,
-    /// Identifier of the arm whose slices came before.
+    /// Identifier of the arm of the preceding slices.
     pub behind: String,
     /// ln(speed behind that arm / speed behind any arm), of the arms' own speeds in the block.
     pub effect: f64,
@@ -23,7 +23,7 @@ pub(crate) struct CarryOver {
 }
 
 impl CarryOver {
-    /// Whether it differs from none as one of so many effects (Bonferroni).
+    /// Whether it is significant among this many effects (Bonferroni).
     pub(crate) fn is_proven(&self, effects: usize) -> bool {
         self.p_value * effects as f64 <= FAMILY_LEVEL
     }
@@ -31,7 +31,7 @@ impl CarryOver {
 
 /// The effects of all workloads whose trials were cut into slices, and of all arms that took turns.
 ///
-/// In each block a slice is compared with the mean of its own arm, so that what arms differ by is no part of it. The mean
+/// In each block a slice is compared with the mean of its own arm, so that differences between arms play no part. The mean
 /// over the slices behind an arm is one observation of that arm's effect.
 pub(crate) fn carry_overs(plan: &Plan, trials: &[Trial]) -> Vec<CarryOver> {
     plan.workloads.iter().flat_map(|w| of_workload(w, trials, plan.confidence)).collect()
@@ -65,7 +65,7 @@ fn of_workload(workload: &Workload, trials: &[Trial], confidence: f64) -> Vec<Ca
     observed.into_iter().filter_map(effect).collect()
 }
 
-/// Of one block: ln(speed of a slice / mean of its arm) by the arm before.
+/// For one block: ln(speed of a slice / mean of its arm) by the preceding arm.
 fn of_block<'a>(trials: &[&'a Trial]) -> BTreeMap<&'a str, Vec<f64>> {
     let mut slices: Vec<(f64, &str, f64)> = Vec::new();
     for trial in trials {
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// Of ten blocks of two arms, whose slices behind arm `b` are slower by `left`; `b` itself has 80 % of the speed of `a`.
+    /// Ten blocks of two arms, whose slices behind arm `b` are slower by `left`; `b` itself has 80 % of the speed of `a`.
     fn effects(left: f64) -> Vec<CarryOver> {
         let plan = Plan {
             workloads: vec![Workload { id: "w".to_owned(), ..Workload::default() }],

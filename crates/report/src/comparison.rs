@@ -14,7 +14,7 @@ pub struct Comparison {
     pub workload: String,
     /// Speed of `arm` per speed of `baseline`, with its interval.
     pub estimate: Estimate,
-    /// The words for it; `Costs` means that `arm` is the slower one.
+    /// The verdict; `Costs` means that `arm` is the slower one.
     pub verdict: Verdict,
 }
 
@@ -24,7 +24,7 @@ pub fn compare(record: &Record, results: &Results, arm: &str, baseline: &str) ->
     compare_arms(&Lookup::new(record, results), arm, baseline)
 }
 
-/// As [`compare`], where there is a lookup already.
+/// As [`compare`], with an existing lookup.
 pub(crate) fn compare_arms(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison> {
     let Lookup { record, results, trials, .. } = lookup;
     let cached = |workload: &str, arm: &str| cell(results, workload, arm).is_some_and(|c| c.cached);
@@ -56,11 +56,11 @@ pub(crate) fn compare_arms(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Ve
         .collect()
 }
 
-/// The estimate of log ratios, or nothing where any part of it is not a finite number.
+/// The estimate of log ratios, or nothing if any part of it is not finite.
 pub(crate) fn sound_estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     let mut e = estimate(d, confidence)?;
     if !e.p_value.is_finite() {
-        // All differences alike: nothing to infer a spread from, so nothing is significant.
+        // All differences are equal: no spread can be inferred, so nothing is significant.
         e.p_value = 1.0;
     }
     [e.mean, e.low, e.high, e.half_width, e.hodges_lehmann]

@@ -1,7 +1,7 @@
-//! How published studies condensed their trials, so that they can be repeated exactly.
+//! How published studies condensed their trials, so that their figures can be reproduced exactly.
 //!
-//! These figures stand beside ours by name and never feed a verdict: each throws away the pairing, and
-//! three of the four throw away what the trials say about their own spread.
+//! These figures stand beside ours by name and never affect a verdict: each discards the pairing, and
+//! three of the four discard what the trials say about their own spread.
 
 /// Arithmetic mean of all values (HD Tune's five runs, Anvil's ten).
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
@@ -59,7 +59,7 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "{found} instead of {expected}");
     }
 
-    /// 100 MB in ten trials; the longest and the shortest fall out, and the other eight sum to 64 s.
+    /// 100 MB in ten trials; the longest and the shortest are dropped, and the other eight add up to 64 s.
     const SECONDS: [f64; 10] = [8.0, 7.0, 9.0, 40.0, 8.0, 8.0, 1.0, 7.5, 8.5, 8.0];
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which of the two CPU figures of a record holds the work of every arm.
+//! Which CPU figure of a record includes the work of every arm.
 
 use cryptbench_record::{Cell, Record, Trial};
 
@@ -7,16 +7,16 @@ use cryptbench_record::{Cell, Record, Trial};
 pub(crate) enum Measure {
     /// CPU time of the measuring process: exact, and complete where the cipher runs inside it.
     Process,
-    /// CPU time of the measuring process, of the systems' daemons and of the kernel's threads, where systems
-    /// that are no part of this process do their work.
+    /// CPU time of the measuring process, of the systems' helper programs and of the kernel's threads, if systems
+    /// outside this process do their work.
     Attributed,
-    /// As that, where trials do not tell it apart: busy time of the machine less its idle baseline, in which
-    /// all that others ran counts too.
+    /// The same, if trials do not separate it: busy time of the machine less its idle baseline, which includes
+    /// everything that others ran.
     Machine,
 }
 
 impl Measure {
-    /// The process figure while every arm runs inside this process, else the most exact one there is.
+    /// The process figure if every arm runs inside this process, otherwise the most exact one available.
     pub(crate) fn of(record: &Record) -> Self {
         let inline = |system: &str| matches!(system, "plain" | "builtin");
         match record.plan.arms.iter().all(|a| inline(&a.system)) {
@@ -53,7 +53,7 @@ impl Measure {
         match self {
             Self::Process => "CPU time of the measuring process, in which the ciphers run",
             Self::Attributed => {
-                "CPU time of the load, the systems' daemons and the kernel's threads"
+                "CPU time of the load, the systems' helper programs and the kernel's threads"
             }
             Self::Machine => "busy time of the whole machine less its idle baseline",
         }

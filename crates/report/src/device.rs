@@ -1,17 +1,17 @@
 //! Whether the bytes of a workload reached the device, or a cache answered.
 //!
-//! - Reads and writes are held against the device's counter of their direction, and mixed workloads
-//!   against both together.
-//! - Of the actions on small files, creating moves the files' bytes to the device (it ends with a flush)
+//! - Reads and writes are compared with the device's counter of their direction, and mixed workloads
+//!   with both together.
+//! - Creating small files moves their bytes to the device (it ends with a flush),
 //!   and reading moves them back: below half of them, a cache answered.
-//! - `stat`, `rename` and `delete` move no byte of a file. What they cost is work on directories, which
-//!   every user does out of a warm cache too, so that they are never called cached.
-//! - Opening a volume is deriving keys; the few sectors that it reads prove nothing.
+//! - `stat`, `rename` and `delete` move no byte of a file. Their cost is work on directories, which
+//!   every user does from a warm cache too, so they are never called cached.
+//! - Opening a volume consists of deriving keys; the few sectors that it reads prove nothing.
 
 use cryptbench_record::{Trial, Workload};
 
-/// Bytes that the device moved per byte that was asked for; `None` where it does not count, nothing was
-/// asked for, or the ratio says nothing about this workload.
+/// Bytes that the device moved per requested byte; `None` if it does not count, nothing was
+/// requested, or the ratio says nothing about this workload.
 pub(crate) fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
     let moved = trial.device?;
     let bytes = match workload.operation.as_str() {

@@ -1,4 +1,4 @@
-//! What lies on the disk, in words: whether data came back, whether plaintext was found, and what shows of files.
+//! What lies on the disk, in words: whether data came back, whether plaintext was found, and what is visible of files.
 
 use cryptbench_record::{
     Arm, ArmRole, Evidence, Names, Randomness, ReadBack, Record, Rest, Reveals, Sizes,
@@ -16,13 +16,13 @@ pub(crate) struct Row<'a> {
     pub(crate) plaintext: &'static str,
     /// Bits for each byte, and the share of blocks below the threshold if there are any.
     pub(crate) entropy: String,
-    /// What shows besides.
+    /// What else is visible.
     pub(crate) reveals: String,
-    /// Whether something is not as it must be.
+    /// Whether something is wrong.
     pub(crate) wrong: bool,
 }
 
-/// The lines of the arms that were looked at, in the order of the plan.
+/// The lines of the examined arms, in the order of the plan.
 pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     let of = |arm: &Arm| record.evidence.iter().find(|e| e.arm == arm.id);
     record.plan.arms.iter().filter_map(|arm| Some(row(arm, of(arm)?))).collect()
@@ -90,7 +90,7 @@ fn reveals(evidence: &Evidence, encrypted: bool) -> String {
             None => "what is not known: it was not searched".to_owned(),
         };
     };
-    // In a directory all names and sizes are seen, however much of the content was searched.
+    // In a directory all names and sizes are visible, however much of the content was searched.
     let partly = partly && reveals.files.is_none();
     let mut shows = shown(reveals);
     let marks: Vec<&str> = reveals.signatures.iter().map(String::as_str).collect();
@@ -107,7 +107,7 @@ fn reveals(evidence: &Evidence, encrypted: bool) -> String {
     list(&shows, shows.len())
 }
 
-/// What shows of files, each in a few words.
+/// What is visible of files, each in a few words.
 fn shown(reveals: &Reveals) -> Vec<String> {
     let names = reveals.names.and_then(|names| match names {
         Names::Plain => Some("names"),
@@ -134,7 +134,7 @@ fn shown(reveals: &Reveals) -> Vec<String> {
     .collect()
 }
 
-/// How the data lay at rest, and how much was searched, in sentences: what the table rests on.
+/// How the data lay at rest, and how much was searched, in sentences: the basis of the table.
 pub(crate) fn method(record: &Record) -> Vec<String> {
     let evidence = &record.evidence;
     let ways: Vec<&str> = [
@@ -146,11 +146,11 @@ pub(crate) fn method(record: &Record) -> Vec<String> {
     .filter(|(rest, _)| evidence.iter().any(|e| e.rest == *rest))
     .map(|(_, words)| words)
     .collect();
-    // All that the schedule has, but plain itself.
+    // Everything in the schedule except plain itself.
     let wanted = record.plan.arms.iter().filter(|a| a.role != ArmRole::Plain).count();
     let of_wanted = |n: usize| match n == wanted {
-        true => "each arm but plain itself".to_owned(),
-        false => format!("{n} of the {} beside plain", count(wanted, "arm", "arms")),
+        true => "each choice but plain itself".to_owned(),
+        false => format!("{n} of the {} beside plain", count(wanted, "choice", "choices")),
     };
     let scans: Vec<_> = evidence.iter().filter_map(|e| e.scan.as_ref()).collect();
     let searched = match scans.len() {
@@ -190,7 +190,7 @@ pub(crate) fn method(record: &Record) -> Vec<String> {
     if untold > 0 {
         said.push(format!(
             "Of {} it tells nothing: file systems and logs of the system's own lie among the ciphertext.",
-            count(untold, "encrypted arm", "encrypted arms")
+            count(untold, "choice", "choices")
         ));
     }
     said.extend(evidence.iter().filter_map(|e| {
@@ -204,8 +204,8 @@ pub(crate) fn method(record: &Record) -> Vec<String> {
     said
 }
 
-/// Whether an encrypted arm was shown to store plaintext or what is no ciphertext, or not to keep what it is given: no
-/// choice for anybody, however fast. What could not be checked is none of that.
+/// Whether an encrypted arm was shown to store plaintext or non-random data, or to lose data. Such an arm is not
+/// a choice, however fast. Arms that could not be checked do not count.
 pub(crate) fn is_unsound(record: &Record, arm: &Arm) -> bool {
     let evidence = record.evidence.iter().find(|e| e.arm == arm.id);
     arm.role == ArmRole::Encrypted

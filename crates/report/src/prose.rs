@@ -1,10 +1,10 @@
-//! Words in columns, and large numbers: what all that this program prints for a terminal has in common.
+//! Text in columns, and large numbers: shared by everything that this program prints on a terminal.
 
 use std::fmt::Display;
 
 /// `text` in lines of `width` columns, of which the first begins with `first` and the others with `next`. Words longer
 /// than a line are broken rather than overflow; control characters of foreign text become spaces, so that they cannot
-/// steer the terminal.
+/// control the terminal.
 #[must_use]
 pub fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
     let options = textwrap::Options::new(width)
@@ -24,7 +24,7 @@ pub fn clean(text: &str) -> String {
 /// A number without its decimals, and with a comma before every three digits.
 #[must_use]
 pub fn thousands(value: impl Display) -> String {
-    // An integer takes no notice of the precision.
+    // The precision has no effect on an integer.
     let plain = format!("{value:.0}");
     let (sign, number) = match plain.strip_prefix('-') {
         Some(rest) => ("-", rest),

@@ -1,9 +1,9 @@
-//! How numbers are written for people: with a unit, and with no more digits than they carry.
+//! Numbers for people: with a unit, and with no more digits than are significant.
 
 pub(crate) use crate::prose::thousands;
 use cryptbench_record::{Cell, Estimate, Workload};
 
-/// What stands where no number can be given.
+/// Placeholder for a number that is not available.
 pub(crate) const NONE: &str = "–";
 
 /// A percentage without its sign: integers from 10 up, one decimal below, `<0.1` for traces.
@@ -42,17 +42,47 @@ pub(crate) fn kept_percent(e: &Estimate) -> String {
     format!("{ratio} % [{low}, {high}]")
 }
 
+/// A ratio in percent and the larger distance to the ends of its interval, each as it is rounded: `51` and `±3`, so that
+/// it agrees with [`kept`].
+pub(crate) fn kept_spread(ratio: f64, low: f64, high: f64, fine_below: f64) -> (String, String) {
+    let values = [ratio, low, high].map(|v| v * 100.0);
+    let decimals = decimals(values, fine_below);
+    let unit = 10f64.powi(decimals as i32);
+    let [value, low, high] = values.map(|v| (v * unit).round() / unit);
+    let spread = (high - value).max(value - low);
+    let written = |v: f64| match v.is_finite() {
+        true if v >= 1000.0 => thousands(v.round()),
+        true => format!("{v:.decimals$}"),
+        false => NONE.to_owned(),
+    };
+    (written(value), format!("±{}", written(spread)))
+}
+
+/// A share of plain speed with its interval, as tables have it: `58 ±2`.
+#[must_use]
+pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
+    let (value, spread) = kept_spread(ratio, low, high, FINE_BELOW);
+    format!("{value} {spread}")
+}
+
+/// Percents below which [`kept`] shows a decimal.
+pub(crate) const FINE_BELOW: f64 = 9.95;
+
 /// Ratio, low and high in percent with the same number of decimals: none, unless all three would read
 /// 100 although the interval may leave it out, or where whole percents are coarse.
 fn kept_numbers(e: &Estimate) -> [String; 3] {
     let values = [e.ratio, e.low, e.high].map(|v| v * 100.0);
-    let all_100 = values.iter().all(|v| v.round() == 100.0);
-    let decimals = usize::from(all_100 || values[0].abs() < 9.95);
+    let decimals = decimals(values, FINE_BELOW);
     values.map(|v| match v.is_finite() {
         true if v >= 1000.0 => thousands(v.round()),
         true => format!("{v:.decimals$}"),
         false => NONE.to_owned(),
     })
+}
+
+fn decimals(values: [f64; 3], fine_below: f64) -> usize {
+    let all_100 = values.iter().all(|v| v.round() == 100.0);
+    usize::from(all_100 || values[0].abs() < fine_below)
 }
 
 /// The figure that people quote for a workload: decimal megabytes, requests or files per second, the
@@ -74,7 +104,7 @@ pub(crate) fn value_words(workload: &Workload, value: f64) -> String {
 /// [`headline`] as a number: bytes, requests or files per second, or seconds.
 ///
 /// Times follow from rates: the mean time of a request is the number in flight over the requests per
-/// second (Little's law), so that the figure and the ratio that is judged are one and the same.
+/// second (Little's law), so that the figure agrees with the ratio that is judged.
 pub(crate) fn headline_value(workload: &Workload, bandwidth: f64, iops: f64) -> f64 {
     match workload.headline.as_str() {
         "iops" | "files" => iops,
@@ -229,7 +259,7 @@ pub(crate) fn count(n: usize, singular: &str, plural: &str) -> String {
     format!("{} {}", thousands(n as f64), if n == 1 { singular } else { plural })
 }
 
-/// Keeps numbers together where lines are broken: no-break spaces before `%`, before and within
+/// Keeps numbers together at line breaks: no-break spaces before `%`, before and within
 /// brackets.
 pub(crate) fn unbroken(text: &str) -> String {
     let mut depth = 0_u32;
@@ -328,6 +358,19 @@ mod tests {
         assert_eq!(kept(&estimate(0.411, 0.407, 0.413)), "41 [41, 41]");
         assert_eq!(kept(&estimate(0.042, 0.039, 0.046)), "4.2 [3.9, 4.6]");
         assert_eq!(kept(&estimate(f64::INFINITY, 0.5, f64::NAN)), "– [50, –]");
+    }
+
+    #[test]
+    fn a_spread_reaches_to_the_farther_end_as_it_is_rounded() {
+        let of = |ratio, low, high| {
+            let (value, spread) = kept_spread(ratio, low, high, FINE_BELOW);
+            format!("{value} {spread}")
+        };
+        assert_eq!(of(0.65, 0.49, 0.85), "65 ±20");
+        assert_eq!(of(0.584, 0.566, 0.602), "58 ±2", "58 [57, 60]");
+        assert_eq!(of(0.042, 0.039, 0.046), "4.2 ±0.4");
+        assert_eq!(of(0.9962, 0.9954, 0.9968), "99.6 ±0.1");
+        assert_eq!(of(f64::NAN, 0.5, 0.6), "– ±–");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The rules by which an estimate becomes a verdict.
 //!
-//! A large p-value never becomes "no cost": saying that two arms are alike takes an equivalence test
+//! A large p-value never becomes "no cost": the claim that two arms are alike requires an equivalence test
 //! (two one-sided tests, Schuirmann 1987) or a difference that the noise floor covers.
 
 use cryptbench_record::{Plan, Verdict};
@@ -8,7 +8,7 @@ use cryptbench_stats::{
     FAMILY_LEVEL, PairedEstimate, equivalent_within, pairs_needed, smallest_detectable,
 };
 
-/// What one verdict rests on; everything in the log domain, d = ln(E/P) per block.
+/// The basis of one verdict; everything in the log domain, d = ln(E/P) per block.
 pub(crate) struct Evidence<'a> {
     /// The differences, one per pair.
     pub d: &'a [f64],
@@ -22,10 +22,10 @@ pub(crate) struct Evidence<'a> {
     pub noise: f64,
 }
 
-/// Judges one cell; the first rule that applies gives the word.
+/// Judges one cell; the first rule that applies decides.
 ///
 /// 1. Slower (faster) than plain after Holm, by more than the noise of the mean: costs (gains).
-/// 2. Equivalent within the difference that is to be found.
+/// 2. Equivalent within the difference to detect.
 /// 3. Slower (faster) by its own interval, without Holm: likely costs (likely gains). So no word ever contradicts the
 ///    interval beside it.
 /// 4. Known at least as precisely as that, or about as precisely as plain itself: within
@@ -64,7 +64,7 @@ pub(crate) const ABOUT_THE_SAME: f64 = 3.0;
 
 /// The loss of speed that a distance in the log domain stands for, a fraction below 1.
 ///
-/// Noise is told as a loss, as costs are: a disk whose trials lie a factor of two apart has a noise
+/// Noise is expressed as a loss, like costs: a disk whose trials differ by a factor of two has a noise
 /// of 50 %, and no noise exceeds 100 %.
 pub(crate) fn loss(log: f64) -> f64 {
     -(-log).exp_m1()

@@ -4,33 +4,40 @@ use cryptbench_record::{Arm, ArmRole, StopReason, Verdict, Workload};
 
 use crate::quantity::{binary_bytes, count, percent, thousands};
 
-/// Above this margin "equivalent" says more about the noise of the disk than about encryption.
+/// Above this margin "same" says more about the noise of the disk than about encryption.
 pub(crate) const TELLING_MARGIN_PERCENT: f64 = 10.0;
+
+/// If losses up to this margin would not show, nothing was learnt.
+pub(crate) const HOPELESS_PERCENT: f64 = 30.0;
 
 /// The verdict in words that need no table around them, without a full stop.
 pub fn verdict_words(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Costs { percent: p } => format!("costs {}", percent(*p)),
-        Verdict::Gains { percent: p } => format!("gains {}", percent(*p)),
-        Verdict::LikelyCosts { percent: p } => format!("likely costs {}", percent(*p)),
-        Verdict::LikelyGains { percent: p } => format!("likely gains {}", percent(*p)),
+        Verdict::Costs { percent: p } => format!("slower by {}", percent(*p)),
+        Verdict::Gains { percent: p } => format!("faster by {}", percent(*p)),
+        Verdict::LikelyCosts { percent: p } => {
+            format!("likely slower by {}, not proven", percent(*p))
+        }
+        Verdict::LikelyGains { percent: p } => {
+            format!("likely faster by {}, not proven", percent(*p))
+        }
         Verdict::Equivalent { within_percent } => {
             let weak = if *within_percent > TELLING_MARGIN_PERCENT { "only " } else { "" };
-            format!("equivalent {weak}within {}", percent(*within_percent))
+            format!("same {weak}within {}", percent(*within_percent))
         }
         Verdict::WithinNoise { noise_percent } => {
-            format!("within the noise: below {} would hardly show", percent(*noise_percent))
+            format!("no loss found: below {} would hardly show", percent(*noise_percent))
         }
-        Verdict::Inconclusive { more_pairs: u32::MAX } => "inconclusive".to_owned(),
+        Verdict::Inconclusive { more_pairs: u32::MAX } => "undecided".to_owned(),
         Verdict::Inconclusive { more_pairs } => {
-            format!("inconclusive: needs about {} pairs", thousands(f64::from(*more_pairs)))
+            format!("undecided: needs about {} repeats", thousands(f64::from(*more_pairs)))
         }
         Verdict::Cached => "cached: no verdict".to_owned(),
-        Verdict::TooFewPairs => "too few pairs".to_owned(),
+        Verdict::TooFewPairs => "too few repeats".to_owned(),
     }
 }
 
-/// One character that tells verdicts apart without colour; tables explain those they use.
+/// One character that distinguishes verdicts without colour; tables explain those they use.
 pub fn verdict_mark(verdict: &Verdict) -> char {
     match verdict {
         Verdict::Costs { .. } => '▼',
@@ -47,15 +54,15 @@ pub fn verdict_mark(verdict: &Verdict) -> char {
 
 /// The marks of [`verdict_mark`] and what they mean, in the order in which a legend lists them.
 pub(crate) const LEGEND: [(char, &str); 9] = [
-    ('▼', "costs speed"),
-    ('▲', "gains speed"),
-    ('▽', "likely costs speed"),
-    ('△', "likely gains speed"),
-    ('=', "equivalent to plain"),
-    ('~', "no difference found: within the noise"),
-    ('?', "inconclusive: the interval is too wide"),
+    ('▼', "slower"),
+    ('▲', "faster"),
+    ('▽', "likely slower"),
+    ('△', "likely faster"),
+    ('=', "same as plain, within the margin"),
+    ('~', "no loss found"),
+    ('?', "undecided: the interval is too wide"),
     ('c', "answered from a cache"),
-    ('·', "too few pairs"),
+    ('·', "too few repeats"),
 ];
 
 /// Identifier of a verdict for style sheets.
@@ -77,7 +84,7 @@ pub(crate) fn verdict_class(verdict: &Verdict) -> &'static str {
 pub(crate) fn stop_words(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Precision => "precise enough",
-        StopReason::PairCap => "at the pair cap",
+        StopReason::PairCap => "at the most repeats",
         StopReason::Budget => "at the end of the time budget",
         StopReason::Interrupted => "by interruption",
     }
@@ -87,8 +94,8 @@ pub(crate) fn stop_words(reason: StopReason) -> &'static str {
 pub(crate) fn role_words(role: ArmRole) -> &'static str {
     match role {
         ArmRole::Plain => "plain storage, the baseline",
-        ArmRole::PlainAgain => "plain storage again, for the noise floor",
-        ArmRole::NullLayer => "the layer without its cipher",
+        ArmRole::PlainAgain => "plain storage, repeated: how far plain differs from itself",
+        ArmRole::NullLayer => "pass-through: the same path without the cipher",
         ArmRole::Encrypted => "encrypted storage",
     }
 }
@@ -108,7 +115,7 @@ pub(crate) fn list(names: &[&str], most: usize) -> String {
     }
 }
 
-/// The arms that tables and charts compare: every arm but plain itself and its repetition.
+/// The arms that tables and charts compare: every arm except plain itself and its repetition.
 pub(crate) fn compared(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| !matches!(a.role, ArmRole::Plain | ArmRole::PlainAgain)).collect()
 }
@@ -118,7 +125,7 @@ pub(crate) fn drawn(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| a.role != ArmRole::PlainAgain).collect()
 }
 
-/// What is particular about a workload beyond direction, pattern, size and depth: files, flushes, content
+/// Special properties of a workload besides direction, pattern, size and depth: files, flushes, content
 /// and caches; empty for most.
 pub(crate) fn particulars(w: &Workload) -> String {
     let mut parts: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What an earlier run measured of the disk under a directory.
+//! The rates of a disk according to an earlier run.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use cryptbench_stats::median;
 
 use crate::plan::storage::{Consent, Target};
 
-/// Newest records that are looked at before giving up: reading all of them could take long.
+/// Most records to search, newest first: reading all of them could take long.
 const LOOK_BACK: usize = 20;
 
 /// Plain sequential rates of a disk.
@@ -18,18 +18,18 @@ pub struct DiskRates {
     pub device: String,
     /// Identifier of the run that measured it.
     pub run_id: String,
-    /// Fastest sequential reading, median over the plain trials of one workload, in MB/s.
+    /// Rate of the fastest sequential read workload in MB/s: the median of its plain trials.
     pub read_mb_s: Option<f64>,
-    /// The same for writing.
+    /// The same for writes.
     pub write_mb_s: Option<f64>,
 }
 
-/// The rates in the newest record below `runs` that was made of the device under `directory` without
-/// the page cache; `None` where there is none, or where it cannot be read.
+/// The rates in the newest record below `runs` of the device under `directory`, measured without
+/// the page cache. `None` if there is none, or if it cannot be read.
 pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
     let device = Target::inspect(directory, "none", &Consent::default()).ok()?.device?;
     let mut names: Vec<_> = fs::read_dir(runs).ok()?.flatten().map(|e| e.file_name()).collect();
-    // The name of a run starts with its date.
+    // The name of a run begins with its date.
     names.sort_unstable_by(|a, b| b.cmp(a));
     names.iter().take(LOOK_BACK).find_map(|name| {
         let record = cryptbench_record::read(&runs.join(name)).ok()?;
@@ -41,7 +41,7 @@ pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
     })
 }
 
-/// The plain sequential rates of a record that has any.
+/// The plain sequential rates of a record, if it has any.
 fn rates(record: &Record) -> Option<DiskRates> {
     let plain = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)?;
     let fastest = |operation: &str| {

@@ -1,19 +1,19 @@
-//! What ends a run before its time.
+//! Errors that end a run early.
 
 use std::path::PathBuf;
 
-/// Why a run could not be made or finished.
+/// Why a run could not be started or completed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The request contradicts itself or asks for the impossible.
+    /// The request is contradictory or impossible.
     #[error("{0}")]
     Usage(String),
-    /// The target is not fit for a run.
+    /// The target is not suitable for a run.
     #[error("{path}: {problem}")]
     Target {
         /// The directory or file.
         path: PathBuf,
-        /// What is wrong and what to do.
+        /// The problem and its remedy.
         problem: String,
     },
     /// A system could not be set up or taken down.
@@ -25,76 +25,76 @@ pub enum RunError {
     /// The storage failed between two trials.
     #[error("cannot {act}")]
     Storage {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         act: &'static str,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The storage does not hold what was written.
+    /// The storage does not hold the written data.
     #[error(
         "{faults} sectors do not hold what was written; the first, {offset} bytes into the file, is {fault}"
     )]
     Verification {
-        /// Sectors with a fault.
+        /// Number of sectors with a fault.
         faults: u64,
-        /// What is wrong with the first: `lost`, `stale`, `torn` and so on.
+        /// The fault of the first one: `lost`, `stale`, `torn` and so on.
         fault: &'static str,
-        /// Its place, in bytes from the start of the scratch file.
+        /// Its offset in bytes from the start of the scratch file.
         offset: u64,
     },
-    /// A system that should encrypt wrote what it was given as it is.
+    /// A system that should encrypt stored plaintext.
     #[error(
-        "{arm} does not encrypt: what was written through it lies on the storage as it is, in {places} places; the \
+        "{arm} does not encrypt: data written through it lies on the storage as plaintext, in {places} places; the \
          first is byte {offset} of {file}"
     )]
     Plaintext {
-        /// How people call the arm.
+        /// Label of the arm.
         arm: String,
-        /// Places at which plaintext was found.
+        /// Number of places at which plaintext was found.
         places: u64,
-        /// The file with the first of them, as the arm's storage names it.
+        /// The file with the first of them, named as in the arm's storage.
         file: String,
-        /// The byte in it.
+        /// The byte offset in that file.
         offset: u64,
     },
-    /// A system that should encrypt left what no ciphertext is where nothing else may be.
+    /// A system that should encrypt stored data that cannot be ciphertext, in a place where only
+    /// ciphertext is allowed.
     #[error(
-        "{arm} does not encrypt as it must: {low} of {blocks} blocks that lie on the storage below it are less random than \
-         any ciphertext is"
+        "{arm} does not encrypt as it must: {low} of {blocks} blocks that lie on the storage below it are less \
+         random than any ciphertext"
     )]
     NotRandom {
-        /// How people call the arm.
+        /// Label of the arm.
         arm: String,
-        /// Blocks below the threshold.
+        /// Number of blocks below the threshold.
         low: u64,
-        /// Blocks that were looked at.
+        /// Number of blocks inspected.
         blocks: u64,
     },
-    /// What was written through a system did not come back after it lay at rest.
-    #[error(
-        "{arm} does not keep what it is given: after it was closed and opened again, {problem}"
-    )]
+    /// A system did not return the written data after it was closed and reopened.
+    #[error("{arm} does not keep its data: after it was closed and reopened, {problem}")]
     NotKept {
-        /// How people call the arm.
+        /// Label of the arm.
         arm: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// The run is done, but something that it set up is still there; the record's notes say what.
+    /// The run has completed, but a resource that it set up still exists; the record's notes say
+    /// which.
     #[error(
-        "something that was set up could not be taken down (see the notes); try cryptbench cleanup"
+        "the run could not take down everything that it set up (see the notes); try cryptbench cleanup"
     )]
     LeftOver,
     /// A profile could not be read.
     #[error(transparent)]
     Profile(#[from] cryptbench_load::ProfileError),
-    /// The cipher tier asked for does not exist here.
+    /// The requested cipher tier does not exist here.
     #[error(transparent)]
     Cpu(#[from] cryptbench_cipher::CpuError),
-    /// A key derivation that does not exist, or not on that kind of volume, or that failed.
+    /// A key derivation does not exist, does not fit the kind of volume, or failed.
     #[error(transparent)]
     Kdf(#[from] cryptbench_kdf::KdfError),
-    /// A volume could not be made, or not be opened.
+    /// A volume could not be created or opened.
     #[error(transparent)]
     Volume(#[from] cryptbench_volume::VolumeError),
 }

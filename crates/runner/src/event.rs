@@ -1,57 +1,59 @@
-//! What a run tells while it goes on.
+//! Events of a run.
 
 use std::time::Duration;
 
 use cryptbench_record::{Line, Plan, Target};
 
-/// Something that happened, for whoever shows progress.
+/// An event, for progress displays.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// The plan and the target are known; nothing was written yet but the empty scratch file.
+    /// The plan and the target are known; nothing has been written except the empty scratch file.
     Planned {
         /// What will be measured.
         plan: &'a Plan,
-        /// On what.
+        /// Where it will be measured.
         target: &'a Target,
     },
     /// The scratch file is being filled.
     Filling {
-        /// Bytes written.
+        /// Bytes written so far.
         done: u64,
-        /// Bytes in all.
+        /// Total bytes.
         total: u64,
     },
     /// An arm is being set up.
     Preparing {
-        /// How people call it.
+        /// Label of the arm.
         what: &'a str,
+        /// Its number from 1 in the order in which arms are begun, and how many there are.
+        place: (usize, usize),
     },
-    /// An arm's data is looked at: whether it comes back, and whether it is encrypted.
+    /// An arm's data is being checked: whether it comes back, and whether it is encrypted.
     Checking {
-        /// How people call it.
+        /// Label of the arm.
         what: &'a str,
     },
     /// A trial begins.
     Trial {
-        /// How people call the workload.
+        /// Label of the workload.
         workload: &'a str,
-        /// How people call the arm.
+        /// Label of the arm.
         arm: &'a str,
         /// Block number from 0; `None` for a discarded trial.
         block: Option<u32>,
-        /// Time used so far and time allowed.
+        /// Time used so far.
         elapsed: Duration,
         /// The budget.
         budget: Duration,
-        /// Trials that were run, and how many there will be, where that is known beforehand.
+        /// Trials completed, and their total number if it is known in advance.
         trials: (u32, Option<u32>),
     },
-    /// A workload has a new estimate: what an arm keeps of plain speed. After each block each arm has its own, in plan
-    /// order.
+    /// A workload has a new estimate of the share of plain speed that an arm keeps. After each
+    /// block there is one event per arm, in plan order.
     Estimate {
-        /// How people call the workload.
+        /// Label of the workload.
         workload: &'a str,
-        /// How people call the arm.
+        /// Label of the arm.
         arm: &'a str,
         /// Ratio to plain.
         kept: f64,
@@ -60,16 +62,16 @@ pub enum Event<'a> {
         /// Upper end of the interval.
         high: f64,
     },
-    /// Something a reader must know, in a sentence.
+    /// Something that a reader must know, as a sentence.
     Note(&'a str),
 }
 
 /// Receives the events of a run.
 pub trait Observer {
-    /// Called for each event, from the thread that measures, outside measured time.
+    /// Called for each event, by the measuring thread, outside measured time.
     fn event(&mut self, event: Event<'_>);
 
-    /// Called for each line of the run's log, from the same thread, outside measured time.
+    /// Called for each line of the run's log, by the same thread, outside measured time.
     fn log(&mut self, _line: &Line) {}
 }
 

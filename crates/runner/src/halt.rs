@@ -1,4 +1,4 @@
-//! What ends a stage of a run before it is done.
+//! What ends a stage of a run early.
 
 use cryptbench_load::LoadError;
 use cryptbench_system::SystemError;
@@ -6,7 +6,7 @@ use cryptbench_volume::VolumeError;
 
 use crate::RunError;
 
-/// Why a stage did not come to its end.
+/// Why a stage ended early.
 #[derive(Debug)]
 pub enum Halt {
     /// The run was asked to end.

@@ -23,12 +23,12 @@ pub use measure::Turns;
 pub use measure::schedule::{Bench, Course, Observation, drive, drive_on};
 pub use plan::forecast::{DryRun, dry_run};
 pub use plan::limits::{DEFAULT_BUDGET, half_width};
-pub use plan::storage::{Consent, human};
+pub use plan::storage::{Consent, InUse, human, only_reads};
 pub use plan::volumes::UnlockSelection;
 pub use plan::{EmulateRequest, PairRequest, Request, TargetRequest};
 pub use run::run;
 
-/// Describes this machine; `idle_baseline` (a fraction, 0 to 1) was measured by the caller.
+/// Describes this machine. The caller has measured `idle_baseline`, a fraction from 0 to 1.
 #[must_use]
 pub fn machine(idle_baseline: f64) -> cryptbench_record::Machine {
     let machine = cryptbench_os::machine::Machine::this().into();

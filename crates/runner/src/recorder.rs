@@ -1,5 +1,5 @@
-//! The record of a run as it comes about: every line goes to the log that the observer keeps, and is added up here, so
-//! that the record at the end is what the log says.
+//! The record of a run as it grows. Every line goes to the log that the observer keeps and is added
+//! up here, so the final record equals the log.
 
 use cryptbench_record::{self as record, Fold, Line, Record};
 
@@ -11,17 +11,17 @@ use crate::{Event, Halt, Observer, RunError, resumed};
 pub(crate) struct Recorder<'a> {
     observer: &'a mut dyn Observer,
     fold: Fold,
-    /// What is known before the first trial, in sentences, until it is written down.
+    /// Notes from before the first trial, in sentences, until they are written to the log.
     notes: Option<Vec<String>>,
-    /// Trials that an earlier part of the run measured.
+    /// Number of trials measured by an earlier part of the run.
     before: usize,
 }
 
 impl<'a> Recorder<'a> {
-    /// Tells what will be measured, and on what. From here on everything is written down.
+    /// Reports the plan and the target. From here on everything is logged.
     ///
     /// # Errors
-    /// [`RunError::Usage`] if the run goes on with one that had another plan or target.
+    /// [`RunError::Usage`] if the run continues one with another plan or target.
     pub(crate) fn begin(
         plan: &Plan,
         session: &Session<'_>,
@@ -37,7 +37,7 @@ impl<'a> Recorder<'a> {
         if let Some(earlier) = plan.earlier.as_deref() {
             resumed::check(earlier, &plan.recorded, &target, program_version)?;
             notes.push(format!(
-                "The run was cut short after {:.0} s and {} trials, and resumed later.",
+                "The run was interrupted after {:.0} s and {} trials, and resumed later.",
                 earlier.elapsed_s,
                 earlier.trials.len()
             ));
@@ -59,19 +59,21 @@ impl<'a> Recorder<'a> {
             stops: Vec::new(),
             notes: notes.clone(),
             evidence: Vec::new(),
+            in_ram: None,
             results: None,
+            title: None,
         };
         observer.log(&Line::Start(Box::new(record.clone())));
         Ok(Self { observer, fold: Fold::begin(record), notes: Some(notes), before: 0 })
     }
 
-    /// Notes something that a reader must know, and tells it now.
+    /// Adds a note for readers and reports it at once.
     pub(crate) fn tell(&mut self, note: String) {
         self.observer.event(Event::Note(&note));
         self.note(note);
     }
 
-    /// Notes something that a reader of the record must know.
+    /// Adds a note for readers of the record.
     pub(crate) fn note(&mut self, note: String) {
         match &mut self.notes {
             Some(notes) => notes.push(note),
@@ -79,7 +81,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Everything is set up: `plan` and `target` with what only the machine could tell.
+    /// Reports that set-up is complete, with `plan` and `target` including everything found out
+    /// meanwhile.
     pub(crate) fn prepared(&mut self, plan: &record::Plan, target: record::Target) {
         let notes = self.notes.take().unwrap_or_default();
         let plan = Box::new(plan.clone());
@@ -91,11 +94,11 @@ impl<'a> Recorder<'a> {
         self.fold.record()
     }
 
-    /// The record, and the error that comes with it: that which halted the run, else the one that was `found` in the arms'
-    /// data, else that something is `left_over`.
+    /// Completes the record. Also returns the error that halted the run, otherwise the one `found`
+    /// in the arms' data, otherwise one for anything `left_over`.
     ///
     /// # Errors
-    /// That which halted the run, if nothing was measured.
+    /// The error that halted the run, if nothing was measured.
     pub(crate) fn end(
         self,
         halt: Option<Halt>,

@@ -1,13 +1,13 @@
-//! A run that goes on where an earlier part of it was cut short: the same plan on the same target, or not at all.
+//! Resumes an interrupted run: with the same plan on the same target, or not at all.
 
 use cryptbench_record::{Arm, Plan, Record, Target};
 
 use crate::RunError;
 
-/// Refuses to go on with `earlier` where this program would not measure the same on the same storage.
+/// Refuses to continue `earlier` if this program would not measure the same on the same storage.
 ///
 /// # Errors
-/// [`RunError::Usage`] that names what differs.
+/// [`RunError::Usage`] that names the differences.
 pub(crate) fn check(
     earlier: &Record,
     plan: &Plan,
@@ -29,13 +29,14 @@ pub(crate) fn check(
     match differs.is_empty() {
         true => Ok(()),
         false => Err(RunError::Usage(format!(
-            "the run cannot be resumed, since its trials would not be comparable: {} changed; start a new one",
+            "the run cannot be resumed, because its trials would not be comparable: {} changed; start a new run",
             differs.join(", ")
         ))),
     }
 }
 
-/// Length and lead-in of a trial in seconds, as `earlier` had them: its trials count only beside their like.
+/// Length and lead-in of a trial in seconds, from `earlier`: its trials are comparable only with
+/// equal ones.
 pub(crate) fn lengths(earlier: &Record) -> (f64, f64) {
     (earlier.plan.trial_s, earlier.plan.ramp_s)
 }
@@ -44,7 +45,7 @@ fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data")
 }
 
-/// Arms by what they are, not by what the kernel says of them once they are up.
+/// Identifies arms by what they are, without what the kernel reports once they are set up.
 fn arms(arms: &[Arm]) -> Vec<(&str, &str)> {
     arms.iter().map(|arm| (arm.id.as_str(), arm.label.as_str())).collect()
 }

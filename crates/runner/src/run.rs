@@ -11,11 +11,11 @@ use crate::{Observer, RunError};
 
 /// Runs `request`. `stop` ends the run within a second.
 ///
-/// Returns the record and, when an error cut the run short after trials were measured, or came after them, that error:
-/// the record is then kept all the same.
+/// Returns the record. If an error cut the run short after trials were measured, or occurred after
+/// them, it is returned as well; the record is still kept.
 ///
 /// # Errors
-/// [`RunError`] where nothing was measured.
+/// [`RunError`] if nothing was measured.
 pub fn run(
     request: &Request,
     program_version: &str,
@@ -27,8 +27,10 @@ pub fn run(
     let mut recorder = Recorder::begin(&plan, &session, program_version, observer)?;
     let halt = session.prepare(&mut recorder).and_then(|()| session.measure(&mut recorder)).err();
     let found = match halt {
+        // Proof takes writing.
+        None if plan.storage.is_only_read() => None,
         None => session.verify(&mut recorder),
-        // What failed under load may hang when it is closed: it is taken down and no more.
+        // Storage that failed under load may hang when it is closed, so it is only taken down.
         Some(_) => None,
     };
     let left_over = session.finish(halt.as_ref(), &mut recorder);

@@ -1,4 +1,4 @@
-//! Short queries to the program: a plan, a comparison, or another format of a record.
+//! Short queries to the program: an answer, a comparison, or another format of a record.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

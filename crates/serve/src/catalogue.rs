@@ -13,6 +13,10 @@ pub struct Catalogue {
     pub systems: Vec<System>,
     /// Ciphers of the systems that offer a choice.
     pub ciphers: Vec<Choice>,
+    /// Devices that can be modelled.
+    pub models: Vec<Choice>,
+    /// Published studies that can be repeated.
+    pub studies: Vec<Choice>,
     /// Workload profiles.
     pub profiles: Vec<Profile>,
     /// Disks and partitions that a run can overwrite.
@@ -34,6 +38,8 @@ pub struct System {
     pub reason: Option<String>,
     /// How to make it run here.
     pub remedy: Option<String>,
+    /// Its settings, each with its values, as `--set` takes them.
+    pub settings: Vec<String>,
 }
 
 /// A choice with a name and a label.

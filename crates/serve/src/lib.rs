@@ -30,6 +30,7 @@ mod reports;
 mod routes;
 mod runs;
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub use address::Address;
 pub use catalogue::{Catalogue, Choice, Device, Format, Profile, System};
 pub use error::ServeError;
 pub use opener::{Opener, open};
-pub use order::{Invalid, Order};
+pub use order::{Invalid, Order, Pair};
 
 use measurement::Measurement;
 use runs::Runs;
@@ -57,6 +58,9 @@ pub struct Site {
     /// Returns the choices of this machine. The server calls it anew when the page is opened and no
     /// run is in progress.
     pub catalogue: fn() -> Catalogue,
+    /// Plans the run with these arguments of `run`, with the program's own parser and checks, and
+    /// returns the plan as `run --dry-run --json` prints it. Writes nothing.
+    pub plan: fn(&[OsString]) -> Result<serde_json::Value, Invalid>,
 }
 
 /// A server that listens but does not answer yet.
@@ -129,6 +133,7 @@ impl Server {
             measurement: Arc::clone(&measurement),
             runs: Arc::new(Runs::new(site.runs)),
             asked: Arc::new(asked::Asked::new(site.program)),
+            plan: site.plan,
             reports: Arc::default(),
             offer: Arc::new(offer::Offer::new(site.catalogue)),
             watchers: Arc::new(tokio::sync::Semaphore::new(events::MOST_WATCHERS)),

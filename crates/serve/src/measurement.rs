@@ -41,8 +41,8 @@ struct Process {
 /// A run's messages, shared by the two threads that follow it.
 #[derive(Default)]
 struct Told {
-    /// The directory of the run's record.
-    directory: Option<String>,
+    /// The directories of the run's records; a study has several.
+    directories: Vec<String>,
     /// Whether the run has ended. Later output comes from a process that it left behind, and is not
     /// logged.
     over: bool,
@@ -93,7 +93,8 @@ impl Measurement {
             return Err(NotStarted::Busy);
         }
         let mut run = Command::new(&self.program);
-        run.args(["run", "--progress", "json"])
+        // `--json` is for nobody: it keeps the program from measuring what it would only print.
+        run.args(["run", "--progress", "json", "--json"])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -154,9 +155,11 @@ impl Measurement {
         let mut told = lock(&told);
         told.over = true;
         let mut process = self.process();
-        self.log.add(Kind::Kept, &ending(status.ok(), told.directory.as_deref()));
         process.handle = None;
         self.runs.send_replace(false);
+        // Last: a page that is told asks for the answer at once. None can start before, as the lock
+        // is held.
+        self.log.add(Kind::Kept, &ending(status.ok(), &told.directories));
     }
 
     /// Reads to the end of the pipe in any case: a run must never wait for the server.
@@ -181,7 +184,7 @@ impl Measurement {
                 continue;
             }
             if event["event"] == "saved" {
-                told.directory = event["directory"].as_str().map(str::to_owned);
+                told.directories.extend(event["directory"].as_str().map(str::to_owned));
             }
             self.log.add(kind(&event), &event);
         }
@@ -195,7 +198,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn kind(event: &Value) -> Kind {
     match event["event"].as_str() {
-        Some("planned" | "saved") => Kind::Kept,
+        Some("planned" | "saved" | "study") => Kind::Kept,
+        Some("table") => Kind::Passing("table"),
         Some("trial") => Kind::Passing("trial"),
         Some("filling") => Kind::Passing("filling"),
         Some("preparing" | "checking") => Kind::Passing("preparing"),
@@ -208,15 +212,15 @@ fn kind(event: &Value) -> Kind {
     }
 }
 
-/// The event that describes how the run ended and names its record.
-fn ending(status: Option<ExitStatus>, directory: Option<&str>) -> Value {
-    let run = directory.and_then(|d| d.rsplit('/').next());
+/// The event that describes how the run ended and names its records.
+fn ending(status: Option<ExitStatus>, directories: &[String]) -> Value {
+    let runs: Vec<&str> = directories.iter().filter_map(|d| d.rsplit('/').next()).collect();
     json!({
         "event": "ended",
         "code": status.and_then(|s| s.code()),
         "signal": status.and_then(ended_by),
-        "run": run,
-        "directory": directory,
+        "runs": runs,
+        "directories": directories,
     })
 }
 

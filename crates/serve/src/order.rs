@@ -1,24 +1,20 @@
-//! The order of a page, and its conversion to a command line: each field is checked, and no shell
-//! is involved.
+//! The order of a page, and its conversion to a command line. The program itself then checks the
+//! values ([`Site::plan`](crate::Site)); here is decided what a page may ask for at all, and what may
+//! be overwritten. No shell is involved.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path};
 
 use serde::Deserialize;
 
-use crate::Catalogue;
-
 /// Longest path that the kernel accepts.
 const PATH_MAX: usize = 4096;
-/// Longest duration of a run in seconds, the same as for `run --budget`.
-const LONGEST: u64 = 30 * 86_400;
-/// Largest scratch file, in MiB.
-const LARGEST: u64 = 1 << 30;
 /// Most signatures of one device.
 const MOST_SIGNATURES: usize = 16;
 
-/// The form as sent by the page.
+/// The form as sent by the page. Empty fields leave the choice to the program.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Order {
@@ -26,96 +22,151 @@ pub struct Order {
     pub target: String,
     /// The target to overwrite, typed a second time.
     pub confirm: String,
-    /// Signatures on it that may be erased.
+    /// Signatures on what is overwritten that may be erased.
     pub erase: Vec<String>,
-    /// Systems; an empty list selects the program's default.
-    pub systems: Vec<String>,
-    /// Ciphers; an empty list selects the program's default.
-    pub ciphers: Vec<String>,
-    /// Workload profile.
+    /// Instead of a target: two prepared places.
+    pub pair: Option<Pair>,
+    /// Instead of a target: the name of a modelled device.
+    pub emulate: String,
+    /// Workload profile, by name.
     pub profile: String,
-    /// Longest duration of the run, in seconds.
-    pub budget_s: Option<u64>,
-    /// Size of the scratch file, in MiB.
-    pub size_mib: Option<u64>,
+    /// Instead of a profile: the letter of a published study.
+    pub study: String,
+    /// Systems.
+    pub systems: Vec<String>,
+    /// Only the in-process engine.
+    pub builtin_only: bool,
+    /// Pass-throughs, too.
+    pub split: bool,
+    /// Ciphers.
+    pub ciphers: Vec<String>,
+    /// Sector sizes, as typed.
+    pub sector_sizes: String,
+    /// Settings, each as `--set` takes it.
+    pub settings: Vec<String>,
+    /// Longest duration of the run, as typed.
+    pub budget: String,
+    /// Size of the scratch file, as typed.
+    pub size: String,
+}
+
+/// Two prepared places.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pair {
+    /// The plain place.
+    pub plain: String,
+    /// The plain place typed a second time, if it is overwritten.
+    pub confirm_plain: String,
+    /// The encrypted place.
+    pub encrypted: String,
+    /// The encrypted place typed a second time, if it is overwritten.
+    pub confirm_encrypted: String,
+    /// What tables call the encrypted place.
+    pub name: String,
 }
 
 /// Why an order is refused, and which field of the form is to blame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Invalid {
-    /// Name of the field.
-    pub field: &'static str,
-    /// The problem, as a sentence.
+    /// Name of the field, if it is known.
+    pub field: Option<Cow<'static, str>>,
+    /// The problem.
     pub problem: String,
 }
 
+/// Options of the program, and the fields that hold their values.
+const FIELDS: [(&str, &str); 10] = [
+    ("destroy", "confirm"),
+    ("yes-erase", "erase"),
+    ("pair", "plain"),
+    ("pair-name", "name"),
+    ("system", "systems"),
+    ("builtin-only", "builtin_only"),
+    ("cipher", "ciphers"),
+    ("data-unit", "sector_sizes"),
+    ("sector-size", "sector_sizes"),
+    ("set", "settings"),
+];
+
+impl Invalid {
+    /// A value that the program refuses. `option` is the long name of the option that it belongs to.
+    #[must_use]
+    pub fn value(option: Option<&str>, problem: String) -> Self {
+        let field = option.map(|option| {
+            let known = FIELDS.iter().find(|(name, _)| *name == option);
+            known.map_or_else(|| Cow::Owned(option.to_owned()), |(_, field)| Cow::Borrowed(*field))
+        });
+        Self { field, problem }
+    }
+}
+
 impl Order {
-    /// The arguments of `run`, without those that control its output.
+    /// The arguments of `run`, without those that control its output. A value cannot become an
+    /// option of its own.
     ///
     /// # Errors
-    /// A field has a value that `catalogue` does not offer, or the order would overwrite something
-    /// whose name was not typed again.
-    pub fn arguments(&self, catalogue: &Catalogue) -> Result<Vec<OsString>, Invalid> {
-        let mut arguments: Vec<OsString> =
-            vec!["--profile".into(), self.profile(catalogue)?.into()];
-        let systems = catalogue.systems.iter().filter(|s| s.version.is_some());
-        let systems: Vec<&str> = systems.map(|s| s.name.as_str()).collect();
-        for name in &self.systems {
-            among("systems", name, &systems)?;
-            arguments.extend(["--system".into(), name.into()]);
+    /// The order would overwrite something whose name was not typed again, or names a file where the
+    /// page offers names.
+    pub fn arguments(&self) -> Result<Vec<OsString>, Invalid> {
+        let mut options = Vec::new();
+        let mut option = |name: &str, value: &str| {
+            let value = value.trim();
+            if !value.is_empty() {
+                options.push(OsString::from(format!("--{name}={value}")));
+            }
+        };
+        named("profile", &self.profile)?;
+        named("emulate", &self.emulate)?;
+        option("profile", &self.profile);
+        option("study", &self.study);
+        self.systems.iter().for_each(|name| option("system", name));
+        self.ciphers.iter().for_each(|name| option("cipher", name));
+        option("sector-size", &self.sector_sizes);
+        self.settings.iter().for_each(|setting| option("set", setting));
+        option("budget", &self.budget);
+        option("size", &self.size);
+        option("emulate", &self.emulate);
+        for (flag, is_set) in [("--builtin-only", self.builtin_only), ("--split", self.split)] {
+            if is_set {
+                options.push(flag.into());
+            }
         }
-        let ciphers: Vec<&str> = catalogue.ciphers.iter().map(|c| c.name.as_str()).collect();
-        for name in &self.ciphers {
-            among("ciphers", name, &ciphers)?;
-            arguments.extend(["--cipher".into(), name.into()]);
-        }
-        if let Some(seconds) = within("budget_s", self.budget_s, LONGEST, "s")? {
-            arguments.extend(["--budget".into(), format!("{seconds}s").into()]);
-        }
-        if let Some(mib) = within("size_mib", self.size_mib, LARGEST, "MiB")? {
-            arguments.extend(["--size".into(), format!("{mib}MiB").into()]);
-        }
-        self.consent(&mut arguments)?;
-        arguments.extend(["--".into(), self.target.clone().into()]);
-        Ok(arguments)
+        self.places(&mut options)?;
+        Ok(options)
     }
 
-    fn profile(&self, catalogue: &Catalogue) -> Result<&str, Invalid> {
-        let names: Vec<&str> = catalogue.profiles.iter().map(|p| p.name.as_str()).collect();
-        among("profile", &self.profile, &names)?;
-        Ok(&self.profile)
-    }
-
-    /// Checks consent. An existing target that is not a directory would be overwritten, so the user
-    /// must type its exact name again. Whether it may be overwritten at all is decided by the run,
-    /// which examines everything below, beside and above it.
-    fn consent(&self, arguments: &mut Vec<OsString>) -> Result<(), Invalid> {
-        let target = Path::new(&self.target);
-        if self.target.len() >= PATH_MAX || self.target.contains('\0') {
-            return Err(invalid("target", "That is not a path."));
+    /// Adds what is measured.
+    fn places(&self, options: &mut Vec<OsString>) -> Result<(), Invalid> {
+        let mut overwritten = Vec::new();
+        match &self.pair {
+            Some(pair) => {
+                let plain = ("plain", &pair.plain, "confirm_plain", &pair.confirm_plain);
+                let encrypted =
+                    ("encrypted", &pair.encrypted, "confirm_encrypted", &pair.confirm_encrypted);
+                for (field, path, confirm, again) in [plain, encrypted] {
+                    if consent((field, path), (confirm, again))? {
+                        overwritten.push(path);
+                    }
+                }
+                options.extend(["--pair".into(), pair.plain.as_str().into()]);
+                options.push(pair.encrypted.as_str().into());
+                if !pair.name.trim().is_empty() {
+                    options.push(format!("--pair-name={}", pair.name.trim()).into());
+                }
+            }
+            // The program refuses a target beside it.
+            None if !self.emulate.is_empty() && self.target.is_empty() => {}
+            None => {
+                if consent(("target", &self.target), ("confirm", &self.confirm))? {
+                    overwritten.push(&self.target);
+                }
+            }
         }
-        // Consent depends on the name, so each place must have only one.
-        let plain = target.components().all(|c| !matches!(c, Component::ParentDir));
-        if !target.is_absolute() || !plain {
-            return Err(invalid("target", "Name the target by its whole path, without `..`."));
+        if overwritten.is_empty() && !self.erase.is_empty() {
+            return Err(invalid("erase", "Nothing is overwritten, so nothing can be erased."));
         }
-        let overwrites = fs::metadata(target).is_ok_and(|found| !found.is_dir());
-        let asked = !self.confirm.is_empty() || !self.erase.is_empty();
-        if !overwrites {
-            return match asked {
-                true => Err(invalid(
-                    "target",
-                    "Nothing of that name exists, so nothing can be overwritten.",
-                )),
-                false => Ok(()),
-            };
-        }
-        if self.confirm != self.target {
-            let problem = "Everything on it would be overwritten. Type its name again, exactly.";
-            return Err(invalid("confirm", problem));
-        }
-        arguments.extend(["--destroy".into(), self.target.clone().into()]);
         let is_name = |s: &String| {
             let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
             (1..=40).contains(&s.len()) && s.chars().all(fits) && !s.starts_with('-')
@@ -123,32 +174,111 @@ impl Order {
         if self.erase.len() > MOST_SIGNATURES || !self.erase.iter().all(is_name) {
             return Err(invalid("erase", "Name signatures as blkid does: ext4, crypto_LUKS."));
         }
-        for signature in &self.erase {
-            arguments.extend(["--yes-erase".into(), signature.into()]);
+        options.extend(overwritten.iter().map(|path| format!("--destroy={path}").into()));
+        options.extend(self.erase.iter().map(|name| format!("--yes-erase={name}").into()));
+        if self.pair.is_none() && !self.target.is_empty() {
+            options.extend(["--".into(), self.target.as_str().into()]);
         }
         Ok(())
     }
 }
 
-fn invalid(field: &'static str, problem: impl Into<String>) -> Invalid {
-    Invalid { field, problem: problem.into() }
-}
-
-fn among(field: &'static str, name: &str, names: &[&str]) -> Result<(), Invalid> {
-    let problem = || invalid(field, format!("{name:?} cannot be chosen here."));
-    names.contains(&name).then_some(()).ok_or_else(problem)
-}
-
-fn within(
-    field: &'static str,
-    asked: Option<u64>,
-    most: u64,
-    unit: &str,
-) -> Result<Option<u64>, Invalid> {
-    match asked {
-        Some(n) if n == 0 || n > most => {
-            Err(invalid(field, format!("Choose from 1 to {most} {unit}.")))
+/// Checks consent to overwrite `path`, and returns whether that is what is asked for. An existing
+/// target that is not a directory would be overwritten, so the user must type its exact name again.
+/// Whether it may be overwritten at all is decided by the run, which examines everything below,
+/// beside and above it.
+fn consent(
+    (field, path): (&'static str, &str),
+    (confirm, again): (&'static str, &str),
+) -> Result<bool, Invalid> {
+    let target = Path::new(path);
+    if path.len() >= PATH_MAX || path.contains('\0') {
+        return Err(invalid(field, "That is not a path."));
+    }
+    // Consent depends on the name, so each place must have only one.
+    let plain = target.components().all(|c| !matches!(c, Component::ParentDir));
+    if !target.is_absolute() || !plain {
+        return Err(invalid(field, "Give the whole path, without `..`."));
+    }
+    let overwrites = fs::metadata(target).is_ok_and(|found| !found.is_dir());
+    match (overwrites, again) {
+        (false, "") => Ok(false),
+        (false, _) => {
+            Err(invalid(field, "There is no such file or device, so nothing can be overwritten."))
         }
-        other => Ok(other),
+        (true, again) if again == path => Ok(true),
+        (true, _) => {
+            let problem = "Everything on it would be overwritten. Type its name again, exactly.";
+            Err(invalid(confirm, problem))
+        }
+    }
+}
+
+/// Refuses files where the page offers names.
+fn named(field: &'static str, name: &str) -> Result<(), Invalid> {
+    match name.contains(['/', '.']) {
+        true => Err(invalid(field, "The page takes names; `cryptbench run` takes files, too.")),
+        false => Ok(()),
+    }
+}
+
+fn invalid(field: &'static str, problem: impl Into<String>) -> Invalid {
+    Invalid { field: Some(field.into()), problem: problem.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_becomes_an_option() {
+        let order = Order {
+            target: "/tmp".to_owned(),
+            systems: vec!["--destroy=/dev/sda".to_owned()],
+            budget: "-- /etc".to_owned(),
+            settings: vec!["--output=/".to_owned(), "  ".to_owned()],
+            ..Order::default()
+        };
+        let expected =
+            ["--system=--destroy=/dev/sda", "--set=--output=/", "--budget=-- /etc", "--", "/tmp"];
+        assert_eq!(order.arguments().unwrap(), expected);
+        for path in ["--output=/", "relative", "/a/../b", "/a\0b", ""] {
+            let pair = Pair { plain: path.to_owned(), encrypted: "/tmp".into(), ..Pair::default() };
+            let wrong = Order { pair: Some(pair), ..Order::default() }.arguments().unwrap_err();
+            assert_eq!(wrong.field.as_deref(), Some("plain"), "{path:?}");
+            let wrong = Order { target: path.to_owned(), ..Order::default() }.arguments();
+            assert_eq!(wrong.unwrap_err().field.as_deref(), Some("target"), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn each_place_of_a_pair_has_its_own_consent() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| {
+            let path = dir.path().join(name);
+            fs::write(&path, "").unwrap();
+            path.display().to_string()
+        });
+        let order = |confirm_plain: &str, confirm_encrypted: &str| {
+            let pair = Pair {
+                plain: a.clone(),
+                confirm_plain: confirm_plain.to_owned(),
+                encrypted: b.clone(),
+                confirm_encrypted: confirm_encrypted.to_owned(),
+                name: "mine".to_owned(),
+            };
+            Order { pair: Some(pair), ..Order::default() }.arguments()
+        };
+        assert_eq!(order("", &b).unwrap_err().field.as_deref(), Some("confirm_plain"));
+        assert_eq!(order(&a, &a).unwrap_err().field.as_deref(), Some("confirm_encrypted"));
+        let expected = [
+            "--pair".to_owned(),
+            a.clone(),
+            b.clone(),
+            "--pair-name=mine".to_owned(),
+            format!("--destroy={a}"),
+            format!("--destroy={b}"),
+        ];
+        assert_eq!(order(&a, &b).unwrap(), expected.map(OsString::from));
     }
 }

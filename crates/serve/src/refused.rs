@@ -1,6 +1,8 @@
 //! An answer that explains a refusal: a sentence for the page, or a page of its own if somebody
 //! opened an address.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
@@ -8,12 +10,13 @@ use serde_json::json;
 
 use crate::asked::NoAnswer;
 use crate::order::Invalid;
+use crate::runs::NotChanged;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Refused {
     status: StatusCode,
     problem: String,
-    field: Option<&'static str>,
+    field: Option<Cow<'static, str>>,
 }
 
 impl Refused {
@@ -46,7 +49,7 @@ impl Refused {
 impl From<Invalid> for Refused {
     fn from(invalid: Invalid) -> Self {
         let Invalid { field, problem } = invalid;
-        Self { status: StatusCode::UNPROCESSABLE_ENTITY, problem, field: Some(field) }
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, problem, field }
     }
 }
 
@@ -55,6 +58,22 @@ impl From<NoAnswer> for Refused {
         match no {
             NoAnswer::Refused(problem) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, problem),
             NoAnswer::Failed(problem) => Self::new(StatusCode::INTERNAL_SERVER_ERROR, problem),
+        }
+    }
+}
+
+impl From<NotChanged> for Refused {
+    fn from(not: NotChanged) -> Self {
+        match not {
+            NotChanged::Unknown => Self::not_found(),
+            NotChanged::Running => {
+                Self::busy("This run is in progress. Try again when it has ended.")
+            }
+            NotChanged::Unfit(problem) => {
+                let field = Some("title".into());
+                Self { status: StatusCode::UNPROCESSABLE_ENTITY, problem, field }
+            }
+            NotChanged::Failed(problem) => Self::new(StatusCode::INTERNAL_SERVER_ERROR, problem),
         }
     }
 }

@@ -66,6 +66,11 @@ impl Reports {
         Ok(path)
     }
 
+    /// Drops the reports of a run.
+    pub(crate) fn forget(&self, run: &str) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|r| r.run != run);
+    }
+
     /// The report with this key.
     pub(crate) fn page(&self, key: &str) -> Option<Bytes> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,13 +92,16 @@ mod tests {
     #[test]
     fn a_report_is_kept_until_its_record_changes() {
         let reports = Reports::default();
-        let stamp = |len| Stamp { modified: SystemTime::UNIX_EPOCH, len };
+        let stamp = |len| Stamp { modified: SystemTime::UNIX_EPOCH, len, titled: None };
         let path = reports.keep("one".into(), stamp(1), "page".into()).unwrap();
         assert_eq!(key(&path).len(), 2 * KEY);
         assert_eq!(reports.path("one", stamp(1)).as_ref(), Some(&path));
         assert_eq!(reports.path("one", stamp(2)), None);
         assert_eq!(reports.path("two", stamp(1)), None);
         assert_eq!(reports.page(key(&path)).unwrap(), "page");
+        reports.keep("two".into(), stamp(1), "other".into()).unwrap();
+        reports.forget("two");
+        assert_eq!(reports.path("two", stamp(1)), None);
         for wrong in ["", "0", &key(&path)[1..], &"0".repeat(2 * KEY)] {
             assert_eq!(reports.page(wrong), None, "{wrong}");
         }
@@ -102,7 +110,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let reports = Reports::default();
-        let stamp = Stamp { modified: SystemTime::UNIX_EPOCH, len: 1 };
+        let stamp = Stamp { modified: SystemTime::UNIX_EPOCH, len: 1, titled: None };
         let keep = |run: usize, bytes: usize| {
             reports.keep(run.to_string(), stamp, vec![0; bytes].into()).unwrap()
         };

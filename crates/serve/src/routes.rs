@@ -12,11 +12,12 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use cryptbench_os::terminal::STDOUT;
 use serde::Deserialize;
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::address::Address;
-use crate::asked::Asked;
+use crate::asked::{Asked, Turn};
 use crate::assets::{ASSETS, PAGE, answer};
 use crate::events::stream_from;
 use crate::guard::guard;
@@ -24,13 +25,15 @@ use crate::measurement::{Measurement, NotStarted};
 use crate::offer::Offer;
 use crate::refused::Refused;
 use crate::reports::{self, Reports};
-use crate::runs::{self, Run, Runs};
-use crate::{Catalogue, Order};
+use crate::runs::{self, NotChanged, Run, Runs};
+use crate::{Catalogue, Invalid, Order};
 
 /// A report may run its own script and style in an origin of its own, and loads nothing else.
 const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; \
     script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const RUNS: &str = "A run is in progress already; only one can be measured at a time.";
 
 const DISTURBS: &str =
     "A run is being measured, and this would disturb it. Try again when it has ended.";
@@ -42,6 +45,7 @@ pub(crate) struct App {
     pub measurement: Arc<Measurement>,
     pub runs: Arc<Runs>,
     pub asked: Arc<Asked>,
+    pub plan: fn(&[OsString]) -> Result<Value, Invalid>,
     pub reports: Arc<Reports>,
     pub offer: Arc<Offer>,
     pub watchers: Arc<Semaphore>,
@@ -62,6 +66,9 @@ pub(crate) fn router(app: App) -> Router {
         .route(&at("/api/run"), post(run))
         .route(&at("/api/cancel"), post(cancel))
         .route(&at("/api/compare"), get(compare))
+        .route(&at("/api/runs/{name}/answer"), get(answer_of))
+        .route(&at("/api/runs/{name}/title"), post(rename))
+        .route(&at("/api/runs/{name}/delete"), post(delete))
         .route(&at("/runs/{name}/report.html"), get(open_report))
         .route(&at("/runs/{name}/record.json"), get(record))
         .route(&at("/runs/{name}/export/{format}"), get(export))
@@ -101,35 +108,46 @@ async fn runs(State(app): State<App>) -> Answer<Json<Vec<Run>>> {
     Ok(Json(aside(move || app.runs.list()).await?))
 }
 
-/// Checks the order against the available choices.
-async fn arguments(app: &App, body: Bytes) -> Answer<Vec<OsString>> {
-    let catalogue = offered(app).await?;
-    aside(move || {
-        let wrong =
-            |e| Refused::new(StatusCode::BAD_REQUEST, format!("That is not an order: {e}."));
-        let order: Order = serde_json::from_slice(&body).map_err(wrong)?;
-        Ok(order.arguments(&catalogue)?)
-    })
-    .await?
+/// The order as arguments of `run`.
+fn arguments(body: &Bytes) -> Answer<Vec<OsString>> {
+    Ok(sent::<Order>(body)?.arguments()?)
 }
 
-async fn plan(State(app): State<App>, body: Bytes) -> Answer<Response> {
-    let order = arguments(&app, body).await?;
-    let mut question: Vec<OsString> = ["run", "--dry-run", "--json"].map(Into::into).into();
-    question.extend(order);
-    Ok(json_text(ask(&app, &question).await?))
+/// What a page sent.
+fn sent<T: DeserializeOwned>(body: &Bytes) -> Answer<T> {
+    let wrong = |e| Refused::new(StatusCode::BAD_REQUEST, format!("That is not an order: {e}."));
+    serde_json::from_slice(body).map_err(wrong)
+}
+
+/// Waits for a running query, and then refuses if a run is in progress.
+async fn quiet<'a>(app: &'a App, problem: &str) -> Answer<Turn<'a>> {
+    let turn = app.asked.turn().await;
+    match app.measurement.is_running() {
+        true => Err(Refused::busy(problem)),
+        false => Ok(turn),
+    }
+}
+
+async fn plan(State(app): State<App>, body: Bytes) -> Answer<Json<Value>> {
+    let _turn = quiet(&app, DISTURBS).await?;
+    let plan = app.plan;
+    let planned = aside(move || Ok::<_, Refused>(plan(&arguments(&body)?)?));
+    Ok(Json(planned.await??))
 }
 
 async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
-    let order = arguments(&app, body).await?;
     // Waits for a running query, which would otherwise be measured too.
-    let _turn = app.asked.turn().await;
-    let measurement = Arc::clone(&app.measurement);
-    let started = aside(move || measurement.start(&order)).await?;
+    let _turn = quiet(&app, RUNS).await?;
+    let (measurement, plan) = (Arc::clone(&app.measurement), app.plan);
+    let started = aside(move || {
+        let order = arguments(&body)?;
+        // A value that the program refuses belongs to a field, which only the plan knows.
+        plan(&order)?;
+        Ok::<_, Refused>(measurement.start(&order))
+    });
+    let started = started.await??;
     started.map_err(|not| match not {
-        NotStarted::Busy => {
-            Refused::busy("A run is in progress already; only one can be measured at a time.")
-        }
+        NotStarted::Busy => Refused::busy(RUNS),
         NotStarted::Closed => {
             Refused::new(StatusCode::SERVICE_UNAVAILABLE, "The server is ending.")
         }
@@ -150,21 +168,71 @@ async fn cancel(State(app): State<App>) -> Answer<Response> {
 
 /// Runs a query. Nothing that needs the processor may happen during a run.
 async fn ask(app: &App, question: &[OsString]) -> Answer<Vec<u8>> {
-    let turn = app.asked.turn().await;
-    if app.measurement.is_running() {
-        return Err(Refused::busy(DISTURBS));
-    }
-    Ok(turn.ask(question).await?)
+    Ok(quiet(app, DISTURBS).await?.ask(question).await?)
+}
+
+/// A run's answer, as the terminal and its page have it.
+async fn answer_of(State(app): State<App>, Path(name): Path<String>) -> Answer<Response> {
+    let directory = find(&app, name).await?;
+    let mut question: Vec<OsString> = ["report", "--format", "answer", "--"].map(Into::into).into();
+    question.push(directory.into());
+    Ok(json_text(ask(&app, &question).await?))
 }
 
 #[derive(Deserialize)]
-struct Pair {
+#[serde(deny_unknown_fields)]
+struct Title {
+    title: String,
+}
+
+/// Gives a run a title; its directory and its record stay as they are.
+async fn rename(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Answer<Json<Value>> {
+    let asked: Title = sent(&body)?;
+    let _turn = quiet(&app, DISTURBS).await?;
+    let runs = Arc::clone(&app.runs);
+    aside(move || runs.rename(&name, &asked.title)).await??;
+    Ok(Json(json!({ "renamed": true })))
+}
+
+/// The consent to delete a run: its name again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Consent {
+    confirm: String,
+}
+
+/// Deletes the files that a run made, and its directory unless that holds others.
+async fn delete(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Answer<Json<Value>> {
+    if sent::<Consent>(&body)?.confirm != name {
+        let problem = "Confirm that this run is to be deleted, by its name.";
+        return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, problem));
+    }
+    let _turn = quiet(&app, DISTURBS).await?;
+    let (runs, reports) = (Arc::clone(&app.runs), Arc::clone(&app.reports));
+    let kept = aside(move || {
+        let kept = runs.delete(&name)?;
+        reports.forget(&name);
+        Ok::<_, NotChanged>(kept)
+    });
+    Ok(Json(json!({ "deleted": true, "kept": kept.await?? })))
+}
+
+#[derive(Deserialize)]
+struct Two {
     a: String,
     b: String,
 }
 
-async fn compare(State(app): State<App>, Query(pair): Query<Pair>) -> Answer<Response> {
-    let found = [find(&app, pair.a).await?, find(&app, pair.b).await?];
+async fn compare(State(app): State<App>, Query(two): Query<Two>) -> Answer<Response> {
+    let found = [find(&app, two.a).await?, find(&app, two.b).await?];
     let mut question: Vec<OsString> = ["compare", "--json", "--"].map(Into::into).into();
     question.extend(found.map(OsString::from));
     Ok(json_text(ask(&app, &question).await?))

@@ -1,12 +1,18 @@
 //! Past runs: the contents of the directory of runs.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use cryptbench_record::{Arm, ArmRole, Record, StopReason, WorkloadStop};
+use cryptbench_os::{Directory, FileType};
+use cryptbench_record::{
+    Arm, ArmRole, LOG, LONGEST_TITLE, Record, StopReason, TITLE, TitleError, WorkloadStop,
+    is_being_written, set_title, title,
+};
 use cryptbench_text::chain;
 use serde::Serialize;
 
@@ -15,6 +21,12 @@ const LONGEST_NAME: usize = 128;
 /// Size in bytes of the largest file of a run that is read.
 const LONGEST_FILE: u64 = 256 << 20;
 
+const RECORD: &str = "record.json";
+
+/// The files that a run and this page make in its directory; the record last, since a run without
+/// one is not listed.
+const FILES: [&str; 4] = [TITLE, "report.html", LOG, RECORD];
+
 /// The directory of runs, with cached summaries: each record is read once, not whenever the list is
 /// shown.
 pub(crate) struct Runs {
@@ -22,11 +34,13 @@ pub(crate) struct Runs {
     known: Mutex<HashMap<String, Known>>,
 }
 
-/// Detects whether a record has changed.
+/// Detects whether a record or its title has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub modified: SystemTime,
     pub len: u64,
+    /// The same of the title, if there is one.
+    pub titled: Option<(SystemTime, u64)>,
 }
 
 /// A run's summary, valid while its record has this stamp.
@@ -40,10 +54,25 @@ struct Known {
 pub(crate) struct Run {
     /// Name of its directory.
     pub name: String,
+    /// The user's title.
+    pub title: Option<String>,
     /// The summary, if the record could be read.
     pub summary: Option<Summary>,
     /// Why the record could not be read.
     pub problem: Option<String>,
+}
+
+/// Why a run was not renamed or deleted.
+#[derive(Debug)]
+pub(crate) enum NotChanged {
+    /// There is no such run.
+    Unknown,
+    /// It is in progress.
+    Running,
+    /// The title is unfit; the text says why.
+    Unfit(String),
+    /// The operating system refuses; the text is its message.
+    Failed(String),
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -69,12 +98,57 @@ impl Runs {
     /// The directory of the run `name`, if it exists. A name has only letters, digits and `-_.`, so
     /// it cannot lead elsewhere.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let is_name = (1..=LONGEST_NAME).contains(&name.len())
-            && name.chars().all(fits)
-            && !name.starts_with(['.', '-']);
         let directory = self.directory.join(name);
-        (is_name && file(&directory.join("record.json")).is_some()).then_some(directory)
+        (is_name(name) && file(&directory.join(RECORD)).is_some()).then_some(directory)
+    }
+
+    /// Gives the run `name` a title; an empty one removes it.
+    pub(crate) fn rename(&self, name: &str, title: &str) -> Result<(), NotChanged> {
+        let (_, run) = self.hold(name)?;
+        set_title(&run, title).map_err(|error| match error {
+            TitleError::Unfit => NotChanged::Unfit(format!(
+                "A title is one line of at most {LONGEST_TITLE} characters, without control characters."
+            )),
+            TitleError::Io(_) => NotChanged::Failed(format!("{}.", chain(&error))),
+        })
+    }
+
+    /// Deletes the files that the run `name` made, and its directory. Returns the names of other
+    /// files in it, which stay, and the directory with them.
+    pub(crate) fn delete(&self, name: &str) -> Result<Vec<String>, NotChanged> {
+        let failed = |e: io::Error| NotChanged::Failed(format!("Cannot delete all of it: {e}."));
+        let (parent, run) = self.hold(name)?;
+        for file in FILES {
+            match run.remove_file(OsStr::new(file)) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+                _ => {}
+            }
+        }
+        match parent.remove_directory(OsStr::new(name)) {
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {
+                let names = run.names().map_err(failed)?;
+                Ok(names.iter().map(|name| name.to_string_lossy().into_owned()).collect())
+            }
+            done => done.map(|()| Vec::new()).map_err(failed),
+        }
+    }
+
+    /// The directory of runs and that of the run `name`, held open, so that no link that takes its
+    /// place leads elsewhere.
+    fn hold(&self, name: &str) -> Result<(Directory, Directory), NotChanged> {
+        if !is_name(name) {
+            return Err(NotChanged::Unknown);
+        }
+        let parent = Directory::open(&self.directory).map_err(|_| NotChanged::Unknown)?;
+        let run = parent.subdirectory(OsStr::new(name)).map_err(|_| NotChanged::Unknown)?;
+        // Before it is asked for a record, which a run has only at its end.
+        if is_being_written(&run) {
+            return Err(NotChanged::Running);
+        }
+        match run.entry(OsStr::new(RECORD)) {
+            Ok(Some(entry)) if entry.kind == FileType::RegularFile => Ok((parent, run)),
+            _ => Err(NotChanged::Unknown),
+        }
     }
 
     /// All runs, newest first.
@@ -103,16 +177,27 @@ impl Runs {
     }
 }
 
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=LONGEST_NAME).contains(&name.len())
+        && name.chars().all(fits)
+        && !name.starts_with(['.', '-'])
+}
+
 /// Metadata of a run's file, if it exists. Ignores links, which would lead out of the run, and
 /// empty files, which belong to a run that is still being saved.
 fn file(path: &Path) -> Option<fs::Metadata> {
     fs::symlink_metadata(path).ok().filter(|found| found.is_file() && found.len() > 0)
 }
 
-/// The stamp of the record in a run's directory.
+/// The stamp of the record and the title in a run's directory.
 pub(crate) fn stamp(directory: &Path) -> Option<Stamp> {
-    let found = file(&directory.join("record.json"))?;
-    Some(Stamp { modified: found.modified().ok()?, len: found.len() })
+    let of = |name| {
+        let found = file(&directory.join(name))?;
+        Some((found.modified().ok()?, found.len()))
+    };
+    let (modified, len) = of(RECORD)?;
+    Some(Stamp { modified, len, titled: of(TITLE) })
 }
 
 /// The contents of a run's file.
@@ -122,7 +207,7 @@ pub(crate) fn bytes(path: &Path) -> Option<Vec<u8>> {
 }
 
 fn read(name: &str, directory: &Path) -> Run {
-    let path = directory.join("record.json");
+    let path = directory.join(RECORD);
     let found = match file(&path) {
         Some(found) if found.len() <= LONGEST_FILE => {
             cryptbench_record::read(&path).map_err(|e| chain(&e))
@@ -133,7 +218,7 @@ fn read(name: &str, directory: &Path) -> Run {
         Ok(record) => (Some(summary(&record)), None),
         Err(problem) => (None, Some(problem)),
     };
-    Run { name: name.to_owned(), summary, problem }
+    Run { name: name.to_owned(), title: title(directory), summary, problem }
 }
 
 fn summary(record: &Record) -> Summary {
@@ -158,6 +243,8 @@ fn summary(record: &Record) -> Summary {
 
 #[cfg(test)]
 mod tests {
+    use cryptbench_record::TrialLog;
+
     use super::*;
 
     #[test]
@@ -167,7 +254,7 @@ mod tests {
         for place in ["runs/20260101-000000-abcdef", "runs/.hidden", "outside", "runs/empty"] {
             fs::create_dir_all(dir.path().join(place)).unwrap();
             if !place.ends_with("empty") {
-                fs::write(dir.path().join(place).join("record.json"), "{}").unwrap();
+                fs::write(dir.path().join(place).join(RECORD), "{}").unwrap();
             }
         }
         let runs = Runs::new(runs);
@@ -183,12 +270,61 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_renamed_and_deleted_with_its_own_files_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("one");
+        fs::create_dir_all(&run).unwrap();
+        let runs = Runs::new(dir.path().to_owned());
+        assert!(matches!(runs.rename("one", "x"), Err(NotChanged::Unknown)), "no record");
+        for file in FILES {
+            fs::write(run.join(file), "{}").unwrap();
+        }
+        fs::remove_file(run.join(TITLE)).unwrap();
+        let before = stamp(&run);
+        runs.rename("one", "my <b>run</b>").unwrap();
+        assert_eq!(runs.list()[0].title.as_deref(), Some("my <b>run</b>"));
+        assert_ne!(stamp(&run), before, "what was rendered has another title");
+        assert_eq!(fs::read(run.join(RECORD)).unwrap(), b"{}");
+        assert!(matches!(runs.rename("one", "a\nb"), Err(NotChanged::Unfit(_))));
+        fs::write(run.join("notes.txt"), "mine").unwrap();
+        assert_eq!(runs.delete("one").unwrap(), ["notes.txt"]);
+        assert_eq!(fs::read_dir(&run).unwrap().count(), 1);
+        assert!(runs.list().is_empty());
+        fs::write(run.join(RECORD), "{}").unwrap();
+        fs::remove_file(run.join("notes.txt")).unwrap();
+        assert_eq!(runs.delete("one").unwrap(), [""; 0]);
+        assert!(!run.exists());
+    }
+
+    #[test]
+    fn neither_a_run_in_progress_nor_what_a_link_leads_to_is_deleted() {
+        let dir = tempfile::tempdir().unwrap();
+        let [all, outside] = ["runs", "outside"].map(|name| dir.path().join(name));
+        for place in [all.join("busy"), outside.clone()] {
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join(RECORD), "{}").unwrap();
+        }
+        std::os::unix::fs::symlink(&outside, all.join("link")).unwrap();
+        let runs = Runs::new(all.clone());
+        let log = TrialLog::create(&Directory::open(&all.join("busy")).unwrap()).unwrap();
+        assert!(matches!(runs.delete("busy"), Err(NotChanged::Running)));
+        assert!(matches!(runs.rename("busy", "x"), Err(NotChanged::Running)));
+        for name in ["link", "../outside", "..", ".", "", "gone", "busy/"] {
+            assert!(matches!(runs.delete(name), Err(NotChanged::Unknown)), "{name:?}");
+        }
+        assert!(outside.join(RECORD).exists() && all.join("busy").join(RECORD).exists());
+        drop(log);
+        runs.delete("busy").unwrap();
+        assert!(!all.join("busy").exists());
+    }
+
+    #[test]
     fn a_run_that_is_being_saved_and_links_are_no_files_of_a_run() {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path().join("runs/one");
         fs::create_dir_all(&run).unwrap();
         let runs = Runs::new(dir.path().join("runs"));
-        let record = run.join("record.json");
+        let record = run.join(RECORD);
         // The name is taken by an empty file first.
         fs::write(&record, "").unwrap();
         assert!(runs.list().is_empty() && runs.find("one").is_none() && stamp(&run).is_none());

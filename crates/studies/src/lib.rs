@@ -10,6 +10,7 @@
 //! |---|---|
 //! | a conclusion | an entry in `study/<letter>/conclusions.rs` |
 //! | a kind of check | a variant of [`Check`] and its arm in `check/evaluate.rs` |
+//! | a conclusion tested on records | an entry in `here/claims.rs` |
 //! | a study | `study/<letter>/`, its line in `study/mod.rs`, its files in `files.rs` |
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod check;
 mod csv;
 mod error;
 mod files;
+pub mod here;
 mod number;
 mod observation;
 pub mod own;
@@ -31,7 +33,7 @@ pub use files::Files;
 pub use number::{Printed, Rederived};
 pub use observation::{Dimension, Observation, Select};
 pub use replay::{Parameter, PublishedError, Replay, Replayed, replay};
-pub use study::{About, Letter};
+pub use study::{About, Letter, abouts};
 pub use table::Table;
 
 /// The estimators of the studies: the mean of ten without the largest and the smallest value (study

@@ -12,6 +12,9 @@ use crate::{trimmed, trimmed_mean};
 
 const MIB: f64 = 1_048_576.0;
 
+/// The patterns that study D used of Anvil's.
+const FOUR: [&str; 4] = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];
+
 /// The tables of one study from records of its profiles; records of other profiles yield none.
 pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
     let of = |profile: &str| records.iter().find(|r| r.plan.profile == profile);
@@ -22,7 +25,9 @@ pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
         }
         Letter::B => of("dd-removable").map(copies).into_iter().collect(),
         Letter::C => losses(of("iozone"), of("dd-copy")).into_iter().collect(),
-        Letter::D => of("anvil").map(anvil).into_iter().collect(),
+        Letter::D => {
+            of("anvil").into_iter().flat_map(|r| [Some(anvil(r)), programs(r)]).flatten().collect()
+        }
     }
 }
 
@@ -81,6 +86,44 @@ fn change(plain: Option<f64>, arm: Option<f64>) -> String {
     }
 }
 
+/// What ATTO and HD Tune show of a trial.
+#[derive(Clone, Copy)]
+enum Quantity {
+    Speed,
+    Rate,
+    /// Percent of all processors, as HD Tune has it.
+    Cpu,
+}
+
+impl Quantity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Speed => "MiB/s",
+            Self::Rate => "IO/s",
+            Self::Cpu => "% CPU",
+        }
+    }
+
+    fn mean(self, record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
+        let cpus = f64::from(record.machine.cpus.max(1));
+        let value = |t: &Trial| match self {
+            Self::Speed => t.bandwidth() / MIB,
+            Self::Rate => t.iops(),
+            Self::Cpu => 100.0 * t.cpu_machine_s / (t.elapsed_s * cpus),
+        };
+        trimmed_mean(&values(record, workload, arm, value), 0)
+    }
+
+    /// The change as study A has it; of the CPU use the points by which it rises.
+    fn change(self, plain: Option<f64>, arm: Option<f64>) -> String {
+        match (self, plain, arm) {
+            (Self::Cpu, Some(p), Some(e)) => format!("{:+.1}", e - p),
+            (Self::Cpu, ..) => String::new(),
+            _ => change(plain, arm),
+        }
+    }
+}
+
 fn atto(record: &Record) -> Vec<Table> {
     let Some(plain) = plain(record) else { return Vec::new() };
     let by = |operation: &str, block: u64| {
@@ -90,8 +133,8 @@ fn atto(record: &Record) -> Vec<Table> {
     let mut blocks: Vec<u64> = record.plan.workloads.iter().map(|w| w.block_size).collect();
     blocks.sort_unstable();
     blocks.dedup();
-    let table = |arm: &Arm| Table {
-        title: format!("ATTO, MiB/s: plain against {}", arm.label),
+    let table = |arm: &Arm, what: Quantity| Table {
+        title: format!("ATTO, {}: plain against {}", what.name(), arm.label),
         headings: vec![
             "block",
             "write plain",
@@ -106,16 +149,20 @@ fn atto(record: &Record) -> Vec<Table> {
             .map(|block| {
                 let mut row = vec![size(*block)];
                 for operation in ["write", "read"] {
-                    let of = |arm| by(operation, *block).and_then(|w| mean(record, w, arm));
+                    let of = |arm| by(operation, *block).and_then(|w| what.mean(record, w, arm));
                     let (p, e) = (of(plain), of(arm));
-                    row.extend([number(p), number(e), change(p, e)]);
+                    row.extend([number(p), number(e), what.change(p, e)]);
                 }
                 row
             })
             .collect(),
-        note: "Means of the trials, as study A has them of five.",
+        note: match what {
+            Quantity::Cpu => "Percent of all processors, and the points by which it rises.",
+            Quantity::Speed | Quantity::Rate => "Means of the trials, as study A has them of five.",
+        },
     };
-    encrypted(record).map(table).collect()
+    let all = [Quantity::Speed, Quantity::Rate, Quantity::Cpu];
+    encrypted(record).flat_map(|arm| all.map(|what| table(arm, what))).collect()
 }
 
 fn size(bytes: u64) -> String {
@@ -130,17 +177,26 @@ fn hd_tune(record: &Record) -> Vec<Table> {
     let Some(plain) = plain(record) else { return Vec::new() };
     let table = |arm: &Arm| Table {
         title: format!("HD Tune: plain against {}", arm.label),
-        headings: vec!["what", "unit", "plain", "encrypted", "change"],
+        headings: vec!["what", "unit", "plain", "encrypted", "change", "% CPU", "encrypted"],
         rows: record
             .plan
             .workloads
             .iter()
             .map(|w| {
                 let (p, e) = (mean(record, w, plain), mean(record, w, arm));
-                vec![w.label.clone(), unit(w).to_owned(), number(p), number(e), change(p, e)]
+                let cpu = |arm| number(Quantity::Cpu.mean(record, w, arm));
+                vec![
+                    w.label.clone(),
+                    unit(w).to_owned(),
+                    number(p),
+                    number(e),
+                    change(p, e),
+                    cpu(plain),
+                    cpu(arm),
+                ]
             })
             .collect(),
-        note: "Means of the trials. What each costs of the processor is in the report of the record.",
+        note: "Means of the trials. % CPU: of all processors, less what the machine did before.",
     };
     encrypted(record).map(table).collect()
 }
@@ -241,8 +297,7 @@ fn between_series(record: &Record, arm: &Arm) -> Option<f64> {
 /// Study D: each pattern, system and cipher, and its advantage over the slowest.
 fn anvil(record: &Record) -> Table {
     let mut rows = Vec::new();
-    let four = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];
-    for workload in record.plan.workloads.iter().filter(|w| four.contains(&w.id.as_str())) {
+    for workload in record.plan.workloads.iter().filter(|w| FOUR.contains(&w.id.as_str())) {
         let speeds: Vec<(&Arm, f64)> = arms(record)
             .filter_map(|a| {
                 let mb = trimmed_mean(&values(record, workload, a, |t| t.bandwidth() / 1e6), 0)?;
@@ -270,4 +325,42 @@ fn anvil(record: &Record) -> Table {
         rows,
         note: "Means of the trials, as study D has them of ten. The study did not measure plain storage.",
     }
+}
+
+/// Study D: one program against the other with each cipher, by 100 (fast / slow - 1) %.
+fn programs(record: &Record) -> Option<Table> {
+    let mut rows = Vec::new();
+    for workload in record.plan.workloads.iter().filter(|w| FOUR.contains(&w.id.as_str())) {
+        let mut speeds: Vec<(String, String, f64)> = encrypted(record)
+            .filter_map(|arm| {
+                let (program, cipher) = arm.program_and_cipher()?;
+                let program = program.replace("builtin-mounted", "mounted");
+                let speed =
+                    trimmed_mean(&values(record, workload, arm, |t| t.bandwidth() / 1e6), 0)?;
+                Some((cipher, program, speed))
+            })
+            .collect();
+        speeds.sort_by(|a, b| a.0.cmp(&b.0).then(b.2.total_cmp(&a.2)));
+        for same in speeds.chunk_by(|a, b| a.0 == b.0) {
+            let [(cipher, fast, most), .., (_, slow, least)] = same else { continue };
+            if fast == slow {
+                continue;
+            }
+            rows.push(vec![
+                workload.label.clone(),
+                cipher.clone(),
+                fast.clone(),
+                number(Some(*most)),
+                slow.clone(),
+                number(Some(*least)),
+                format!("{:.2} %", 100.0 * (most / least - 1.0)),
+            ]);
+        }
+    }
+    (!rows.is_empty()).then(|| Table {
+        title: "Programs against each other, MB/s; by how many percent which is faster".into(),
+        headings: vec!["test", "cipher", "faster", "MB/s", "than", "MB/s", "by"],
+        rows,
+        note: "Whether a difference is more than noise is in the report of the record.",
+    })
 }

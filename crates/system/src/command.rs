@@ -1,4 +1,5 @@
-//! The place of this crate that spawns processes: programs of the system, their output captured, no shell.
+//! The only place in this crate that spawns processes: runs programs of the system without a shell
+//! and captures their output.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read as _, Write as _};
@@ -14,16 +15,16 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::process;
 
-/// What takes longer hangs. Making a file system on a large slow disk takes minutes.
+/// Beyond this limit a program hangs. Creating a file system on a large slow disk takes minutes.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Bytes of output that are kept, the last ones.
+/// Bytes of output that are kept, from its end.
 const KEPT: usize = 64 << 10;
 
-/// Runs `program` with `arguments` and gives what it printed on standard output, trimmed.
+/// Runs `program` with `arguments` and returns its standard output, trimmed.
 ///
 /// # Errors
-/// [`SystemError::Program`] if it is missing or fails, with the last line that it printed.
+/// [`SystemError::Program`] if it is missing or fails, with the last line of its output.
 pub(crate) fn run<I, S>(program: &'static str, arguments: I) -> Result<String, SystemError>
 where
     I: IntoIterator<Item = S>,
@@ -32,8 +33,8 @@ where
     Invocation::new(program).args(arguments).run(&Machine::this(), LIMIT)
 }
 
-/// A program that is to be run. What it is told on its standard input is wiped; arguments and variables, which
-/// others can see, carry no secret.
+/// A program to run. Its standard input is wiped. Arguments and variables are visible to others and
+/// contain no secrets.
 pub(crate) struct Invocation {
     program: &'static str,
     arguments: Vec<OsString>,
@@ -56,19 +57,19 @@ impl Invocation {
         self
     }
 
-    /// Adds an environment variable to the few that a program is given.
+    /// Adds an environment variable to the few that a program gets.
     pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// What the program reads from its standard input, through a pipe.
+    /// Sets its standard input, which is a pipe.
     pub(crate) fn input(mut self, input: Zeroizing<Vec<u8>>) -> Self {
         self.input = Some(input);
         self
     }
 
-    /// Runs it to its end and gives what it printed on standard output, trimmed.
+    /// Runs it to its end and returns its standard output, trimmed.
     ///
     /// # Errors
     /// [`SystemError::Program`] if it is missing, fails, or takes longer than `limit`.
@@ -99,7 +100,8 @@ impl Invocation {
         }
     }
 
-    /// As [`run`](Self::run), with what it printed on standard error after it: some tell their version there.
+    /// Like [`run`](Self::run), with its standard error appended: some programs print their version
+    /// there.
     pub(crate) fn run_both(
         &self,
         machine: &Machine,
@@ -109,7 +111,7 @@ impl Invocation {
             .map(|(out, err)| format!("{out}\n{err}").trim().to_owned())
     }
 
-    /// Starts it as a process that serves.
+    /// Starts it as a serving process.
     ///
     /// # Errors
     /// [`SystemError::Program`] if it is missing.
@@ -127,7 +129,7 @@ impl Invocation {
         let mut command = Command::new(self.program);
         command
             .args(&self.arguments)
-            // A variable of the user's must not change what is measured.
+            // A variable set by the user must not change the measurement.
             .env_clear()
             .env("PATH", &machine.path)
             .env("LC_ALL", "C")
@@ -136,7 +138,7 @@ impl Invocation {
             .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(out)
             .stderr(err)
-            // An interruption from the terminal is for this process, which takes down what it made.
+            // An interrupt from the terminal is meant for this process, which cleans up.
             .process_group(0);
         let mut child = command.spawn().map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => {
@@ -145,14 +147,15 @@ impl Invocation {
             _ => failed(e.to_string()),
         })?;
         if let (Some(input), Some(mut pipe)) = (&self.input, child.stdin.take()) {
-            // Smaller than any pipe, so that this never waits. A program that does not read it ends, and says why.
+            // Smaller than any pipe buffer, so this never blocks. A program that does not read it
+            // ends and prints a reason.
             let _ = pipe.write_all(input);
         }
         Ok(child)
     }
 }
 
-/// A program that serves for as long as an arm is there.
+/// A program that serves as long as the arm exists.
 pub(crate) struct Running {
     program: &'static str,
     pub(crate) child: Child,
@@ -160,7 +163,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits for the end of one that does not serve.
+    /// Waits for the end of a program that does not serve.
     ///
     /// # Errors
     /// [`SystemError::Program`] if it fails, or takes longer than `limit`.
@@ -177,21 +180,22 @@ impl Running {
         }
     }
 
-    /// The error for a daemon that did not do what it was started for.
+    /// The error for a program that did not do its work.
     pub(crate) fn failed(&self, reason: &str) -> SystemError {
         let said = self.output.text();
         let last = last_line(&said).map(|line| format!("; it said: {line}")).unwrap_or_default();
         SystemError::Program { program: self.program, reason: format!("{reason}{last}") }
     }
 
-    /// The error for a daemon that has ended when it should serve.
+    /// The error for a program that ended although it should serve.
     pub(crate) fn ended(&self, status: ExitStatus) -> SystemError {
         let reason = format!("it ended: {}", why(&self.output.text(), status));
         SystemError::Program { program: self.program, reason }
     }
 }
 
-/// The last bytes of what a program prints, which is read as it comes, so that the program never waits.
+/// The last bytes of a program's output. They are read as they arrive, so that the program never
+/// blocks.
 struct Tail {
     kept: Arc<Mutex<Vec<u8>>>,
     ended: Receiver<()>,
@@ -215,9 +219,9 @@ impl Tail {
         Self { kept, ended }
     }
 
-    /// What the program printed, all of it if it has ended.
+    /// The output of the program, complete if it has ended.
     fn text(&self) -> String {
-        // A child that it left behind may keep the pipe open.
+        // A child of the program may keep the pipe open.
         let _ = self.ended.recv_timeout(Duration::from_secs(1));
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).into_owned()
@@ -232,7 +236,7 @@ fn why(said: &str, status: ExitStatus) -> String {
     last_line(said).map_or_else(|| status.to_string(), ToOwned::to_owned)
 }
 
-/// How to get a program on Debian and its descendants.
+/// How to install a program on Debian and its derivatives.
 pub(crate) fn remedy(program: &str) -> String {
     let package = match program {
         "losetup" | "mount" | "umount" => "mount",

@@ -1,17 +1,17 @@
-//! What can go wrong while a system is set up or taken down.
+//! Errors of setting up and taking down a system.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a system, a target or a left-over could not be handled.
+/// Why an operation on a system, a target or a left-over failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
-    /// No system of that name.
+    /// No system has that name.
     #[error("there is no system {name:?}; registered are: {known}")]
     UnknownSystem {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names of all systems.
         known: String,
     },
     /// The system cannot run here.
@@ -19,17 +19,17 @@ pub enum SystemError {
     Unavailable {
         /// The system.
         name: String,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: String,
     },
-    /// The chosen systems have no such cipher or data unit.
+    /// The chosen systems have no such cipher, data unit or setting.
     #[error("no chosen system offers {what}; {hint}")]
     NothingSelected {
-        /// The cipher or data unit.
+        /// The cipher, data unit or setting.
         what: String,
-        /// What is offered.
+        /// What they offer instead.
         hint: String,
     },
     /// The target cannot carry a scratch file.
@@ -37,17 +37,17 @@ pub enum SystemError {
     Target {
         /// The directory or file that the user named.
         path: PathBuf,
-        /// What is wrong and what to do.
+        /// The problem and its remedy.
         problem: String,
     },
-    /// The operating system refused an act.
+    /// An operating system call failed.
     #[error("cannot {act} {path}")]
     Io {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         act: &'static str,
-        /// On what.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A program of the system failed.
@@ -55,27 +55,27 @@ pub enum SystemError {
     Program {
         /// Its name.
         program: &'static str,
-        /// What it said.
+        /// Its reason.
         reason: String,
     },
-    /// Something that is to be taken down is still in use.
+    /// A resource cannot be taken down because it is still in use.
     #[error("{path} is in use; close what is open there and try again")]
     Busy {
-        /// What.
+        /// The resource.
         path: PathBuf,
     },
-    /// What was stored before is not there any more, or is less.
+    /// Stored data has disappeared or become shorter.
     #[error("{path}: {problem}")]
     Lost {
         /// Where it should be.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// The run was to end before all was set up.
+    /// The run was stopped before everything was set up.
     #[error("interrupted")]
     Stopped,
-    /// What a system made of its own could not be filled.
+    /// The storage of a system could not be filled.
     #[error("cannot fill the storage of a system")]
     Fill(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A container could not be opened.
@@ -90,7 +90,7 @@ pub enum SystemError {
 }
 
 impl SystemError {
-    /// Wraps an error of the operating system with what was tried and on what.
+    /// Adds the operation and the path to an error of the operating system.
     pub(crate) fn io(
         act: &'static str,
         path: impl Into<PathBuf>,

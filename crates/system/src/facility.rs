@@ -1,24 +1,25 @@
-//! What several systems need of the kernel and of the user's rights, and what to do where it lacks.
+//! Features of the kernel and rights of the user that several systems need, and remedies if they
+//! are missing.
 
 use crate::Availability;
 use crate::machine::Machine;
 
-/// Something that several systems stand on.
+/// A requirement of several systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Facility {
-    /// File systems served from user space.
+    /// FUSE: file systems served from user space.
     Fuse,
-    /// Files as disks, and mounting them.
+    /// Loop devices: files as disks, and mounting them.
     LoopDevices,
     /// The kernel's device mapper, on which dm-crypt stands.
     DeviceMapper,
 }
 
 impl Facility {
-    /// All of them.
+    /// All facilities.
     pub const ALL: [Self; 3] = [Self::Fuse, Self::LoopDevices, Self::DeviceMapper];
 
-    /// Whether it can be used here, by the probes that the systems use themselves.
+    /// Whether it can be used here, by the same probes as the systems.
     pub fn availability(self) -> Availability {
         let machine = Machine::this();
         let lacking = match self {

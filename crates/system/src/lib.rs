@@ -1,10 +1,12 @@
 //! Encryption systems: each turns a target into an I/O target and takes it down without a trace.
 //!
-//! A system knows nothing of workloads. What it sets up is written to a [journal](resource::Journal)
-//! before it is made, so that whatever a killed run left behind can be found and removed.
+//! A system knows nothing about workloads. Before it creates anything, it writes that to a
+//! [journal](resource::Journal), so that everything a killed run left behind can be found and
+//! removed.
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod choices;
 mod command;
 mod error;
 mod facility;
@@ -20,9 +22,13 @@ mod system;
 
 pub use adapter::builtin::inline_layer;
 pub use adapter::paired::paired_arm;
+pub use choices::{Candidate, candidates, floor};
 pub use error::SystemError;
 pub use facility::Facility;
-pub use prepared::{ArmContext, Backing, Closed, Content, Fill, PreparedArm, Random};
+pub use prepared::{
+    ArmContext, Backing, Closed, Content, Fill, PreparedArm, Random, container_path,
+};
 pub use registry::{ALL, Selection, arms, find, null_layer_of, sweep, systems};
 pub use served_volume::ServedVolume;
+pub use settings::setting_name;
 pub use system::{ArmSpec, Attachment, Availability, Role, Setting, System, Target};

@@ -1,4 +1,4 @@
-//! What this machine has for systems to run on: programs, FUSE, rights; replaceable in tests.
+//! What systems need from this machine: programs, FUSE, rights. Replaceable in tests.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,30 +9,32 @@ use crate::Availability;
 use crate::command::remedy;
 use crate::resource::mapping;
 
-/// A serving program derives its key before it mounts. CryFS takes half a minute for that on a busy machine of two
-/// cores.
+/// A serving program derives its key before it mounts. On a busy machine with two cores CryFS takes
+/// half a minute for that.
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
-/// Where programs are looked for, and what the kernel offers.
+/// Where to look for programs, and what the kernel offers.
 #[derive(Clone)]
 pub(crate) struct Machine {
     /// Directories with programs, as in `PATH`.
     pub(crate) path: OsString,
-    /// The device by which file systems are served from user space.
+    /// The FUSE device.
     pub(crate) fuse: PathBuf,
     /// The list of the kernel's file systems (proc_filesystems(5)).
     pub(crate) file_systems: PathBuf,
     /// The directory of the running kernel's modules.
     pub(crate) modules: PathBuf,
-    /// Whether this process may do what takes root.
+    /// The directory of dm-crypt's parameters.
+    pub(crate) dm_crypt: PathBuf,
+    /// Whether this process has root's rights.
     pub(crate) root: bool,
-    /// How long a program may take until what it serves is mounted.
+    /// Longest time until a program has mounted what it serves.
     pub(crate) ready_within: Duration,
-    /// A program that is not waited for any longer than this, whatever it does.
+    /// A program for which this shorter limit applies in any case.
     pub(crate) hurried: Option<(&'static str, Duration)>,
-    /// The directory of private mount points, in place of the usual one.
+    /// The directory for private mount points, if not the usual one.
     pub(crate) mount_points: Option<PathBuf>,
-    /// Whether containers are filled before they are used; a test that looks at something else saves the time.
+    /// Whether containers are filled before use. Tests of other things skip that to save time.
     pub(crate) fills: bool,
 }
 
@@ -42,13 +44,13 @@ thread_local! {
 }
 
 impl Machine {
-    /// This one; in a test, what it [pretends](Self::pretend).
+    /// This machine; in a test, the one that it pretends to be (see `pretend`).
     pub(crate) fn this() -> Self {
         #[cfg(test)]
         if let Some(machine) = INSTEAD.with_borrow(Clone::clone) {
             return machine;
         }
-        // Root programs live in `/sbin`, which ordinary users often lack in their path.
+        // Programs for root are in `/sbin`, which ordinary users often lack in their path.
         let mut path = std::env::var_os("PATH").unwrap_or_default();
         path.push(":/usr/sbin:/sbin:/usr/bin:/bin");
         Self {
@@ -57,6 +59,7 @@ impl Machine {
             file_systems: "/proc/filesystems".into(),
             modules: Path::new("/lib/modules")
                 .join(rustix::system::uname().release().to_string_lossy().as_ref()),
+            dm_crypt: "/sys/module/dm_crypt/parameters".into(),
             root: rustix::process::geteuid().is_root(),
             ready_within: READY_WITHIN,
             hurried: None,
@@ -65,13 +68,13 @@ impl Machine {
         }
     }
 
-    /// Makes [`this`](Self::this) another one for this thread.
+    /// Replaces [`this`](Self::this) for the current thread.
     #[cfg(test)]
     pub(crate) fn pretend(machine: Option<Self>) {
         INSTEAD.set(machine);
     }
 
-    /// How long `program` may take where `usual` is what it gets.
+    /// Time limit for `program`, whose usual limit is `usual`.
     pub(crate) fn limit(&self, program: &str, usual: Duration) -> Duration {
         match self.hurried {
             Some((hurried, limit)) if hurried == program => limit.min(usual),
@@ -79,7 +82,7 @@ impl Machine {
         }
     }
 
-    /// The first of `programs` that is nowhere in the search path.
+    /// The first of `programs` that is not in the search path.
     pub(crate) fn missing<'a>(&self, programs: &[&'a str]) -> Option<&'a str> {
         programs.iter().copied().find(|program| !self.has(program))
     }
@@ -89,7 +92,7 @@ impl Machine {
         std::env::split_paths(&self.path).any(|directory| directory.join(program).is_file())
     }
 
-    /// Why a program cannot serve a file system from user space here, if it cannot.
+    /// The reason why a program cannot serve a FUSE file system here, if any.
     pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
         if !self.fuse.exists() {
             return Some(Availability::without(
@@ -104,23 +107,23 @@ impl Machine {
                 "run as root, or let the user join the group of that device",
             ));
         }
-        // Root mounts by itself; for others a setuid program does.
+        // Root can mount; for others a setuid program does.
         (!self.root && !self.has("fusermount") && !self.has("fusermount3")).then(|| {
             Availability::without(
-                "mounting takes root or the program fusermount3, which is not there",
+                "mounting requires root or the program fusermount3, which is missing",
                 "run as root, or apt install fuse3",
             )
         })
     }
 
-    /// Whether the kernel has a file system of that name now, built in or loaded.
+    /// Whether the kernel currently has that file system, built in or loaded.
     pub(crate) fn kernel_has(&self, file_system: &str) -> bool {
         fs::read_to_string(&self.file_systems).is_ok_and(|list| {
             list.lines().any(|line| line.split_whitespace().next_back() == Some(file_system))
         })
     }
 
-    /// Whether the kernel can load that module, as mount(2) makes it do for file systems.
+    /// Whether the kernel can load that module, which mount(2) triggers for file systems.
     pub(crate) fn has_module(&self, name: &str) -> bool {
         let file = format!("/{name}.ko");
         fs::read_to_string(self.modules.join("modules.dep")).is_ok_and(|list| {
@@ -128,10 +131,13 @@ impl Machine {
         })
     }
 
-    /// Why files of ours cannot be made disks of, if they cannot.
+    /// The reason why loop devices cannot be used, if any.
     pub(crate) fn lacks_loop_devices(&self) -> Option<Availability> {
         if !self.root {
-            return Some(Availability::without("loop devices and mounts take root", "run as root"));
+            return Some(Availability::without(
+                "loop devices and mounts require root",
+                "run as root",
+            ));
         }
         (!Path::new("/dev/loop-control").exists()).then(|| {
             Availability::without(
@@ -141,7 +147,7 @@ impl Machine {
         })
     }
 
-    /// Why no disk can be set up through a loop device, if it cannot.
+    /// The reason why a disk cannot be set up through a loop device, if any.
     pub(crate) fn lacks_disks(&self) -> Option<Availability> {
         if let Some(program) = self.missing(&["losetup", "mount", "mkfs.ext4"]) {
             return Some(Availability::without(
@@ -154,10 +160,10 @@ impl Machine {
             return Some(Availability::without("there is no /dev/loop-control", remedy));
         }
         (!self.root)
-            .then(|| Availability::without("loop devices and mounts take root", "run as root"))
+            .then(|| Availability::without("loop devices and mounts require root", "run as root"))
     }
 
-    /// Why no disk can be set up through device mapper, if it cannot.
+    /// The reason why a disk cannot be set up through device mapper, if any.
     pub(crate) fn lacks_device_mapper(&self) -> Option<Availability> {
         if !mapping::in_kernel() {
             let control = match Path::new("/dev/mapper/control").exists() {

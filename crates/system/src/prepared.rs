@@ -1,4 +1,4 @@
-//! An arm that is set up: where its requests go, and what takes it down.
+//! A prepared arm: where its requests go, and how it is taken down.
 
 use std::fs::File;
 use std::num::NonZeroU64;
@@ -10,39 +10,46 @@ use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_cipher::Tier;
 use rustix::fs::{Advice, fadvise};
 
-use crate::resource::{Journal, Left, ResourceStack, Scratch};
+use crate::resource::{ForTrials, Journal, Left, Reserve, ResourceStack, Scratch};
 use crate::{ArmSpec, SystemError};
 
 /// Name of the scratch file.
 const SCRATCH: &str = "scratch";
 
-/// Fills an I/O target to its last byte with incompressible data, so that no first write is measured.
+/// Ending of the names of containers.
+pub(crate) const CONTAINER: &str = "container";
+
+/// Fills an I/O target to its last byte with incompressible data, so that no first write is
+/// measured.
 pub type Fill<'a> = &'a mut dyn FnMut(&IoTarget) -> Result<(), SystemError>;
 
-/// What a system may build on.
+/// What a system can build on.
 pub struct ArmContext<'a> {
-    /// The journal of the run, to which all that is made is written first.
+    /// The journal of the run; every resource is written to it before it is created.
     pub journal: &'a Journal,
     /// The filled scratch file on plain storage.
     pub scratch: &'a IoTarget,
-    /// A directory on the storage under measurement, for what a system needs there.
+    /// A directory on the measured storage for what a system needs there.
     pub directory: &'a Path,
-    /// The directory, on the same storage, in which workloads make new files on plain storage.
+    /// The directory on the same storage in which workloads create new files on plain storage.
     pub work: &'a Path,
-    /// Bytes that the new files of workloads take at most, beside the scratch file.
+    /// Containers that were created early, so that they share every place on the disk with plain
+    /// storage.
+    pub reserve: &'a Reserve,
+    /// Most bytes that the new files of workloads take, in addition to the scratch file.
     pub room: u64,
-    /// Name of the run, which is in the names of all that is made.
+    /// Name of the run, which is part of the name of everything it creates.
     pub run_id: &'a str,
     /// Cipher kernels to use.
     pub tier: Tier,
-    /// Fills what a system makes of its own.
+    /// Fills the storage that a system creates.
     pub fill: Fill<'a>,
-    /// Set when the run is to end: what takes long looks at it.
+    /// Set when the run should end; long operations check it.
     pub stop: &'a AtomicBool,
 }
 
 impl ArmContext<'_> {
-    /// Between two steps of setting up: whether to go on.
+    /// Checks between two steps of setting up whether to continue.
     ///
     /// # Errors
     /// [`SystemError::Stopped`].
@@ -50,13 +57,12 @@ impl ArmContext<'_> {
         if self.stop.load(Ordering::Relaxed) { Err(SystemError::Stopped) } else { Ok(()) }
     }
 
-    /// A path in [`directory`](Self::directory) that belongs to `arm` alone.
+    /// A path in [`directory`](Self::directory) for `arm` only.
     pub(crate) fn path_for(&self, arm: &ArmSpec, kind: &str) -> PathBuf {
-        let id = arm.id.replace(['/', '='], "-");
-        self.directory.join(format!("cryptbench-{}-{id}.{kind}", self.run_id))
+        path_in(self.directory, self.run_id, arm, kind)
     }
 
-    /// The filled scratch file in `directory`, like that of plain storage.
+    /// Creates a filled scratch file in `directory`, like that of plain storage.
     pub(crate) fn scratch_in(&mut self, directory: &Path) -> Result<Scratch, SystemError> {
         let len = self.scratch.extent.len;
         let mut scratch = Scratch::create(&directory.join(SCRATCH), len, self.journal)?;
@@ -68,89 +74,108 @@ impl ArmContext<'_> {
     }
 }
 
-/// What lies on the storage of an arm, for whoever has it and not the key.
+fn path_in(directory: &Path, run_id: &str, arm: &ArmSpec, kind: &str) -> PathBuf {
+    let id = arm.id.replace(['/', '='], "-");
+    directory.join(format!("cryptbench-{run_id}-{id}.{kind}"))
+}
+
+/// Path of the container of an arm in `directory`.
+#[must_use]
+pub fn container_path(directory: &Path, run_id: &str, arm: &ArmSpec) -> PathBuf {
+    path_in(directory, run_id, arm, CONTAINER)
+}
+
+/// The stored data of an arm, as seen by anyone without the key.
 #[derive(Clone, Default)]
 pub struct Backing {
     /// Where the content is.
     pub content: Vec<Content>,
-    /// The directory whose entries, and those below it, stand for the files of the user, if there is one.
+    /// The directory whose entries, at all levels, correspond to the user's files, if there is one.
     pub tree: Option<PathBuf>,
-    /// What there is as random as ciphertext.
+    /// Which of the data must look random.
     pub random: Random,
 }
 
-/// What of that which an encrypting arm stores is as random as ciphertext.
+/// Which stored data must look random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Random {
-    /// Not known, or not enough to tell anything: file systems with encrypted files have tables and journals of zeros.
+    /// Unknown, or too little to judge: file systems with encrypted files have tables and journals
+    /// of zeros.
     #[default]
     Untold,
-    /// All but some structures of the system's own: headers of files, lists of names.
+    /// Everything except some structures of the system itself: headers of files, lists of names.
     Mostly,
-    /// Every byte from this one on: it is ciphertext, or was filled at random before.
+    /// Every byte from this one on is ciphertext or random filling.
     From(u64),
 }
 
-/// A place that content is stored at.
+/// A place where content is stored.
 #[derive(Clone)]
 pub enum Content {
-    /// A file, or all files below a directory, which are the arm's alone.
+    /// A file, or all files below a directory, used only by this arm.
     Path(PathBuf),
-    /// The bytes below the I/O target, which other arms use in turn: only what was written last is this one's.
+    /// The bytes below the I/O target, which other arms use in turn: only the latest data belongs
+    /// to this arm.
     IoTarget(IoTarget),
 }
 
-/// How the data of an arm lie once it is closed.
+/// The state of an arm's data after closing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// Written back and dropped from the page cache; there is nothing to unmount.
+    /// Written back and dropped from the page cache; there was nothing to unmount.
     CacheDropped,
-    /// Unmounted, what served it ended, its mappings and keys removed.
+    /// Unmounted; its servers have ended, its mappings and keys are removed.
     Unmounted,
-    /// Its key taken from the kernel, which drops what it had decrypted.
+    /// Its key is removed from the kernel, which drops decrypted data.
     KeyRemoved,
 }
 
-/// An arm that is set up. Dropping it takes it down.
+/// A prepared arm. Dropping it takes it down.
 pub struct PreparedArm {
-    /// The filled scratch file, or device, that block workloads use.
+    /// The filled scratch file or device for block workloads.
     pub io_target: IoTarget,
-    /// Where workloads make new files.
+    /// The directory in which workloads create new files.
     pub directory: PathBuf,
-    /// Whether those files pass the system. A file in the directory of an inline system does not, unless
-    /// its requests are given the [I/O target](Self::io_target)'s transform.
+    /// Whether those files pass through the system. Files in the directory of an inline system do
+    /// not, unless their requests use the transform of the [I/O target](Self::io_target).
     pub covers_files: bool,
     /// Processes that serve it.
     pub daemons: Vec<u32>,
-    /// Where what it stores lies, if in a file or directory of its own: below it no plaintext may be found, and nothing
-    /// there shows it decrypted. A run also sets it to the file that the storage under measurement itself lies in.
+    /// The file or directory with its stored data, if it has its own. No plaintext may appear
+    /// there, and nothing there shows decrypted data. A run also sets it to the file that contains
+    /// the measured storage itself.
     pub stored: Option<PathBuf>,
-    /// Whether direct writes may end in a page cache below the arm: they are on the device once that is written
-    /// back, which a flush of the I/O target and of what is [stored](Self::stored) waits for.
+    /// Whether direct writes may end in a page cache below the arm. They are on the device once
+    /// that cache is written back, which a flush of the I/O target and of [`stored`](Self::stored)
+    /// waits for.
     pub cached_below: bool,
+    /// The arm as it turned out, where its system chose a setting that nobody had asked for.
+    pub turned_out: Option<ArmSpec>,
+    /// Parameters of the kernel that its trials set, and that others' trials find as they were.
+    pub parameters: Vec<ForTrials>,
     backing: Option<Backing>,
-    /// What it stands on, besides the storage that plain is measured on.
+    /// Its resources, apart from the storage of plain.
     layers: Option<Layers>,
 }
 
-/// What brings up again all that shows the data at rest.
+/// Brings up everything that shows the data at rest again.
 pub(crate) type Reopen = Box<dyn FnMut(&mut ResourceStack) -> Result<Shown, SystemError> + Send>;
 
-/// What shows of data at rest once it is brought up.
+/// The access to data at rest once it is brought up.
 pub(crate) struct Shown {
-    /// The directory that files are made in.
+    /// The directory for new files.
     pub(crate) directory: PathBuf,
-    /// What requests go to, where that is not a scratch file in the directory.
+    /// The target of requests, unless that is a scratch file in the directory.
     pub(crate) device: Option<IoTarget>,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
 }
 
-/// What an arm stands on, from the top.
+/// The resources of an arm, topmost first.
 struct Layers {
     /// The scratch file, unless it is closed or requests go to a device.
     scratch: Option<Scratch>,
-    /// The same while it is closed.
+    /// The scratch file while it is closed.
     left: Option<Left>,
     resources: ResourceStack,
     reopen: Reopen,
@@ -164,7 +189,7 @@ impl Layers {
 
     fn close(&mut self) -> Result<Closed, SystemError> {
         if let Some(scratch) = self.scratch.take() {
-            // It goes with the store or the container that it lies in.
+            // The scratch file disappears with the store or container that holds it.
             self.left = Some(scratch.leave()?);
         }
         let keys = self.resources.close()?;
@@ -198,13 +223,15 @@ impl PreparedArm {
             daemons: Vec::new(),
             stored: None,
             cached_below: false,
+            turned_out: None,
+            parameters: Vec::new(),
             backing: Some(Backing { content, tree, random: Random::From(0) }),
             layers: None,
         }
     }
 
-    /// An arm with a file system of its own, which `shown` shows: its scratch file is made and filled there, unless
-    /// requests go to a device, which is filled.
+    /// An arm with its own file system, shown by `shown`. Creates and fills its scratch file there;
+    /// if requests go to a device, fills that instead.
     pub(crate) fn on_stack(
         mut shown: Shown,
         context: &mut ArmContext<'_>,
@@ -230,34 +257,42 @@ impl PreparedArm {
             daemons: shown.daemons,
             stored: None,
             cached_below: false,
+            turned_out: None,
+            parameters: Vec::new(),
             backing: Some(backing),
             layers: Some(Layers { scratch, left: None, resources, reopen }),
         })
     }
 
-    /// The same, which writes through the page cache to what it stores at `stored`.
+    /// The same arm, marked as writing through the page cache to `stored`.
     pub(crate) fn cached_in(self, stored: PathBuf) -> Self {
         Self { stored: Some(stored), cached_below: true, ..self }
     }
 
-    /// The same, of which nobody knows where it keeps its data.
+    /// The same without a file system: requests go to a device, and no files can be made.
+    pub(crate) fn without_files(self) -> Self {
+        Self { covers_files: false, ..self }
+    }
+
+    /// The same arm, marked as storing its data at an unknown place.
     pub(crate) fn of_unknown_storage(self) -> Self {
         Self { backing: None, ..self }
     }
 
-    /// What lies on the storage; `None` where nobody knows where it lies. While the arm is up, it may not be
+    /// Its stored data; `None` if the place is unknown. While the arm is up, data may not be
     /// written back yet.
     #[must_use]
     pub fn backing(&self) -> Option<&Backing> {
         self.backing.as_ref()
     }
 
-    /// Takes the arm down to its data at rest, the same as if the machine were shut down: all is written back,
-    /// and nothing is left of what was decrypted. Until it is [reopened](Self::reopen), only [`backing`](Self::backing)
-    /// and [`destroy`](Self::destroy) make sense; all copies of the I/O target's file must have been dropped before.
+    /// Takes the arm down to its data at rest, as if the machine were shut down: writes everything
+    /// back and leaves nothing decrypted. Until it is [reopened](Self::reopen), only
+    /// [`backing`](Self::backing) and [`destroy`](Self::destroy) may be used. All copies of the I/O
+    /// target's file must have been dropped before.
     ///
     /// # Errors
-    /// Any [`SystemError`]; then it can still be destroyed.
+    /// Any [`SystemError`]; the arm can still be destroyed.
     pub fn close(&mut self) -> Result<Closed, SystemError> {
         match &mut self.layers {
             Some(layers) => {
@@ -267,7 +302,8 @@ impl PreparedArm {
             None => {
                 let IoTarget { file, extent, .. } = &self.io_target;
                 file.sync_data().map_err(SystemError::io("write back", "the scratch file"))?;
-                // Advice: where it is not followed, what is read back comes from memory, as it did from a disk's own.
+                // Advice only: if the kernel ignores it, reading back gets the data from memory,
+                // like from a disk's own cache.
                 let _ =
                     fadvise(&**file, extent.offset, NonZeroU64::new(extent.len), Advice::DontNeed);
                 Ok(Closed::CacheDropped)
@@ -275,11 +311,11 @@ impl PreparedArm {
         }
     }
 
-    /// Brings it up again over the same data, as if the machine had started anew. IoTarget, directory and processes may
-    /// be others than before.
+    /// Brings the arm up again over the same data, as after a restart of the machine. I/O target,
+    /// directory and processes may change.
     ///
     /// # Errors
-    /// Any [`SystemError`]; then it can still be destroyed.
+    /// Any [`SystemError`]; the arm can still be destroyed.
     pub fn reopen(&mut self) -> Result<(), SystemError> {
         if let Some(layers) = &mut self.layers {
             let (io_target, Shown { directory, daemons, .. }) = layers.reopen()?;
@@ -288,20 +324,19 @@ impl PreparedArm {
         Ok(())
     }
 
-    /// Takes it down, and says whether that went well. What could not be taken down stays in the journal,
-    /// for cleanup.
+    /// Takes the arm down. Resources that could not be taken down stay in the journal for cleanup.
     ///
     /// # Errors
     /// Any [`SystemError`].
     pub fn destroy(self) -> Result<(), SystemError> {
         let Self { io_target, backing, layers, .. } = self;
-        // The file is let go of first: it may lie in the file system that is to be unmounted.
+        // Closes the file first, because it may lie in a file system that will be unmounted.
         drop((io_target, backing));
         layers.map_or(Ok(()), |mut layers| layers.destroy())
     }
 }
 
-/// The I/O target of an arm that is closed: nothing can be asked of it.
+/// The I/O target of a closed arm, which accepts no requests.
 fn nowhere() -> Result<IoTarget, SystemError> {
     const NULL: &str = "/dev/null";
     let file = File::open(NULL).map_err(SystemError::io("open", NULL))?;

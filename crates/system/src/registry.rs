@@ -1,40 +1,66 @@
-//! The table of systems, and the choice of arms from it.
+//! The table of systems, and the selection of arms from it.
 
 use std::collections::BTreeMap;
 
 use crate::SystemError;
 use crate::adapter::{
-    bcachefs::BCACHEFS, bindfs::BINDFS, bitlocker::BITLOCKER, builtin::BUILTIN,
-    builtin_mounted::BUILTIN_MOUNTED, cryfs::CRYFS, delay::DELAY, dmcrypt::DM_CRYPT,
-    ecryptfs::ECRYPTFS, encfs::ENCFS, filevault::FILEVAULT, fscrypt::FSCRYPT, gocryptfs::GOCRYPTFS,
-    nbdkit_luks::NBDKIT_LUKS, opal::OPAL, paired::PAIRED, plain::PLAIN, qemu_luks::QEMU_LUKS,
-    securefs::SECUREFS, truecrypt::TRUECRYPT, veracrypt::VERACRYPT, zfs::ZFS,
+    bcachefs::BCACHEFS, bindfs::BINDFS, bitlocker::BITLOCKER, builtin, builtin::BUILTIN,
+    builtin_mounted::BUILTIN_MOUNTED, builtin_mounted::BUILTIN_RAW, cryfs::CRYFS, delay::DELAY,
+    dmcrypt::DM_CRYPT, ecryptfs::ECRYPTFS, encfs::ENCFS, filevault::FILEVAULT, fscrypt::FSCRYPT,
+    gocryptfs::GOCRYPTFS, nbdkit_luks::NBDKIT_LUKS, opal::OPAL, paired::PAIRED, plain::PLAIN,
+    qemu_luks::QEMU_LUKS, securefs::SECUREFS, truecrypt::TRUECRYPT, veracrypt::VERACRYPT, zfs::ZFS,
 };
 use crate::settings::{self, PRESET};
 use crate::system::{ArmSpec, Availability, Role, System};
 
-/// Which arms a user wants of the registered systems; an empty list means the default ones.
+/// The arms that a user wants from the registered systems. An empty list means the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Names of systems; [`ALL`] stands for every one that can run here.
+    /// Names of systems; [`ALL`] stands for every system that can run here.
     pub systems: Vec<String>,
     /// Names of ciphers.
     pub ciphers: Vec<String>,
     /// Data units in bytes.
     pub data_units: Vec<u32>,
-    /// Values of settings by name: each makes an arm of its own. A system whose setting is not named runs
-    /// with its default.
+    /// Values of settings by name; each value produces a separate arm. A system uses its default
+    /// for a setting that is not named.
     pub settings: BTreeMap<String, Vec<String>>,
+    /// Where no systems are named: whether the null layers of those that the program chooses are among the arms. They
+    /// come with every system that is named.
+    pub split: bool,
 }
 
-/// The name that stands for every system that can run here, each with all of its presets.
+impl Selection {
+    /// Whether nothing was chosen.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let Self { systems, ciphers, data_units, settings, split: _ } = self;
+        systems.is_empty() && ciphers.is_empty() && data_units.is_empty() && settings.is_empty()
+    }
+
+    /// Asks for what a system chose by itself in an earlier part of a run, which has an arm of `system` with `settings`: it
+    /// must not choose anew.
+    pub fn keep(&mut self, system: &str, settings: &BTreeMap<String, String>) {
+        const SIZE: &str = "sector-size";
+        let is_luks2 = settings.get("format").is_some_and(|format| format == "luks2");
+        if system != DM_CRYPT.name || !is_luks2 || !self.data_units.is_empty() {
+            return;
+        }
+        if let Some(size) = settings.get(SIZE) {
+            self.settings.entry(SIZE.to_owned()).or_insert_with(|| vec![size.clone()]);
+        }
+    }
+}
+
+/// Stands for every system that can run here, each with all of its presets.
 pub const ALL: &str = "all";
 
-/// Every system, in the order in which tables list them.
+/// All systems, in the order of tables.
 static SYSTEMS: &[&System] = &[
     &PLAIN,
     &BUILTIN,
     &BUILTIN_MOUNTED,
+    &BUILTIN_RAW,
     &DM_CRYPT,
     &QEMU_LUKS,
     &NBDKIT_LUKS,
@@ -56,13 +82,13 @@ static SYSTEMS: &[&System] = &[
     &PAIRED,
 ];
 
-/// Every system, in the order in which tables list them.
+/// All systems, in the order of tables.
 #[must_use]
 pub fn systems() -> &'static [&'static System] {
     SYSTEMS
 }
 
-/// The system of that name.
+/// The system with that name.
 pub fn find(name: &str) -> Result<&'static System, SystemError> {
     systems().iter().copied().find(|s| s.name == name).ok_or_else(|| {
         let known: Vec<_> = systems().iter().map(|s| s.name()).collect();
@@ -81,8 +107,8 @@ fn chosen(selection: &Selection) -> Result<Vec<&'static System>, SystemError> {
     })
 }
 
-/// The null layers of an encrypted system that are another system's, as far as that can run here. They have of the
-/// settings those that mean the same to them.
+/// The null layers that an encrypted system borrows from another system, if that can run here. They
+/// get the settings that mean the same to them.
 fn foreign_null_layers(
     system: &System,
     selection: &Selection,
@@ -96,11 +122,26 @@ fn foreign_null_layers(
     };
     let mut settings = selection.settings.clone();
     settings.retain(|name, values| known(name, values));
-    let arms = null.arms(&Selection { settings, ..Selection::default() })?;
+    // Where the null layer has sectors, too, they are as large.
+    let mut data_units: Vec<u32> =
+        system.arms(selection)?.iter().filter_map(|arm| arm.data_unit).collect();
+    data_units.dedup();
+    let arms = null.arms(&Selection { settings, data_units, ..Selection::default() })?;
     Ok(arms.into_iter().filter(|arm| arm.role == Role::NullLayer).collect())
 }
 
-/// What [`ALL`] means besides the systems: each in all of its presets, unless the user chose among them.
+/// The arms of a system, its null layers first.
+pub(crate) fn with_null_layers(
+    system: &System,
+    selection: &Selection,
+) -> Result<Vec<ArmSpec>, SystemError> {
+    let mut arms = foreign_null_layers(system, selection)?;
+    arms.extend(system.arms(selection)?);
+    Ok(arms)
+}
+
+/// The additional meaning of [`ALL`]: each system with all of its presets, unless the user chose
+/// some.
 fn with_presets(selection: &Selection, chosen: &[&System]) -> Selection {
     let mut selection = selection.clone();
     if selection.systems.iter().any(|name| name == ALL) {
@@ -112,11 +153,12 @@ fn with_presets(selection: &Selection, chosen: &[&System]) -> Selection {
     selection
 }
 
-/// The arm that is the software path of an encrypted one without its cipher; of several the one that is set to
-/// most of the same.
+/// The arm that is the software path of an encrypted arm without its cipher; if there are several,
+/// the one with the most settings in common.
 pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSpec> {
     let system = find(arm.system).ok().filter(|_| arm.role == Role::Encrypted)?.null_layer();
-    // One that lies elsewhere (fscrypt: in a container, or on the target itself) is another path.
+    // A null layer in another place (fscrypt: in a container, or on the target itself) has a
+    // different path.
     let elsewhere = |null: &ArmSpec| null.settings.get("on") != arm.settings.get("on");
     let nulls = arms
         .iter()
@@ -126,16 +168,16 @@ pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSp
         let same = |(name, value): &(&&str, &String)| arm.settings.get(**name) == Some(*value);
         null.settings.iter().filter(same).count()
     };
-    // Of two that have as much in common, the one that goes the same way but for the cipher.
+    // If two have as much in common, the one whose path differs only by the cipher.
     let by_unit = |null: &ArmSpec| null.data_unit.is_some() == arm.data_unit.is_some();
     nulls.min_by_key(|null| std::cmp::Reverse((by_unit(null), in_common(null))))
 }
 
-/// Puts every value of the setting `name` that the chosen systems have into `selection`: a sweep. For the
-/// built-in engine `cipher` and `data-unit` count as settings.
+/// Adds every value of the setting `name` that the chosen systems have to `selection`: a sweep.
+/// `cipher` and `data-unit` count as settings of the built-in engine.
 ///
 /// # Errors
-/// [`SystemError::NothingSelected`] when none of them has such a setting.
+/// [`SystemError::NothingSelected`] if none of the systems has such a setting.
 pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
     let chosen = chosen(selection)?;
     let ours = chosen.iter().any(|s| s.has_our_ciphers);
@@ -172,18 +214,18 @@ pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
     names.dedup();
     let hint = match names.is_empty() {
         true => "they have no settings".to_owned(),
-        false => format!("what they can be swept over is: {}", names.join(", ")),
+        false => format!("they can be swept over: {}", names.join(", ")),
     };
     Err(SystemError::NothingSelected { what: format!("a setting {name:?}"), hint })
 }
 
-/// The arms of a run: plain, plain again, then what the chosen systems offer.
+/// The arms of a run: plain, plain again, then those of the chosen systems.
 pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = PLAIN.arms(selection)?;
     let chosen = chosen(selection)?;
     let selection = &with_presets(selection, &chosen);
     settings::check(selection, &chosen)?;
-    // Each system takes of the named ciphers those that it has.
+    // Each system uses those of the named ciphers that it has.
     let foreign = settings::foreign_ciphers(selection, &chosen);
     if let (Some(name), true) = (foreign.first(), chosen.iter().all(|s| settings::has_cipher(s))) {
         return Err(SystemError::NothingSelected {
@@ -201,11 +243,9 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
         }
         let mut selection = selection.clone();
         if !settings::has_cipher(system) {
-            let ours = |name: &String| cryptbench_cipher::find(name).is_ok();
-            selection.ciphers.retain(|name| ours(name) || foreign.contains(name));
+            selection.ciphers.retain(|name| builtin::has(name) || foreign.contains(name));
         }
-        let own = system.arms(&selection)?;
-        for arm in foreign_null_layers(system, &selection)?.into_iter().chain(own) {
+        for arm in with_null_layers(system, &selection)? {
             if !arms.iter().any(|a| a.id == arm.id) {
                 arms.push(arm);
             }
@@ -230,6 +270,41 @@ mod tests {
 
     fn ids(selection: &Selection) -> Vec<String> {
         arms(selection).unwrap().into_iter().map(|a| a.id).collect()
+    }
+
+    #[test]
+    fn bitlockers_ciphers_are_arms_on_its_own_layout() {
+        let chosen =
+            pick(&["builtin"], &["bitlocker-aes-128-xts", "bitlocker-aes-256-cbc-elephant"], &[]);
+        let arms = arms(&chosen).unwrap();
+        let ours: Vec<_> = arms.iter().filter(|arm| arm.layout == Some("BitLocker")).collect();
+        assert_eq!(ours.len(), 4, "two ciphers, two sector sizes");
+        let tier = cryptbench_cipher::Tier::Soft;
+        for arm in ours {
+            assert!(arm.label.contains("not Windows' driver"), "{}", arm.label);
+            let unit = arm.data_unit.unwrap() as usize;
+            let layer = crate::inline_layer(arm, &[7; 64][..key_bytes(arm)], tier).unwrap();
+            // As in a volume: the cipher by its method, the tweak of the third sector by its rule.
+            let (name, step) = match unit {
+                _ if arm.id.contains("xts") => ("aes-128-xts", 1),
+                unit => ("aes-256-cbc-elephant", unit as u64 / 512),
+            };
+            let method = cryptbench_volume::format::bitlocker::Method::find(name).unwrap();
+            let (cipher, _) = method.keyed(&[7; 64][..key_bytes(arm)], unit, tier).unwrap();
+            let plain: Vec<u8> = (0..2 * unit).map(|i| (i / 7) as u8).collect();
+            let (mut stored, mut expected) = (vec![0; plain.len()], plain.clone());
+            layer.seal(2 * unit as u64, &plain, &mut stored);
+            cipher.encrypt_in_place(2 * step, &mut expected);
+            assert!(stored == expected, "{}", arm.id);
+            layer.open(2 * unit as u64, &mut stored);
+            assert!(stored == plain, "{}", arm.id);
+        }
+        let unknown = super::arms(&pick(&["builtin"], &["bitlocker-rot13"], &[])).unwrap_err();
+        assert!(unknown.to_string().contains("bitlocker-aes-128-cbc-elephant"), "{unknown}");
+    }
+
+    fn key_bytes(arm: &ArmSpec) -> usize {
+        if arm.id.contains("aes-128-xts") { 32 } else { 64 }
     }
 
     #[test]
@@ -316,7 +391,7 @@ mod tests {
                 settings: settings.iter().map(|(n, v)| (*n, (*v).to_owned())).collect(),
             }
         };
-        let file = [("surface", "file")];
+        let file = [("io-target", "file")];
         let arms = [
             arm("linear", Role::NullLayer, "dm-crypt", None, &file),
             arm("cipher-null", Role::NullLayer, "dm-crypt", Some(512), &file),
@@ -334,7 +409,8 @@ mod tests {
         let arms = arms(&pick(&["all"], &[], &[])).unwrap();
         let known_cost = |arm: &ArmSpec| arm.system == DELAY.name;
         assert!(!arms.iter().any(known_cost), "no system that anybody could take");
-        for system in systems().iter().filter(|s| s.is_available() && s.name() != DELAY.name) {
+        assert!(!DELAY.in_all && !BUILTIN_RAW.in_all);
+        for system in systems().iter().filter(|s| s.is_available() && s.in_all) {
             assert!(arms.iter().any(|a| a.system == system.name()), "{}", system.name());
         }
         for arm in arms.iter().filter(|a| a.system == "encfs") {

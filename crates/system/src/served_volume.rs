@@ -1,4 +1,5 @@
-//! A block device in use by this machine: served through FUSE, on a loop device, with its file system mounted.
+//! A block device in use on this machine: served through FUSE, with a loop device and a mounted
+//! file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +11,14 @@ use cryptbench_export::fuse::FuseOptions;
 use crate::SystemError;
 use crate::resource::{Journal, ResourceStack, fuse_server, loop_device, mount, mount_point};
 
-/// A device that is served, and what was set up on top of it. Dropping it takes everything down.
+/// A served device and everything set up on top of it. Dropping it takes everything down.
 pub struct ServedVolume {
     stack: ResourceStack,
     file: PathBuf,
 }
 
-/// Serves `device` as a file in a mount in a directory of its own, and puts a loop device on it: gives the loop device and
-/// the file.
+/// Serves `device` as a file in a new private mount, and attaches a loop device to it. Returns the
+/// loop device and the file.
 pub(crate) fn as_disk(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,
@@ -28,10 +29,10 @@ pub(crate) fn as_disk(
 }
 
 impl ServedVolume {
-    /// Serves `device` as a file in a mount at `path`, or in a private directory where none is given.
+    /// Serves `device` as a file in a mount at `path`, or in a private directory if `None`.
     ///
     /// # Errors
-    /// Any [`SystemError`]; nothing is left.
+    /// Any [`SystemError`]; nothing is left behind.
     pub fn serve(
         device: Arc<dyn BlockDevice>,
         path: Option<&Path>,
@@ -47,16 +48,16 @@ impl ServedVolume {
         Ok(Self { stack, file })
     }
 
-    /// The file that is the device.
+    /// The file with the contents of the device.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Puts a loop device on the file, and gives its path. Takes root.
+    /// Attaches a loop device to the file and returns its path. Requires root.
     ///
     /// # Errors
-    /// [`SystemError::Program`], with what losetup(8) said.
+    /// [`SystemError::Program`] with the message of losetup(8).
     pub fn attach_loop(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
         loop_device::create(&mut self.stack, &self.file, read_only)
     }
@@ -64,7 +65,7 @@ impl ServedVolume {
     /// Mounts the file system on the loop device at `directory`, with `nosuid,nodev` unless `options` say otherwise.
     ///
     /// # Errors
-    /// [`SystemError::Program`], with what mount(8) said.
+    /// [`SystemError::Program`] with the message of mount(8).
     pub fn mount_file_system(
         &mut self,
         device: &Path,
@@ -76,26 +77,28 @@ impl ServedVolume {
         mount::mount_at_path(&mut self.stack, device, &self.file, &path, read_only, options)
     }
 
-    /// As [`mount_file_system`](Self::mount_file_system), in a private directory, whose path it gives.
+    /// Like [`mount_file_system`](Self::mount_file_system), but in a private directory, whose path
+    /// it returns.
     ///
     /// # Errors
-    /// As that, and when the directory cannot be made.
+    /// The same, and errors of creating the directory.
     pub fn mount_in_own_directory(&mut self, device: &Path) -> Result<PathBuf, SystemError> {
         mount::mount(&mut self.stack, device, Some(&self.file))
     }
 
-    /// Takes everything down in reverse order. What is in use is waited for for two seconds; then it can be tried again.
+    /// Takes everything down in reverse order. Waits up to two seconds for resources in use; it can
+    /// then be tried again.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or what the system refused.
+    /// [`SystemError::Busy`], or another error of taking it down.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.stack.destroy()
     }
 
-    /// The same without waiting for what is in use.
+    /// The same without waiting for resources in use.
     ///
     /// # Errors
-    /// As [`Self::destroy`].
+    /// Those of [`Self::destroy`].
     pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
         self.stack.destroy_at_once()
     }

@@ -1,24 +1,33 @@
-//! What systems can be set to, and the cross product of what a user chose.
+//! The settings of systems, and the cross product of a user's choices.
 
 use std::collections::BTreeMap;
 
 use crate::system::{ArmSpec, Role, Setting, System};
 use crate::{Selection, SystemError};
 
-/// The setting whose values can also be chosen among the ciphers of a [`Selection`].
+/// The setting whose values can also be chosen as ciphers of a [`Selection`].
 const CIPHER: &str = "cipher";
 
-/// The setting that is a set of the others, as a system's documentation recommends them.
+/// The setting that stands for a set of others, as recommended by a system's documentation.
 pub(crate) const PRESET: &str = "preset";
 
-/// The settings that are always named, since they decide what the system is at all.
+/// Settings that had another name in earlier versions, and the one that they have.
+const FORMER: [(&str, &str); 1] = [("surface", "io-target")];
+
+/// The name of a setting; earlier names stand for today's.
+#[must_use]
+pub fn setting_name(name: &str) -> &str {
+    FORMER.iter().find(|(former, _)| *former == name).map_or(name, |(_, now)| now)
+}
+
+/// The settings that are always part of a name, because they define the system.
 const NAMING: [&str; 2] = [CIPHER, PRESET];
 
 /// A value for each setting of a system.
 pub(crate) type Choice = BTreeMap<&'static str, &'static str>;
 
-/// Every combination of the chosen values, in the order in which the values are declared. A setting that is not
-/// chosen, or chosen only with values that other systems have, stays at its default.
+/// Every combination of the chosen values, in the order of their declaration. A setting stays at
+/// its default if it is not chosen, or chosen only with values of other systems.
 pub(crate) fn choices(system: &System, selection: &Selection) -> Vec<Choice> {
     let mut all = vec![Choice::new()];
     for setting in system.settings() {
@@ -44,8 +53,8 @@ pub(crate) fn choices(system: &System, selection: &Selection) -> Vec<Choice> {
     all
 }
 
-/// What names a choice in the identifier of an arm: the cipher or preset, and each other setting that is not at
-/// its default.
+/// The identifier of a choice in an arm: the cipher or preset, and every other setting that is not
+/// at its default.
 pub(crate) fn identifier(system: &System, choice: &Choice) -> String {
     let mut id = system.name().to_owned();
     for setting in system.settings() {
@@ -59,7 +68,7 @@ pub(crate) fn identifier(system: &System, choice: &Choice) -> String {
     id
 }
 
-/// Refuses names and values that none of the chosen systems has, and says which there are.
+/// Refuses names and values that none of the chosen systems has; the error lists the valid ones.
 pub(crate) fn check(selection: &Selection, chosen: &[&System]) -> Result<(), SystemError> {
     let known = || chosen.iter().flat_map(|system| system.settings());
     for (name, values) in &selection.settings {
@@ -87,7 +96,7 @@ pub(crate) fn check(selection: &Selection, chosen: &[&System]) -> Result<(), Sys
     Ok(())
 }
 
-/// Whether the cipher is a setting of this system.
+/// Whether this system has the cipher as a setting.
 pub(crate) fn has_cipher(system: &System) -> bool {
     system.settings().iter().any(|s| s.name == CIPHER)
 }
@@ -102,13 +111,13 @@ pub(crate) fn ciphers(chosen: &[&System]) -> Vec<&'static str> {
     names
 }
 
-/// The names of ciphers in a selection that none of the chosen systems has as a setting.
+/// The ciphers in a selection that none of the chosen systems has as a setting.
 pub(crate) fn foreign_ciphers(selection: &Selection, chosen: &[&System]) -> Vec<String> {
     let known = ciphers(chosen);
     selection.ciphers.iter().filter(|name| !known.contains(&name.as_str())).cloned().collect()
 }
 
-/// What an arm is set to, as it was chosen; defaults where it does not say.
+/// The settings of an arm; defaults for settings that it does not contain.
 pub(crate) fn of_arm(system: &System, arm: &ArmSpec) -> Choice {
     let value = |setting: &Setting| {
         let set = arm.settings.get(setting.name);
@@ -118,7 +127,7 @@ pub(crate) fn of_arm(system: &System, arm: &ArmSpec) -> Choice {
     system.settings().iter().filter_map(value).collect()
 }
 
-/// The arm that `choice` makes, which tables call `name`; it has no cipher yet.
+/// The arm for `choice`, labelled `name`; it has no cipher yet.
 pub(crate) fn arm(system: &System, name: &str, role: Role, choice: &Choice) -> ArmSpec {
     let settings = in_words(choice);
     ArmSpec {
@@ -127,8 +136,9 @@ pub(crate) fn arm(system: &System, name: &str, role: Role, choice: &Choice) -> A
     }
 }
 
-/// The arms of a program that has LUKS1 in user space: for each I/O target the null layer, and each cipher. Tables call it
-/// `program`; `null` is what the null layer has in its identifier, and what tables call that.
+/// The arms of a program with LUKS1 in user space: for each I/O target the null layer and each
+/// cipher. `program` is used in labels; `null` is the null layer's part of the identifier, and its
+/// label.
 pub(crate) fn luks_arms(
     system: &System,
     selection: &Selection,
@@ -136,7 +146,7 @@ pub(crate) fn luks_arms(
     null: (&str, &str),
 ) -> Vec<ArmSpec> {
     let arm = |values: &Choice, role, label: &str| {
-        let device = if values["surface"] == "device" { ", device" } else { "" };
+        let device = if values["io-target"] == "device" { ", device" } else { "" };
         let label = format!("{program} {label}{device}");
         ArmSpec {
             settings: in_words(values),
@@ -145,7 +155,7 @@ pub(crate) fn luks_arms(
     };
     let mut arms = Vec::<ArmSpec>::new();
     for values in choices(system, selection) {
-        let io_target = Choice::from([("surface", values["surface"])]);
+        let io_target = Choice::from([("io-target", values["io-target"])]);
         let mut without = arm(&io_target, Role::NullLayer, null.1);
         without.id = without.id.replacen(system.name, &format!("{}/{}", system.name, null.0), 1);
         if !arms.iter().any(|a| a.id == without.id) {
@@ -163,35 +173,48 @@ pub(crate) fn luks_arms(
     arms
 }
 
-/// The arms of a program with ciphers of the built-in engine under 512 bytes each, one for each choice. Tables
-/// call it by its layout, the cipher, and `more`.
+/// The arms of a program with ciphers of the built-in engine and data units of 512 bytes, one for
+/// each choice. Labels consist of the layout and the cipher.
 pub(crate) fn volume_arms(
     system: &System,
     selection: &Selection,
     layout: &'static str,
-    more: fn(&Choice) -> &'static str,
 ) -> Result<Vec<ArmSpec>, SystemError> {
-    let arm = |values: Choice| {
-        let info = cryptbench_cipher::find(values["cipher"])?;
-        let device = if values["surface"] == "device" { ", device" } else { "" };
-        let label = format!("{layout} {}{}{device}", info.label, more(&values));
-        Ok(ArmSpec {
-            cipher: Some(info.name),
-            data_unit: Some(512),
-            layout: Some(layout),
-            settings: in_words(&values),
-            ..system.arm(identifier(system, &values), label, Role::Encrypted)
-        })
-    };
-    choices(system, selection).into_iter().map(arm).collect()
+    choices(system, selection)
+        .into_iter()
+        .map(|values| volume_arm(system, &values, layout, ""))
+        .collect()
 }
 
-/// A choice as arms carry it.
+/// One of them; `more` ends its label.
+pub(crate) fn volume_arm(
+    system: &System,
+    values: &Choice,
+    layout: &'static str,
+    more: &str,
+) -> Result<ArmSpec, SystemError> {
+    let info = cryptbench_cipher::find(values["cipher"])?;
+    let device = if values["io-target"] == "device" { ", device" } else { "" };
+    let place = match values.get("on") {
+        Some(&"container") | None => String::new(),
+        Some(place) => format!(", on a {place}"),
+    };
+    let label = format!("{layout} {}{more}{device}{place}", info.label);
+    Ok(ArmSpec {
+        cipher: Some(info.name),
+        data_unit: Some(512),
+        layout: Some(layout),
+        settings: in_words(values),
+        ..system.arm(identifier(system, values), label, Role::Encrypted)
+    })
+}
+
+/// A choice in the form stored in arms.
 pub(crate) fn in_words(choice: &Choice) -> BTreeMap<&'static str, String> {
     choice.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }
 
-/// How tables call a choice: the system, and every value that is not its default, the cipher always.
+/// The label of a choice: the system, the cipher, and every other value that is not the default.
 pub(crate) fn label(system: &System, name: &str, choice: &Choice) -> String {
     let mut label = name.to_owned();
     for setting in system.settings() {

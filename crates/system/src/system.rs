@@ -1,4 +1,4 @@
-//! A system as data: what it is called, what it can be set to, what it offers, and which kind of thing it is.
+//! A system as data: its names, its settings, its arms, and its kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use cryptbench_blockdev::SectorTransform;
 use cryptbench_cipher::Tier;
 
 use crate::kind::mapped::{self, Mapped};
+use crate::kind::served::{self, Served};
 use crate::kind::stacked::{self, Stacked};
 use crate::kind::{in_place, inline, unsupported};
 use crate::machine::Machine;
 use crate::registry::Selection;
 use crate::{ArmContext, PreparedArm, SystemError};
 
-/// What an arm is compared as.
+/// The role of an arm in comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Plain storage, the baseline.
@@ -26,36 +27,36 @@ pub enum Role {
     Encrypted,
 }
 
-/// Which of a run's targets an arm is measured on.
+/// The target of a run on which an arm is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
-    /// That of plain storage, as all systems are that a run sets up.
+    /// The target of plain storage, used by all systems that a run sets up.
     #[default]
     Plain,
-    /// The one beside it that its user has encrypted.
-    Encrypted,
+    /// A target beside it, encrypted by its user; they are counted from 0.
+    Encrypted(usize),
 }
 
-/// One arm, as a system offers it.
+/// An arm, as offered by a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArmSpec {
     /// Identifier within a run, such as `builtin/aes-256-xts/512`.
     pub id: String,
-    /// How tables call it.
+    /// Its label in tables.
     pub label: String,
-    /// What it is compared as.
+    /// Its role in comparisons.
     pub role: Role,
     /// Name of the system in the registry.
     pub system: &'static str,
-    /// What it is measured on.
+    /// Where it is measured.
     pub target: Target,
-    /// Cipher and mode; `None` where nothing is encrypted.
+    /// Cipher and mode; `None` if nothing is encrypted.
     pub cipher: Option<&'static str>,
     /// Bytes under one tweak.
     pub data_unit: Option<u32>,
-    /// The format whose sector layout is used.
+    /// The format whose sector layout it uses.
     pub layout: Option<&'static str>,
-    /// What the system is set to, where it has [settings](System::settings): name and value.
+    /// Names and values of its [settings](System::settings).
     pub settings: BTreeMap<&'static str, String>,
 }
 
@@ -66,44 +67,44 @@ impl ArmSpec {
     }
 }
 
-/// Something that a system can be set to.
+/// A setting of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Name on the command line, such as `sector-size`.
     pub name: &'static str,
-    /// What it decides, in one line.
+    /// What it controls, in one line.
     pub about: &'static str,
-    /// The values there are, the system's own default first.
+    /// The possible values, the system's own default first.
     pub values: &'static [&'static str],
 }
 
 /// Whether a system can run on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It can; the text names its version.
+    /// It can; the text contains its version.
     Available(String),
-    /// It cannot, for this reason, and this would mend it.
+    /// It cannot.
     Unavailable {
         /// The exact reason.
         reason: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
 }
 
 impl Availability {
-    /// It cannot run, for this reason, and this would mend it.
+    /// Unavailable, with the reason and the remedy.
     pub(crate) fn without(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Unavailable { reason: reason.into(), remedy: remedy.into() }
     }
 }
 
-/// How a system comes between a workload and the storage.
+/// How a system sits between a workload and the storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// In the process that issues the requests, on the very bytes that plain storage is measured on.
+    /// In the submitting process, on the same bytes as plain storage.
     Inline,
-    /// As a file system of its own, in which files are made and used like any others.
+    /// As a separate file system with ordinary files.
     Mounted,
 }
 
@@ -118,33 +119,35 @@ impl Attachment {
     }
 }
 
-/// Makes the transform of an arm, under a key of its own.
+/// Creates the transform of an arm with its own key.
 pub(crate) type Transform = fn(&ArmSpec, Tier) -> Result<Arc<dyn SectorTransform>, SystemError>;
 
-/// How arms of a system are set up.
+/// How to set up the arms of a system.
 pub(crate) enum Kind {
     /// As a transform in this process, over the scratch file of plain storage.
     Inline(Transform),
-    /// As a container that a device shows, with a file system on it.
+    /// As a container with a device that shows its plaintext, and a file system on that.
     Mapped(Mapped),
-    /// As a directory, or a file system, that another shows.
+    /// As a container whose plaintext this program shows as one file.
+    Served(Served),
+    /// As a directory or file system that another one shows as plaintext.
     Stacked(Stacked),
-    /// Not at all: what is there is measured.
+    /// Not at all: measures what exists.
     InPlace(Attachment),
-    /// Never, for this reason on a machine; and what would mend it.
+    /// Never; the function returns the reason and the remedy for a machine.
     Unsupported(fn(&Machine) -> (String, String)),
 }
 
-/// An encryption system (or plain storage, the one that encrypts nothing).
+/// An encryption system, or plain storage, which does not encrypt.
 pub struct System {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) settings: &'static [Setting],
     /// Another system whose null layer is the software path of this one without its cipher.
     pub(crate) null_layer: Option<&'static System>,
-    /// Whether it is meant where a user asks for all.
+    /// Whether it is included when a user asks for all systems.
     pub(crate) in_all: bool,
-    /// Whether ciphers and data units of a selection are its own, as settings are of others.
+    /// Whether it takes the ciphers and data units of a selection directly instead of as settings.
     pub(crate) has_our_ciphers: bool,
     pub(crate) availability: fn(&System, &Machine) -> Availability,
     pub(crate) arms: fn(&System, &Selection) -> Result<Vec<ArmSpec>, SystemError>,
@@ -153,7 +156,7 @@ pub struct System {
 }
 
 impl System {
-    /// One that can always run, offers nothing, and has no settings.
+    /// A system that can always run, offers nothing, and has no settings.
     pub(crate) const fn new(name: &'static str, about: &'static str, kind: Kind) -> Self {
         Self {
             name,
@@ -175,13 +178,13 @@ impl System {
         self.name
     }
 
-    /// What it is, in one line.
+    /// A description in one line.
     #[must_use]
     pub fn about(&self) -> &'static str {
         self.about
     }
 
-    /// What it can be set to.
+    /// Its settings.
     #[must_use]
     pub fn settings(&self) -> &'static [Setting] {
         self.settings
@@ -201,7 +204,7 @@ impl System {
         matches!(self.availability(), Availability::Available(_))
     }
 
-    /// The arms that it offers for a choice of ciphers, data units and settings.
+    /// The arms for a choice of ciphers, data units and settings.
     ///
     /// # Errors
     /// [`SystemError::NothingSelected`], [`SystemError::Unavailable`], [`SystemError::Cipher`].
@@ -209,7 +212,7 @@ impl System {
         (self.arms)(self, selection)
     }
 
-    /// An arm of it that encrypts nothing and is set to nothing.
+    /// One of its arms, without a cipher or settings.
     pub(crate) fn arm(
         &self,
         id: impl Into<String>,
@@ -229,53 +232,69 @@ impl System {
         }
     }
 
-    /// How it comes between a workload and the storage.
+    /// How it sits between a workload and the storage.
     #[must_use]
     pub fn attachment(&self) -> Attachment {
         match self.kind {
             Kind::Inline(_) => Attachment::Inline,
             Kind::InPlace(attachment) => attachment,
-            Kind::Mapped(_) | Kind::Stacked(_) | Kind::Unsupported(_) => Attachment::Mounted,
+            Kind::Mapped(_) | Kind::Served(_) | Kind::Stacked(_) | Kind::Unsupported(_) => {
+                Attachment::Mounted
+            }
         }
     }
 
-    /// Whether its arms are in every run, chosen or not.
+    /// Whether its arms are part of every run, chosen or not.
     #[must_use]
     pub fn is_baseline(&self) -> bool {
         matches!(self.kind, Kind::InPlace(Attachment::Inline))
     }
 
-    /// Whether it makes files or a file system of its own on the target.
+    /// Whether it creates its own files or file system on the target.
     #[must_use]
     pub fn makes_a_disk(&self) -> bool {
-        matches!(self.kind, Kind::Mapped(_) | Kind::Stacked(_))
+        matches!(self.kind, Kind::Mapped(_) | Kind::Served(_) | Kind::Stacked(_))
     }
 
-    /// Bytes of storage that an arm takes with `len` bytes of files where `free` are free.
+    /// Whether new files can be made through it.
+    #[must_use]
+    pub fn has_files(&self) -> bool {
+        !matches!(self.kind, Kind::Served(_))
+    }
+
+    /// Whether an arm is a container on the measured storage.
+    #[must_use]
+    pub fn is_container(&self) -> bool {
+        matches!(self.kind, Kind::Mapped(_) | Kind::Served(_))
+    }
+
+    /// Bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free.
     #[must_use]
     pub fn footprint(&self, len: u64, free: u64) -> u64 {
         match &self.kind {
+            Kind::Served(_) => served::footprint(len),
             Kind::Stacked(stacked) if !stacked.is_contained() => stacked::footprint(len),
             _ => mapped::footprint(len, free),
         }
     }
 
-    /// Name of the system whose null layer is this one's software path without its cipher: mostly its own.
+    /// Name of the system whose null layer is the software path of this one without its cipher;
+    /// usually its own.
     #[must_use]
     pub fn null_layer(&self) -> &'static str {
         self.null_layer.map_or(self.name, |system| system.name)
     }
 
-    /// The cipher kernel that `arm` runs on at `tier`, where the system can tell.
+    /// The cipher kernel that `arm` uses at `tier`, if the system can tell.
     #[must_use]
     pub fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
         (self.kernel_tier)(arm, tier)
     }
 
-    /// Sets `arm` up.
+    /// Sets up `arm`.
     ///
     /// # Errors
-    /// Any [`SystemError`]; nothing is left.
+    /// Any [`SystemError`]; nothing is left behind.
     pub fn prepare(
         &self,
         arm: &ArmSpec,
@@ -284,6 +303,7 @@ impl System {
         match &self.kind {
             Kind::Inline(transform) => inline::prepare(*transform, arm, context),
             Kind::Mapped(mapped) => mapped::prepare(mapped, arm, context),
+            Kind::Served(served) => served::prepare(served, arm, context),
             Kind::Stacked(stacked) => stacked::prepare(stacked, self, arm, context),
             Kind::InPlace(_) => Ok(in_place::prepare(arm, context)),
             Kind::Unsupported(_) => Err(unsupported::refusal(self)),

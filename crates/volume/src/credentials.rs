@@ -1,4 +1,4 @@
-//! What a user knows and has: passphrase, key files and PIM.
+//! What a user knows and has: passphrase, key files, PIM, recovery password and startup key.
 
 use cryptbench_blockdev::LockedBytes;
 use zeroize::Zeroize as _;
@@ -46,4 +46,8 @@ pub struct Credentials {
     pub keyfiles: Vec<Secret>,
     /// VeraCrypt's personal iterations multiplier; `None` and 0 mean the default cost.
     pub pim: Option<u32>,
+    /// BitLocker: the recovery password, 48 digits in groups of six.
+    pub recovery_password: Option<Secret>,
+    /// BitLocker: contents of a startup key file (`.BEK`).
+    pub startup_key: Option<Secret>,
 }

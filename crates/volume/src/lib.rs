@@ -17,11 +17,13 @@
 //! The README shows how to create and open a volume.
 #![forbid(unsafe_code)]
 
+mod crc32;
 mod credentials;
 pub mod detect;
 mod error;
 pub mod format;
 mod open;
+mod pieces;
 mod volume;
 
 pub use credentials::{Credentials, Secret};

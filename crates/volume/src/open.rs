@@ -61,6 +61,7 @@ static FORMATS: &[(&str, Open)] = &[
     ("luks1", format::luks::open),
     ("luks2", format::luks::open),
     ("luks", format::luks::open),
+    ("bitlocker", format::bitlocker::open),
 ];
 
 /// The names that [`OpenOptions::format`] takes.
@@ -105,9 +106,10 @@ fn detected(
     let only_tcrypt = options.hidden || options.system || options.backup_header;
     match kind {
         Kind::Luks { .. } => Ok("luks"),
-        Kind::BitLocker { .. } | Kind::FileVault => Err(VolumeError::Unsupported {
+        Kind::BitLocker { .. } => Ok("bitlocker"),
+        Kind::FileVault => Err(VolumeError::Unsupported {
             what: format!("{kind}"),
-            hint: Some("this program opens VeraCrypt, TrueCrypt and LUKS".to_owned()),
+            hint: Some("this program opens VeraCrypt, TrueCrypt, LUKS and BitLocker".to_owned()),
         }),
         kind if kind.is_plain() && !only_tcrypt => Err(VolumeError::NotThisFormat {
             format: "known",
@@ -130,7 +132,7 @@ mod tests {
 
     fn refusal(options: &OpenOptions<'_>) -> VolumeError {
         let passphrase = crate::Secret::new(b"p".to_vec());
-        let credentials = Credentials { passphrase, keyfiles: Vec::new(), pim: Some(1) };
+        let credentials = Credentials { passphrase, pim: Some(1), ..Credentials::default() };
         let zeros = Arc::new(MemoryDevice::new(vec![0; 512 << 10]));
         open(zeros, &credentials, options).unwrap_err()
     }

@@ -9,6 +9,8 @@ use cryptbench_blockdev::{
 };
 use cryptbench_cipher::SectorCipher;
 
+use crate::pieces::{Pieces, Stored};
+
 /// How a volume may be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -68,6 +70,8 @@ pub struct Volume {
     access: Access,
     info: VolumeInfo,
     sector: usize,
+    /// How the plaintext is put together; `None` if it is the decrypted data from start to end.
+    pieces: Option<Pieces>,
     /// Set when a write to the protected part is refused. From then on every write fails, because
     /// the file system's view no longer matches the device (VeraCrypt does the same).
     frozen: AtomicBool,
@@ -105,6 +109,7 @@ impl Volume {
             mapping: Arc::new(mapping),
             access,
             info,
+            pieces: None,
             frozen: AtomicBool::new(false),
         };
         let below = volume.device.sector();
@@ -138,6 +143,40 @@ impl Volume {
         Ok(self)
     }
 
+    /// The same volume, whose plaintext is put together from `pieces`. They cover the data area.
+    ///
+    /// # Errors
+    /// As for [`with_sector`](Self::with_sector), if a piece does not begin on such a boundary.
+    pub(crate) fn with_pieces(mut self, pieces: Pieces) -> Result<Self, crate::VolumeError> {
+        let sector = self.sector as u64;
+        if let Some(at) = pieces.boundaries().find(|at| !at.is_multiple_of(sector)) {
+            return Err(crate::VolumeError::Unsupported {
+                what: format!("a part of the volume at byte {at} in sectors of {sector} bytes"),
+                hint: Some("open it without direct I/O".to_owned()),
+            });
+        }
+        self.pieces = Some(pieces);
+        Ok(self)
+    }
+
+    /// The same volume, cut to its first `len` bytes.
+    ///
+    /// # Errors
+    /// [`VolumeError::Invalid`](crate::VolumeError::Invalid) unless these are whole sectors of it.
+    pub fn cut(mut self, len: u64) -> Result<Self, crate::VolumeError> {
+        let whole = self.mapping.data.len;
+        if len == 0 || len > whole || !len.is_multiple_of(self.sector as u64) {
+            let reason = format!("{len} bytes of a volume of {whole}");
+            return Err(crate::VolumeError::Invalid(reason));
+        }
+        let Some(mapping) = Arc::get_mut(&mut self.mapping) else {
+            return Err(crate::VolumeError::Invalid("the volume is in use".to_owned()));
+        };
+        mapping.data.len = len;
+        self.info.size = len;
+        Ok(self)
+    }
+
     /// Facts about the volume.
     #[must_use]
     pub fn info(&self) -> &VolumeInfo {
@@ -154,6 +193,41 @@ impl Volume {
     #[must_use]
     pub fn hit_protection(&self) -> bool {
         self.frozen.load(Ordering::Acquire)
+    }
+
+    /// Reads and decrypts what lies at `at` of the data area.
+    fn read_encrypted(&self, at: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.device.read_at(self.mapping.data.offset + at, buf)?;
+        self.mapping.open(at, buf);
+        Ok(())
+    }
+
+    /// Encrypts `data` in place and writes it.
+    fn write_encrypted(&self, at: u64, data: &mut [u8]) -> io::Result<()> {
+        self.mapping.seal_in_place(at, data);
+        self.device.write_scratch(self.mapping.data.offset + at, data)
+    }
+
+    /// Writes `data` to where its pieces lie, or nothing if one of them takes no writes.
+    fn write_pieces(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
+        let Some(pieces) = &self.pieces else { return self.write_encrypted(offset, data) };
+        let fixed = |stored: &Stored<'_>| matches!(stored, Stored::Given(..) | Stored::Zeros);
+        if let Some((range, _)) = pieces.within(offset, data.len()).find(|(_, s)| fixed(s)) {
+            let at = offset + range.start as u64;
+            let reason = format!("byte {at} belongs to the volume's own metadata");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+        for (range, stored) in pieces.within(offset, data.len()) {
+            match stored {
+                Stored::Encrypted(at) => self.write_encrypted(at, &mut data[range])?,
+                Stored::Plain(at) => {
+                    let at = self.mapping.data.offset + at;
+                    self.device.write_scratch(at, &mut data[range])?;
+                }
+                Stored::Given(..) | Stored::Zeros => {}
+            }
+        }
+        Ok(())
     }
 
     fn check_write(&self, offset: u64, len: u64) -> io::Result<()> {
@@ -220,8 +294,16 @@ impl BlockDevice for Volume {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         check_request(self, offset, buf.len())?;
-        self.device.read_at(self.mapping.data.offset + offset, buf)?;
-        self.mapping.open(offset, buf);
+        let Some(pieces) = &self.pieces else { return self.read_encrypted(offset, buf) };
+        for (range, stored) in pieces.within(offset, buf.len()) {
+            let part = &mut buf[range];
+            match stored {
+                Stored::Encrypted(at) => self.read_encrypted(at, part)?,
+                Stored::Plain(at) => self.device.read_at(self.mapping.data.offset + at, part)?,
+                Stored::Given(from, bytes) => part.copy_from_slice(&bytes[from..][..part.len()]),
+                Stored::Zeros => part.fill(0),
+            }
+        }
         Ok(())
     }
 
@@ -232,6 +314,10 @@ impl BlockDevice for Volume {
             return Ok(());
         }
         let mut stored = AlignedBuf::zeroed(data.len());
+        if self.pieces.is_some() {
+            stored.copy_from_slice(data);
+            return self.write_pieces(offset, &mut stored);
+        }
         self.mapping.seal(offset, data, &mut stored);
         self.device.write_scratch(self.mapping.data.offset + offset, &mut stored)
     }
@@ -239,8 +325,7 @@ impl BlockDevice for Volume {
     fn write_scratch(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
         check_request(self, offset, data.len())?;
         self.check_write(offset, data.len() as u64)?;
-        self.mapping.seal_in_place(offset, data);
-        self.device.write_scratch(self.mapping.data.offset + offset, data)
+        self.write_pieces(offset, data)
     }
 
     fn flush(&self) -> io::Result<()> {
@@ -250,14 +335,17 @@ impl BlockDevice for Volume {
     fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
         check_request(self, offset, usize::try_from(len).map_err(io::Error::other)?)?;
         self.check_write(offset, len)?;
+        if self.pieces.is_some() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         self.device.discard(self.mapping.data.offset + offset, len)
     }
 
     fn io_target(&self) -> Option<IoTarget> {
-        // Every write must be checked against a protected hidden volume, and a cipher over a cipher
-        // has its own path.
+        // Every write must be checked against a protected hidden volume, pieces are no pure
+        // transform, and a cipher over a cipher has its own path.
         let below = self.device.io_target()?;
-        if self.mapping.protected.is_some() || below.transform.is_some() {
+        if self.mapping.protected.is_some() || self.pieces.is_some() || below.transform.is_some() {
             return None;
         }
         let Extent { offset, len } = self.mapping.data;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench aa`: plain against plain, run after run, in one place or in two.
+//! `cargo xtask bench aa`: compares plain with plain in many runs, in one place or in two.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -27,13 +27,13 @@ pub struct Options {
     /// Measure whole trials
     #[arg(long)]
     no_slices: bool,
-    /// Seed of the first run; the others count on from it
+    /// Seed of the first run; later runs count up from it
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 impl Options {
-    /// The arm that is plain storage, too, and what is measured to have it.
+    /// The arm that is plain storage as well, and the arguments that select it.
     fn arm(&self) -> (&'static str, Vec<OsString>) {
         if !self.places {
             return ("plain-again", vec![self.target.clone().into(), "--builtin-only".into()]);
@@ -93,7 +93,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         good += u32::from(claimed == 0);
         let widths = again.iter().filter_map(|c| c.kept).map(|k| 50.0 * (k.high - k.low));
         cells += again.len();
-        // What a test without a noise floor and without Holm would have claimed.
+        // The claims of a test without a noise floor and without Holm's correction.
         excluded_zero +=
             again.iter().filter(|c| c.kept.is_some_and(|k| k.low > 1.0 || k.high < 1.0)).count();
         let range = |mut values: Vec<f64>| {
@@ -115,7 +115,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     println!("\n{good} of {} runs claim no difference in any workload.", options.runs);
     println!(
         "{excluded_zero} of {cells} cells have a 95 % interval that excludes equality \
-         ({:.1} %; about 5 % are expected of intervals that hold what they say).",
+         ({:.1} %; about 5 % are expected of correct intervals).",
         100.0 * excluded_zero as f64 / cells.max(1) as f64
     );
     Ok(())

@@ -1,4 +1,5 @@
-//! `cargo xtask bench ciphers`: our cipher kernels and those of other libraries, turn by turn.
+//! `cargo xtask bench ciphers`: compares our cipher kernels with those of other libraries, in
+//! turns.
 
 use std::process::Command;
 
@@ -21,12 +22,15 @@ pub struct Options {
     /// Everything measured, as JSON
     #[arg(long)]
     json: bool,
+    /// A row for each of our kernels, as CSV: docs/benchmarks/ciphers.csv
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
     /// Leave out AWS-LC, which is built from source
     #[arg(long)]
     no_aws_lc: bool,
 }
 
-/// Libraries that are found at run time; the Rust ones and AWS-LC are linked.
+/// Libraries found at run time; the Rust ones and AWS-LC are linked.
 const LIBRARIES: &[Need] = &[
     Need {
         file: "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
@@ -51,7 +55,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if options.no_aws_lc {
         arguments.push("--no-default-features");
     }
-    // Not a member of the workspace: without a directory for all it has one of its own.
+    // Not a member of the workspace, so it has its own target directory unless CARGO_TARGET_DIR is
+    // set.
     let mut directory = build_release(&arguments)?;
     if std::env::var_os("CARGO_TARGET_DIR").is_none() {
         directory = std::path::absolute("bench-peers/target/release")?;
@@ -63,6 +68,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .args(["--machine", &machine()]);
     if options.json {
         command.arg("--json");
+    }
+    if options.csv {
+        command.arg("--csv");
     }
     let status = command.status()?;
     if !status.success() {

@@ -1,32 +1,35 @@
-//! `cargo xtask bench delay`: a layer of known cost, and what runs find of it.
+//! `cargo xtask bench delay`: compares the known cost of a layer with the cost that runs find.
 //!
-//! Storage that answers later after a pause makes a layer that waits cost more than it waits. What this adds is measured
-//! besides, by a plain loop of reads and writes with the same pauses that shares nothing with the program.
-
-mod reaction;
+//! Storage answers later after a pause, even memory, so against plain a layer costs more than it
+//! waits. Two layers that both wait a base time meet the same storage; their difference is known.
 
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use cryptbench_record::{Record, Trial};
-use cryptbench_stats::{PairedEstimate, estimate};
+use cryptbench_record::{Record, Trial, Workload};
+use cryptbench_stats::cost_model::fit;
+use cryptbench_stats::{Coefficient, CostModel, SizePoint};
 
-use self::reaction::Probe;
 use super::{build_release, machine};
 
-/// The arm whose cost is known: seconds per request and per byte, as `crates/system/src/adapter/delay.rs` has them.
+/// The known costs: seconds per request and per byte, as in `crates/system/src/adapter/delay.rs`.
 const COSTS: [(&str, &str, f64, f64); 3] = [
     ("20us", "0.5ns", 20e-6, 0.5e-9),
     ("50us", "0.2ns", 50e-6, 0.2e-9),
     ("100us", "1ns", 100e-6, 1e-9),
 ];
 
+/// What both layers wait besides.
+const BASE: &str = "200us";
+
 #[derive(clap::Args)]
 pub struct Options {
     /// Runs of each known cost
     #[arg(long, default_value_t = 1)]
     runs: u32,
+    /// Only this known cost, such as 20us,0.5ns
+    #[arg(long)]
+    cost: Option<String>,
     /// Budget of each run
     #[arg(long, default_value = "3m")]
     budget: String,
@@ -39,92 +42,99 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let binary = build_release(&["--package", "cryptbench"])?.join("cryptbench");
     println!("{}", machine());
     println!(
-        "{} x `cryptbench run --profile sweep --system delay --set per-request=A --set per-byte=B --budget {}` for each A \
-         and B\n",
+        "{} x `cryptbench run --profile sweep --system delay --set base={BASE} --set per-request=A --set per-byte=B \
+         --budget {}` for each A and B: the layer that waits A and B less the one that waits the base alone\n",
         options.runs, options.budget
     );
     println!(
-        "| A | B | sweep | a found [95 %] | error of a | b found [95 %] | error of b | the storage answers later, smallest to \
-         largest | extra times that hold A + B x size | and with that |"
+        "| A | B | sweep | a found [95 %] | error of a | b found [95 %] | error of b | a against plain |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
-    let (mut held, mut explained, mut all, mut close, mut models) = (0, 0, 0, 0, 0);
+    println!("|---|---|---|---|---|---|---|---|");
+    let wanted = |request: &str, byte: &str| {
+        options.cost.as_ref().is_none_or(|cost| *cost == format!("{request},{byte}"))
+    };
+    let costs: Vec<_> = COSTS.into_iter().filter(|cost| wanted(cost.0, cost.1)).collect();
+    if costs.is_empty() {
+        bail!("no such cost; there are {}", COSTS.map(|c| format!("{},{}", c.0, c.1)).join(" "));
+    }
+    let mut tally = Tally::default();
     for _ in 0..options.runs {
-        for (request, byte, a, b) in COSTS {
+        let before = tally;
+        for &(request, byte, a, b) in &costs {
             let record = measured(&binary, options, request, byte)?;
-            let results = record.results.as_ref().context("the record has no results")?;
-            let mut probe = Probe::new(&options.target)?;
-            for found in results.additions.iter().filter(|f| f.arm.starts_with("delay")) {
-                let mut cells = Cells::default();
-                for id in &found.workloads {
-                    let workload = record.plan.workloads.iter().find(|w| w.id == *id);
-                    let workload = workload.context("a workload of the plan")?;
-                    let Some(extra) = extra(&record, id, &found.arm) else { continue };
-                    let waits = a + b * workload.block_size as f64;
-                    let later = probe
-                        .reaction(
-                            workload.block_size as usize,
-                            workload.operation == "write",
-                            Duration::from_secs_f64(waits),
-                        )?
-                        .context("too few turns")?;
-                    cells.add(&extra, waits, &later);
-                }
-                let [fa, fb] = [found.per_request_s[0] / a - 1.0, found.per_byte_s[0] / b - 1.0];
-                held += cells.held;
-                explained += cells.explained;
-                all += cells.later.len();
-                models += 1;
-                close += u32::from(fa.abs() <= 0.1 && fb.abs() <= 0.1);
+            let [base, layer] = layers(&record)?;
+            for operation in ["read", "write"] {
+                let found = added(&record, operation, base, layer)?;
+                let plain = added(&record, operation, "plain", layer)?;
+                let [fa, fb] =
+                    [found.per_request_s.value / a - 1.0, found.per_byte_s.value / b - 1.0];
+                tally.sweeps += 1;
+                tally.hold_a += u32::from(holds(&found.per_request_s, a));
+                tally.hold_b += u32::from(holds(&found.per_byte_s, b));
+                tally.close += u32::from(fa.abs() <= 0.1 && fb.abs() <= 0.1);
                 println!(
-                    "| {request} | {byte} | {} | {} µs | {:+.1} % | {} ns | {:+.1} % | {} | {} of {all_of} | {} of {all_of} |",
-                    found.sweep,
-                    three(found.per_request_s, 1e6, 2),
+                    "| {request} | {byte} | {operation}s | {} µs | {:+.1} % | {} ns | {:+.1} % | {} µs |",
+                    told(&found.per_request_s, 1e6, 2),
                     100.0 * fa,
-                    three(found.per_byte_s, 1e9, 3),
+                    told(&found.per_byte_s, 1e9, 3),
                     100.0 * fb,
-                    cells.ends(),
-                    cells.held,
-                    cells.explained,
-                    all_of = cells.later.len(),
+                    told(&plain.per_request_s, 1e6, 1),
                 );
             }
         }
+        let Tally { sweeps, hold_a, hold_b, .. } = tally;
+        let all = sweeps - before.sweeps;
+        let every = hold_a - before.hold_a == all && hold_b - before.hold_b == all;
+        tally.whole += u32::from(every);
     }
-    println!("\n{close} of {models} sweeps find both within 10 %.");
-    let share = |n: usize| 100.0 * n as f64 / all.max(1) as f64;
+    let Tally { sweeps, hold_a, hold_b, close, whole } = tally;
     println!(
-        "{held} of {all} intervals of the extra time hold the wait itself ({:.0} %), and {explained} the wait and what the \
-         storage answers later by ({:.0} %; 95 % are expected where that is all).",
-        share(held),
-        share(explained)
+        "\nOf {sweeps} sweeps {hold_a} have A in the interval of a and {hold_b} B in that of b; {close} find both within \
+         10 %. In {whole} of {} runs every interval holds its truth.",
+        options.runs
     );
     Ok(())
 }
 
-/// The block sizes of a sweep.
-#[derive(Default)]
-struct Cells {
-    /// Intervals that hold the wait.
-    held: usize,
-    /// Intervals that hold the wait and what the storage answers later by.
-    explained: usize,
-    later: Vec<f64>,
+/// What was found so far.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    sweeps: u32,
+    hold_a: u32,
+    hold_b: u32,
+    close: u32,
+    whole: u32,
 }
 
-impl Cells {
-    fn add(&mut self, extra: &PairedEstimate, waits: f64, later: &PairedEstimate) {
-        self.held += usize::from((extra.low..=extra.high).contains(&waits));
-        // The difference of two independent estimates.
-        let half_width = extra.half_width.hypot(later.half_width);
-        self.explained += usize::from((extra.mean - waits - later.mean).abs() <= half_width);
-        self.later.push(later.mean);
-    }
+fn holds(found: &Coefficient, truth: f64) -> bool {
+    (found.low..=found.high).contains(&truth)
+}
 
-    fn ends(&self) -> String {
-        let us = |s: Option<&f64>| s.map_or_else(|| "?".to_owned(), |s| format!("{:+.1}", s * 1e6));
-        format!("{} to {} µs", us(self.later.first()), us(self.later.last()))
+/// The arm that waits for the base alone, and the one that waits for A and B besides.
+fn layers(record: &Record) -> anyhow::Result<[&str; 2]> {
+    let mut delays = record.plan.arms.iter().filter(|arm| arm.system == "delay");
+    let [base, layer] = [delays.next(), delays.next()];
+    Ok([&base.context("no arm waits for the base")?.id, &layer.context("no arm waits")?.id])
+}
+
+/// What `layer` adds to the requests of one operation, against the arm `other`.
+fn added(record: &Record, operation: &str, other: &str, layer: &str) -> anyhow::Result<CostModel> {
+    let points = record.plan.workloads.iter().filter(|w| w.operation == operation);
+    let points: Vec<_> = points.filter_map(|w| point(record, w, other, layer)).collect();
+    fit(&points, 0.95).context("too few block sizes")
+}
+
+/// The extra time at one block size, block by block.
+fn point(record: &Record, workload: &Workload, before: &str, after: &str) -> Option<SizePoint> {
+    let seconds = |t: &Trial| 1.0 / t.iops();
+    let first = record.trials_of(&workload.id, before);
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for (block, trial) in record.trials_of(&workload.id, after) {
+        let Ok(i) = first.binary_search_by_key(&block, |(b, _)| *b) else { continue };
+        a.push(seconds(first[i].1));
+        b.push(seconds(trial));
     }
+    SizePoint::of(workload.block_size as f64, &a, &b)
 }
 
 fn measured(
@@ -136,6 +146,7 @@ fn measured(
     let out = Command::new(binary)
         .args(["run", &options.target, "--json", "--quiet", "--profile", "sweep"])
         .args(["--system", "delay", "--budget", &options.budget])
+        .args(["--set", &format!("base={BASE}")])
         .args(["--set", &format!("per-request={request}"), "--set", &format!("per-byte={byte}")])
         .output()
         .with_context(|| format!("cannot start {}", binary.display()))?;
@@ -145,22 +156,8 @@ fn measured(
     serde_json::from_slice(&out.stdout).context("not a record")
 }
 
-/// The interval of the mean extra seconds of a request, block by block.
-fn extra(record: &Record, workload: &str, arm: &str) -> Option<PairedEstimate> {
-    let seconds = |t: &Trial| 1.0 / t.iops();
-    let plain = record.trials_of(workload, "plain");
-    let d: Vec<f64> = record
-        .trials_of(workload, arm)
-        .into_iter()
-        .filter_map(|(block, t)| {
-            let i = plain.binary_search_by_key(&block, |(b, _)| *b).ok()?;
-            Some(seconds(t) - seconds(plain[i].1))
-        })
-        .collect();
-    estimate(&d, 0.95)
-}
-
-fn three([value, low, high]: [f64; 3], scale: f64, decimals: usize) -> String {
-    let [value, low, high] = [value, low, high].map(|v| format!("{:.decimals$}", v * scale));
+fn told(found: &Coefficient, scale: f64, decimals: usize) -> String {
+    let [value, low, high] =
+        [found.value, found.low, found.high].map(|v| format!("{:.decimals$}", v * scale));
     format!("{value} [{low}, {high}]")
 }

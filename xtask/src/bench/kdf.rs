@@ -1,4 +1,4 @@
-//! `cargo xtask bench kdf`: our key derivation and that of other libraries, turn by turn.
+//! `cargo xtask bench kdf`: compares our key derivation with that of other libraries, in turns.
 
 use std::process::Command;
 
@@ -23,7 +23,7 @@ pub struct Options {
     json: bool,
 }
 
-/// Libraries that are found at run time; the Rust ones are linked.
+/// Libraries found at run time; the Rust ones are linked.
 const LIBRARIES: &[Need] = &[
     Need {
         file: "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
@@ -56,7 +56,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         "--bin",
         "cryptbench-kdf-peers",
     ])?;
-    // Not a member of the workspace: without a directory for all it has one of its own.
+    // Not a member of the workspace, so it has its own target directory unless CARGO_TARGET_DIR is
+    // set.
     if std::env::var_os("CARGO_TARGET_DIR").is_none() {
         directory = std::path::absolute("bench-peers/target/release")?;
     }

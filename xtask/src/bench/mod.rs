@@ -1,4 +1,4 @@
-//! Benchmarks against other programs and against this one's own claims.
+//! Benchmarks against other programs and against our own claims.
 
 mod aa;
 mod ciphers;
@@ -19,7 +19,7 @@ use anyhow::{Context as _, bail};
 pub enum Bench {
     /// The load engine beside fio's io_uring engine, on the disk and on a loop device over RAM
     Engine(engine::Options),
-    /// Many runs of plain against plain: how often is a difference claimed that is not there?
+    /// Many runs of plain against plain: how often do they claim a difference that does not exist?
     Aa(aa::Options),
     /// Runs with slices beside runs with whole trials: how narrow are their intervals?
     Sharpness(sharpness::Options),
@@ -33,7 +33,7 @@ pub enum Bench {
     Startup(startup::Options),
     /// A file served by us beside other ways to serve it and other programs that encrypt it
     Volume(volume::Options),
-    /// Runs that pages watch beside runs that nobody watches
+    /// Runs watched by pages beside runs that no page watches
     Serve(serve::Options),
 }
 
@@ -64,7 +64,7 @@ fn build_release(arguments: &[&str]) -> anyhow::Result<PathBuf> {
     std::path::absolute(Path::new(&target).join("release")).context("no such directory")
 }
 
-/// What a figure must be shown with: the machine and the versions.
+/// The information that must accompany a figure: the machine and the versions.
 pub(crate) fn machine() -> String {
     let read = |p: &str| std::fs::read_to_string(p).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");
@@ -74,7 +74,7 @@ pub(crate) fn machine() -> String {
     format!("{} x {}, Linux {}", cpus, model.map_or("unknown CPU", |m| m.1), kernel.trim())
 }
 
-/// First line of a program's answer to `--version`.
+/// First line of a program's output for `--version`.
 fn version(program: &str) -> Option<String> {
     let out = Command::new(program).arg("--version").output().ok()?;
     Some(String::from_utf8_lossy(&out.stdout).lines().next()?.to_owned())

@@ -1,7 +1,7 @@
-//! `cargo xtask bench serve`: does it change what a run measures that pages watch it?
+//! `cargo xtask bench serve`: measures whether watching a run with pages changes its results.
 //!
-//! One server starts all runs. Pairs of runs, one that nobody watches and one with pages (clients that are told
-//! everything and read it), in an order that alternates from pair to pair.
+//! One server starts all runs. Each pair has one run without pages and one with pages (clients that
+//! receive and read all events), in alternating order.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -21,7 +21,7 @@ pub struct Options {
     /// Pairs of runs, 3 at least
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..))]
     pairs: u32,
-    /// Pages that watch
+    /// Number of watching pages
     #[arg(long, default_value_t = 2)]
     pages: u32,
     /// Seconds that each run may take
@@ -76,11 +76,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 /// A run, and what went on beside it.
 struct Measured {
     record: Record,
-    /// Processor time of the server and of the pages (that is, of this program) in seconds.
+    /// CPU time of the server and of the pages (that is, of this program) in seconds.
     processor_s: f64,
 }
 
-/// Where the kernel shows the process that `pid` started; a run is its server's only one.
+/// The /proc directory of the process that `pid` started; a server has only one run.
 fn child_of(pid: u32) -> Option<PathBuf> {
     let parent = format!("PPid:\t{pid}");
     std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|e| e.path()).find(|path| {
@@ -89,8 +89,9 @@ fn child_of(pid: u32) -> Option<PathBuf> {
     })
 }
 
-/// Speed of plain storage and what each other arm keeps of it, watched through alone: the geometric mean of the pairs
-/// with its 95 % interval, beside the noise of the mean that the runs themselves found.
+/// Prints the speed of plain storage and the share that each other arm keeps, watched relative to
+/// alone: the geometric mean of the pairs with its 95 % interval, beside the noise of the mean that
+/// the runs themselves found.
 fn print(pairs: &[(Record, Record)]) -> anyhow::Result<()> {
     println!(
         "| workload | arm | figure | watched / alone [95 %] | noise of the mean in a run | below it |"
@@ -143,14 +144,14 @@ fn cell<'a>(record: &'a Record, workload: &str, arm: &str) -> Option<&'a Cell> {
     cells.iter().find(|c| c.workload == workload && c.arm == arm)
 }
 
-/// As a difference of logarithms; cells hold it as a loss of speed.
+/// As a difference of logarithms; cells store it as a loss of speed.
 fn noise_of_mean(record: &Record, workload: &str) -> Option<f64> {
     let cells = &record.results.as_ref()?.cells;
     let loss = cells.iter().find(|c| c.workload == workload)?.noise_of_mean?;
     Some(-(1.0 - loss).ln())
 }
 
-/// `cryptbench serve` with its records in a directory of its own.
+/// `cryptbench serve` with its own directory for records.
 struct Server {
     child: Child,
     host: String,
@@ -187,13 +188,13 @@ impl Server {
         Ok(stream)
     }
 
-    /// Of the server and of this program.
+    /// CPU seconds of the server and of this program.
     fn processor_s(&self) -> anyhow::Result<f64> {
         let of = |process| cryptbench_os::process::cpu_s(process).context("no such process");
         Ok(of(self.child.id())? + of(std::process::id())?)
     }
 
-    /// A run with so many pages.
+    /// Measures a run with `pages` pages.
     fn measure(
         &self,
         target: &Path,
@@ -204,7 +205,7 @@ impl Server {
         let processor_before = self.processor_s()?;
         let runs = home.join("cryptbench/runs");
         let before = names(&runs);
-        let order = serde_json::json!({ "target": target, "profile": "quick", "budget_s": budget });
+        let order = serde_json::json!({ "target": target, "profile": "quick", "budget": format!("{budget}s") });
         let mut answer = String::new();
         self.ask("POST", "/api/run", &order.to_string())?.read_to_string(&mut answer)?;
         if !answer.starts_with("HTTP/1.1 202") {
@@ -217,14 +218,14 @@ impl Server {
             std::thread::spawn(move || std::io::copy(&mut page, &mut std::io::sink()));
         }
         let run = child_of(self.child.id());
-        // Nothing is asked of the server meanwhile: a run without pages has none.
+        // Sends no requests to the server meanwhile: a run without pages causes none.
         let longest = std::time::Instant::now() + Duration::from_secs(u64::from(budget) * 3 + 120);
         let record = loop {
             std::thread::sleep(Duration::from_secs(1));
             let running = run.as_deref().is_some_and(Path::exists);
             let new = names(&runs).into_iter().find(|name| !before.contains(name));
             let file = new.map(|name| runs.join(name).join("report.html"));
-            // The page is the last that a run writes.
+            // The page is the last file that a run writes.
             if let Some(page) = file.filter(|f| f.metadata().is_ok_and(|m| m.len() > 0)) {
                 break cryptbench_record::read(&page.with_file_name("record.json"))?;
             }
@@ -238,7 +239,7 @@ impl Server {
         for page in pages {
             let _ = page.shutdown(std::net::Shutdown::Both);
         }
-        // The run's process ends a moment after its record is there.
+        // The run's process ends a moment after its record appears.
         std::thread::sleep(Duration::from_secs(2));
         Ok(Measured { record, processor_s: self.processor_s()? - processor_before })
     }

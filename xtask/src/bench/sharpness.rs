@@ -1,4 +1,5 @@
-//! `cargo xtask bench sharpness`: how narrow the intervals of a run are with slices and with whole trials.
+//! `cargo xtask bench sharpness`: compares the width of intervals with slices and with whole
+//! trials.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +9,7 @@ use cryptbench_record::{Cell, Record, Verdict};
 
 use super::{build_release, machine};
 
-/// The arm that is plain again: what it shows is the noise floor's.
+/// The plain-again arm, which shows only the noise floor.
 const AGAIN: &str = "plain-again";
 
 #[derive(clap::Args)]
@@ -19,7 +20,7 @@ pub struct Options {
     /// Budget of each run
     #[arg(long, default_value = "2m")]
     budget: String,
-    /// Seed of the first pair; the others count on from it
+    /// Seed of the first pair; later pairs count up from it
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Directory on the disk to measure
@@ -30,11 +31,11 @@ pub struct Options {
     arguments: Vec<String>,
 }
 
-/// What one run came to.
+/// The results of one run.
 struct Sharpness {
-    /// Median over its cells of the half-width of the interval, as a fraction.
+    /// Median half-width of the intervals of its cells, as a fraction.
     half_width: f64,
-    /// Cells that cost, gain or are equivalent.
+    /// Number of cells with a cost, a gain or equivalence.
     decided: usize,
     cells: usize,
     pairs: u32,
@@ -55,7 +56,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for pair in 0..options.pairs {
         let seed = options.seed + pair;
         let mut widths = [0.0; 2];
-        // Which comes first changes from pair to pair.
+        // Alternates the order from pair to pair.
         for turn in 0..2 {
             let whole = (turn + pair) % 2;
             let found = measure(&binary, options, seed, whole == 1)?;

@@ -1,4 +1,5 @@
-//! How long `cryptbench --version` takes, beside a program that does nothing, and how large the binary is.
+//! Measures how long `cryptbench --version` takes, beside a program that does nothing, and the size
+//! of the binary.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use cryptbench_stats::quantile;
 
 use super::{build_release, machine, version};
 
-/// What is promised, milliseconds.
+/// The promised time in milliseconds.
 const PROMISED: f64 = 10.0;
 
 #[derive(clap::Args)]
@@ -47,12 +48,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     println!("size: {:.1} MiB", bytes as f64 / f64::from(1u32 << 20));
     let median = quantile(&times[0], 0.5).unwrap_or(f64::NAN);
     if median.is_nan() || median > PROMISED {
-        bail!("{median:.2} ms are more than the {PROMISED} ms that are promised");
+        bail!("{median:.2} ms are more than the promised {PROMISED} ms");
     }
     Ok(())
 }
 
-/// Milliseconds from fork to the end.
+/// Milliseconds from fork to exit.
 fn start(program: &str) -> anyhow::Result<f64> {
     let began = Instant::now();
     let status = Command::new(program).arg("--version").stdout(Stdio::null()).status()?;

@@ -10,13 +10,13 @@ use serde_json::Value;
 /// A program that runs tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binary {
-    /// Crate and target, such as `cli integration`; of unit tests `cli unit`.
+    /// Crate and target, such as `cli integration`; `cli unit` for unit tests.
     pub name: String,
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Where it runs: the directory of its package.
+    /// Its working directory: the directory of its package.
     pub directory: PathBuf,
-    /// Whether it tells how long each test took. Cargo, told to, would build everything anew.
+    /// Whether it reports how long each test took. Asking cargo for that would rebuild everything.
     pub times: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn build() -> anyhow::Result<Vec<Binary>> {
     Ok(binaries)
 }
 
-/// A line of cargo's that names a test binary (The Cargo Book, "External tools").
+/// Parses a line of cargo that names a test binary (The Cargo Book, "External tools").
 fn artifact(line: &Value) -> Option<Binary> {
     let program = line["executable"].as_str()?;
     if line["reason"] != "compiler-artifact" || line["profile"]["test"] != true {
@@ -58,8 +58,8 @@ fn artifact(line: &Value) -> Option<Binary> {
     })
 }
 
-/// The examples in the documentation: of all crates at once, since for one of them cargo would build others with other
-/// features.
+/// The examples in the documentation of all crates together: for a single crate cargo would build
+/// others with different features.
 fn documentation() -> Binary {
     let arguments = ["test", "--workspace", "--all-features", "--doc", "--"];
     Binary {

@@ -1,6 +1,6 @@
-//! What a test binary's output says: how many passed, which failed, how long each took.
+//! Parses the output of a test binary: how many tests passed, which failed, and how long each took.
 
-/// Of one binary, or of all.
+/// The counts of one binary or of all.
 #[derive(Default)]
 pub struct Counts {
     pub passed: usize,
@@ -8,14 +8,14 @@ pub struct Counts {
     pub ignored: usize,
     /// Binaries that ended without a result.
     pub broken: usize,
-    /// Lines that tell of failures.
+    /// Lines about failures.
     pub failures: Vec<String>,
     /// Seconds and names of tests.
     times: Vec<(f64, String)>,
 }
 
 impl Counts {
-    /// Of the output of the binary `name`.
+    /// Counts from the output of the binary `name`.
     pub fn of(output: &str, name: &str) -> Self {
         let mut counts = Self { broken: 1, ..Self::default() };
         for line in output.lines() {

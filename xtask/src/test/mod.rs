@@ -1,4 +1,5 @@
-//! `cargo xtask test`: the packages, the tests, the tidiness, and what was skipped.
+//! `cargo xtask test`: installs packages, runs the tests and the tidiness checks, and lists what
+//! was skipped.
 
 mod binaries;
 mod counts;
@@ -19,10 +20,11 @@ use self::schedule::{Ended, How, run_all};
 use self::skips::Skips;
 use crate::{cross, packages, tidy, tools};
 
-/// Tells tests how much to do.
+/// Tells tests how thorough to be.
 const TIER: &str = "CRYPTBENCH_TEST_TIER";
 
-/// Set to `true` where nobody sees what was skipped: then each reason has to be named in `xtask/skips.toml`.
+/// Set to `true` where nobody sees the skipped tests: each reason must then be listed in
+/// `xtask/skips.toml`.
 const CI: &str = "CI";
 
 #[derive(clap::Args)]
@@ -46,7 +48,7 @@ enum Tier {
     /// What every change must pass
     #[default]
     Quick,
-    /// All of that, and what takes too long for every change (CONTRIBUTING.md)
+    /// All of that, and tests that take too long for every change (CONTRIBUTING.md)
     Nightly,
 }
 
@@ -101,7 +103,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     all.print_slowest(options.slowest);
     skips.print();
     println!(
-        "{:.0} s: {:.0} to prepare, {:.0} to build, {:.0} to test; everything the tests said: {}",
+        "{:.0} s: {:.0} to prepare, {:.0} to build, {:.0} to test; complete output: {}",
         ran.as_secs_f64(),
         prepared.as_secs_f64(),
         (built - prepared).as_secs_f64(),
@@ -126,7 +128,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     other_systems
 }
 
-/// A line for each binary, and its failures.
+/// Prints a line for each binary, and its failures.
 fn tell(ended: &Ended<'_>, counts: &Counts) {
     let Binary { name, .. } = ended.binary;
     let seconds = ended.took.as_secs_f64();
@@ -142,7 +144,7 @@ fn tell(ended: &Ended<'_>, counts: &Counts) {
     }
 }
 
-/// Everything that the tests said.
+/// The complete output of the tests.
 struct Log(File);
 
 impl Log {

@@ -1,4 +1,4 @@
-//! Test binaries side by side: the longest first, and those that take times by themselves.
+//! Runs test binaries in parallel, longest first, except those that measure time.
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Seek as _};
@@ -12,21 +12,23 @@ use anyhow::Context as _;
 use super::TIER;
 use super::binaries::Binary;
 
-/// Binaries that run longest, the longest first: begun last, one of them would keep a core idle at the end.
+/// Binaries with the longest run time, longest first: if one of them started last, a core would be
+/// idle at the end.
 const LONGEST: &[&str] =
     &["cli integration", "cli guest", "system integration", "system unit", "stats integration"];
 
-/// Binaries in which a test takes a time that must not hang on what runs beside it.
+/// Binaries with a test that measures a time, which other load must not affect.
 const ALONE: &[&str] = &["load integration", "load unit", "devices integration", "runner unit"];
 
-/// Binaries whose tests mostly wait, for disks and for other programs: more of them run at a time than there are cores.
+/// Binaries whose tests mostly wait for disks and other programs: more of them run in parallel than
+/// there are cores.
 const WAITING: &[&str] = &["cli integration"];
 
-/// What all binaries are given.
+/// The settings for all binaries.
 pub struct How<'a> {
     pub tier: &'a str,
     pub filter: Option<&'a str>,
-    /// A directory for what programs note of themselves.
+    /// A directory for the state of programs.
     pub state: tempfile::TempDir,
 }
 
@@ -34,12 +36,12 @@ pub struct How<'a> {
 pub struct Ended<'a> {
     pub binary: &'a Binary,
     pub status: ExitStatus,
-    /// Both of its output streams.
+    /// Standard output and standard error.
     pub output: String,
     pub took: Duration,
 }
 
-/// Runs all `binaries`, and hands each to `take` when it has ended.
+/// Runs all `binaries`, and passes each to `take` when it has ended.
 pub fn run_all(
     binaries: &[Binary],
     how: &How<'_>,
@@ -68,7 +70,7 @@ pub fn run_all(
     })
 }
 
-/// Those that run by themselves, and the others, the longest first.
+/// The binaries that run alone, and the others, longest first.
 fn order(binaries: &[Binary]) -> (Vec<&Binary>, Vec<&Binary>) {
     let is_alone = |binary: &&Binary| ALONE.contains(&binary.name.as_str());
     let (alone, mut beside): (Vec<_>, Vec<_>) = binaries.iter().partition(is_alone);
@@ -81,13 +83,13 @@ fn order(binaries: &[Binary]) -> (Vec<&Binary>, Vec<&Binary>) {
 
 fn run<'a>(binary: &'a Binary, how: &How<'_>) -> anyhow::Result<Ended<'a>> {
     let began = Instant::now();
-    // One file for both streams, so that what belongs together stays together.
+    // One file for both streams, which keeps their order.
     let mut output = tempfile::tempfile()?;
     let root = std::env::current_dir()?;
     let status = Command::new(&binary.program)
         .args(&binary.arguments)
         .args(how.filter)
-        // Passing tests tell what they skipped, too.
+        // Passing tests report what they skipped, too.
         .arg("--show-output")
         .args(WAITING.contains(&binary.name.as_str()).then_some("--test-threads=3"))
         .args(binary.times.then_some(["-Zunstable-options", "--report-time"]).into_iter().flatten())
@@ -95,9 +97,9 @@ fn run<'a>(binary: &'a Binary, how: &How<'_>) -> anyhow::Result<Ended<'a>> {
         .env("CARGO", env!("CARGO"))
         .env("CARGO_MANIFEST_DIR", root.join(&binary.directory))
         .env("INSTA_WORKSPACE_ROOT", &root)
-        // The test runner of a stable compiler tells times when it is asked like this.
+        // Enables the report of times in the test runner of a stable compiler.
         .envs(binary.times.then_some(("RUSTC_BOOTSTRAP", "1")))
-        // What one binary leaves behind on purpose, another's cleanup does not find.
+        // Keeps what one binary leaves behind on purpose from the cleanup of another.
         .env("XDG_STATE_HOME", how.state.path().join(binary.name.replace(' ', "-")))
         .env(TIER, how.tier)
         .stdin(Stdio::null())

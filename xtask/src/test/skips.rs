@@ -1,4 +1,5 @@
-//! What tests skipped and why: each reason once, by what could be done about it, and whether `xtask/skips.toml` names it.
+//! Lists what tests skipped: each reason once, grouped by possible remedy, and whether
+//! `xtask/skips.toml` lists it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,28 +8,28 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Deserialize;
 
-/// How tests say that they did nothing, or less.
+/// The prefix with which tests report that they skipped something.
 const SAID: &str = "SKIPPED: ";
 
-/// How they say that this processor lacks an instruction set, which follows.
+/// The prefixes with which they report that this processor lacks an instruction set.
 const LACKS: &[&str] = &["this CPU has no ", "this CPU has not all of "];
 
-/// Where the reasons are that nobody can do anything about.
+/// The file with reasons that cannot be remedied.
 const NAMED: &str = "xtask/skips.toml";
 
-/// Reasons with the number of times that they were given.
+/// Reasons with their number of occurrences.
 #[derive(Default)]
 pub struct Skips {
     named: Named,
     /// Instruction sets that this processor lacks.
     processor: BTreeMap<String, usize>,
-    /// What is not here: a program, a kernel's facility, a right.
+    /// What this machine lacks: a program, a kernel feature, a permission.
     machine: BTreeMap<String, usize>,
     /// Packages that could not be installed.
     not_installed: Vec<String>,
 }
 
-/// The content of `skips.toml`.
+/// The contents of `skips.toml`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Named {
@@ -39,14 +40,14 @@ struct Named {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pattern {
-    /// A whole reason; `*` stands for anything.
+    /// A whole reason; `*` matches anything.
     reason: String,
-    /// Why nothing can be done about it where the tests have to pass.
+    /// Why it cannot be remedied where the tests must pass.
     why: String,
 }
 
 impl Skips {
-    /// With the reasons that the repository names.
+    /// Reads the reasons that the repository lists.
     pub fn read() -> anyhow::Result<Self> {
         let text = fs::read_to_string(Path::new(NAMED)).with_context(|| NAMED.to_owned())?;
         let named = parse(&text).with_context(|| NAMED.to_owned())?;
@@ -57,7 +58,7 @@ impl Skips {
         self.not_installed.push(what);
     }
 
-    /// Takes the reasons out of the output of a binary.
+    /// Extracts the reasons from the output of a binary.
     pub fn take(&mut self, output: &str) {
         for why in output.lines().filter_map(|line| line.trim_start().strip_prefix(SAID)) {
             let (by, what) = match lacks(why) {
@@ -68,7 +69,7 @@ impl Skips {
         }
     }
 
-    /// How many times something was skipped.
+    /// Total number of skips.
     pub fn tests(&self) -> usize {
         self.processor.values().chain(self.machine.values()).sum()
     }
@@ -89,7 +90,7 @@ impl Skips {
         }
     }
 
-    /// Reasons that `skips.toml` does not name.
+    /// Reasons that are not in `skips.toml`.
     fn unnamed(&self) -> Vec<String> {
         let processor =
             self.processor.keys().map(|instructions| format!("{}{instructions}", LACKS[0]));
@@ -98,15 +99,15 @@ impl Skips {
         processor.chain(others).filter(|why| !is_named(why)).collect()
     }
 
-    /// Fails when a skip has no name, and says how to give it one.
+    /// Fails if a reason is not listed, and says how to list it.
     ///
     /// # Errors
-    /// The reasons without a name.
+    /// The reasons that are not listed.
     pub fn must_be_named(&self) -> anyhow::Result<()> {
         let unnamed = self.unnamed();
         anyhow::ensure!(
             unnamed.is_empty(),
-            "these skips hide tests; make them run, or name why they cannot in {NAMED}:\n  {}",
+            "these skips hide tests; make the tests run, or list the reason in {NAMED}:\n  {}",
             unnamed.join("\n  ")
         );
         Ok(())
@@ -123,12 +124,12 @@ fn parse(text: &str) -> anyhow::Result<Named> {
     Ok(named)
 }
 
-/// The instruction set that a reason says this processor lacks.
+/// The instruction set that this processor lacks according to a reason.
 fn lacks(why: &str) -> Option<&str> {
     LACKS.iter().find_map(|words| why.strip_prefix(words))
 }
 
-/// Whether `text` is `pattern`, where `*` stands for anything.
+/// Whether `text` matches `pattern`, in which `*` matches anything.
 fn fits(pattern: &str, text: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == text };
     let Some(rest) = text.strip_prefix(before) else { return false };

@@ -1,19 +1,20 @@
-//! An error says what failed, its `source()` says why: whoever shows both would say it twice if both said it.
+//! An error says what failed, and its `source()` says why. Refuses error messages that contain
+//! both, because showing the chain would repeat the cause.
 
 use std::path::Path;
 
-/// Texts of errors in `text` that repeat their source.
+/// Finds error messages in `text` that repeat their source.
 pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     for (start, opening) in text.match_indices("#[error(") {
         let rest = &text[start + opening.len()..];
         let Some((words, after)) = rest.split_once(")]\n") else { continue };
-        // Up to the next variant, or the end of the type.
+        // Up to the next variant, or to the end of the type.
         let ends = ["#[error(", "\n}"].map(|end| after.find(end).unwrap_or(after.len()));
         let fields = &after[..ends.into_iter().min().unwrap_or(0)];
         if let Some(field) = sources(fields).find(|field| says(words, field)) {
             let line = text[..start].lines().count() + usize::from(text[..start].ends_with('\n'));
             faults.push(format!(
-                "{}:{line}: #[error] repeats its source {{{field}}}: who shows the error shows its causes \
+                "{}:{line}: #[error] repeats its source {{{field}}}: whoever shows the error shows its causes \
                  (cryptbench_text::chain)",
                 file.display()
             ));
@@ -21,7 +22,7 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// The fields that `source()` gives, as thiserror chooses them: one of that name, and what is marked.
+/// The fields that `source()` returns according to thiserror: one with that name, and marked ones.
 fn sources(fields: &str) -> impl Iterator<Item = &str> {
     let marked = ["#[source]", "#[from]"].into_iter().flat_map(move |mark| {
         fields.match_indices(mark).map(move |(at, _)| {
@@ -35,14 +36,14 @@ fn sources(fields: &str) -> impl Iterator<Item = &str> {
     marked.chain(["source"])
 }
 
-/// Whether a message has this field in it, as `{field}`, `{field:?}` or an argument.
+/// Whether a message contains this field, as `{field}`, `{field:?}` or an argument.
 fn says(words: &str, field: &str) -> bool {
     let end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     let within = |opening: &str| {
         let asked = format!("{opening}{field}");
         words.match_indices(&asked).any(|(at, found)| end(&words[at + found.len()..]))
     };
-    // As an argument a field of a tuple is `.0`; its name may stand alone.
+    // As an argument, a tuple field is `.0`; a name may stand alone.
     within("{") || within("\", ") || within("(") || within("&") || (field == "0" && within("."))
 }
 

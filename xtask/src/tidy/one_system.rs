@@ -1,4 +1,5 @@
-//! What is of one operating system lies where that is said, and which system is built is asked in one file of a crate.
+//! System-specific code is only in the listed places, and only one file per crate asks which system
+//! it is built for.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::{fs, io};
 use super::bare_calls::{is_source, test_modules, without_tests};
 use crate::cross::PORTABLE;
 
-/// What only some systems have.
+/// Names that exist on some systems only.
 const OF_ONE_SYSTEM: &[&str] = &[
     "rustix",
     "libc::",
@@ -26,25 +27,26 @@ const OF_ONE_SYSTEM: &[&str] = &[
 /// How a crate asks which system it is built for.
 const ASKS: &str = "target_os";
 
-/// Where it may lie, each with its reason. An entry that nothing needs any more is a fault, too.
+/// Places for system-specific code, each with a reason. An unused entry is a fault, too.
 const HOMES: &[(&str, &str)] = &[
     ("crates/os/src/linux", "what it is for"),
     ("crates/blockdev/src/linux", "what it is for"),
     ("crates/cli/src/doctor/linux", "what it is for"),
     ("crates/export/src", "FUSE, and NBD on a unix socket, are the system's own"),
     ("crates/load/src/engine/linux", "what it is for"),
+    ("crates/runner/src/plan/storage/in_use.rs", "dm-crypt is Linux's own"),
     ("crates/kdf/src/memory.rs", "the limits of its cgroups: it depends on cpu alone"),
     ("crates/system/src", "what is set up is the system's own: mappings, mounts, keys"),
 ];
 
-/// Where which system is built may be asked, each with its reason.
+/// Places that may ask which system it is, each with a reason.
 const ASKING: &[(&str, &str)] = &[
     ("crates/blockdev/src/lib.rs", "chooses between linux and other"),
     ("crates/os/src/lib.rs", "chooses between linux and other"),
     ("crates/load/src/engine/mod.rs", "chooses between linux and other"),
 ];
 
-/// Looks through the sources of all crates.
+/// Checks the sources of all crates.
 pub fn check(files: &[PathBuf], faults: &mut Vec<String>) -> io::Result<()> {
     let mut texts = Vec::new();
     for file in files.iter().filter(|file| is_source(file)) {
@@ -63,16 +65,16 @@ pub fn check(files: &[PathBuf], faults: &mut Vec<String>) -> io::Result<()> {
     }
     let idle = HOMES.iter().filter(|(place, _)| !needed.contains(place));
     faults.extend(idle.map(|(place, _)| {
-        format!("xtask/src/tidy/one_system.rs: {place} needs no exception any more")
+        format!("xtask/src/tidy/one_system.rs: {place} no longer needs an exception")
     }));
     let portable = |place: &str| PORTABLE.iter().find(|name| place == format!("crates/{name}/src"));
     faults.extend(HOMES.iter().filter_map(|(place, _)| portable(place)).map(|name| {
-        format!("xtask/src/tidy/one_system.rs: {name} is of no system (xtask/src/cross.rs)")
+        format!("xtask/src/tidy/one_system.rs: {name} is a portable crate (xtask/src/cross.rs)")
     }));
     Ok(())
 }
 
-/// The faults of a file outside of its tests. Exceptions that it needs are entered in `needed`.
+/// The faults of a file outside its tests. Exceptions in use are added to `needed`.
 fn look(file: &Path, text: &str, needed: &mut BTreeSet<&'static str>) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, line) in without_tests(text) {
@@ -83,7 +85,7 @@ fn look(file: &Path, text: &str, needed: &mut BTreeSet<&'static str>) -> Vec<Str
         let at = || format!("{}:{number}", file.display());
         if code.contains(ASKS) && !ASKING.iter().any(|(place, _)| file.starts_with(place)) {
             faults.push(format!(
-                "{}: which system is built is asked in lib.rs of os and blockdev (ARCHITECTURE.md, invariant 7)",
+                "{}: only lib.rs of os and blockdev may ask for the system (ARCHITECTURE.md, invariant 7)",
                 at()
             ));
         }
@@ -93,7 +95,7 @@ fn look(file: &Path, text: &str, needed: &mut BTreeSet<&'static str>) -> Vec<Str
                 needed.insert(place);
             }
             None => faults.push(format!(
-                "{}: {found}: what is of one system lies in os/src/linux (ARCHITECTURE.md, invariant 7)",
+                "{}: {found}: system-specific code belongs in os/src/linux (ARCHITECTURE.md, invariant 7)",
                 at()
             )),
         }

@@ -1,15 +1,15 @@
-//! A run goes one way: what a user asked ends at the plan, the plan does not change, and the function that names the stages
-//! stays short.
+//! A run is a pipeline: the user's request is visible only up to the plan, the plan does not
+//! change, and the function that names the stages stays short.
 
 use std::path::Path;
 
-/// Lines of `run` at most, its signature included.
+/// Most lines of `run`, including its signature.
 const LONGEST: usize = 60;
 
-/// Where the user's request is known.
+/// Where the user's request is visible.
 const KNOW_THE_REQUEST: &[&str] = &["lib.rs", "run.rs", "plan"];
 
-/// Everything in `text`, of a file of `runner`, that leaves the way.
+/// Finds everything in `text`, a file of `runner`, that violates the pipeline.
 pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     let Ok(inside) = file.strip_prefix("crates/runner/src") else { return };
     let name = file.display();
@@ -31,7 +31,7 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// Whether `text` has `wanted` as a word.
+/// Whether `text` contains `wanted` as a word.
 fn word(text: &str, wanted: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(wanted)

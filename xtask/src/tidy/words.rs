@@ -1,11 +1,11 @@
-//! One word, one meaning: words that were given up for the field's own do not come back.
+//! One word, one meaning: retired words must not come back.
 
 use std::path::Path;
 
-/// A word that was given up, what it is called now, and where it may still stand.
+/// A retired word, its replacement, and where it may still appear.
 const RETIRED: &[(&str, &str, &[&str])] = &[
     ("contender", "arm", &[]),
-    // The directory keeps the name that earlier versions gave it.
+    // The directory keeps the name from earlier versions.
     ("ledger", "journal", &["ledgers\"", "ledgers/", "ledgers`", "cryptbench/ledgers"]),
     ("Surface", "IoTarget", &["cryptbench_devices", "devices::"]),
     ("stamper", "verify header", &[]),
@@ -14,14 +14,14 @@ const RETIRED: &[(&str, &str, &[&str])] = &[
     ("Resolved", "Plan", &[]),
 ];
 
-/// Crates in which a word has another meaning that is the field's own.
+/// Crates in which a word has another, established meaning.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("Surface", "crates/devices"),
     ("Surface", "crates/runner/src/prepare/emulated.rs"),
     ("Surface", "crates/report"),
 ];
 
-/// The retired words in `text`.
+/// Finds the retired words in `text`.
 pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     if file.ends_with("tidy/words.rs") {
         return;
@@ -39,7 +39,8 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// Whether `line` has `word`, or its plural; words that begin with a capital are names of types.
+/// Whether `line` contains `word` or its plural. Words that begin with a capital letter are names
+/// of types.
 fn has(line: &str, word: &str) -> bool {
     let is_type = word.starts_with(char::is_uppercase);
     let line = if is_type { line.to_owned() } else { line.to_lowercase() };

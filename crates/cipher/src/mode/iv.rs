@@ -8,6 +8,9 @@ use zeroize::Zeroizing;
 
 use crate::kernel::{BlockKernel, Run, Visit, tell};
 
+/// Bytes of the sectors that numbers count.
+pub(crate) const SECTOR: u64 = 512;
+
 /// An IV generator for cipher blocks of `N` bytes, 8 or 16.
 pub(crate) enum Ivs<const N: usize> {
     /// The low 32 bits of the number, little-endian: repeats after 2 TiB.
@@ -19,6 +22,9 @@ pub(crate) enum Ivs<const N: usize> {
     /// The number, little-endian, enciphered under a hash of the key (Fruhwirth, "New Methods in Hard
     /// Disk Encryption", 2005, 4.2).
     Essiv(Box<dyn BlockKernel<N>>),
+    /// The offset of the data unit in bytes, little-endian, enciphered under the data key (Ferguson,
+    /// "AES-CBC + Elephant diffuser", 2006, 4.1).
+    Eboiv(Box<dyn BlockKernel<N>>),
     /// A secret seed with the number added to each eight bytes (TrueCrypt up to 4.0).
     Seeded(Zeroizing<[u8; N]>),
 }
@@ -31,6 +37,8 @@ impl<const N: usize> Ivs<N> {
             *iv = match self {
                 Self::Plain => padded(u64::from(number as u32)),
                 Self::Plain64 | Self::Essiv(_) => padded(number),
+                // No device is so large that its offsets need more than 64 bits.
+                Self::Eboiv(_) => padded(number.wrapping_mul(SECTOR)),
                 Self::Plain64Be => {
                     let mut iv = padded(number);
                     iv.reverse();
@@ -45,14 +53,14 @@ impl<const N: usize> Ivs<N> {
                 }
             };
         }
-        if let Self::Essiv(cipher) = self {
+        if let Self::Essiv(cipher) | Self::Eboiv(cipher) = self {
             cipher.encrypt(ivs);
         }
     }
 
     /// Reports the memory outside the value itself that holds keys.
     pub(crate) fn visit_keys(&self, visit: Visit<'_>) {
-        if let Self::Essiv(cipher) = self {
+        if let Self::Essiv(cipher) | Self::Eboiv(cipher) = self {
             tell(&**cipher, visit);
             cipher.visit_keys(visit);
         }

@@ -3,18 +3,18 @@
 //!
 //! A block's mask is its index times the tweak key, in GF(2^128) or, with short blocks, GF(2^64),
 //! both with the most significant bit first. Indexes count cipher blocks, starting with 1 at sector
-//! 0: dm-crypt's IV generator `benbi`, which TrueCrypt's numbering matches. The mode is broken,
-//! because a block that holds the tweak key reveals it; it exists only to open existing volumes.
+//! 0: dm-crypt's IV generator `benbi`, which TrueCrypt's numbering matches. With another generator
+//! the IV, read as a big-endian number, is the index of a unit's first block (Linux, crypto/lrw.c).
+//! The mode is broken, because a block that holds the tweak key reveals it; it exists only to open
+//! existing volumes.
 
 use zeroize::{Zeroize, Zeroizing};
 
+use super::iv::{Ivs, SECTOR};
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
 /// Blocks masked and enciphered together. Two arrays of this size lie on the stack.
 const BATCH: usize = 64;
-
-/// Bytes of the sectors that unit numbers count.
-const SECTOR: u64 = 512;
 
 /// A block cipher in LRW. The tweak key has the length of a block.
 pub(crate) struct Lrw<const N: usize> {
@@ -24,11 +24,17 @@ pub(crate) struct Lrw<const N: usize> {
     /// The tweak key times 2^(i+1) - 1: how a mask changes if the previous index ends in i ones,
     /// which turn into zeros.
     steps: Zeroizing<[u128; 128]>,
+    /// Where the index of a unit's first block comes from; `None` counts blocks.
+    ivs: Option<Ivs<N>>,
 }
 
 impl<const N: usize> Lrw<N> {
     /// `tweak_key` is a number, most significant byte first.
-    pub(crate) fn new(cipher: Box<dyn BlockKernel<N>>, tweak_key: &[u8; N]) -> Self {
+    pub(crate) fn new(
+        cipher: Box<dyn BlockKernel<N>>,
+        tweak_key: &[u8; N],
+        ivs: Option<Ivs<N>>,
+    ) -> Self {
         let mut powers = Zeroizing::new([0; 128]);
         let mut steps = Zeroizing::new([0; 128]);
         let mut power = tweak_key.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
@@ -40,7 +46,7 @@ impl<const N: usize> Lrw<N> {
         }
         power.zeroize();
         sum.zeroize();
-        Self { cipher, powers, steps }
+        Self { cipher, powers, steps, ivs }
     }
 
     /// The tweak key times `index`.
@@ -49,13 +55,22 @@ impl<const N: usize> Lrw<N> {
         (0..8 * N).filter(set).fold(0, |sum, bit| sum ^ self.powers[bit])
     }
 
+    /// The index of the first block of the run's first unit.
+    fn first_index(&self, run: Run) -> u128 {
+        let Some(ivs) = &self.ivs else {
+            return u128::from((run.first as u64).wrapping_mul(SECTOR / N as u64)) + 1;
+        };
+        let mut iv = [[0; N]];
+        ivs.fill(run, &mut iv);
+        iv[0].iter().fold(0, |number, &byte| number << 8 | u128::from(byte))
+    }
+
     /// Runs `cipher` over the buffer between two maskings.
     fn mask_around(&self, run: Run, mut buffer: Buffer<'_>, cipher: impl Fn(&mut [[u8; N]])) {
         let unit = run.layout.data_unit;
         let (mut index, mut mask) = (0, 0);
         for (number, start) in (0..buffer.len()).step_by(unit).enumerate() {
-            let sector = run.after(number).first as u64;
-            let first = u128::from(sector.wrapping_mul(SECTOR / N as u64)) + 1;
+            let first = self.first_index(run.after(number));
             // Units normally continue where the previous one ended.
             if index != first {
                 (index, mask) = (first, self.product(first));
@@ -82,8 +97,8 @@ impl<const N: usize> Lrw<N> {
             let masks = &mut masks[..blocks.len()];
             for slot in masks.iter_mut() {
                 slot.copy_from_slice(&mask.to_be_bytes()[16 - N..]);
-                mask ^= self.steps[index.trailing_ones() as usize % (8 * N)];
-                index += 1;
+                mask ^= self.steps[(index.trailing_ones() as usize).min(8 * N - 1)];
+                index = index.wrapping_add(1);
             }
             blocks.as_flattened_mut().copy_from_slice(&buffer.src()[start..end]);
             add(blocks, masks);
@@ -107,6 +122,7 @@ impl<const N: usize> UnitKernel for Lrw<N> {
     fn visit_keys(&self, visit: Visit<'_>) {
         tell(&*self.cipher, visit);
         self.cipher.visit_keys(visit);
+        self.ivs.iter().for_each(|ivs| ivs.visit_keys(visit));
     }
 
     fn name(&self) -> &'static str {
@@ -160,7 +176,7 @@ mod tests {
 
     /// The masks of a run.
     fn masks<const N: usize>(key: &[u8; N], first: u64, layout: Layout, units: usize) -> Vec<u8> {
-        let lrw = Lrw::new(Box::new(Zero), key);
+        let lrw = Lrw::new(Box::new(Zero), key, None);
         let mut data = vec![0; units * layout.data_unit];
         let run = Run { first: u128::from(first), layout };
         lrw.encrypt_units(run, Buffer::in_place(&mut data));
@@ -170,7 +186,7 @@ mod tests {
     #[test]
     fn masks_are_products_with_the_block_s_index() {
         fn check<const N: usize>(key: &[u8; N], first: u64, layout: Layout) {
-            let lrw = Lrw::new(Box::new(Zero), key);
+            let lrw = Lrw::new(Box::new(Zero), key, None);
             let masks = masks(key, first, layout, 3);
             let per_unit = layout.data_unit / N;
             for (i, mask) in masks.as_chunks::<N>().0.iter().enumerate() {

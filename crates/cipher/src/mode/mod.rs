@@ -1,7 +1,9 @@
 //! Modes of operation over any [`crate::kernel::BlockCipher`] or [`crate::kernel::BlockKernel`].
 
 pub(crate) mod cbc;
+pub(crate) mod diffuser;
 pub(crate) mod ecb;
+pub(crate) mod elephant;
 pub(crate) mod iv;
 pub(crate) mod lrw;
 pub(crate) mod whitening;

@@ -54,6 +54,10 @@ fn iv_of(name: &str, generator: &str, key: &[u8], sector: u64) -> Vec<u8> {
             let start = iv.len() - 8;
             iv[start..].copy_from_slice(&sector.to_be_bytes());
         }
+        "eboiv" => {
+            iv[..8].copy_from_slice(&(sector * 512).to_le_bytes());
+            reference(name, key)(&mut iv);
+        }
         essiv => {
             let salt = match essiv.strip_prefix("essiv:").unwrap() {
                 "sha1" => sha1::Sha1::digest(key).to_vec(),
@@ -88,6 +92,24 @@ fn product(a: u128, b: u128) -> u128 {
     })
 }
 
+/// The diffuser as Ferguson's paper of 2006 writes it, A and then B, backwards for encryption.
+fn elephant(unit: &mut [u8]) {
+    let bytes = unit.as_chunks::<4>().0;
+    let mut d: Vec<u32> = bytes.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let n = d.len();
+    for i in (0..5).flat_map(|_| (0..n).rev()) {
+        let rotated = d[(i + n - 5) % n].rotate_left([9, 0, 13, 0][i % 4]);
+        d[i] = d[i].wrapping_sub(d[(i + n - 2) % n] ^ rotated);
+    }
+    for i in (0..3).flat_map(|_| (0..n).rev()) {
+        let rotated = d[(i + 5) % n].rotate_left([0, 10, 0, 25][i % 4]);
+        d[i] = d[i].wrapping_sub(d[(i + 2) % n] ^ rotated);
+    }
+    for (bytes, word) in unit.as_chunks_mut::<4>().0.iter_mut().zip(d) {
+        *bytes = word.to_le_bytes();
+    }
+}
+
 /// Encrypts a data unit in the most obvious way.
 fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]) {
     let size = block_bytes(name);
@@ -96,6 +118,19 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
         "ecb" => {
             let cipher = reference(name, key);
             unit.chunks_mut(size).for_each(cipher);
+        }
+        "cbc" if iv == "elephant" => {
+            let (data_key, sector_key) = key.split_at(key.len() / 2);
+            let cipher = reference(name, sector_key);
+            let mut halves = vec![0; 32];
+            for half in halves.chunks_mut(16) {
+                half[..8].copy_from_slice(&(sector * 512).to_le_bytes());
+            }
+            halves[31] = 0x80;
+            halves.chunks_mut(16).for_each(cipher);
+            unit.chunks_mut(32).for_each(|piece| add(piece, &halves));
+            elephant(unit);
+            encrypt_unit(name, "cbc-eboiv", data_key, sector, unit);
         }
         "cbc" => {
             let cipher = reference(name, key);
@@ -122,7 +157,13 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
             let (data_key, tweak_key) = key.split_at(key.len() - 16);
             let cipher = reference(name, data_key);
             let tweak = u128::from_be_bytes(tweak_key.try_into().unwrap());
-            for (index, block) in (u128::from(sector) * 32 + 1..).zip(unit.chunks_mut(size)) {
+            let first = match iv {
+                "benbi" => u128::from(sector) * 32 + 1,
+                // The hash of ESSIV is that of the whole key.
+                iv => u128::from_be_bytes(iv_of(name, iv, key, sector).try_into().unwrap()),
+            };
+            for (index, block) in (0..).zip(unit.chunks_mut(size)) {
+                let index = first.wrapping_add(index);
                 let mask = product(tweak, index).to_be_bytes();
                 add(block, &mask);
                 cipher(block);
@@ -139,7 +180,7 @@ fn random(rng: &mut ChaCha8Rng, bytes: usize) -> Vec<u8> {
     data
 }
 
-const MODES: [&str; 13] = [
+const MODES: [&str; 16] = [
     "ecb",
     "cbc-plain",
     "cbc-plain64",
@@ -148,7 +189,10 @@ const MODES: [&str; 13] = [
     "cbc-essiv:wp256",
     "cbc-essiv:sha1",
     "cbc-essiv:ripemd160",
+    "cbc-eboiv",
+    "cbc-elephant",
     "lrw-benbi",
+    "lrw-plain64",
     "xts-plain",
     "xts-plain64",
     "xts-plain64be",
@@ -156,8 +200,14 @@ const MODES: [&str; 13] = [
 ];
 
 /// Modes whose code is that of others up to the hash; one cipher and key length is enough.
-const MORE: [(&str, &str); 3] =
-    [("aes", "xts-essiv:wp256"), ("serpent", "cbc-essiv:rmd160"), ("blowfish", "cbc-essiv:sha1")];
+const MORE: [(&str, &str); 6] = [
+    ("aes", "xts-essiv:wp256"),
+    ("serpent", "cbc-essiv:rmd160"),
+    ("blowfish", "cbc-essiv:sha1"),
+    ("aes", "lrw-plain"),
+    ("twofish", "lrw-plain64be"),
+    ("aes", "lrw-essiv:sha256"),
+];
 
 #[test]
 fn every_specification_agrees_with_plain_modes_over_rustcrypto() {
@@ -205,14 +255,14 @@ fn every_specification_agrees_with_plain_modes_over_rustcrypto() {
     }
     // Serpent has all modes, the other 128-bit ciphers not the two hashes of 20 bytes; CAST5 has ECB
     // and the three plain CBCs, Blowfish the hashes too, triple DES none.
-    assert_eq!(seen, 13 + 3 * 11 + 4 + 8 + 4 + MORE.len());
+    assert_eq!(seen, 16 + 3 * 14 + 4 + 8 + 4 + MORE.len());
 }
 
 #[test]
 fn a_run_is_its_units_one_by_one() {
     let mut rng = ChaCha8Rng::seed_from_u64(12);
     for name in dm_crypt_ciphers() {
-        for mode in ["cbc-plain64", "lrw-benbi", "xts-plain", "xts-plain64be"] {
+        for mode in ["cbc-plain64", "cbc-elephant", "lrw-benbi", "lrw-plain64", "xts-plain"] {
             let Ok(lengths) = dm_crypt_key_bytes(name, mode) else {
                 continue;
             };

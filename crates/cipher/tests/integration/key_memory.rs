@@ -68,11 +68,14 @@ fn check(cipher: &dyn SectorCipher, live: &[(usize, usize)], name: &str) {
 }
 
 /// Of all modes one for each type inside.
-const MODES: [&str; 8] = [
+const MODES: [&str; 11] = [
     "ecb",
     "cbc-plain",
     "cbc-essiv:sha256",
+    "cbc-eboiv",
+    "cbc-elephant",
     "lrw-benbi",
+    "lrw-essiv:sha256",
     "xts-plain",
     "xts-plain64",
     "xts-plain64be",

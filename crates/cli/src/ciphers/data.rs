@@ -5,7 +5,7 @@ use cryptbench_report::csv::lines;
 use serde_json::{Value, json};
 
 /// Names of the fields, in the order of [`fields`].
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "cipher",
     "mode",
     "data_unit",
@@ -17,9 +17,10 @@ const NAMES: [&str; 11] = [
     "encrypt_spread_percent",
     "decrypt_spread_percent",
     "mean_spread_percent",
+    "buffer",
 ];
 
-fn fields(row: &Speed) -> [Value; 11] {
+fn fields(row: &Speed) -> [Value; 12] {
     // Digits beyond these are noise.
     let rounded = |x: f64| json!((x * 1000.0).round() / 1000.0);
     [
@@ -34,6 +35,7 @@ fn fields(row: &Speed) -> [Value; 11] {
         rounded(row.encrypt.spread_percent),
         rounded(row.decrypt.spread_percent),
         rounded(row.mean.spread_percent),
+        json!(row.buffer),
     ]
 }
 

@@ -61,7 +61,7 @@ fn rates(speeds: &Speeds, width: usize) -> String {
         heading.extend([format!("mean,\n{}", threads(*count)), "IQR".to_owned()]);
     }
     heading[4] = format!("mean,\n{}", threads(first));
-    // The longest cascade leaves no room for its mode: one that all have is named above them.
+    // The longest cascade leaves no room for its mode, so a mode that all have in common is named above the table.
     let mode = common_mode(speeds);
     if !mode.is_empty() {
         heading[0] = format!("cipher\n(mode {mode})");
@@ -96,7 +96,7 @@ fn rates(speeds: &Speeds, width: usize) -> String {
     table.trim_fmt()
 }
 
-/// From so many columns on, two blanks between figures leave room for the longest cascade.
+/// From this many columns on, two blanks between figures leave room for the longest cascade.
 const ROOMY: usize = 90;
 
 /// The mode of all rows, as labels spell it; empty where they differ.
@@ -159,6 +159,7 @@ mod tests {
                     label,
                     data_unit: 4096,
                     threads,
+                    buffer: 1 << 20,
                     kernel: "soft",
                     encrypt: r,
                     decrypt: r,

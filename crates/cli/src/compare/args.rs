@@ -9,23 +9,29 @@ use cryptbench_foreign::estimator::Estimator;
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
     /// The baseline: a record.json, the directory of a run, or a file or directory of foreign results
-    pub a: PathBuf,
-    /// What is compared with it: the same
-    pub b: PathBuf,
+    #[arg(required_unless_present = "joint")]
+    pub a: Option<PathBuf>,
+    /// What is compared with it, likewise
+    #[arg(required_unless_present = "joint")]
+    pub b: Option<PathBuf>,
+    /// Put records beside each other as one table instead, devices by systems
+    #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["a", "b", "also_a", "also_b", "arm",
+        "measure", "estimator", "all"])]
+    pub joint: Vec<PathBuf>,
     /// More files or directories of foreign results that belong to A (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_a: Vec<PathBuf>,
     /// More files or directories of foreign results that belong to B (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_b: Vec<PathBuf>,
-    /// Of a record take this arm; given twice, the first is A's and the second B's [default: all arms of two
+    /// Take this arm of a record; given twice, the first is A's and the second B's [default: all arms of two
     /// records, plain of a record beside foreign results]
     #[arg(long, value_name = "NAME")]
     pub arm: Vec<String>,
     /// What is compared [default: the first of the three that a cell has]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureArg>,
-    /// Show each side's figure as its users condense runs; verdicts do not rest on it
+    /// Show each side's figure as its users condense runs; verdicts do not depend on it
     #[arg(long, value_enum)]
     pub estimator: Option<EstimatorArg>,
     /// Show every cell, however many

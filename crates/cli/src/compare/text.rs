@@ -6,10 +6,10 @@ use cryptbench_foreign::compare::{Compared, Side, Verdict};
 use super::Document;
 use crate::layout::{grid, hang, paragraph};
 
-/// More cells than these are shown by `--all` only: those that lie farthest apart come first.
+/// The most cells shown without `--all`; those that differ most come first.
 const SHOWN: usize = 40;
 
-/// Names of cells of one side alone that are shown.
+/// The most names shown of cells that only one side has.
 const NAMED: usize = 12;
 
 const LEGEND: &str = "B of A: % of A, ratio of geometric means [95 % interval, Welch]; ▼ slower, ▲ faster (p < 0.01 after Holm \

@@ -15,7 +15,7 @@ pub struct Diagnosis {
     /// Whether `cryptbench run` can measure there.
     pub can_run: bool,
     pub why_not: Option<String>,
-    /// The exit code: that of `cryptbench run`, were it refused.
+    /// The exit code with which `cryptbench run` would refuse; 0 if it would not.
     #[serde(rename = "exit_code")]
     pub code: u8,
     pub sections: Vec<Section>,
@@ -35,7 +35,7 @@ impl Section {
     }
 }
 
-/// One thing that was looked at.
+/// One thing that was examined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub name: String,
@@ -51,13 +51,13 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// As it should be, or simply so.
+    /// As it should be, or a plain fact.
     Ok,
-    /// Not here; the rest works without it.
+    /// Missing; everything else works without it.
     Lacking,
     /// Makes measurements worse, or changes what they mean.
     Warning,
-    /// Nothing can be measured before this is mended.
+    /// Nothing can be measured until this is fixed.
     Fatal,
 }
 
@@ -92,7 +92,7 @@ pub struct Install {
     pub names_known: bool,
     /// The command, where the distribution is known and has any of the packages.
     pub command: Option<String>,
-    /// What this distribution has no package of that we know, and where it may be had; all of it, by Debian's names,
-    /// where the distribution is not known.
+    /// What this distribution has no known package of, and where to get it; everything, by Debian's names,
+    /// if the distribution is not known.
     pub without_package: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Which distribution this is, and how one installs packages there.
+//! Which distribution this is, and how to install packages on it.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ impl Family {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     pub name: String,
-    /// `None` where neither ID nor ID_LIKE is known here.
+    /// `None` if neither ID nor ID_LIKE is known here.
     pub family: Option<Family>,
 }
 

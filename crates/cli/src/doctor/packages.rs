@@ -1,21 +1,21 @@
-//! Names of packages by distribution, and the one command that installs what lacks.
+//! Names of packages by distribution, and the one command that installs what is missing.
 //!
 //! Remedies of the system registry name Debian's packages. Debian's names were looked up with apt-cache (12), Alpine's
 //! in aports; those of Fedora, Arch and openSUSE in public package lists and install scripts of 2026. Where no source
 //! was found, Fedora and openSUSE install by the path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds
-//! whichever package has it), and Arch is told to look: one unknown name makes pacman refuse the whole command.
+//! whichever package has it), and users of Arch are told to search: one unknown name makes pacman refuse the whole command.
 
 use super::diagnosis::Install;
 use super::distribution::{Distribution, Family};
 
-/// A package by its names; `None` where a distribution has none that we know.
+/// A package by its names; `None` where a distribution has no known one.
 struct Package {
     debian: &'static str,
     fedora: Option<&'static str>,
     arch: Option<&'static str>,
     suse: Option<&'static str>,
     alpine: Option<&'static str>,
-    /// Where it may be had else, to follow "no package of X is known here:".
+    /// Where else to get it, to follow "no package of X is known here:".
     elsewhere: &'static str,
 }
 
@@ -64,7 +64,7 @@ const PACKAGES: &[Package] = &[
         arch: None,
         suse: Some("/usr/bin/qemu-storage-daemon"),
         alpine: Some("cmd:qemu-storage-daemon"),
-        elsewhere: "`pacman -F qemu-storage-daemon` tells which package has it",
+        elsewhere: "`pacman -F qemu-storage-daemon` says which package has it",
     },
     Package { debian: "qemu-utils", ..everywhere("qemu-img") },
     Package {
@@ -98,7 +98,7 @@ fn find(debian: &str) -> Option<&'static Package> {
 /// How Debian's packages are asked for in remedies.
 const ASKED: &str = "apt install ";
 
-/// Debian's names of the packages that a remedy asks for, as far as they are known here.
+/// Debian's names of the packages that a remedy asks for, if they are known here.
 pub fn asked_for(remedy: &str) -> Vec<&'static str> {
     let Some((_, rest)) = remedy.split_once(ASKED) else { return Vec::new() };
     let words = rest.split_whitespace().map(|w| (w.trim_end_matches([';', ',', '.', ')']), w));
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(names.len(), PACKAGES.len());
     }
 
-    /// The Debian package recommends or suggests what doctor would ask for, but for what no Debian is without.
+    /// The Debian package recommends or suggests what doctor would ask for, except what every Debian has.
     #[test]
     fn the_debian_package_names_them_too() {
         let manifest = include_str!("../../Cargo.toml");

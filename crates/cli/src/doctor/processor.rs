@@ -1,4 +1,4 @@
-//! The processors: what they have for ciphers, and which kernels that selects.
+//! The processors: their instructions for ciphers, and which kernels those select.
 
 use cryptbench_cipher::Tier;
 use cryptbench_record::Machine;
@@ -48,7 +48,7 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// The kernel of each algorithm, those that are alike together.
+/// The kernel of each algorithm, equal ones together.
 fn kernels(tier: Tier) -> Finding {
     let mut by_kernel: Vec<(String, Vec<&str>)> = Vec::new();
     for (algorithm, cipher) in SHOWN {

@@ -32,9 +32,10 @@ fn of(facility: Facility, family: Option<Family>) -> Finding {
             "gocryptfs, EncFS, CryFS, securefs, bindfs, builtin-mounted, VeraCrypt, QEMU's and nbdkit's LUKS",
         ),
         Facility::LoopDevices => ("loop devices", "containers with a file system of their own"),
-        Facility::DeviceMapper => {
-            ("device mapper", "dm-crypt, TrueCrypt, VeraCrypt, BitLocker, FileVault 2")
-        }
+        Facility::DeviceMapper => (
+            "device mapper",
+            "dm-crypt, TrueCrypt, VeraCrypt on the kernel, BitLocker, FileVault 2",
+        ),
     };
     match facility.availability() {
         Availability::Available(words) => Finding::ok(name, words),

@@ -21,7 +21,7 @@ pub struct Storage {
     pub directory: String,
     /// Why a run would be refused here.
     pub refusal: Option<String>,
-    /// The exit code that goes with it, 0 without.
+    /// The exit code of that refusal; 0 without one.
     pub code: u8,
 }
 
@@ -69,7 +69,7 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
         target: TargetRequest {
             path: directory.to_owned(),
             consent: Consent::default(),
-            pair: None,
+            pair: Vec::new(),
             emulate: None,
             size: None,
             buffered: None,
@@ -120,10 +120,10 @@ fn place(storage: &str) -> Finding {
     }
 }
 
-/// Tries direct I/O on a file without a name.
+/// Tries direct I/O on an unnamed file.
 ///
 /// # Errors
-/// When no file can be made.
+/// No file can be created.
 fn direct_io(directory: &Path) -> io::Result<Finding> {
     let file = tempfile::tempfile_in(directory)?;
     let buffered = |why: &str| {

@@ -8,7 +8,7 @@ use super::diagnosis::{Diagnosis, Finding, Section, State};
 /// Columns of the mark and the space after it.
 const MARK: usize = 5;
 
-/// Narrowest text beside the names; on less the names stand above it.
+/// Narrowest text beside the names; in less room the names stand above it.
 const LEAST_TEXT: usize = 24;
 
 /// All of it in at most `width` columns, without a newline at the end.
@@ -49,7 +49,7 @@ fn findings(diagnosis: &Diagnosis) -> impl Iterator<Item = &Finding> {
     diagnosis.sections.iter().flat_map(|s| &s.findings)
 }
 
-/// One section; `told` lacks as those above say, and is not said again.
+/// One section. `told` holds what the sections above have said already, which is not repeated.
 fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     let names = section.findings.iter().map(|f| display_width(&f.name)).max().unwrap_or(0);
     let column = (MARK + names + 2).min(width.saturating_sub(LEAST_TEXT));
@@ -68,7 +68,7 @@ fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     lines.join("\n")
 }
 
-/// What a finding says and what to do, without what was told above: several systems lack the same facility.
+/// What a finding says and what to do, without what was said above: several systems lack the same facility.
 fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
     let lacks = finding.state == State::Lacking;
     let above = told.iter().find(|f| lacks && f.says.starts_with(&finding.says));
@@ -82,7 +82,7 @@ fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
     (format!("lacks the same as {} above", above.name), rest)
 }
 
-/// The section's name; of the systems also how many can be measured.
+/// The section's name; for the systems also how many can be measured.
 fn title(section: &Section) -> String {
     let lacking = section.findings.iter().filter(|f| f.state == State::Lacking).count();
     match section.title {

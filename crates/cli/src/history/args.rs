@@ -38,7 +38,7 @@ pub enum HistoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Judge one record by the earlier ones of the same machine, target, arm and workload; exit code 9 for a
+    /// Judge a record by the earlier ones of the same machine, target, arm and workload; exit code 9 for a
     /// regression
     Check {
         /// A record that need not be in the history, or the number of one that is [default: the newest]
@@ -76,7 +76,7 @@ pub struct CheckArgs {
 pub enum MeasureArg {
     /// Speed of every arm
     Speed,
-    /// What every arm but plain keeps of plain speed
+    /// Share of plain speed of every arm except plain
     Kept,
 }
 

@@ -9,18 +9,27 @@ pub fn list(entries: &[Entry], width: usize) -> String {
     if entries.is_empty() {
         return "no records".to_owned();
     }
+    let titled = entries.iter().any(|e| !e.title.is_empty());
     let rows = entries.iter().map(|e| {
         let partial = if e.partial { " (partial)" } else { "" };
-        vec![
+        let mut row = vec![
             e.id.to_string(),
             e.started.clone(),
             format!("{}{partial}", e.profile),
             e.target.clone(),
             e.machine.clone(),
             e.cells.to_string(),
-        ]
+        ];
+        if titled {
+            row.insert(1, e.title.clone());
+        }
+        row
     });
-    grid(&["no.", "measured", "profile", "target", "machine", "cells"], rows.collect(), 0, width)
+    let mut headings = vec!["no.", "measured", "profile", "target", "machine", "cells"];
+    if titled {
+        headings.insert(1, "title");
+    }
+    grid(&headings, rows.collect(), 0, width)
 }
 
 /// One record with all its cells.
@@ -34,7 +43,7 @@ pub fn check(check: &Check, width: usize) -> String {
     blocks.join("\n\n")
 }
 
-/// Of many records what was found.
+/// The findings for many records.
 pub fn regressions(checks: &[Check], width: usize) -> String {
     let mut blocks = Vec::new();
     for check in checks.iter().filter(|c| c.count(Change::Regression) > 0) {
@@ -146,6 +155,19 @@ fn sentences(check: &Check) -> Vec<String> {
             "{} cells cannot be judged yet: they have {have} earlier runs of the same machine, target, arm and workload, and \
              {NEEDED} are needed to know how runs differ.",
             check.untold.len(),
+        ));
+    }
+    if !check.other_sets.is_empty() {
+        let name = |set: &String| match set.as_str() {
+            "" => "systems that were named".to_owned(),
+            set => format!("the set {set}"),
+        };
+        let others = check.other_sets.iter().map(|(set, runs)| format!("{} ({runs})", name(set)));
+        found.push(format!(
+            "This run measured {}. Earlier runs that measured other sets are kept apart, since what is measured beside an arm \
+             changes its trials: {}.",
+            name(&check.arm_set),
+            others.collect::<Vec<_>>().join(", "),
         ));
     }
     if check.cached > 0 {

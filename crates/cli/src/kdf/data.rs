@@ -1,4 +1,4 @@
-//! The study for programs: JSON of all of it, CSV of the times.
+//! The study for programs: everything as JSON, the times as CSV.
 
 use cryptbench_kdf::Derivation;
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed, Point};

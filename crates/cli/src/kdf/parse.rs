@@ -7,7 +7,7 @@ pub fn entropy(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches("bits").trim_end_matches("bit").trim();
     match number.parse::<f64>() {
         Ok(bits) if bits > 0.0 && bits <= 512.0 => Ok(bits),
-        _ => Err("an entropy lies above 0 and at most at 512 bits".to_owned()),
+        _ => Err("an entropy must be above 0 and at most 512 bits".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was asked and what was measured, together: every figure that a table, a page or a program gets.
+//! Question and measurement together: every figure that a table, a page or a program gets.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const ENTROPIES: [f64; 3] = [40.0, 52.0, 78.0];
 /// Bits of a random word of a list of 7776.
 pub const DICEWARE_BITS: f64 = 12.925;
 
-/// What was asked beside the measurement.
+/// The question.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub volume: VolumeKind,
@@ -94,12 +94,12 @@ pub struct Attack {
     pub unknown: Option<f64>,
 }
 
-/// What a PIM drawn at random is worth while it is secret.
+/// The value of a random PIM while it is secret.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPim {
-    /// Bits beside a known PIM that costs as much on average.
+    /// Bits gained over a known PIM of the same average cost.
     pub bits: f64,
-    /// What opening takes on average over the PIMs.
+    /// Average time to open over the PIMs.
     pub mean_seconds: f64,
 }
 
@@ -174,7 +174,7 @@ impl Study {
         let mean_work = works.sum::<f64>() / f64::from(highest);
         let found = mean_work_of_unknown(q.volume, row.function, highest).ok()?;
         Some(SecretPim {
-            // A known PIM of the mean cost takes half of that for each passphrase.
+            // Each passphrase costs half of that with a known PIM of the mean cost.
             bits: (2.0 * found / mean_work).log2(),
             mean_seconds: mean_work * row.seconds_per_work(),
         })

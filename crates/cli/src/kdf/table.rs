@@ -21,7 +21,7 @@ pub struct Section {
 /// Entropies side by side in one table of 80 columns.
 const ABREAST: usize = 3;
 
-/// The whole answer: where, the tables, what it means, what it rests on.
+/// The whole answer: where, the tables, what it means, what it is based on.
 pub fn render(study: &Study, style: Style) -> String {
     let width = style.width;
     let heading = |text: &str| match style.colour {
@@ -71,7 +71,7 @@ fn header(study: &Study, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The kernels that opened, and those that guessed where they are others, each with its functions.
+/// The kernels that opened, and those that guessed if they differ, each with its functions.
 pub fn kernels(study: &Study) -> Vec<(String, Vec<String>)> {
     let mut kernels: Vec<(String, Vec<String>)> = Vec::new();
     let mut add =
@@ -254,7 +254,7 @@ fn none() -> String {
 }
 
 fn marked(seconds: f64, measured: bool) -> String {
-    // What is not marked keeps the place, so that figures stand under each other.
+    // Unmarked figures leave the place empty, so that figures line up.
     span(seconds) + if measured { "*" } else { " " }
 }
 

@@ -1,4 +1,4 @@
-//! The figures in words: units, sentences, and what they rest on.
+//! The figures in words: units, sentences, and what they are based on.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub fn span(seconds: f64) -> String {
     format!("{} {unit}", figures(value))
 }
 
-/// A time that somebody asked for, without noughts that say nothing: `1 s`, `2.5 min`.
+/// A time that the user asked for, without trailing zeros: `1 s`, `2.5 min`.
 pub fn asked(time: Duration) -> String {
     let text = span(time.as_secs_f64());
     match text.split_once(' ') {
@@ -42,7 +42,7 @@ pub fn asked(time: Duration) -> String {
     }
 }
 
-/// Three figures, and thousands apart.
+/// Three significant figures, with a thousands separator.
 pub fn figures(value: f64) -> String {
     match value {
         v if !v.is_finite() => "–".to_owned(),
@@ -136,7 +136,7 @@ pub fn method(study: &Study) -> String {
     )
 }
 
-/// How far time was seen to be proportional to the cost.
+/// How far time was proportional to the cost.
 pub fn linearity(study: &Study) -> String {
     let seen: Vec<_> = study
         .speeds
@@ -158,7 +158,7 @@ pub fn linearity(study: &Study) -> String {
     )
 }
 
-/// What the figures say to somebody who chooses a function and a PIM, each sentence with its figure.
+/// What the figures mean for the choice of a function and a PIM, each sentence with its figure.
 pub fn verdicts(study: &Study) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(fastest(study));
@@ -189,7 +189,7 @@ fn fastest(study: &Study) -> Option<String> {
     })
 }
 
-/// Spread beyond which the figures are no better than rough, in percent of the median.
+/// Spread beyond which the figures are only rough, in percent of the median.
 const RESTLESS: f64 = 10.0;
 
 fn restless(study: &Study) -> Option<String> {
@@ -206,7 +206,7 @@ fn restless(study: &Study) -> Option<String> {
     })
 }
 
-/// The order by iterations, and whom the default costs move in it.
+/// The order by iterations, and which functions the default costs move in it.
 fn per_iteration(study: &Study) -> Option<String> {
     let by_iteration = study.by_iteration();
     if by_iteration.len() < 2 {
@@ -287,7 +287,7 @@ fn within_limit(study: &Study) -> Option<String> {
     Some(words)
 }
 
-/// The PIMs of PBKDF2 below which VeraCrypt wants a long passphrase.
+/// The PIMs of PBKDF2 below which VeraCrypt requires a long passphrase.
 fn least_pims(study: &Study) -> Option<String> {
     let mut least: Vec<u32> = study
         .speeds
@@ -381,7 +381,7 @@ fn secret_pim(study: &Study) -> Option<String> {
     ))
 }
 
-/// What the attacker's times rest on.
+/// What the attacker's times are based on.
 pub fn assumptions(study: &Study) -> Vec<String> {
     let all = threads(study.speeds.threads);
     let mut out = vec![

@@ -1,4 +1,4 @@
-//! The device that is predicted for: a model or a record, and what its plain requests take.
+//! The device to predict for: a model or a record, and the time of its plain requests.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(super) struct Plain {
     pub(super) queue_depth: u32,
     /// Seconds between two completions.
     pub(super) seconds: f64,
-    /// What a model is asked for.
+    /// The request to a model.
     pub(super) load: Option<Load>,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn on_model(model: &Model, load: &Load, added: &Added) -> f64 {
 /// Sizes that a model is asked for, in order.
 const SIZES: [u64; 6] = [512, 4096, 16_384, 65_536, 262_144, 1 << 20];
 
-/// The file that a model's requests go to.
+/// Size of the file that a model's requests go to.
 const FILE: u64 = 1 << 30;
 
 impl Profile {
@@ -77,7 +77,7 @@ impl Profile {
         }
     }
 
-    /// What a reader must know of predictions for it (docs/devices.md has the figures).
+    /// What a reader must know about predictions for it (docs/devices.md has the figures).
     pub(super) fn remarks(&self) -> Vec<String> {
         let words = match self {
             Self::Model(model) if model.rotates() || model.name == "usb-flash" => {
@@ -105,7 +105,7 @@ impl Profile {
         }
     }
 
-    /// Its plain requests; a model is asked with `queue_depth` in flight.
+    /// Its plain requests, on a model with `queue_depth` in flight.
     pub(super) fn plain(&self, queue_depth: u32) -> Vec<Plain> {
         match self {
             Self::Model(model) => of_model(model, queue_depth),
@@ -183,11 +183,11 @@ pub(super) fn spacing(record: &Record, workload: &Workload, arm: &str) -> Option
 pub(super) struct PerRequest {
     pub(super) seconds: f64,
     pub(super) arm: String,
-    /// The line through all sizes, in words, where there are enough of them.
+    /// The line through all sizes, in words, if there are enough of them.
     pub(super) fit: String,
 }
 
-/// Takes it from the encrypted arm `asked` of a record, or from the first whose cipher's rate is known.
+/// Takes it from the requested encrypted arm of a record, or from the first whose cipher's rate is known.
 pub(super) fn per_request_of(
     record: &Record,
     ciphers: &[CipherRate],

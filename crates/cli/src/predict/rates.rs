@@ -1,4 +1,4 @@
-//! How fast the ciphers are: measured now for a moment, from a file, or as given.
+//! How fast the ciphers are: measured briefly now, from a file, or as given.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use serde_json::Value;
 use crate::args::PredictArgs;
 use crate::exit::Refusal;
 
-/// The cipher that is taken where none is named.
+/// The default cipher.
 pub(super) const USUAL: &str = "aes-256-xts";
 
-/// The most bytes of a file with rates that are read; the rates of all ciphers take a thousandth of it.
+/// Largest file with rates that is read, in bytes; the rates of all ciphers take a thousandth of it.
 const LARGEST: u64 = 16 << 20;
 
-/// Time for all of them together; each takes a tenth of a second at least.
+/// Time for all of them together; each takes at least a tenth of a second.
 const TIME: Duration = Duration::from_millis(300);
 
 /// A cipher on one thread.
@@ -41,7 +41,7 @@ impl CipherRate {
     }
 }
 
-/// The rates, and where they are from.
+/// The rates and their source.
 pub(super) fn cipher_rates(
     args: &PredictArgs,
     ciphers: &[String],
@@ -67,7 +67,7 @@ pub(super) fn cipher_rates(
         ciphers: named,
         data_units: units,
         threads: vec![1],
-        buffer: BUFFER,
+        buffers: vec![BUFFER],
         time: TIME,
         seed: None,
     })?

@@ -1,4 +1,4 @@
-//! `cryptbench predict --validate`: predictions against what was published and against what was measured.
+//! `cryptbench predict --validate`: predictions against published and measured figures.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use super::{DEFAULT_PER_REQUEST_S, text};
 use crate::args::PredictArgs;
 use crate::say::{print, print_json};
 
-/// A prediction beside what was found.
+/// A prediction beside the real figure.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Checked {
     pub(super) label: String,
@@ -64,8 +64,8 @@ pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Study A's three devices. The software's cost per request is taken from the SSD alone: leaving out the size that is
-/// predicted, for the SSD itself; for the others the SSD's is all that one would have had.
+/// Study A's three devices. The software's cost per request comes from the SSD alone: without the size that is
+/// predicted, for the SSD itself; for the others, nothing but the SSD's would be known.
 fn published() -> Vec<Group> {
     let files = Files::published();
     let points = files.text("atto").ok().and_then(atto).unwrap_or_default();
@@ -82,7 +82,7 @@ fn published() -> Vec<Group> {
         };
         let known = |p: &Point| {
             let (plain, encrypted) = times(p);
-            // The rate is what was published: the spacing of requests, whatever was in flight.
+            // The published figure is the rate, that is, the spacing of requests, whatever was in flight.
             (plain, encrypted, p.load.bytes, 1, published_rate(p.load.operation))
         };
         points.iter().filter(same).map(known).collect()
@@ -133,7 +133,7 @@ fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> 
         let left_out = cells.iter().enumerate().map(|(i, cell)| {
             let others: Vec<_> =
                 cells.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, c)| c.known).collect();
-            // Sizes beside it on the same operation know best; what there is has to do.
+            // Other sizes of the same operation are the best source, if there are any.
             let per_request = per_request_s(&others).unwrap_or(DEFAULT_PER_REQUEST_S);
             cell.checked(cell.known.0, per_request)
         });
@@ -184,7 +184,7 @@ impl Measured {
         self.beside(100.0 * keeps(plain_s, bytes, queue_depth, &added))
     }
 
-    /// A predicted share in percent beside what was measured.
+    /// A predicted share in percent beside the measured one.
     fn beside(&self, predicted: f64) -> Checked {
         let (plain, encrypted, bytes, ..) = self.known;
         Checked {

@@ -1,5 +1,5 @@
-//! Every chart of the page as files: SVG, and PNG for programs that take no SVG where this was asked for when the
-//! program was built.
+//! Every chart of the page as a file: SVG, and PNG for programs that do not read SVG if the program was built with
+//! that feature.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,14 +14,14 @@ use cryptbench_report::charts::{Chart, MARK, charts};
 use super::written;
 use crate::exit::Refusal;
 
-/// What the charts are written as, for the user.
+/// The formats of the charts, for the user.
 pub const FORMATS: &str = match cfg!(feature = "png") {
     true => "each as SVG and PNG",
     false => "each as SVG (this cryptbench was built without PNG: `--features png`)",
 };
 
-/// Writes all charts into `directory`, made where it is missing, and returns their number. A file that is there and
-/// is no chart of this program is refused before anything is written.
+/// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses, before
+/// anything is written, if a file has the name of a chart but is not one of this program's.
 pub fn write(record: &Record, directory: &Path) -> anyhow::Result<usize> {
     let results = record.results.as_ref().expect("derived by the caller");
     let charts = charts(record, results);
@@ -89,7 +89,8 @@ impl<'a> Place<'a> {
         match ours {
             true => Ok(()),
             false => {
-                let reason = "it is there already and is no chart of cryptbench; name another directory with --charts";
+                let reason =
+                    "exists and is not a chart of cryptbench; name another directory with --charts";
                 Err(Refusal::target(&self.path.join(name), reason).into())
             }
         }

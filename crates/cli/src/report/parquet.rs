@@ -1,4 +1,4 @@
-//! The tables as Apache Parquet; in the program only where it was asked for when it was built.
+//! The tables as Apache Parquet; only in programs that were built with this feature.
 
 use cryptbench_record::{Record, Results};
 use cryptbench_report::Rows;
@@ -18,7 +18,7 @@ pub fn render(_record: &Record, _results: &Results, _rows: Rows) -> anyhow::Resu
     Err(refused().into())
 }
 
-/// A refusal of the command line, which says how to get it.
+/// An error of the command line, which says how to get the feature.
 #[cfg(any(test, not(feature = "parquet")))]
 fn refused() -> crate::exit::Refusal {
     let option = std::path::Path::new("--format parquet");
@@ -31,7 +31,7 @@ fn refused() -> crate::exit::Refusal {
 mod tests {
     use super::*;
 
-    /// Tests are built with all features; a program without this one has nothing but these words.
+    /// Tests are built with all features; a program without this one has only this message.
     #[test]
     fn a_program_without_it_says_how_to_get_it() {
         let said = refused().to_string();

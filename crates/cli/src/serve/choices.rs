@@ -1,7 +1,9 @@
 //! What the page offers: the same tables as `systems`, `ciphers --list` and `profiles`.
 
+use cryptbench_devices::Model;
 use cryptbench_load::Profile;
 use cryptbench_serve::{Catalogue, Choice, Format, Profile as Offered, System};
+use cryptbench_studies::abouts;
 use cryptbench_system::Availability;
 
 use super::{devices, here};
@@ -13,10 +15,12 @@ pub fn catalogue() -> Catalogue {
     Catalogue {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         target: here().display().to_string(),
-        systems: systems.map(|s| system(s.name(), s.about(), s.availability())).collect(),
-        ciphers: ciphers
-            .map(|c| Choice { name: c.name.to_owned(), label: c.label.to_owned() })
+        systems: systems.map(system).collect(),
+        ciphers: ciphers.map(|c| choice(c.name, c.label)).collect(),
+        models: Model::names()
+            .filter_map(|name| Some(choice(name, &Model::named(name).ok()?.about)))
             .collect(),
+        studies: abouts().map(|study| choice(&study.letter.to_string(), study.title)).collect(),
         profiles: profiles
             .map(|p| Offered { name: p.name, about: p.description, workloads: p.workloads.len() })
             .collect(),
@@ -25,12 +29,24 @@ pub fn catalogue() -> Catalogue {
     }
 }
 
-fn system(name: &str, about: &str, availability: Availability) -> System {
-    let (version, reason, remedy) = match availability {
+fn choice(name: &str, label: &str) -> Choice {
+    Choice { name: name.to_owned(), label: label.to_owned() }
+}
+
+fn system(system: &&cryptbench_system::System) -> System {
+    let (version, reason, remedy) = match system.availability() {
         Availability::Available(version) => (Some(version), None, None),
         Availability::Unavailable { reason, remedy } => (None, Some(reason), Some(remedy)),
     };
-    System { name: name.to_owned(), about: about.to_owned(), version, reason, remedy }
+    let settings = system.settings().iter();
+    System {
+        name: system.name().to_owned(),
+        about: system.about().to_owned(),
+        version,
+        reason,
+        remedy,
+        settings: settings.map(|s| format!("{}={}", s.name, s.values.join(","))).collect(),
+    }
 }
 
 /// What `report` makes of a record on standard output.

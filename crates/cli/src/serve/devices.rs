@@ -1,9 +1,9 @@
-//! Disks and partitions of this machine, for whoever wants to overwrite one.
+//! Disks and partitions of this machine that a user may choose to overwrite.
 
 use cryptbench_os::storage::{Node, Tree};
 use cryptbench_serve::Device;
 
-/// Kinds of devices that hold nothing of their own, or nothing that lasts.
+/// Kinds of devices without storage of their own, or without lasting storage.
 const NOT_OFFERED: [&str; 3] = ["ram", "zram", "nbd"];
 
 /// All that have a size, in the order of their names: disks before their partitions.

@@ -5,7 +5,7 @@ use cryptbench_studies::{Replay, Replayed, Table, Verdict};
 
 use crate::layout::{grid, hang, paragraph};
 
-/// Devices of which all cells are shown beside a record; of the others, the distance.
+/// Devices whose cells are all shown beside a record; for the others, only the distance.
 const SHOWN: usize = 1;
 
 /// Every study in one row.
@@ -101,7 +101,7 @@ pub fn beside(near: &[Beside], width: usize) -> String {
             let there = c.their_drops.first().map_or(String::new(), |(_, d)| format!("{d:.1} %"));
             let speeds = [c.workload.clone(), format!("{:.1}", c.ours), format!("{:.1}", c.theirs)];
             let arms = c.our_drops.iter().enumerate().map(move |(i, (arm, drop))| {
-                // What the arms of one cell share stands in its first row.
+                // What the arms of a cell have in common stands in its first row.
                 let of_cell = |text: &String| if i == 0 { text.clone() } else { String::new() };
                 let mut row: Vec<String> = speeds.iter().map(of_cell).collect();
                 row.extend([arm.clone(), format!("{drop:.1} %"), of_cell(&there)]);

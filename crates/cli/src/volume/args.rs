@@ -1,4 +1,4 @@
-//! What can be said to `cryptbench volume`.
+//! The arguments of `cryptbench volume`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use crate::units::{bytes, duration};
 
 #[derive(Debug, Subcommand)]
 pub enum VolumeCommand {
-    /// Create a VeraCrypt, TrueCrypt, LUKS1 or LUKS2 volume in a file or on a device
+    /// Create a VeraCrypt, TrueCrypt, LUKS1, LUKS2 or BitLocker volume in a file or on a device
     Create(CreateArgs),
-    /// Tell what a file or device is, and what its header says without a key
+    /// Show what a file or device is, and what its header says without a key
     Info(InfoArgs),
     /// Write the whole plaintext of a volume to a file or standard output
     Dump(DumpArgs),
@@ -75,6 +75,7 @@ macro_rules! secret_arguments {
                     passphrase_file: args.passphrase_file.clone(),
                     keyfiles: args.keyfile.clone(),
                     pim: args.pim,
+                    ..Self::default()
                 }
             }
         }
@@ -82,12 +83,16 @@ macro_rules! secret_arguments {
 }
 
 /// Where credentials come from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SecretSource {
     pub passphrase_fd: Option<u32>,
     pub passphrase_file: Option<PathBuf>,
     pub keyfiles: Vec<PathBuf>,
     pub pim: Option<u32>,
+    pub recovery_password_file: Option<PathBuf>,
+    pub startup_key: Option<PathBuf>,
+    /// The volume opens without credentials.
+    pub needless: bool,
 }
 
 secret_arguments!(
@@ -97,7 +102,7 @@ secret_arguments!(
     "the volume's"
 );
 secret_arguments!(
-    /// What is to unlock it from now on.
+    /// What unlocks it from now on.
     NewSecretArgs,
     "new-",
     "the new"
@@ -109,24 +114,33 @@ secret_arguments!(
     "the outer volume's"
 );
 secret_arguments!(
-    /// What unlocks the hidden volume that is not to be written to, or that is saved too.
+    /// What unlocks the hidden volume that must not be written to, or that is saved too.
     HiddenSecretArgs,
     "hidden-",
     "the hidden volume's"
 );
 
-/// Which volume, and how to get into it.
+/// Which volume, and how to open it.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct UnlockArgs {
     /// File or device that holds the volume
     pub volume: PathBuf,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// The format, where detection cannot decide: luks, veracrypt or truecrypt [default: LUKS by its
-    /// header, otherwise VeraCrypt or TrueCrypt, whichever opens]
+    /// LUKS: the header lies in this file or on this device instead of before the data
+    #[arg(long, value_name = "FILE")]
+    pub header: Option<PathBuf>,
+    /// BitLocker: read the recovery password from this file
+    #[arg(long, value_name = "FILE")]
+    pub recovery_password_file: Option<PathBuf>,
+    /// BitLocker: the startup key, a file whose name ends in .BEK
+    #[arg(long, value_name = "FILE")]
+    pub startup_key: Option<PathBuf>,
+    /// The format, where detection cannot decide: luks, bitlocker, veracrypt or truecrypt [default: LUKS
+    /// and BitLocker by their headers, otherwise VeraCrypt or TrueCrypt, whichever opens]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// VeraCrypt, TrueCrypt: the PRF, or argon2id; unknown, all are tried, which takes longer
+    /// VeraCrypt, TrueCrypt: the PRF, or argon2id; without it all are tried, which takes longer
     #[arg(long, value_name = "NAME")]
     pub prf: Option<String>,
     /// VeraCrypt, TrueCrypt: the hidden volume
@@ -140,6 +154,16 @@ pub struct UnlockArgs {
     pub backup_header: bool,
 }
 
+impl From<&UnlockArgs> for SecretSource {
+    fn from(args: &UnlockArgs) -> Self {
+        Self {
+            recovery_password_file: args.recovery_password_file.clone(),
+            startup_key: args.startup_key.clone(),
+            ..(&args.secret).into()
+        }
+    }
+}
+
 /// Formats that can be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
@@ -149,8 +173,10 @@ pub enum FormatArg {
     Truecrypt,
     /// Opens on any Linux of the last 15 years
     Luks1,
-    /// Linux's present one
+    /// Linux's current one
     Luks2,
+    /// Windows' own; cryptsetup and dislocker open it too
+    Bitlocker,
 }
 
 /// File systems that can be made.
@@ -161,6 +187,7 @@ pub enum FileSystemArg {
     Btrfs,
     Vfat,
     Exfat,
+    Ntfs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -175,28 +202,33 @@ pub struct CreateArgs {
     pub format: FormatArg,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// The cipher: a name of `cryptbench ciphers --list`, or for LUKS as dm-crypt writes it
-    /// [default: AES-256-XTS]
+    /// BitLocker: a recovery password that opens the volume, beside the passphrase or alone if none is
+    /// given; it is read from this file, or made and written to it if there is no such file
+    #[arg(long, value_name = "FILE")]
+    pub recovery_password_file: Option<PathBuf>,
+    /// The cipher: a name of `cryptbench ciphers --list`, for LUKS as dm-crypt writes it, or for BitLocker
+    /// also aes-128-cbc, aes-256-cbc, and these with -elephant [default: AES-256-XTS; BitLocker:
+    /// AES-128-XTS]
     #[arg(long, value_name = "NAME")]
     pub cipher: Option<String>,
     /// The PRF, or argon2id [default: sha-512; LUKS1: sha-256; LUKS2: argon2id]
     #[arg(long, value_name = "NAME")]
     pub prf: Option<String>,
-    /// LUKS: time that unlocking is to take on this machine
+    /// LUKS: time that unlocking should take on this machine
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub unlock_time: Duration,
-    /// LUKS2: bytes of a sector [default: 4096 where size and device allow, otherwise 512]
+    /// LUKS2, BitLocker: bytes of a sector [default: LUKS2 4096 where size and device allow, otherwise 512]
     #[arg(long, value_name = "BYTES")]
     pub sector_size: Option<u32>,
     /// LUKS2: a name
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub label: String,
-    /// VeraCrypt, TrueCrypt: do not fill the volume with random data; what lay there before stays
-    /// readable, and it shows how much of the volume is used
+    /// VeraCrypt, TrueCrypt: do not fill the volume with random data; earlier data there stays
+    /// readable, and anyone can see how much of the volume is used
     #[arg(long)]
     pub quick: bool,
     /// Create a hidden volume of --size bytes at the end of this VeraCrypt or TrueCrypt volume; --destroy
-    /// has to name the volume again, for what lies there is lost
+    /// must name the volume again, because data there is lost
     #[arg(long, requires_all = ["size", "destroy"], conflicts_with = "quick")]
     pub hidden: bool,
     #[command(flatten)]
@@ -204,7 +236,7 @@ pub struct CreateArgs {
     /// Make a file system on it
     #[arg(long, value_enum, value_name = "NAME")]
     pub mkfs: Option<FileSystemArg>,
-    /// Destroy what is on this device or in this file, which has to be the volume named before
+    /// Destroy everything on this device or in this file, which must be the volume named before
     #[arg(long, value_name = "VOLUME")]
     pub destroy: Option<PathBuf>,
 }
@@ -213,7 +245,7 @@ pub struct CreateArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// Open it too, and tell what only the key shows
+    /// Open it too, and show what only the key reveals
     #[arg(long)]
     pub open: bool,
     /// Print an object instead of lines
@@ -238,8 +270,8 @@ pub struct MountArgs {
     /// Write nothing
     #[arg(long, short)]
     pub read_only: bool,
-    /// The plaintext as the file `volume` in the mount point, and no file system; as an ordinary user it
-    /// is always so
+    /// The plaintext as the file `volume` in the mount point, without a file system; for ordinary users it
+    /// is always like this
     #[arg(long)]
     pub raw: bool,
     /// Options for mount(8), such as uid=1000 for FAT. Set-user-ID programs and device nodes on the volume do not work
@@ -309,7 +341,7 @@ pub struct RemoveKeyArgs {
     /// Remove this keyslot, without its passphrase
     #[arg(long, value_name = "N")]
     pub keyslot: Option<u32>,
-    /// Remove the last one too: nobody ever opens the volume again
+    /// Remove the last one too: nobody can ever open the volume again
     #[arg(long)]
     pub force: bool,
 }
@@ -333,7 +365,7 @@ pub struct HeaderRestoreArgs {
     pub unlock: UnlockArgs,
     /// The saved header [default: the backup within the volume]
     pub backup: Option<PathBuf>,
-    /// Even over something else that is known, or the header of another LUKS volume
+    /// Even over other known contents, or the header of another LUKS volume
     #[arg(long)]
     pub force: bool,
 }
@@ -348,7 +380,7 @@ pub struct ExportArgs {
     /// Write nothing
     #[arg(long, short)]
     pub read_only: bool,
-    /// Pass TRIM on to the storage below: this shows to anybody who sees the storage which parts of the
+    /// Pass TRIM on to the storage below: this shows anyone who sees the storage which parts of the
     /// volume are free
     #[arg(long)]
     pub discard: bool,

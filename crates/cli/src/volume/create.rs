@@ -1,7 +1,8 @@
 //! `cryptbench volume create`.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +15,9 @@ use cryptbench_kdf::{Derivation, Function};
 use cryptbench_os::files::allocate_or_extend;
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::filesystem::{self, FileSystemKind};
+use cryptbench_volume::format::bitlocker::{self, Method, RecoveryPassword};
 use cryptbench_volume::format::{luks, tcrypt};
-use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
+use cryptbench_volume::{Access, Credentials, OpenOptions, Secret, VolumeError};
 
 use super::args::{CreateArgs, FileSystemArg, FormatArg, SecretSource};
 use super::partial::Partial;
@@ -26,8 +28,14 @@ use crate::say;
 
 pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let luks = matches!(args.format, FormatArg::Luks1 | FormatArg::Luks2);
-    if luks && args.hidden {
-        bail!(VolumeError::Invalid("LUKS has no hidden volumes".to_owned()));
+    let bitlocker = args.format == FormatArg::Bitlocker;
+    if (luks || bitlocker) && args.hidden {
+        let which = if luks { "LUKS" } else { "BitLocker" };
+        bail!(VolumeError::Invalid(format!("{which} has no hidden volumes")));
+    }
+    if !bitlocker && args.recovery_password_file.is_some() {
+        let reason = "only BitLocker has recovery passwords";
+        bail!(VolumeError::Invalid(reason.to_owned()));
     }
     if args.hidden {
         return hidden(args, stop);
@@ -36,10 +44,13 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     if existing.is_some() && args.size.is_some() {
         bail!(VolumeError::Invalid("--size is for a new file; a device has its own".to_owned()));
     }
-    // Whatever can be wrong with the options is found before anything is asked for or made.
+    // Every error in the options is found before anything is asked for or created.
     let plan = Plan::new(args, stop)?;
     let whose = format!("the new volume {}", args.volume.display());
-    let credentials = secrets::read(&(&args.secret).into(), &whose, luks, Prompt::Twice, stop)?;
+    let recovery = Recovery::new(args, stop)?;
+    let source = SecretSource { needless: recovery.is_some(), ..(&args.secret).into() };
+    let mut credentials = secrets::read(&source, &whose, luks, Prompt::Twice, stop)?;
+    credentials.recovery_password = recovery.as_ref().map(|known| known.password.digits().into());
     let (file, opened) = match existing {
         Some(opened) => (None, opened),
         None => {
@@ -49,11 +60,15 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
         }
     };
     let bar = Bar::new();
-    plan.create(&*opened.device, &credentials, &bar, stop)
+    let usable = plan
+        .create(&*opened.device, &credentials, recovery.as_ref(), &bar, stop)
         .with_context(|| args.volume.display().to_string())?;
     drop(bar);
     if let Some(kind) = args.mkfs {
-        make_file_system(args, &credentials, opened.device, kind, stop)?;
+        make_file_system(args, &credentials, opened.device, usable, kind, stop)?;
+    }
+    if let Some(recovery) = &recovery {
+        recovery.keep()?;
     }
     if let Some(file) = file {
         file.appear(&args.volume)?;
@@ -62,10 +77,11 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be created, checked as far as it can be without the device.
+/// The volume to create, checked as far as possible without the device.
 enum Plan<'a> {
     Tcrypt(Box<tcrypt::CreateOptions<'a>>),
     Luks { options: Box<luks::CreateOptions<'a>>, sector_size: Option<u32> },
+    Bitlocker { options: bitlocker::CreateOptions<'a>, sector_size: Option<u32> },
 }
 
 impl<'a> Plan<'a> {
@@ -73,6 +89,10 @@ impl<'a> Plan<'a> {
         let version = match args.format {
             FormatArg::Veracrypt | FormatArg::Truecrypt => {
                 return Ok(Self::Tcrypt(Box::new(tcrypt_options(args, stop)?)));
+            }
+            FormatArg::Bitlocker => {
+                let (options, sector_size) = (bitlocker_options(args, stop)?, args.sector_size);
+                return Ok(Self::Bitlocker { options, sector_size });
             }
             FormatArg::Luks1 => luks::Version::Luks1,
             FormatArg::Luks2 => luks::Version::Luks2,
@@ -94,13 +114,15 @@ impl<'a> Plan<'a> {
         Ok(Self::Luks { options: Box::new(options), sector_size: args.sector_size })
     }
 
+    /// Creates it, and returns the bytes from its start that a file system may use, if not all.
     fn create(
         mut self,
         device: &dyn BlockDevice,
         credentials: &Credentials,
+        recovery: Option<&Recovery<'_>>,
         bar: &Bar,
         stop: &AtomicBool,
-    ) -> Result<(), VolumeError> {
+    ) -> Result<Option<u64>, VolumeError> {
         let progress = |done, all| {
             bar.show(done, all);
             if stop.load(Ordering::Relaxed) {
@@ -113,14 +135,20 @@ impl<'a> Plan<'a> {
             Self::Tcrypt(options) => {
                 let mut options: tcrypt::CreateOptions<'_> = **options;
                 options.progress = Some(&progress);
-                tcrypt::create(device, credentials, &options)
+                tcrypt::create(device, credentials, &options).map(|()| None)
             }
             Self::Luks { options, sector_size } => {
-                // Large sectors are the faster ones, where the volume is a whole number of them.
+                // Large sectors are faster, if the volume is a whole number of them.
                 let large =
                     options.version == luks::Version::Luks2 && device.size().is_multiple_of(4096);
                 options.sector_size = sector_size.unwrap_or(if large { 4096 } else { 512 });
-                luks::create(device, credentials, options)
+                luks::create(device, credentials, options).map(|()| None)
+            }
+            Self::Bitlocker { options, sector_size } => {
+                let sector = sector_size.unwrap_or(device.sector() as u32);
+                let recovery = recovery.map(|known| &known.password);
+                let options = bitlocker::CreateOptions { sector, recovery, ..*options };
+                bitlocker::create(device, credentials, &options).map(|made| Some(made.usable))
             }
         }
     }
@@ -147,6 +175,62 @@ fn tcrypt_options<'a>(
         options.fill = tcrypt::Fill::Quick;
     }
     Ok(options)
+}
+
+fn bitlocker_options<'a>(
+    args: &CreateArgs,
+    stop: &'a AtomicBool,
+) -> anyhow::Result<bitlocker::CreateOptions<'a>> {
+    let invalid = |reason: String| bail!(VolumeError::Invalid(reason));
+    if args.prf.is_some() {
+        return invalid("BitLocker has one key derivation; --prf is for other formats".to_owned());
+    }
+    if !args.label.is_empty() {
+        return invalid("--label is for LUKS2".to_owned());
+    }
+    let mut options = bitlocker::CreateOptions::new(tier()?, effort(stop)?);
+    if let Some(name) = &args.cipher {
+        let Some(method) = Method::find(name) else {
+            let known: Vec<&str> = Method::all().map(Method::name).collect();
+            let known = known.join(", ");
+            return invalid(format!("BitLocker has no cipher `{name}` (known: {known})"));
+        };
+        options.method = method;
+    }
+    Ok(options)
+}
+
+/// The recovery password of a new BitLocker volume.
+struct Recovery<'a> {
+    password: RecoveryPassword,
+    /// The new file for it; `None` if it was read from one.
+    keep_in: Option<&'a Path>,
+}
+
+impl<'a> Recovery<'a> {
+    fn new(args: &'a CreateArgs, stop: &AtomicBool) -> anyhow::Result<Option<Self>> {
+        let Some(path) = &args.recovery_password_file else { return Ok(None) };
+        if !path.exists() {
+            let password = RecoveryPassword::random()?;
+            return Ok(Some(Self { password, keep_in: Some(path) }));
+        }
+        let typed: Secret = secrets::from_file(path, stop)?;
+        let password =
+            RecoveryPassword::parse(typed.bytes()).with_context(|| path.display().to_string())?;
+        Ok(Some(Self { password, keep_in: None }))
+    }
+
+    /// Writes a new one to its file, which only this user can read.
+    fn keep(&self) -> anyhow::Result<()> {
+        let Some(path) = self.keep_in else { return Ok(()) };
+        let digits = self.password.digits();
+        super::dump::new_file(path, |file| {
+            file.write_all(&digits)?;
+            Ok(file.write_all(b"\n")?)
+        })?;
+        say::message(&format!("the recovery password is in {}", path.display()));
+        Ok(())
+    }
 }
 
 /// Cipher and bytes of the volume key, from the registry's name or dm-crypt's.
@@ -203,17 +287,19 @@ fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     tcrypt::create_hidden(&*opened.device, &credentials, &place, &options)
         .with_context(|| args.volume.display().to_string())?;
     if let Some(kind) = args.mkfs {
-        make_file_system(args, &credentials, opened.device, kind, stop)?;
+        make_file_system(args, &credentials, opened.device, None, kind, stop)?;
     }
     say::message(&format!("created a hidden volume of {size} bytes in {}", args.volume.display()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Through the real mkfs, on the volume served for as long as that takes.
+/// Runs the real mkfs on the first `usable` bytes of the volume, or on all of it, which is served for as long as that
+/// takes.
 fn make_file_system(
     args: &CreateArgs,
     credentials: &Credentials,
     device: Arc<dyn BlockDevice>,
+    usable: Option<u64>,
     kind: FileSystemArg,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
@@ -221,6 +307,7 @@ fn make_file_system(
         FormatArg::Veracrypt => "veracrypt",
         FormatArg::Truecrypt => "truecrypt",
         FormatArg::Luks1 | FormatArg::Luks2 => "luks",
+        FormatArg::Bitlocker => "bitlocker",
     };
     let options = OpenOptions {
         format: Some(format),
@@ -230,6 +317,10 @@ fn make_file_system(
         ..OpenOptions::new(tier()?, effort(stop)?)
     };
     let volume = cryptbench_volume::open(device, credentials, &options)?;
+    let volume = match usable {
+        Some(usable) => volume.cut(usable)?,
+        None => volume,
+    };
     let journal = mount::journal(&args.volume)?;
     let mut mounted =
         ServedVolume::serve(Arc::new(volume), None, &FuseOptions::default(), &journal)?;
@@ -239,12 +330,13 @@ fn make_file_system(
         FileSystemArg::Btrfs => FileSystemKind::Btrfs,
         FileSystemArg::Vfat => FileSystemKind::Vfat,
         FileSystemArg::Exfat => FileSystemKind::Exfat,
+        FileSystemArg::Ntfs => FileSystemKind::Ntfs,
     };
     filesystem::make(kind, mounted.file())?;
     Ok(mounted.destroy()?)
 }
 
-/// A file that takes its name only when the volume in it is whole, and goes again if that never comes.
+/// A file that gets its name only when the volume in it is complete, and is removed otherwise.
 fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     let path = &args.volume;
     let Some(size) = args.size else {
@@ -253,12 +345,12 @@ fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     };
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let mut partial = Partial::beside(path)?;
-    // Now, so that the disk is not full in the middle of a write to the volume.
+    // Now, so that a later write to the volume does not find the disk full.
     allocate_or_extend(partial.file(), size).map_err(fail)?;
     Ok(partial)
 }
 
-/// How far the filling is; on a terminal only.
+/// The progress of filling; on a terminal only.
 struct Bar(indicatif::ProgressBar);
 
 impl Bar {

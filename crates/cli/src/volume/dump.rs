@@ -1,4 +1,4 @@
-//! `cryptbench volume dump`: the whole plaintext, in a file that is there only once it is whole.
+//! `cryptbench volume dump`: the whole plaintext, in a file that appears only once it is complete.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::partial::Partial;
 use super::{effort, target};
 use crate::exit::Refusal;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: usize = 4 << 20;
 
 pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
@@ -33,7 +33,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a file for this user alone that takes its name only when it is whole and on the disk.
+/// Writes a file that only this user can read, and that gets its name only when it is complete and on the disk.
 pub fn new_file(
     path: &Path,
     write: impl FnOnce(&mut std::fs::File) -> anyhow::Result<()>,

@@ -14,7 +14,7 @@ use cryptbench_volume::format::luks;
 use cryptbench_volume::format::tcrypt::{self, HeaderSource};
 use cryptbench_volume::{Access, VolumeError};
 
-use super::args::{HeaderBackupArgs, HeaderRestoreArgs};
+use super::args::{HeaderBackupArgs, HeaderRestoreArgs, UnlockArgs};
 use super::dump::new_file;
 use super::key::{header_options, whose};
 use super::secrets::{self, Prompt};
@@ -25,14 +25,24 @@ use crate::say;
 /// Most bytes of a VeraCrypt header backup: two areas of 64 KiB.
 const TCRYPT_BACKUP: u64 = 128 << 10;
 
+/// A detached header is itself a file, which can be copied or named as the volume.
+fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
+    if unlock.header.is_some() {
+        let reason = "name the file that holds the header as the volume";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
+    Ok(())
+}
+
 pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
+    refuse_detached(unlock)?;
     if args.output.exists() {
         return Err(Refusal::target(&args.output, "it exists; nothing is overwritten").into());
     }
     let target = target::open(&unlock.volume, Access::ReadOnly, false)?;
     let device = &*target.device;
-    if target::is_luks(&target, unlock.format.as_deref())? {
+    if target::is_changeable_luks(&target, unlock.format.as_deref())? {
         new_file(&args.output, |file| {
             luks::backup_header(device, file).map(drop).with_context(|| whose(unlock))
         })?;
@@ -55,7 +65,7 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
         new_file(&args.output, |file| file.write_all(&bytes).context("writing the backup"))?;
     }
     say::message(&format!(
-        "saved to {}; whoever has it and a passphrase of today opens the volume",
+        "saved to {}; anyone who has it and one of today's passphrases can open the volume",
         args.output.display()
     ));
     Ok(ExitCode::SUCCESS)
@@ -63,15 +73,16 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
 
 pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
+    refuse_detached(unlock)?;
     let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
     let device = &*target.device;
     let backup = args.backup.as_deref().map(Backup::open).transpose()?;
-    // A damaged header may be what is to be mended: then the backup tells the format.
+    // The header to repair may be damaged, so the backup determines the format.
     let luks = match (&unlock.format, &backup) {
         (None, Some(backup)) => {
-            luks::info(&backup.device).is_ok() || target::is_luks(&target, None)?
+            luks::info(&backup.device).is_ok() || target::is_changeable_luks(&target, None)?
         }
-        (format, _) => target::is_luks(&target, format.as_deref())?,
+        (format, _) => target::is_changeable_luks(&target, format.as_deref())?,
     };
     if unlock.backup_header {
         bail!(VolumeError::Invalid(
@@ -96,7 +107,7 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// A header that opens does not prove that this is its disk: over known contents it is not written.
+/// A header that opens does not prove that this is its disk, so it is not written over known contents.
 fn refuse_other_contents(args: &HeaderRestoreArgs, device: &dyn BlockDevice) -> anyhow::Result<()> {
     let kind = detect(device)?.kind;
     let other = kind.is_plain() && kind != Kind::Zeros
@@ -108,7 +119,7 @@ fn refuse_other_contents(args: &HeaderRestoreArgs, device: &dyn BlockDevice) -> 
     Ok(())
 }
 
-/// A saved header, opened once: what told the format is what is restored.
+/// A saved header, opened once, so that the file that was examined is the one that is restored.
 struct Backup<'a> {
     path: &'a Path,
     file: File,
@@ -125,7 +136,7 @@ impl<'a> Backup<'a> {
         Ok(Self { path, file, device })
     }
 
-    /// All of it, as VeraCrypt and TrueCrypt save headers.
+    /// The whole file, as VeraCrypt and TrueCrypt save headers.
     fn read(&self) -> anyhow::Result<Vec<u8>> {
         let fail = |e: std::io::Error| Refusal::input(self.path, &e.to_string());
         let mut file = &self.file;

@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use anyhow::Context as _;
 use cryptbench_cipher::tier;
-use cryptbench_text::printable;
+use cryptbench_text::{chain, printable};
 use cryptbench_volume::detect::{Detection, Kind, detect};
+use cryptbench_volume::format::bitlocker;
 use cryptbench_volume::format::luks::{self, Info};
 use cryptbench_volume::{Access, OpenOptions, VolumeInfo};
 
@@ -17,14 +19,24 @@ use crate::say::{print, print_json, terminal_style};
 struct Told<'a> {
     detection: &'a Detection,
     luks: Option<&'a Info>,
+    bitlocker: Option<&'a bitlocker::Info>,
     opened: Option<&'a VolumeInfo>,
 }
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
     let detection = detect(&*target.device)?;
-    let header = match &detection.kind {
-        Kind::Luks { problem: None, .. } => Some(luks::info(&*target.device)?),
+    let header = match (&args.unlock.header, &detection.kind) {
+        (Some(path), _) => {
+            let elsewhere = target::open(path, Access::ReadOnly, false)?;
+            Some(luks::info(&*elsewhere.device).with_context(|| path.display().to_string())?)
+        }
+        (None, Kind::Luks { problem: None, .. }) => Some(luks::info(&*target.device)?),
+        _ => None,
+    };
+    // Damage of the metadata is printed with the rest, as for a damaged LUKS header.
+    let metadata = match &detection.kind {
+        Kind::BitLocker { .. } => Some(bitlocker::info(&*target.device)),
         _ => None,
     };
     let volume = if args.open {
@@ -35,7 +47,8 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     };
     let opened = volume.as_ref().map(cryptbench_volume::Volume::info);
     if args.json {
-        print_json(&Told { detection: &detection, luks: header.as_ref(), opened })?;
+        let bitlocker = metadata.as_ref().and_then(|metadata| metadata.as_ref().ok());
+        print_json(&Told { detection: &detection, luks: header.as_ref(), bitlocker, opened })?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = Lines(Vec::new());
@@ -50,6 +63,11 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     if let Some(header) = &header {
         describe_header(header, &mut lines);
+    }
+    match &metadata {
+        Some(Ok(metadata)) => describe_metadata(metadata, &mut lines),
+        Some(Err(error)) => lines.add("damaged", &chain(error)),
+        None => {}
     }
     if let Some(opened) = opened {
         describe_opened(opened, &mut lines);
@@ -92,6 +110,45 @@ fn describe_header(header: &Info, lines: &mut Lines) {
     }
 }
 
+fn describe_metadata(metadata: &bitlocker::Info, lines: &mut Lines) {
+    lines.add("identifier", &metadata.id);
+    lines.add("created", &metadata.created);
+    if let Some(description) = &metadata.description {
+        lines.add("description", description);
+    }
+    match metadata.method {
+        Some(method) => lines.add("method", &method),
+        None if metadata.method_number == 0 => {}
+        None => lines.add("method", &format!("unknown, {:#06x}", metadata.method_number)),
+    }
+    if let Some(sector) = metadata.sector {
+        lines.add("sector", &format!("{sector} bytes"));
+    }
+    lines.add("state", &metadata.state);
+    if let Some(bytes) = metadata.encrypted_bytes {
+        lines.add("encrypted", &format!("{bytes} bytes"));
+    }
+    if let Some((at, len)) = metadata.first_sectors {
+        lines.add("first sectors", &format!("{len} bytes, stored at byte {at}"));
+    }
+    for (at, problem) in &metadata.copies {
+        let state = problem.as_ref().map_or("valid".to_owned(), |why| format!("damaged: {why}"));
+        lines.add(&format!("metadata at {at}"), &state);
+    }
+    for protector in &metadata.protectors {
+        let name = protector.name.as_ref().map_or(String::new(), |name| format!(" {name:?}"));
+        let problem = protector.problem.as_ref().map_or(String::new(), |why| format!("; {why}"));
+        let text = format!("{}{name}, {}{problem}", protector.id, protector.modified);
+        lines.add(&protector.opens_with, &text);
+    }
+    if metadata.open_to_all {
+        lines.add("note", &"it opens without a password: its protection is suspended");
+    }
+    if let Some(obstacle) = &metadata.obstacle {
+        lines.add("cannot be opened", obstacle);
+    }
+}
+
 fn describe_opened(opened: &VolumeInfo, lines: &mut Lines) {
     lines.add("format", &opened.format);
     lines.add("cipher", &format!("{}, {}-bit key", opened.cipher, 8 * opened.key_bytes));
@@ -109,7 +166,7 @@ struct Lines(Vec<(String, String)>);
 
 impl Lines {
     fn add(&mut self, name: &str, value: &dyn std::fmt::Display) {
-        // Most of it is what a header says, and the header may be a stranger's.
+        // Most of it comes from a header, which may be a stranger's.
         let shown = |text: &str| printable(text).into_owned();
         self.0.push((shown(name), shown(&value.to_string())));
     }

@@ -26,6 +26,10 @@ pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             "keys are changed in both headers; a damaged one is mended by `header-restore` first";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
+    if unlock.header.is_some() {
+        let reason = "keys lie in the header: name the file that holds it as the volume";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
     match &args.command {
         KeyCommand::Add(args) => add_or_change(args, true, stop),
         KeyCommand::Change(args) => add_or_change(args, false, stop),
@@ -36,7 +40,7 @@ pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
-    let luks = target::is_luks(&target, unlock.format.as_deref())?;
+    let luks = target::is_changeable_luks(&target, unlock.format.as_deref())?;
     if add && !luks {
         let reason =
             "only LUKS has several keys; `key change` replaces that of VeraCrypt and TrueCrypt";
@@ -86,7 +90,7 @@ fn luks_derivation(
 fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
-    if !target::is_luks(&target, unlock.format.as_deref())? {
+    if !target::is_changeable_luks(&target, unlock.format.as_deref())? {
         bail!(VolumeError::Invalid("only LUKS has keys that can be removed".to_owned()));
     }
     let credentials = match args.keyslot {

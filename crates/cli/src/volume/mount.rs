@@ -23,13 +23,13 @@ use super::{effort, target};
 use crate::exit::{self, Refusal};
 use crate::say;
 
-/// The line by which the background process tells that everything is up.
+/// The line by which the background process reports that everything is up.
 const READY: &str = "ready\n";
 
-/// How long a killed process may take to die.
+/// How long a killed process may take to end.
 const DYING: Duration = Duration::from_secs(2);
 
-/// How often a signal, or an unmount by somebody else, is looked for.
+/// How often to check for a signal, or for an unmount by somebody else.
 const POLL: Duration = Duration::from_millis(50);
 
 pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
@@ -38,7 +38,7 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let found = std::fs::metadata(&args.mountpoint);
     if !found.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
-        return Err(Refusal::target(&args.mountpoint, "the mount point is no directory").into());
+        return Err(Refusal::target(&args.mountpoint, "the mount point is not a directory").into());
     }
     if args.secrets_on_stdin {
         return in_background(args, stop);
@@ -52,8 +52,8 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     hand_over(&credentials, protected.as_ref(), stop)
 }
 
-/// What a killed server left on this mount point would be in the way. A process that is just dying lets
-/// go of its journal a moment after it was killed.
+/// Removes what a killed server left on this mount point. A process that is just ending releases
+/// its journal a moment after it was killed.
 fn sweep(place: &Path) {
     let until = Instant::now() + DYING;
     cleanup();
@@ -64,12 +64,9 @@ fn sweep(place: &Path) {
 }
 
 fn ask(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<(Credentials, Option<Credentials>)> {
-    // Opened for a moment: a missing or busy volume is told before anybody types a passphrase.
+    // Opened briefly, so that a missing or busy volume is reported before anyone types a passphrase.
     let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
-    let luks = target::is_luks(&target, args.unlock.format.as_deref())?;
-    let whose = args.unlock.volume.display().to_string();
-    let credentials =
-        secrets::read(&(&args.unlock.secret).into(), &whose, luks, Prompt::Once, stop)?;
+    let credentials = target::credentials(&args.unlock, &target, stop)?;
     let hidden = args.protect_hidden.then(|| {
         secrets::read(&(&args.protected).into(), "the hidden volume", false, Prompt::Once, stop)
     });
@@ -80,7 +77,7 @@ fn access(args: &MountArgs) -> Access {
     if args.read_only { Access::ReadOnly } else { Access::ReadWrite }
 }
 
-/// What is up, and what to tell the user of it.
+/// What is up, and what to tell the user about it.
 struct Up {
     mounted: ServedVolume,
     volume: Arc<cryptbench_volume::Volume>,
@@ -139,7 +136,7 @@ pub fn journal(volume: &Path) -> anyhow::Result<Journal> {
     Ok(Journal::create_about(&format!("volume-{number}-{now}"), &subject)?)
 }
 
-/// Until a signal comes, or somebody unmounts with the system's own program.
+/// Waits until a signal comes, or somebody unmounts with the system's own program.
 fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let mut told = false;
     while !stop.load(Ordering::Relaxed) && mount_at(&up.place).is_some() {
@@ -153,16 +150,16 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let mut result = up.mounted.destroy_at_once();
     if result.is_err() {
-        // Whatever happens to this process while it waits, what was written is on the disk.
+        // Whatever happens to this process while it waits, written data is on the disk.
         let _ = std::fs::File::open(&up.place).map(|place| files::sync_file_system(&place));
     }
-    // Asked to end while somebody works in the mount: as long as it takes, since what is dirty would be lost.
+    // Asked to end while the mount is in use: waits as long as it takes, because dirty data would be lost.
     while result.is_err() && mount_at(&up.place).is_some() {
         std::thread::sleep(POLL);
         result = up.mounted.destroy_at_once();
     }
     if result.is_err() {
-        // What has the disk open, such as udev, lets go of it a moment after it was unmounted.
+        // Others that have the disk open, such as udev, close it a moment after it was unmounted.
         result = up.mounted.destroy();
     }
     result?;
@@ -187,7 +184,7 @@ fn hand_over(
         .context("the serving process cannot be started")?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else { bail!("no pipes") };
-    // A child that ended at once has told why: its exit code counts, not the broken pipe.
+    // A child that ended at once has said why: its exit code counts, not the broken pipe.
     let _ = secrets::send(&mut stdin, credentials)
         .and_then(|()| protected.map_or(Ok(()), |p| secrets::send(&mut stdin, p)));
     drop(stdin);
@@ -200,7 +197,7 @@ fn hand_over(
         return Ok(ExitCode::SUCCESS);
     }
     if ready.is_some() {
-        // It was up when the signal came, and takes everything down again.
+        // It was up when the signal came, and now takes everything down.
         child.wait()?;
         bail!(VolumeError::Stopped);
     }
@@ -208,7 +205,7 @@ fn hand_over(
     Ok(ExitCode::from(code.filter(|code| *code != 0).unwrap_or(exit::FAILURE)))
 }
 
-/// What the child says until it is up, or ends. A signal that only this process got is passed on.
+/// Reads the child's output until it is up, or ends. Passes on a signal that only this process received.
 fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
     let (mut said, mut piece) = (Vec::new(), [0; 512]);
     let mut told = false;
@@ -231,7 +228,7 @@ fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
 }
 
 fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    // Without the standard library's buffer, which nobody wipes.
+    // Without the standard library's buffer, which is never wiped.
     let mut stdin = terminal::unbuffered_input()?;
     let credentials = secrets::receive(&mut stdin)?;
     let protected = args.protect_hidden.then(|| secrets::receive(&mut stdin)).transpose()?;
@@ -240,11 +237,11 @@ fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode
     if stop.load(Ordering::Relaxed) {
         bail!(VolumeError::Stopped);
     }
-    // A session of its own from here on: neither the terminal's Ctrl-C nor its end reaches it.
+    // In a session of its own from here on, so that neither the terminal's Ctrl-C nor its end reaches it.
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
-    // Nothing keeps the directory busy from which it was started.
+    // The process does not keep the directory busy in which it was started.
     let _ = std::env::set_current_dir("/");
     serve(&mut up, stop)
 }

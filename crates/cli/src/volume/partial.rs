@@ -1,4 +1,4 @@
-//! A file that is not whole yet: it has a name of its own until then, and goes if that never comes.
+//! A file that is not complete yet: it has a temporary name until then, and is removed if it never completes.
 
 use std::fs::File;
 use std::io;
@@ -10,12 +10,12 @@ use cryptbench_text::chain;
 
 use crate::exit::Refusal;
 
-/// A new file beside the one that it is to become, for this user alone.
+/// A new file beside its final place, which only this user can access.
 ///
-/// It is removed when it is dropped; and since it is in a journal, `cryptbench cleanup` removes it if this
+/// Dropping it removes it. Because it is in a journal, `cryptbench cleanup` removes it if this
 /// process is killed.
 pub struct Partial {
-    /// There until the file takes its name.
+    /// The journal, until the file gets its name.
     file: Option<NewFile>,
     journal: Journal,
     /// Its number there.
@@ -23,14 +23,14 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Beside `path`, whose directory is held open from here on: the file takes its name there.
+    /// Creates it beside `path`, whose directory is held open from here on: the file gets its name there.
     pub fn beside(path: &Path) -> anyhow::Result<Self> {
         let fail = |e: io::Error| Refusal::target(path, &e.to_string());
         let number = std::process::id();
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
         let (directory, name) = Directory::of(path).map_err(fail)?;
         let place = std::path::absolute(path).map_err(fail)?;
-        // Without a subject: nobody is to find it by the volume and unmount it.
+        // Without a subject, so that nobody finds it by the volume and unmounts it.
         let journal = Journal::create(&format!("partial-{number}-{now}"))?;
         let mut noted = None;
         let made = NewFile::begin_noted(directory, name, 0o600, |temporary| {
@@ -57,7 +57,7 @@ impl Partial {
         self.file.as_mut().expect("there until it takes its name").file()
     }
 
-    /// Gives it the name that it was begun for, once all of it is on the disk, and not over another file.
+    /// Gives it its final name once all of it is on the disk, and never replaces another file.
     pub fn appear(mut self, path: &Path) -> anyhow::Result<()> {
         let named = self.file.take().map_or(Ok(()), NewFile::appear);
         Ok(named.map_err(|e| Refusal::target(path, &e.to_string()))?)
@@ -66,7 +66,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // What cannot be removed stays in the journal.
+        // A file that cannot be removed stays in the journal.
         if self.file.take().is_none_or(|file| file.abandon().is_ok()) {
             let _ = self.journal.undone(self.number);
         }

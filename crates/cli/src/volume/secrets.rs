@@ -20,21 +20,21 @@ use crate::signal::PROMPTING;
 /// Most bytes of a passphrase or of a LUKS key file, as cryptsetup's default.
 const MOST: u64 = 8 << 20;
 
-/// Bytes that a passphrase from a pipe has room for at first.
+/// Initial capacity for a passphrase from a pipe, in bytes.
 const SHORT: usize = 512;
 
-/// How a passphrase is asked for.
+/// How to ask for a passphrase.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Prompt {
     /// It exists already.
     Once,
-    /// It is new: a slip would lock the user out.
+    /// It is new: a typing error would lock the user out.
     Twice,
 }
 
-/// Reads what `source` says; what it does not say is asked for at the terminal as "Passphrase for
-/// `whose`". With key files an empty passphrase is taken, and for LUKS, whose key file stands for the
-/// passphrase, none is asked for.
+/// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for
+/// `whose`". With key files an empty passphrase is taken. None is asked for if something else stands for
+/// it: LUKS' key file, BitLocker's recovery password or startup key.
 pub fn read(
     source: &SecretSource,
     whose: &str,
@@ -44,39 +44,45 @@ pub fn read(
 ) -> anyhow::Result<Credentials> {
     let mut keyfiles = Vec::new();
     for path in &source.keyfiles {
-        // VeraCrypt reads at most the first MiB and does not mind more.
+        // VeraCrypt reads at most the first MiB and ignores the rest.
         keyfiles.push(limited(path, if luks { MOST } else { 1 << 20 }, luks, stop)?.into());
     }
+    let digits = source.recovery_password_file.as_ref().map(|path| from_file(path, stop));
+    let recovery_password = digits.transpose()?;
+    let startup_key = source.startup_key.as_ref().map(|path| limited(path, MOST, true, stop));
+    let startup_key = startup_key.transpose()?.map(Secret::from);
+    let others = source.needless || recovery_password.is_some() || startup_key.is_some();
     let passphrase = match (source.passphrase_fd, &source.passphrase_file) {
         (Some(fd), _) => from_file(&path_of_descriptor(fd), stop)
             .with_context(|| format!("the passphrase cannot be read from file descriptor {fd}"))?,
         (None, Some(path)) => from_file(path, stop)?,
-        (None, None) if luks && !keyfiles.is_empty() => Secret::default(),
+        (None, None) if luks && !keyfiles.is_empty() || others => Secret::default(),
         (None, None) => ask(whose, prompt)?,
     };
-    if passphrase.bytes().is_empty() && keyfiles.is_empty() {
+    if passphrase.bytes().is_empty() && keyfiles.is_empty() && !others {
         let reason = "an empty passphrase and no key file unlock nothing";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
-    Ok(Credentials { passphrase, keyfiles, pim: source.pim })
+    Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
 }
 
-fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
+/// The contents of a file, without one newline at its end.
+pub fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     let mut secret = limited(path, MOST, true, stop)?;
-    // One newline is what editors and echo add; more may be meant.
+    // Editors and echo add one newline; further ones may be intended.
     if secret.ends_with(b"\n") {
         secret.resize(secret.len() - 1);
     }
     Ok(secret.into())
 }
 
-/// The first `most` bytes of a file, an error if there are more and that matters.
+/// The first `most` bytes of a file; an error if there are more and that matters.
 fn limited(path: &Path, most: u64, strict: bool, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
     let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
-    // Not blocking: whoever is to write into a pipe may never come, and a signal ends the wait.
+    // Not blocking: nobody may ever write to a pipe, and a signal must end the wait.
     let file = Opening::to_read().without_waiting().open(path).map_err(fail)?;
     let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |m| m.len());
-    // One byte more, to see the end.
+    // One byte more, to detect the end.
     let mut bytes = LockedBytes::zeroed(len.min(most) as usize + 1);
     let mut filled = 0;
     loop {
@@ -105,7 +111,7 @@ fn limited(path: &Path, most: u64, strict: bool, stop: &AtomicBool) -> anyhow::R
     Ok(bytes)
 }
 
-/// Until there is something to read, or the end of it.
+/// Waits until there is something to read, or the end.
 fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
     const POLL: Duration = Duration::from_millis(50);
     while !stop.load(Ordering::Relaxed) {
@@ -143,7 +149,12 @@ pub fn send(to: &mut impl Write, credentials: &Credentials) -> std::io::Result<(
     for keyfile in &credentials.keyfiles {
         frame(to, keyfile.bytes())?;
     }
-    frame(to, &credentials.pim.unwrap_or(0).to_le_bytes())
+    frame(to, &credentials.pim.unwrap_or(0).to_le_bytes())?;
+    for optional in [&credentials.recovery_password, &credentials.startup_key] {
+        frame(to, &u32::from(optional.is_some()).to_le_bytes())?;
+        frame(to, optional.as_ref().map_or(&[][..], Secret::bytes))?;
+    }
+    Ok(())
 }
 
 fn frame(to: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
@@ -151,7 +162,7 @@ fn frame(to: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
     to.write_all(bytes)
 }
 
-/// Takes what [`send`] handed over.
+/// Receives what [`send`] sent.
 pub fn receive(from: &mut impl Read) -> anyhow::Result<Credentials> {
     let passphrase = unframe(from)?.into();
     let mut keyfiles = Vec::new();
@@ -159,7 +170,12 @@ pub fn receive(from: &mut impl Read) -> anyhow::Result<Credentials> {
         keyfiles.push(unframe(from)?.into());
     }
     let pim = Some(number(from)?).filter(|pim| *pim != 0);
-    Ok(Credentials { passphrase, keyfiles, pim })
+    let mut optional = || -> anyhow::Result<Option<Secret>> {
+        let there = number(from)? != 0;
+        Ok(Some(unframe(from)?.into()).filter(|_| there))
+    };
+    let (recovery_password, startup_key) = (optional()?, optional()?);
+    Ok(Credentials { passphrase, keyfiles, pim, recovery_password, startup_key })
 }
 
 fn number(from: &mut impl Read) -> anyhow::Result<u32> {
@@ -189,6 +205,7 @@ mod tests {
             passphrase_file: passphrase.map(Into::into),
             keyfiles: keyfiles.iter().map(|path| (*path).into()).collect(),
             pim: Some(7),
+            ..SecretSource::default()
         }
     }
 
@@ -207,7 +224,7 @@ mod tests {
                 read(&source(Some(&file), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
                     .unwrap();
             assert_eq!(read.passphrase.bytes(), meant);
-            // A key file is taken as it is.
+            // A key file is used unchanged.
             let read = super::read(
                 &source(None, &[&file]),
                 "x",
@@ -234,8 +251,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("secret");
         std::fs::write(&file, [7; 10_000]).unwrap();
+        let startup_key = Some(file.clone());
         let read = read(
-            &source(Some(&file), &[&file, &file]),
+            &SecretSource { startup_key, ..source(Some(&file), &[&file, &file]) },
             "x",
             false,
             Prompt::Once,
@@ -249,6 +267,8 @@ mod tests {
         assert_eq!(there.keyfiles.len(), 2);
         assert_eq!(there.keyfiles[1].bytes(), [7; 10_000]);
         assert_eq!(there.pim, Some(7));
+        assert!(there.recovery_password.is_none());
+        assert_eq!(there.startup_key.unwrap().bytes(), [7; 10_000]);
         for cut in (0..wire.len()).step_by(97) {
             assert!(receive(&mut &wire[..cut]).is_err());
         }

@@ -14,28 +14,30 @@ use cryptbench_os::files::{Opening, path_of};
 use cryptbench_os::lock::{Lock, lock_within};
 use cryptbench_os::{Details, FileIdentity, FileType};
 use cryptbench_volume::detect::{Kind, detect};
+use cryptbench_volume::format::bitlocker;
+use cryptbench_volume::format::luks::{self, LuksOptions, Resources};
 use cryptbench_volume::{Access, OpenOptions, Volume, VolumeError, formats};
 
-use super::args::UnlockArgs;
+use super::args::{SecretSource, UnlockArgs};
 use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
 use crate::say;
 
-/// What holds a volume. The lock that keeps a second writer of ours away, and the claim by which the kernel gives a
-/// block device to nobody else, are on the open file that is read and written: they last as long as the device.
+/// The file or device of a volume. The lock that excludes a second writer of ours, and the claim by which the kernel gives a
+/// block device to nobody else, belong to the open file that is read and written, and last as long as the device.
 pub struct Target {
     pub device: Arc<dyn BlockDevice>,
 }
 
-/// How long another process may hold the lock: udev takes it for a moment when a writer closes a disk.
+/// How long another process may hold the lock: udev takes it briefly when a writer closes a disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Opens the file or device at `path`, past the page cache where `direct` asks for it and it can be done.
+/// Opens the file or device at `path`, bypassing the page cache if `direct` asks for that and it is possible.
 pub fn open(path: &Path, access: Access, direct: bool) -> anyhow::Result<Target> {
     take(path, open_file(path, access)?, access, direct)
 }
 
-/// The same of an open file, which messages call `path`. Nothing but this file is used, whatever has its name.
+/// The same for an open file, which messages call `path`. Only this file is used, whatever has its name.
 pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let read_only = access == Access::ReadOnly;
@@ -45,7 +47,7 @@ pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Re
         return Err(Refusal::target(path, &reason).into());
     }
     if direct {
-        // Volumes have sectors of 512 bytes as a rule: a disk with larger ones goes through the cache.
+        // Most volumes have sectors of 512 bytes: a disk with larger ones goes through the cache.
         let device =
             FileDevice::from_file(file.try_clone().map_err(fail)?, IoMode::Direct, read_only);
         if let Ok(device) = device
@@ -58,17 +60,17 @@ pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Re
     Ok(Target { device: Arc::new(device) })
 }
 
-/// The open file or device, of which nothing was used yet.
+/// The open file or device, still unused.
 fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-    // Looked at first: opening is an act on some devices, such as a watchdog.
+    // Checked first: opening some devices has an effect, such as a watchdog.
     let found = fs::metadata(path).map_err(fail)?;
     let details = Details::of(&found);
     if let Some(what) = unfit(details.kind) {
         let reason = format!("it is {what}; a volume lies in a regular file or on a block device");
         return Err(Refusal::target(path, &reason).into());
     }
-    // Not blocking, since a pipe may have taken its place.
+    // Not blocking, because a pipe may have taken its place.
     let mut opening = match access {
         Access::ReadOnly => Opening::to_read(),
         Access::ReadWrite => Opening::to_write(),
@@ -92,7 +94,7 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// What it is, if no volume can lie on it.
+/// What it is, if it cannot hold a volume.
 fn unfit(kind: FileType) -> Option<&'static str> {
     match kind {
         FileType::RegularFile | FileType::BlockDevice => None,
@@ -122,7 +124,7 @@ fn lock(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The loop device that somebody put on a file, which makes them its user.
+/// The loop device on a file, which means that the file is in use.
 fn attached(file: &File) -> Option<PathBuf> {
     if !file.metadata().ok()?.is_file() {
         return None;
@@ -143,7 +145,7 @@ fn refuse_mounted(path: &Path, number: u64) -> anyhow::Result<()> {
     }
 }
 
-/// Whether the volume is LUKS, by what the user said or by its header.
+/// Whether the volume is LUKS, according to the user or its header.
 pub fn is_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     Ok(match format {
         Some(name) if !formats().any(|known| known == name) => {
@@ -158,6 +160,53 @@ pub fn is_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     })
 }
 
+/// The same for a volume that will be changed.
+pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
+    if is_bitlocker(target, format)? {
+        bail!(VolumeError::Unsupported {
+            what: "changing a BitLocker volume's keys or metadata".to_owned(),
+            hint: Some("`manage-bde` on Windows does that".to_owned()),
+        });
+    }
+    is_luks(target, format)
+}
+
+fn is_bitlocker(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
+    Ok(match format {
+        Some(name) => name == "bitlocker",
+        None => matches!(detect(&*target.device)?.kind, Kind::BitLocker { .. }),
+    })
+}
+
+/// What unlocks the volume that `args` names; asks for what the arguments do not say.
+pub fn credentials(
+    args: &UnlockArgs,
+    target: &Target,
+    stop: &AtomicBool,
+) -> anyhow::Result<cryptbench_volume::Credentials> {
+    let luks = args.header.is_some() || is_luks(target, args.format.as_deref())?;
+    let whose = args.volume.display().to_string();
+    let mut source = SecretSource::from(args);
+    if luks {
+        refuse_bitlocker_credentials(&source)?;
+    } else if is_bitlocker(target, args.format.as_deref())? {
+        // Errors in the metadata are reported when the volume is opened.
+        source.needless = bitlocker::info(&*target.device).is_ok_and(|info| info.open_to_all);
+    } else {
+        refuse_bitlocker_credentials(&source)?;
+    }
+    secrets::read(&source, &whose, luks, Prompt::Once, stop)
+}
+
+fn refuse_bitlocker_credentials(source: &SecretSource) -> anyhow::Result<()> {
+    if source.recovery_password_file.is_some() || source.startup_key.is_some() {
+        let reason =
+            "recovery passwords and startup keys open BitLocker volumes, which this is not";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
+    Ok(())
+}
+
 /// Opens the volume that `args` names, asking for what unlocks it.
 pub fn unlock(
     args: &UnlockArgs,
@@ -165,9 +214,7 @@ pub fn unlock(
     options: &OpenOptions<'_>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Volume> {
-    let luks = is_luks(target, args.format.as_deref())?;
-    let whose = args.volume.display().to_string();
-    let credentials = secrets::read(&(&args.secret).into(), &whose, luks, Prompt::Once, stop)?;
+    let credentials = credentials(args, target, stop)?;
     unlock_with(args, target, &credentials, options)
 }
 
@@ -178,6 +225,9 @@ pub fn unlock_with(
     credentials: &cryptbench_volume::Credentials,
     options: &OpenOptions<'_>,
 ) -> anyhow::Result<Volume> {
+    if let Some(header) = &args.header {
+        return unlock_detached(args, header, target, credentials, options);
+    }
     let prf = args.prf.as_deref().map(Function::find).transpose()?;
     let options = OpenOptions {
         format: args.format.as_deref(),
@@ -191,9 +241,34 @@ pub fn unlock_with(
         .with_context(|| args.volume.display().to_string())
 }
 
-/// Opens what lies at `path`, to be overwritten, if `destroy` names the same. `None` if nothing lies there.
+/// The same for a LUKS volume with a detached header.
+fn unlock_detached(
+    args: &UnlockArgs,
+    header: &Path,
+    target: &Target,
+    credentials: &cryptbench_volume::Credentials,
+    options: &OpenOptions<'_>,
+) -> anyhow::Result<Volume> {
+    let other = args.format.as_deref().is_some_and(|name| !name.starts_with("luks"));
+    if other || args.hidden || args.system || args.prf.is_some() {
+        let reason =
+            "--header is for LUKS, which has no hidden or system volumes and names its PRF itself";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
+    let found = open(header, Access::ReadOnly, false)?;
+    let options = LuksOptions {
+        access: options.access,
+        keyslot: None,
+        secondary: args.backup_header,
+        resources: Resources::new(options.tier, options.effort),
+    };
+    luks::open_detached(&*found.device, Arc::clone(&target.device), credentials, &options)
+        .with_context(|| format!("{} with the header {}", args.volume.display(), header.display()))
+}
+
+/// Opens the file or device at `path` for overwriting, if `destroy` names the same. `None` if nothing is there.
 ///
-/// It is opened once, before anything is asked for: what the user named twice is what is written to.
+/// It is opened once, before anything is asked for, so that what the user named twice is what is overwritten.
 pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<Target>> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     match fs::metadata(path) {
@@ -248,7 +323,7 @@ mod tests {
             let _ends = Ends(&done);
             let mut seen = [0; 2];
             while seen.iter().any(|times| *times < 1000) {
-                // What is refused was swapped in the middle of opening it.
+                // A refused file was swapped while it was being opened.
                 let Ok(target) = open(&path("v"), Access::ReadWrite, true) else { continue };
                 let mut sector = [0; 512];
                 target.device.read_at(0, &mut sector).unwrap();
@@ -258,8 +333,8 @@ mod tests {
                     rustix::fs::flock(file, FlockOperation::NonBlockingLockShared).is_err()
                 };
                 assert!(locked(&file(used)));
-                // A child that another test starts holds the lock of the time before until it executes its
-                // program, so this lock is waited for.
+                // A child that another test starts holds the earlier lock until it executes its
+                // program, so this waits for the lock.
                 file(1 - used).lock_shared().unwrap();
                 seen[used] += 1;
             }

@@ -15,7 +15,7 @@ use super::args::UmountArgs;
 use crate::exit::Refusal;
 use crate::say;
 
-/// How long the serving process may take to write back and to let go.
+/// How long the serving process may take to write back and to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -27,7 +27,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     let Some(server) = server else {
         return dead(&what);
     };
-    // What is in use is told at once, and everything stays as it is.
+    // A volume in use is reported at once, and everything stays as it is.
     let top = server
         .resources
         .first()
@@ -38,7 +38,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     {
         filesystem::unmount(path)?;
     }
-    // Held first: the number of a process that has just ended may be another's by now.
+    // Held first: the number of a process that has just ended may belong to another one by now.
     if let Ok(handle) = Handle::open(server.process)
         && !server.has_ended()
     {
@@ -55,7 +55,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nobody serves it: a killed server's left-overs are removed.
+/// Nobody serves it: removes the left-overs of a killed server.
 fn dead(what: &Path) -> anyhow::Result<ExitCode> {
     let mut found = false;
     for (subject, done) in cleanup_by_subject() {

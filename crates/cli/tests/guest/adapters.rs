@@ -78,7 +78,7 @@ fn qemu_luks_encrypts() {
 fn each_here(system: &str, [first, second]: [&str; 2]) {
     let io_targets = ["file", "device"];
     let settings = |io_targets: &[&str], ciphers: &[&str]| {
-        serde_json::json!({ "surface": io_targets, "cipher": ciphers }).to_string()
+        serde_json::json!({ "io-target": io_targets, "cipher": ciphers }).to_string()
     };
     if nightly() {
         return here(system, &settings(&io_targets, &[first, second]));
@@ -117,11 +117,35 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
     let Some(guest) = guest() else { return };
     let mut lines: Vec<(&str, Settings)> = vec![
         ("dm-crypt", &[("format", &["luks1", "luks2"])]),
+        // A partition beside a container file on the same device.
+        ("dm-crypt", &[("on", &["partition", "container-in-partition"]), ("format", &["luks1"])]),
+        // As study C had it.
+        ("dm-crypt", &[("format", &["luks1"]), ("cipher", &["aes-256-cbc-essiv"])]),
+        (
+            "dm-crypt",
+            &[
+                ("integrity", &["crc32c"]),
+                ("integrity-journal", &["bitmap"]),
+                ("sector-size", &["4096"]),
+            ],
+        ),
+        (
+            "dm-crypt",
+            &[
+                ("integrity", &["aead"]),
+                ("integrity-journal", &["none"]),
+                ("sector-size", &["4096"]),
+            ],
+        ),
         ("dm-crypt", &[("format", &["plain"]), ("sector-size", &["4096"])]),
         ("dm-crypt", &[("cipher", &["aes-256-cbc-essiv", "adiantum"])]),
         (
             "dm-crypt",
-            &[("workqueues", &["no-read-write"]), ("same-cpu", &["yes"]), ("surface", &["device"])],
+            &[
+                ("workqueues", &["no-read-write"]),
+                ("same-cpu", &["yes"]),
+                ("io-target", &["device"]),
+            ],
         ),
         ("dm-crypt", &[("integrity", &["hmac-sha256", "aead"]), ("sector-size", &["4096"])]),
     ];
@@ -131,6 +155,14 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
             &["aes-128-xts", "camellia-256-xts", "serpent-256-xts", "twofish-256-xts"],
         )];
         lines.push(("dm-crypt", ciphers));
+        lines.push((
+            "dm-crypt",
+            &[
+                ("integrity", &["hmac-sha256", "crc32c"]),
+                ("integrity-journal", &["data", "none"]),
+                ("sector-size", &["4096"]),
+            ],
+        ));
         lines.push((
             "dm-crypt",
             &[("integrity", &["hmac-sha256", "aead"]), ("sector-size", &["512"])],
@@ -144,7 +176,7 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
             &[
                 ("workqueues", &["no-read", "no-write", "no-read-write"]),
                 ("same-cpu", &["yes"]),
-                ("surface", &["device"]),
+                ("io-target", &["device"]),
             ],
         ));
     }

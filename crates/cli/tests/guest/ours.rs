@@ -81,6 +81,23 @@ impl Made {
         }
     }
 
+    /// Under a password of ASCII: cryptsetup before 2.8.1 hashes others too far.
+    fn bitlocker(name: &str, options: &str) -> Self {
+        let create = format!(
+            "create V --format bitlocker --size 4MiB --passphrase-file new \
+             --recovery-password-file recovery {options}"
+        );
+        Self {
+            theirs: "--type bitlk".to_owned(),
+            before: vec![
+                "opens --type bitlk $D <recovery",
+                "refused --type bitlk $D <old",
+                "cryptsetup bitlkDump $D >$name.dump",
+            ],
+            ..Self::new(name, create, "new")
+        }
+    }
+
     /// One more `cryptbench volume` command; from then on `secret` opens it.
     fn then(mut self, command: &str, secret: &'static str) -> Self {
         self.prepare.push(command.to_owned());
@@ -223,6 +240,18 @@ fn dm_crypt_reads_and_writes_our_luks_volumes() {
     through_the_kernel(&made);
 }
 
+#[test]
+fn dm_crypt_reads_and_writes_our_bitlocker_volumes() {
+    through_the_kernel(&[
+        Made::bitlocker("bitlocker-xts-128", ""),
+        Made::bitlocker("bitlocker-xts-256", "--cipher aes-256-xts --sector-size 4096"),
+        Made::bitlocker("bitlocker-cbc-128", "--cipher aes-128-cbc --sector-size 4096"),
+        Made::bitlocker("bitlocker-cbc-256", "--cipher aes-256-cbc"),
+        Made::bitlocker("bitlocker-elephant-128", "--cipher aes-128-cbc-elephant"),
+        Made::bitlocker("bitlocker-elephant-256", "--cipher aes-256-cbc-elephant"),
+    ]);
+}
+
 /// The functions of the guest's script.
 const SCRIPT: &str = r#"
 opens() { cryptsetup open --test-passphrase "$@" || { echo "$name: not opened: $*"; return 1; }; }
@@ -245,6 +274,7 @@ fn through_the_kernel(made: &[Made]) {
     guest.write("old", b"old \xc3\xa4 secret");
     guest.write("new", b"new secret");
     guest.write("key", noise(1, 300));
+    guest.write("recovery", "471207-278498-422125-177177-561902-537405-468006-693451");
     let piece = noise(2, PIECE.len());
     guest.write("piece", &piece);
     let mut script = SCRIPT.to_owned();
@@ -283,16 +313,34 @@ fn write_all(guest: &Guest, made: &Made) -> Vec<u8> {
         skipped("writing through cryptbench needs root and /dev/fuse");
         return guest.volume(&format!("dump {name} - {}", made.unlock()));
     }
+    // While it is mounted, nobody else reads it.
+    let usable = usable(guest, name);
     let mountpoint = guest.path("mnt");
     fs::create_dir_all(&mountpoint).unwrap();
     guest.volume(&format!("mount {name} mnt --raw {}", made.unlock()));
     // Not `fs::write`, which truncates.
     let mut file = fs::File::options().write(true).open(mountpoint.join("volume")).unwrap();
-    let plain = noise(name.len() as u64, file.metadata().unwrap().len() as usize);
+    let whole = file.metadata().unwrap().len() as usize;
+    let usable = usable.unwrap_or(whole);
+    let mut plain = noise(name.len() as u64, usable);
     file.write_all(&plain).unwrap();
     drop(file);
     guest.volume("umount mnt");
+    if usable < whole {
+        let all = guest.volume(&format!("dump {name} - {}", made.unlock()));
+        plain.extend_from_slice(&all[usable..]);
+    }
     plain
+}
+
+/// Bytes in front of BitLocker's metadata, which take no writes.
+fn usable(guest: &Guest, name: &str) -> Option<usize> {
+    if !name.starts_with("bitlocker") {
+        return None;
+    }
+    let info: serde_json::Value =
+        serde_json::from_slice(&guest.volume(&format!("info {name} --json"))).unwrap();
+    Some(info["bitlocker"]["copies"][0][0].as_u64().unwrap() as usize)
 }
 
 /// cryptsetup sees the header that cryptbench sees, and backs it up to the same bytes.

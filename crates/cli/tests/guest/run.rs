@@ -94,3 +94,149 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
     assert!(machine.contains("user-mode Linux"), "{machine}");
     assert!(said.contains("EMULATED"), "{said}");
 }
+
+/// What the default set takes of the guest.
+const OF_CHOICES: &[(&str, &str)] =
+    &[("/sbin/mkfs.ext4", "e2fsprogs"), ("/sbin/dmsetup", "dmsetup"), ("/sbin/losetup", "mount")];
+
+/// The default set; a disk with blocks of 4096 bytes; a target that lies on LUKS.
+const CHOICES: &str = "
+mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
+mkdir /run/disk /run/large /run/inner
+mount /dev/ubda /run/disk
+measure() { ./cryptbench run \"$1\" --profile ./tiny.toml --size 16MiB -o \"$2\" \"${@:3}\"; cp $2/record.json $2.json; }
+measure /run/disk default
+truncate -s 900M /run/disk/blocks
+blocks=$(losetup --find --show --sector-size=4096 /run/disk/blocks)
+mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 $blocks
+mount $blocks /run/large
+measure /run/large large --system dm-crypt --buffered
+umount /run/large
+losetup -d $blocks
+truncate -s 300M /run/disk/luks
+luks=$(losetup --find --show /run/disk/luks)
+echo secret | cryptsetup -q luksFormat --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file - $luks
+echo secret | cryptsetup open --type luks2 --key-file - $luks inner
+mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/inner
+mount /dev/mapper/inner /run/inner
+measure /run/inner inner --builtin-only --buffered
+umount /run/inner
+cryptsetup close inner
+losetup -d $luks
+left=$(dmsetup ls | grep -v '^No devices' || true; losetup -a; grep /run/cryptbench /proc/mounts || true)
+[ -z \"$left\" ] || { echo \"left behind: $left\"; exit 1; }
+";
+
+#[test]
+fn the_default_run_takes_luks2_as_cryptsetup_makes_it_and_sees_a_target_that_is_encrypted_already()
+{
+    let Some(guest) = Guest::new(OF_CHOICES) else { return };
+    guest.bring_cryptbench();
+    guest.disk("disk", 2600 << 20);
+    guest.write("tiny.toml", PROFILE);
+    let said = guest.boot(&["disk"], CHOICES);
+    eprintln!("{said}");
+    let record = |name: &str| -> Record {
+        serde_json::from_slice(&guest.read(&format!("{name}.json"))).unwrap()
+    };
+    let default = record("default");
+    let set = default.plan.set.as_deref().unwrap_or_default();
+    assert!(set.starts_with("default/dm-crypt+"), "{set}: {:?}", default.plan.left_out);
+    let ids: Vec<_> = default.plan.arms.iter().map(|arm| arm.id.as_str()).collect();
+    assert_eq!(
+        ids[..4],
+        ["plain", "plain-again", "builtin/aes-256-xts/4096", "dm-crypt/aes-256-xts"]
+    );
+    assert_eq!(ids.len(), 5);
+    // The guest's disk has blocks of 512 bytes, which is what cryptsetup goes by.
+    assert_eq!(default.plan.arms[3].label, "LUKS2 AES-256-XTS 512 B");
+    assert_eq!(default.plan.arms[3].data_unit, Some(512));
+    let veracrypt = default.plan.left_out.iter().find(|left| left.system == "veracrypt").unwrap();
+    assert!(veracrypt.reason.contains("veracrypt"), "{veracrypt:?}");
+    assert!(default.trials_of("read", "dm-crypt/aes-256-xts").len() == 2);
+    assert_eq!(default.target.encrypted_by, None);
+    let large = record("large");
+    let arm = |id: &str| large.plan.arms.iter().find(|arm| arm.id == id);
+    let found = arm("dm-crypt/aes-256-xts/sector-size=4096").expect("cryptsetup chose it");
+    assert_eq!(found.data_unit, Some(4096));
+    let null = "dm-crypt/cipher-null/sector-size=4096";
+    assert_eq!(
+        (found.null_layer.as_deref(), arm(null).unwrap().data_unit),
+        (Some(null), Some(4096))
+    );
+    assert_eq!(large.trials_of("write", &found.id).len(), 2);
+    let inner = record("inner");
+    let by = inner.target.encrypted_by.as_ref().expect("it lies on LUKS");
+    assert_eq!(by.system, "LUKS2");
+    assert!(inner.notes[0].contains("is encrypted already, by LUKS2"), "{:?}", inner.notes);
+    assert_eq!(inner.plan.set.as_deref(), Some(cryptbench_record::BUILTIN_ONLY));
+}
+
+/// An open LUKS2 device, measured beside the device below it; and what is refused. Hashes tell whether anything was written.
+const EXISTING: &str = "
+refused() { ./cryptbench run --existing \"$@\" --profile ./tiny.toml -o refused 2>&1 && exit 1 || true; }
+echo \"none: $(refused)\"
+echo secret | cryptsetup -q luksFormat --type luks2 --sector-size 4096 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 \
+    --key-file - /dev/ubda
+echo secret | cryptsetup open --type luks2 --key-file - /dev/ubda safe
+mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/safe
+mkdir /run/safe /run/other
+mount -o ro,noload /dev/mapper/safe /run/safe
+sync
+before=$(sha256sum </dev/ubda)
+./cryptbench run --existing --profile ./tiny.toml --size 16MiB -o out
+cp out/record.json only.json
+./cryptbench run --existing /run/safe --profile ./tiny.toml --size 16MiB -o named
+cp named/record.json named.json
+./cryptbench run --existing /dev/mapper/safe --dry-run
+[ \"$(sha256sum </dev/ubda)\" = \"$before\" ] || { echo 'something was written'; exit 1; }
+truncate -s 20M /run/file
+echo secret | cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 512 --hash sha256 --key-file - /run/file other
+echo \"several: $(refused)\"
+echo \"elsewhere: $(refused /run/other)\"
+cryptsetup close other
+umount /run/safe
+cryptsetup close safe
+left=$(dmsetup ls | grep -v '^No devices' || true; losetup -a; ls -A /run/cryptbench 2>/dev/null || true)
+[ -z \"$left\" ] || { echo \"left behind: $left\"; exit 1; }
+";
+
+#[test]
+fn an_open_luks2_device_is_measured_beside_the_device_below_and_nothing_is_written() {
+    let Some(guest) = Guest::new(&OF_CHOICES[..2]) else { return };
+    guest.bring_cryptbench();
+    guest.disk("disk", 200 << 20);
+    guest.write("tiny.toml", PROFILE);
+    let said = guest.boot(&["disk"], EXISTING);
+    eprintln!("{said}");
+    for words in [
+        "no dm-crypt device is open",
+        "name one of /dev/mapper/safe (LUKS2), /dev/mapper/other (plain dm-crypt)",
+        "and does not lie on one",
+        "1 of 2 workloads of the profile were left out",
+    ] {
+        assert!(said.contains(words), "no {words:?}");
+    }
+    for name in ["only.json", "named.json"] {
+        let record: Record = serde_json::from_slice(&guest.read(name)).unwrap();
+        let paired = record.target.paired.as_ref().unwrap();
+        assert_eq!((paired.name.as_str(), paired.kind.as_str()), ("LUKS2 (dm-crypt)", "device"));
+        let facts = paired.in_use.as_ref().unwrap();
+        assert_eq!((facts.system.as_str(), facts.below.as_str()), ("LUKS2", "ubda"));
+        assert_eq!((facts.cipher.as_str(), facts.sector_size), ("aes-xts-plain64", 4096));
+        assert_eq!(facts.key_bits, Some(512));
+        assert_eq!((facts.offset_bytes, facts.size_bytes), (16 << 20, 184 << 20));
+        let works: Vec<_> = record.plan.workloads.iter().map(|w| w.id.as_str()).collect();
+        assert_eq!(works, ["read"]);
+        for arm in ["plain", "plain-again", "paired"] {
+            let trials = record.trials_of("read", arm);
+            assert_eq!(trials.len(), 2, "{arm}");
+            assert!(trials.iter().all(|(_, t)| t.bytes > 0), "{arm}");
+            let written: u64 =
+                trials.iter().filter_map(|(_, t)| Some(t.device?.written_bytes)).sum();
+            assert_eq!(written, 0, "{arm}");
+        }
+        assert!(record.evidence.is_empty(), "proof takes writing");
+        assert!(record.notes.iter().any(|n| n.contains("opened for reading only")));
+    }
+}

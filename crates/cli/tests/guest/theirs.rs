@@ -40,6 +40,7 @@ fn all_luks() -> Vec<Theirs> {
         luks("luks1-serpent", "--cipher serpent-xts-plain64 --key-size 256 --hash sha512"),
         luks("luks1-essiv", "--cipher twofish-cbc-essiv:sha256 --key-size 256 --hash ripemd160"),
         luks("luks1-cbc-plain", "--cipher aes-cbc-plain --key-size 128 --hash sha1"),
+        luks("luks1-lrw", "--cipher aes-lrw-plain64 --key-size 256"),
         luks(
             "luks1-aligned",
             "--align-payload 5000 --hash whirlpool --cipher camellia-xts-plain64",
@@ -58,6 +59,10 @@ fn all_luks() -> Vec<Theirs> {
              --label two",
         ),
     ];
+    let mut detached = luks("luks2-detached", "--pbkdf pbkdf2 --header detached");
+    detached.theirs = "cryptsetup open --key-file - --header detached $D x".to_owned();
+    detached.ours = vec!["--passphrase-file old --header detached"];
+    all.push(detached);
     for made in [luks("luks1-keys", ""), luks("luks2-keys", "--pbkdf pbkdf2")] {
         let make = made.make
             + "

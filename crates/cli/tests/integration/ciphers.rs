@@ -66,7 +66,7 @@ fn csv_has_the_fields_of_json_and_the_choice_narrows_the_rows() {
 #[test]
 fn the_table_fits_and_says_what_it_means() {
     let s = Sandbox::new();
-    let table = answer(&s, &brief(&[]));
+    let table = answer(&s, &brief(&["--full"]));
     for line in table.lines() {
         assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
     }
@@ -78,12 +78,42 @@ fn the_table_fits_and_says_what_it_means() {
 }
 
 #[test]
+fn the_answer_for_all_ciphers_fits_a_screen() {
+    let s = Sandbox::new();
+    let shown = answer(&s, &["ciphers", "--seconds", "1", "--threads", "1", "--buffer", "64KiB"]);
+    assert!(shown.lines().count() <= 24, "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    for expected in ["Take ", "AES-256", "Cascades of three", "More   cryptbench ciphers --full"] {
+        assert!(shown.contains(expected), "no {expected:?} in:\n{shown}");
+    }
+}
+
+#[test]
+fn one_cipher_by_size_fits_a_screen() {
+    let s = Sandbox::new();
+    let by_size = ["ciphers", "--by-size", "--seconds", "1"];
+    let shown = answer(&s, &by_size);
+    assert!(shown.lines().count() <= 24, "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    for expected in ["AES-256-XTS", "512 bytes", "64 KiB", "64 MiB", "4096 B*"] {
+        assert!(shown.contains(expected), "no {expected:?} in:\n{shown}");
+    }
+    // A sector is one request of 512 bytes, but no whole number of 4096.
+    let list: Vec<Value> =
+        serde_json::from_str(&answer(&s, &[&by_size[..], &["--json"]].concat())).unwrap();
+    let has = |unit: u64, bytes: u64| {
+        list.iter().any(|row| row["data_unit"] == unit && row["buffer"] == bytes)
+    };
+    assert!(has(512, 512) && has(512, 64 << 20) && has(4096, 4096) && !has(4096, 512));
+}
+
+#[test]
 fn a_disk_that_was_measured_before_is_compared_with() {
     let s = Sandbox::new();
     let done = s.run(&s.tiny(&["--profile", "quick", "--json", "--quiet", "--system", "plain"]));
     assert!(done.status.success(), "{}", text(&done.stderr));
     let record: cryptbench_record::Record = serde_json::from_slice(&done.stdout).unwrap();
-    let table = answer(&s, &brief(&["--threads", "1"]));
+    let table = answer(&s, &brief(&["--threads", "1", "--full"]));
     match record.target.device.filter(|_| record.target.engine.direct) {
         Some(device) => {
             for verb in ["reading", "writing"] {
@@ -107,7 +137,7 @@ fn the_kernel_tier_can_be_limited_and_is_named() {
         text(&done.stdout)
     };
     let small = ["--buffer", "4KiB", "--threads", "1", "--data-unit", "512"];
-    assert!(soft(&small).contains("tier soft"));
+    assert!(soft(&[&["--full"][..], &small].concat()).contains("tier soft"));
     let list: Vec<Value> =
         serde_json::from_str(&soft(&[&["--json"][..], &small].concat())).unwrap();
     assert_eq!(list[0]["tier"], "soft");
@@ -149,6 +179,8 @@ fn bad_requests_are_usage_errors() {
         (&["--buffer", "9000TiB"], &["memory"]),
         (&["--json", "--csv"], &["--json", "--csv"]),
         (&["--html", "--list"], &["--html", "--list"]),
+        (&["--by-size", "--buffer", "1MiB"], &["--by-size", "--buffer"]),
+        (&["--by-size", "--cipher", "aes-256-xts,aes-128-xts"], &["one cipher", "got 2"]),
     ] {
         let done = s.run(&[&["ciphers"][..], args].concat());
         let stderr = text(&done.stderr);

@@ -115,6 +115,15 @@ fn two_records_and_a_record_beside_foreign_results() {
         assert!(beside.contains(part), "{part} is not in {beside}");
     }
     refused(&s, &[&one, &two, "--arm", "nothing"], 2, "it has plain");
+    // A run that measured other systems beside is not mixed with it, unless its arm is named.
+    let other = s.out().join("other.json");
+    let mut record = cryptbench_record::read(two.as_ref()).unwrap();
+    record.plan.set = Some("default/gocryptfs".to_owned());
+    cryptbench_record::write(&record, &other).unwrap();
+    let other = other.display().to_string();
+    refused(&s, &[&one, &other], 2, "the set default/gocryptfs");
+    refused(&s, &[&other, &one], 2, "sets are not mixed");
+    compare(&s, &[&one, &other, "--arm", "plain"]);
     refused(&s, &[&one, &two, "--also-a", &cdm], 2, "a record; nothing else");
     refused(&s, &[&one, &fixture("dd/plain.log")], 5, "no cell in common");
 }

@@ -67,9 +67,6 @@ fn the_command_has_every_package_that_a_remedy_asks_for() {
     let done = sandbox.command(&["doctor", "--json"]).env("PATH", "/nonexistent").output().unwrap();
     let report = json(&done);
     let command = report["install"]["command"].as_str().unwrap_or_default();
-    if !command.contains("apt install ") {
-        return skipped("this is neither Debian nor a descendant of it");
-    }
     let installed: Vec<&str> = command.split_whitespace().collect();
     let sections = report["sections"].as_array().unwrap();
     let systems = sections.iter().find(|s| s["title"] == "Systems").unwrap();
@@ -86,7 +83,7 @@ fn the_command_has_every_package_that_a_remedy_asks_for() {
         asked += 1;
     }
     if asked == 0 {
-        skipped("whatever a package could bring is here");
+        skipped("every package that `doctor` could name is installed, or this is no Debian");
     }
 }
 
@@ -141,7 +138,7 @@ fn it_can_be_read_in_any_width() {
 #[test]
 fn an_ordinary_user_is_told_what_takes_root() {
     if !rustix::process::geteuid().is_root() {
-        skipped("only root can become somebody else for this test");
+        skipped("only root can become another user for this test");
         return;
     }
     let sandbox = Sandbox::new();

@@ -93,7 +93,8 @@ fn every_format_goes_to_a_file_or_to_standard_output() {
     let cells = run.report(&["--format", "csv", "--table", "cells"]);
     assert_eq!(cells.lines().count(), run.results.cells.len() + 1);
     let page = at("page.html").display().to_string();
-    assert!(run.report(&["-o", &page]).ends_with(&format!("report  {page}\n")));
+    assert!(run.report(&["-o", &page]).ends_with(&format!("       {page}\n")));
+    assert!(run.report(&["--full", "-o", &page]).ends_with(&format!("report  {page}\n")));
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!DOCTYPE html>"));
     let left = fs::read_dir(run.sandbox.out()).unwrap();
     assert!(left.flatten().all(|f| !f.path().display().to_string().ends_with(".part")));
@@ -126,7 +127,7 @@ fn charts_are_files_with_names_and_others_files_are_kept() {
     let svgs = names.iter().filter(|n| n.ends_with(".svg")).count();
     let formats = if cfg!(feature = "png") { 2 } else { 1 };
     assert!(svgs >= 8 && names.len() == formats * svgs, "{names:?}");
-    assert!(names.iter().any(|n| n.starts_with("speed-kept-")), "{names:?}");
+    assert!(names.iter().any(|n| n.starts_with("percent-of-plain-speed-")), "{names:?}");
     for name in &names {
         let bytes = fs::read(charts.join(name)).unwrap();
         let head: &[u8] = if name.ends_with(".png") { b"\x89PNG" } else { b"<svg xmlns" };
@@ -141,7 +142,7 @@ fn charts_are_files_with_names_and_others_files_are_kept() {
     let done = run.sandbox.run(&["report", &record, "--format", "json", "--charts", &dir]);
     assert_eq!(done.status.code(), Some(3));
     let error = text(&done.stderr);
-    assert!(error.contains("is no chart of cryptbench"), "{error}");
+    assert!(error.contains("is not a chart of cryptbench"), "{error}");
     assert_eq!(fs::read(&last).unwrap(), b"<svg>mine</svg>");
     assert!(!first.exists());
 }

@@ -50,7 +50,7 @@ fn a_database_in_a_directory_of_somebody_elses_is_left_alone() {
     theirs("open to all");
     fs::set_permissions(&place, fs::Permissions::from_mode(0o700)).unwrap();
     if chown(&place, Some(12_345), None).is_err() {
-        return skipped("giving a directory away takes root");
+        return skipped("giving a directory away needs root");
     }
     theirs("of another user");
     // A new one goes to another place.
@@ -63,7 +63,7 @@ fn a_database_in_a_directory_of_somebody_elses_is_left_alone() {
 #[test]
 fn an_ordinary_user_takes_no_database_of_another_user() {
     if !rustix::process::geteuid().is_root() {
-        return skipped("becoming another user takes root");
+        return skipped("becoming another user needs root");
     }
     let s = Sandbox::new();
     let home = s.target().with_file_name("home");
@@ -97,7 +97,7 @@ fn a_database_of_somebody_elses_and_a_link_to_one_are_refused() {
         let done = history(&s, args);
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(5), "{args:?}: {said}");
-        assert!(said.contains("it is no regular file"), "{args:?}: {said}");
+        assert!(said.contains("it is not a regular file"), "{args:?}: {said}");
     }
     assert!(fs::read(&elsewhere).unwrap() == content);
     // Where SQLite writes beside a database that was named.
@@ -116,7 +116,7 @@ fn a_database_of_somebody_elses_and_a_link_to_one_are_refused() {
     fs::remove_file(&database).unwrap();
     fs::copy(&elsewhere, &database).unwrap();
     if chown(&database, Some(12_345), None).is_err() {
-        return skipped("giving a file away takes root");
+        return skipped("giving a file away needs root");
     }
     let done = history(&s, &["list"]);
     let said = text(&done.stderr);

@@ -132,7 +132,7 @@ fn attacked(test: &str, arguments: &[&str]) {
         swap_for_ever(Path::new(&directory), Path::new(&victim));
     }
     if !rustix::process::geteuid().is_root() {
-        return skipped("an attack on root takes root");
+        return skipped("an attack on root needs root");
     }
     let s = Sandbox::with_little_room();
     let above = s.target().parent().unwrap().to_owned();
@@ -171,7 +171,7 @@ fn the_scratch_file_is_swapped() {
 #[test]
 fn a_container_is_swapped() {
     if !Path::new("/dev/loop-control").exists() || !Path::new("/dev/fuse").exists() {
-        return skipped("mounting a container takes FUSE and loop devices");
+        return skipped("mounting a container needs FUSE and loop devices");
     }
     attacked("a_container_is_swapped", &["--systems", "builtin-mounted"]);
 }
@@ -195,7 +195,7 @@ fn a_store_is_swapped() {
 #[test]
 fn a_directory_with_a_private_one_works_without_an_attack() {
     if !rustix::process::geteuid().is_root() {
-        return skipped("root works in another user's directory as root only");
+        return skipped("only root works in another user's directory as root");
     }
     let s = Sandbox::with_little_room();
     chown(s.target(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();

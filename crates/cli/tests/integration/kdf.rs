@@ -117,7 +117,7 @@ fn csv_has_a_line_for_each_function_and_pim() {
 #[test]
 fn the_tables_fit_and_say_what_they_mean_and_rest_on() {
     let s = Sandbox::new();
-    let all = answer(&s, &["kdf", "--seconds", "1", "--multiplier", "1000"]);
+    let all = answer(&s, &["kdf", "--seconds", "1", "--multiplier", "1000", "--full"]);
     for line in all.lines() {
         assert!(line.chars().count() <= 80, "wider than 80 columns: {line}\n{all}");
     }
@@ -143,7 +143,7 @@ fn the_tables_fit_and_say_what_they_mean_and_rest_on() {
     assert!(!all.contains('\x1b'), "control codes in a pipe");
     assert!(s.left_behind().is_empty());
     // A kind of volume without PIMs has none of their tables.
-    let truecrypt = answer(&s, &["kdf", "--seconds", "1", "--volume-kind", "truecrypt"]);
+    let truecrypt = answer(&s, &["kdf", "--seconds", "1", "--volume-kind", "truecrypt", "--full"]);
     assert!(!truecrypt.contains("PIM") && truecrypt.contains("SHA-1 (old)"), "{truecrypt}");
 }
 
@@ -199,5 +199,70 @@ fn bad_requests_are_usage_errors() {
             assert!(stderr.contains(word), "{args:?}: no {word:?} in: {stderr}");
         }
         assert!(!stderr.contains("panicked") && done.stdout.is_empty(), "{stderr}");
+    }
+}
+
+#[test]
+fn what_a_boot_loader_opens_is_told_for_a_keyslot_and_for_costs() {
+    let s = Sandbox::new();
+    let of = |args: &[&str]| -> Value {
+        let all = [&["kdf", "--bootloader"][..], args, &["--json"]].concat();
+        serde_json::from_str(&answer(&s, &all)).unwrap()
+    };
+    let costs = of(&[]);
+    let rows = costs["rows"].as_array().unwrap();
+    let seconds = |row: &Value| row["s"].as_f64().unwrap();
+    let memory = |row: &Value| row["memory_kib"].as_f64().unwrap();
+    for pair in rows.windows(2) {
+        assert_near(&pair[1]["s"], seconds(&pair[0]) * memory(&pair[1]) / memory(&pair[0]));
+    }
+    let verdicts: Vec<_> = rows.iter().map(|row| row["verdict"].as_str().unwrap()).collect();
+    assert!(verdicts[0].ends_with("yes") && verdicts.last().unwrap().contains("may fail"));
+    let shown = answer(&s, &["kdf", "--bootloader"]);
+    assert!(shown.lines().count() <= 24, "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    // A volume's own keyslot.
+    let (volume, secret) = (s.target().join("v"), s.target().join("secret"));
+    std::fs::write(&secret, "a passphrase\n").unwrap();
+    let (volume, secret) = (volume.to_str().unwrap(), secret.to_str().unwrap());
+    let made = s.run(&[
+        "volume",
+        "create",
+        volume,
+        "--size",
+        "20MiB",
+        "--format",
+        "luks2",
+        "--unlock-time",
+        "1ms",
+        "--passphrase-file",
+        secret,
+    ]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let slots = of(&[volume]);
+    assert_eq!(slots["rows"].as_array().unwrap().len(), 1, "{slots:#}");
+    assert_eq!(slots["rows"][0]["function"], "argon2id", "{slots:#}");
+    assert!(seconds(&slots["rows"][0]) > 0.0);
+    let refused = s.run(&["kdf", "--bootloader", secret]);
+    assert!(!refused.status.success() && text(&refused.stderr).contains("secret"));
+    assert_eq!(s.run(&["kdf", "--bootloader", "--full"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_answer_fits_a_screen_for_all_functions_and_every_kind_of_volume() {
+    let s = Sandbox::new();
+    for (kind, expected) in [
+        ("veracrypt", &["SHA-512", "Argon2id", "largest PIM for 1 s"][..]),
+        ("truecrypt", &["SHA-512", "opens at default"]),
+    ] {
+        let shown = answer(&s, &["kdf", "--seconds", "1", "--volume-kind", kind]);
+        assert!(shown.lines().count() <= 24, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        for words in
+            expected.iter().chain(&["random word (12.9 bits)", "More cryptbench kdf --full"])
+        {
+            let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains(words), "no {words:?} in:\n{shown}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The program as its users meet it, one module for each subject.
 
+mod after_sudo;
 mod ciphers;
 mod compare;
 mod doctor;

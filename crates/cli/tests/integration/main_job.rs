@@ -1,18 +1,19 @@
 //! The main job through the binary: a run, its record, its page, and everything that lists things.
 
-use crate::sandbox::{Sandbox, text};
+use crate::sandbox::{Sandbox, skipped, text};
 use cryptbench_record::{ArmRole, Record};
 
 #[test]
-fn a_run_prints_a_table_and_a_verdict_and_leaves_a_record_and_a_page() {
+fn a_run_prints_its_answer_and_leaves_a_record_and_a_page() {
     let s = Sandbox::new();
     let out = s.out().display().to_string();
     let done = s.run(&s.tiny(&["--profile", "quick", "--output", &out]));
     let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
     assert!(done.status.success(), "{stderr}");
-    for expected in ["AES-256-XTS", "null layer", "record", "report.html"] {
+    for expected in ["AES-256 alone", "% of plain", "Open ", "--full", "report.html"] {
         assert!(stdout.contains(expected), "no {expected:?} in:\n{stdout}");
     }
+    assert!(stdout.lines().count() <= 24, "more than a screen:\n{stdout}");
     assert!(!stdout.contains('\x1b') && !stderr.contains('\x1b'), "control codes in a pipe");
     for line in stdout.lines().filter(|l| !l.contains(&out)) {
         assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
@@ -39,7 +40,38 @@ fn a_run_prints_a_table_and_a_verdict_and_leaves_a_record_and_a_page() {
     let first = std::fs::read_to_string(s.out().join("report.html")).unwrap();
     // Not assert_eq: two pages in a failure message help nobody.
     assert!(first == std::fs::read_to_string(page).unwrap(), "another page from the same record");
-    assert!(stdout.starts_with(text(&again.stdout).split("\nreport  ").next().unwrap()));
+    assert!(stdout.starts_with(text(&again.stdout).split("\nMore ").next().unwrap()));
+
+    let full = s.full();
+    for expected in ["AES-256-XTS", "pass-through", "machine", "report  "] {
+        assert!(full.contains(expected), "no {expected:?} in:\n{full}");
+    }
+    for line in full.lines().filter(|l| !l.starts_with("report  ")) {
+        assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
+    }
+}
+
+#[test]
+fn systems_that_are_ranked_fit_35_lines_and_the_engine_has_no_place_among_them() {
+    let s = Sandbox::with_little_room();
+    let systems = "builtin,builtin-mounted,gocryptfs,encfs";
+    let done = s.run(&s.tiny(&["--systems", systems]));
+    let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
+    if !done.status.success() && stderr.contains("is not available here") {
+        return skipped(stderr.lines().last().unwrap_or_default());
+    }
+    assert!(done.status.success(), "{stderr}");
+    assert!(stdout.lines().count() <= 35, "{stdout}");
+    for line in stdout.lines().filter(|l| !l.ends_with("/report.html")) {
+        assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
+    }
+    for expected in ["choices", "cryptbench mount, LUKS2", "gocryptfs", "Avoid  EncFS: "] {
+        assert!(stdout.contains(expected), "no {expected:?} in:\n{stdout}");
+    }
+    let engine = stdout.lines().find(|l| l.contains("AES-256 alone, ")).unwrap();
+    assert!(engine.starts_with("   AES-256 alone"), "no place: {engine}");
+    let take = stdout.split("\nTake ").nth(1).and_then(|rest| rest.split("\nOpen ").next());
+    assert!(take.is_none_or(|take| !take.contains("AES-256 alone")), "{stdout}");
 }
 
 #[test]
@@ -54,13 +86,14 @@ fn json_on_standard_output_is_the_record() {
 }
 
 #[test]
-fn quiet_prints_only_the_verdict() {
+fn quiet_prints_headline_and_take_alone() {
     let s = Sandbox::new();
     let done = s.run(&s.tiny(&["--quiet"]));
     assert!(done.status.success());
     assert_eq!(text(&done.stderr), "");
     let stdout = text(&done.stdout);
-    assert!(stdout.contains("AES-256-XTS") && !stdout.contains("record.json"), "{stdout}");
+    assert!(stdout.contains("AES-256 alone") && !stdout.contains("report.html"), "{stdout}");
+    assert!(stdout.lines().count() < 8, "{stdout}");
 }
 
 #[test]

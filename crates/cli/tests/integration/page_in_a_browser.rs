@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::page::devtools::{Browser, Tab};
+use crate::page::{self, axe};
 use crate::sandbox::{Sandbox, skipped, text};
 
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -18,7 +20,7 @@ fn the_page_opens_without_a_console_message() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     let page = s.out().join("report.html");
     let (dom, log) = open(&s, &page);
-    assert!(dom.contains("<h1>What encryption costs"), "{dom:.500}");
+    assert!(dom.contains("<h1 id=\"answer\">"), "{dom:.500}");
     assert!(dom.matches("<svg").count() >= 8, "{} charts", dom.matches("<svg").count());
     assert!(!log.contains("CONSOLE"), "{log}");
 
@@ -27,6 +29,70 @@ fn the_page_opens_without_a_console_message() {
     std::fs::write(&broken, "<script>undefinedName()</script>").unwrap();
     let (_, log) = open(&s, &broken);
     assert!(log.contains("CONSOLE"), "this browser does not show its console: {log}");
+}
+
+/// What a page must be like wherever it is opened: nothing wider than the screen, and the answer above the fold.
+#[test]
+fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
+    if let Some(why) = page::missing() {
+        return skipped(why);
+    }
+    let s = Sandbox::new();
+    let script = axe::script();
+    let browser = Browser::new();
+    let mut tab = browser.tab();
+    // Two columns, then three.
+    for fixture in ["builtin-only", "readme"] {
+        let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture);
+        let record = record.with_extension("json");
+        let file = s.out().join(format!("{fixture}.html"));
+        let args = ["report", record.to_str().unwrap(), "--output", file.to_str().unwrap()];
+        assert!(s.run(&args).status.success());
+        tab.goto(&format!("file://{}", file.display()));
+        tab.wait("document.querySelector('figure.answer') !== null");
+        first_screens(&mut tab, fixture, script.as_ref());
+    }
+    // All that is folded opens, and is as sound.
+    tab.size(1280, 800);
+    tab.eval("document.querySelectorAll('details.fold').forEach((fold) => { fold.open = true })");
+    if let Ok(script) = &script {
+        let faults = axe::faults(&mut tab, script);
+        assert!(faults.is_empty(), "unfolded: {faults:#?}");
+    }
+    // A link of the contents opens what it names.
+    tab.eval("document.querySelectorAll('details.fold').forEach((fold) => { fold.open = false })");
+    tab.eval("document.querySelector('nav.contents a[href=\"#method\"]').click()");
+    tab.wait("document.getElementById('method').closest('details').open");
+    let complaints = tab.complaints();
+    assert!(complaints.is_empty(), "{complaints:?}");
+}
+
+/// Looks at the page that is open in both widths and schemes.
+fn first_screens(tab: &mut Tab, of: &str, script: Result<&String, &String>) {
+    for (width, height) in [(1280, 800), (390, 800)] {
+        tab.size(width, height);
+        for scheme in ["light", "dark"] {
+            tab.scheme(scheme);
+            let wide = tab.eval("document.documentElement.scrollWidth - innerWidth");
+            assert!(wide.as_i64().unwrap() <= 0, "{of}: {wide} wider than {width}");
+            for part in ["h1", "figure.answer .row:nth-of-type(9)"] {
+                let bottom = tab.eval(&format!(
+                    "document.querySelector('{part}').getBoundingClientRect().bottom"
+                ));
+                assert!(
+                    bottom.as_f64().unwrap() <= f64::from(height),
+                    "{of}: {part} ends at {bottom} of {width}x{height}"
+                );
+            }
+            match script {
+                Ok(script) => {
+                    let faults = axe::faults(tab, script);
+                    assert!(faults.is_empty(), "{of} {width} {scheme}: {faults:#?}");
+                }
+                Err(why) => skipped(&format!("axe-core: {why}")),
+            }
+        }
+    }
 }
 
 /// The document after rendering, and what the browser logged.

@@ -112,12 +112,15 @@ fn places_that_are_no_pair_are_refused_or_warned_of() {
         assert!(said.contains(words), "{args:?}: {said}");
     };
     refused(&["--pair", &one], 2, "--pair");
-    refused(&["--pair", &one, &two, "."], 2, "--pair");
-    refused(&["--pair", &one, &two, "--pair", &two, &one], 2, "--pair is given more than once");
+    refused(&["--pair", &one, &two, "--pair", &two, &one], 2, "cannot be used multiple times");
+    refused(&["--pair", &one, &two, "two/../two"], 3, "is named twice");
+    refused(&["--pair", &one, "a=two", "a=two"], 2, "two places are called");
+    refused(&["--pair", &one, "=two"], 2, "a name is missing");
+    refused(&["--pair", &one, &two, ".", "--pair-name", "x"], 2, "NAME=PATH");
     refused(&["--pair", &one, "mistyped"], 3, "does not exist");
     refused(&["--pair-name", "x"], 2, "--pair");
     refused(&["--pair", &one, "two/../one"], 3, "named as the plain and as the encrypted place");
-    refused(&["--pair", &one, "file", "--destroy", "file"], 3, "are no pair");
+    refused(&["--pair", &one, "file", "--destroy", "file"], 3, "cannot be paired with each other");
     refused(&["--pair", &one, &two, "--profile", "mount"], 2, "opens volumes of its own");
     // Nothing tells these two apart.
     let done = s.run(&s.tiny(&["--pair", &one, &two, "--dry-run"]));
@@ -140,7 +143,7 @@ fn one_directory_under_two_names_and_a_file_beside_a_device_are_no_pairs() {
     fs::write(s.target().join("file"), vec![0; 24 << 20]).unwrap();
     let device = disk.device.as_str();
     let pair = ["--pair", "file", device, "--destroy", "file", "--destroy", device];
-    refused(&pair, "are no pair");
+    refused(&pair, "cannot be paired with each other");
     let (one, two) = (dir.path().join("one"), dir.path().join("two"));
     fs::create_dir(&one).unwrap();
     let one_at = one.display().to_string();
@@ -189,4 +192,77 @@ fn two_devices_are_overwritten_when_both_are_named_again() {
         assert!(bytes[..16 << 20].iter().any(|b| *b != 0), "{} was written", disk.device);
         assert!(bytes[16 << 20..].iter().all(|b| *b == 0), "{} behind its extent", disk.device);
     }
+}
+
+#[test]
+fn without_an_open_device_there_is_nothing_in_use_to_measure() {
+    let s = Sandbox::new();
+    let refused = |args: &[&str], code: i32, words: &str| {
+        let done = s.run(&s.tiny(args));
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(words), "{args:?}: {said}");
+    };
+    refused(&["--existing", "--system", "dm-crypt"], 2, "cannot be used with");
+    refused(&["--existing", "--pair", ".", "."], 2, "cannot be used with");
+    refused(&["--existing", "missing"], 3, "No such file");
+    let open = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    if open.into_iter().any(|entry| entry.path().join("dm").exists()) {
+        return skipped("devices of device mapper are open here");
+    }
+    refused(&["--existing"], 3, "no dm-crypt device is open");
+    refused(&["--existing", "."], 3, "does not lie on one (none is open)");
+    refused(&["--existing", "--profile", "mount"], 2, "--existing only reads");
+    assert!(s.left_behind().is_empty());
+}
+
+#[test]
+fn several_places_are_arms_beside_each_other() {
+    let s = Sandbox::new();
+    let [plain, one, two] = ["plain", "one", "two"].map(|name| {
+        let path = s.target().with_file_name(name);
+        fs::create_dir(&path).unwrap();
+        path.display().to_string()
+    });
+    let named = [format!("Best AES={one}"), format!("Best Serpent={two}")];
+    let given = ["--pair", &plain, &named[0], &named[1]];
+    let dry = s.run(&s.tiny(&[&given[..], &["--dry-run"]].concat()));
+    let said = text(&dry.stdout);
+    assert_eq!(said.lines().filter(|l| l.starts_with("beside ")).count(), 2, "{said}");
+    let record = s.measured(&given);
+    let arms: Vec<_> = record.plan.arms.iter().map(|a| (a.id.as_str(), a.label.as_str())).collect();
+    assert_eq!(
+        arms[2..],
+        [("paired/Best AES", "Best AES"), ("paired/Best Serpent", "Best Serpent")]
+    );
+    let places: Vec<_> =
+        record.target.places().map(|p| (p.arm.as_str(), p.directory.as_str())).collect();
+    assert_eq!(places, [("paired/Best AES", one.as_str()), ("paired/Best Serpent", two.as_str())]);
+    for arm in &record.plan.arms {
+        let rounds = record.trials.iter().filter(|t| t.arm == arm.id && t.block.is_some());
+        assert!(rounds.count() > 0, "{}", arm.label);
+    }
+    for place in [&plain, &one, &two] {
+        assert!(fs::read_dir(place).unwrap().next().is_none(), "{place} is as it was");
+    }
+    // Two records of it as one table.
+    fs::create_dir_all(s.out()).unwrap();
+    let file = s.out().join("one.json");
+    fs::write(&file, cryptbench_record::to_json(&record)).unwrap();
+    let at = file.display().to_string();
+    let done = s.run(&["compare", "--joint", &at, &at]);
+    let said = text(&done.stdout);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    for part in ["Best AES", "Best: best cipher", "A  ", "B  "] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    let tables = said.lines().filter(|line| !line.contains('/'));
+    assert!(tables.into_iter().all(|line| line.chars().count() <= 80), "{said}");
+    let csv = s.run(&["compare", "--joint", &at, &at, "--csv"]);
+    assert!(text(&csv.stdout).lines().any(|l| l.starts_with("cipher,")), "{}", text(&csv.stdout));
+    let json: serde_json::Value =
+        serde_json::from_slice(&s.run(&["compare", "--joint", &at, &at, "--json"]).stdout).unwrap();
+    assert_eq!(json["devices"].as_array().unwrap().len(), 2);
+    assert_eq!(s.run(&["compare", "--joint", &at]).status.code(), Some(2));
+    assert_eq!(s.run(&["compare", "--joint", &at, &at, "--arm", "plain"]).status.code(), Some(2));
 }

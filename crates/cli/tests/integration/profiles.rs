@@ -12,6 +12,9 @@ fn run(profile: &str, more: &[&str]) -> Option<(String, Record, usize)> {
     let out = s.out().display().to_string();
     let mut args = vec!["run", "--profile", profile, "--trials", "1", "--trial", "10ms"];
     args.extend(["--seed", "1", "--pause", "0", "--output", &out]);
+    if !more.contains(&"--data-unit") {
+        args.push("--builtin-only");
+    }
     args.extend(more);
     let done = s.run(&args);
     let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
@@ -37,7 +40,12 @@ fn run(profile: &str, more: &[&str]) -> Option<(String, Record, usize)> {
             }
         }
     }
-    Some((stdout, record, page))
+    assert!(stdout.lines().count() <= 24, "{profile}: more than a screen:\n{stdout}");
+    let full = s.full();
+    for line in full.lines().filter(|l| !l.starts_with("report  ")) {
+        assert!(line.chars().count() <= 80, "{profile}: wider than 80 columns: {line}");
+    }
+    Some((full, record, page))
 }
 
 /// As [`run`]; where there is little time, a profile that takes minutes with some of its text `(from, to)` replaced.

@@ -15,17 +15,21 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json")
 }
 
-/// The lines of the README's transcript between the command and the paths of record and page.
+/// The lines of the README's transcript between the command and where more is.
 fn transcript(readme: &str) -> Vec<&str> {
     let block = readme.split("```console\n").nth(1).expect("a console block").split("\n```");
     let mut lines = block.into_iter().next().unwrap_or_default().lines();
     let command = lines.next().unwrap_or_default();
     assert_eq!(command, "$ cargo run --release -- run", "the command of the transcript");
     let lines: Vec<&str> = lines.collect();
-    let paths = lines.iter().rposition(|l| l.starts_with("record  ")).expect("the record's path");
-    assert!(lines[paths + 1].starts_with("report  "), "the page's path comes last");
-    lines[..paths].to_vec()
+    assert!(lines.len() <= 24, "the transcript is one screen");
+    let more = lines.iter().rposition(|l| l.starts_with(MORE)).expect("where more is");
+    assert!(lines.last().unwrap().ends_with("/report.html"), "the page's path comes last");
+    lines[..more].to_vec()
 }
+
+/// What the line begins with that says where more is; the paths in it are those of whoever measured.
+const MORE: &str = "More ";
 
 #[test]
 fn the_transcript_is_what_the_program_prints_for_that_record() {
@@ -33,15 +37,17 @@ fn the_transcript_is_what_the_program_prints_for_that_record() {
     let sandbox = Sandbox::new();
     let page = sandbox.out().join("report.html");
     let (record, page) = (fixture(), page.to_str().unwrap().to_owned());
+    // Short enough for its last lines to take as many as those of `last`.
+    let named = sandbox.target().join("last.json");
+    fs::copy(record, &named).unwrap();
     let done = sandbox
-        .command(&["report", record.to_str().unwrap(), "--output", &page])
+        .command(&["report", "last.json", "--output", &page])
         .env("COLUMNS", "80")
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", text(&done.stderr));
     let printed = text(&done.stdout);
-    let mut printed: Vec<&str> = printed.lines().collect();
-    assert!(printed.pop().is_some_and(|last| last.starts_with("report  ")), "the page's path");
+    let printed: Vec<&str> = printed.lines().take_while(|l| !l.starts_with(MORE)).collect();
     let shown = transcript(&readme);
     for (i, (shown, printed)) in shown.iter().zip(&printed).enumerate() {
         assert_eq!(
@@ -154,6 +160,22 @@ fn every_relative_link_leads_somewhere() {
     }
     assert!(faults.is_empty(), "{faults:#?}");
     assert!(seen > 20, "only {seen} links were found");
+}
+
+#[test]
+fn the_summary_lists_every_page_once() {
+    let docs = root().join("docs");
+    let mut pages = Vec::new();
+    below(&docs, &mut pages);
+    let mut pages: Vec<String> = pages
+        .iter()
+        .map(|page| page.strip_prefix(&docs).unwrap().display().to_string())
+        .filter(|page| page != "SUMMARY.md")
+        .collect();
+    let mut listed = links(&fs::read_to_string(docs.join("SUMMARY.md")).unwrap());
+    pages.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, pages);
 }
 
 #[test]

@@ -173,6 +173,7 @@ fn a_disk_that_vanishes_ends_the_run_with_what_was_measured() {
     let record_dir = s.out().join("record");
     let args = [
         "run",
+        "--builtin-only",
         &m.path(),
         "--size",
         "64MiB",

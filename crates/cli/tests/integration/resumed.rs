@@ -14,7 +14,8 @@ const LOG: &str = "trials.jsonl";
 
 fn arguments<'a>(s: &Sandbox, out: &'a str) -> Vec<&'a str> {
     let _ = s;
-    let mut all = vec!["run", "--size", "16MiB", "--trial", "35ms", "--budget", "120s"];
+    let mut all =
+        vec!["run", "--builtin-only", "--size", "16MiB", "--trial", "35ms", "--budget", "120s"];
     all.extend(["--trials", "4", "--seed", "7", "--quiet", "--output", out]);
     all
 }
@@ -74,7 +75,7 @@ fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
         assert_eq!(stop.pairs, blocks[&workload.id]);
     }
     // The report of it is one that people can read.
-    let shown = s.run(&["report", &out]);
+    let shown = s.run(&["report", &out, "--full"]);
     let shown = text(&shown.stdout);
     assert!(shown.contains("ended from outside"), "{shown}");
 
@@ -130,7 +131,7 @@ fn what_would_not_be_comparable_is_not_gone_on_with() {
     // What another user wrote is not run.
     match chown(&log, Some(12_345), None) {
         Ok(()) => refused(&["run", "--resume", &out], 5, "not this user's alone"),
-        Err(_) => skipped("giving a file away takes root"),
+        Err(_) => skipped("giving a file away needs root"),
     }
 }
 

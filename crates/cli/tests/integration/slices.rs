@@ -12,10 +12,14 @@ fn measured_trials(record: &Record) -> impl Iterator<Item = &Trial> {
 
 /// A tiny run whose trials are long enough for slices.
 fn measured(more: &[&str]) -> Record {
+    with_trials_of("60ms", more)
+}
+
+fn with_trials_of<'a>(length: &'a str, more: &[&'a str]) -> Record {
     let s = Sandbox::new();
     let mut args = s.tiny(more);
     args.push("--json");
-    args.iter_mut().filter(|arg| **arg == "10ms").for_each(|length| *length = "60ms");
+    args.iter_mut().filter(|arg| **arg == "10ms").for_each(|arg| *arg = length);
     let done = s.run(&args);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
@@ -59,7 +63,7 @@ fn whole_trials_are_to_be_had_and_short_ones_stay_whole() {
     let whole = measured(&["--no-slices"]);
     assert!(whole.plan.slice_s.is_none());
     assert!(measured_trials(&whole).all(|trial| trial.slices.is_none()));
-    let short = Sandbox::new().measured(&[]);
-    assert!(short.plan.slice_s.is_none(), "10 ms are less than two slices");
+    let short = with_trials_of("8ms", &[]);
+    assert!(short.plan.slice_s.is_none(), "8 ms are less than two slices");
     assert!(measured_trials(&short).all(|trial| trial.slices.is_none()));
 }

@@ -18,18 +18,34 @@ fn every_study_says_what_it_would_do() {
             "B",
             [
                 "Study B on this machine: dd-removable",
-                "the Mac's encrypted volume cannot be set up here",
+                "the Mac's encrypted volume cannot be set up here: builtin",
             ],
         ),
         ("C", ["Study C on this machine: iozone, then dd-copy", "profile dd-copy, 2 workloads"]),
         ("D", ["Study D on this machine: anvil", "BestCrypt cannot be set up here"]),
+        ("D", ["- TrueCrypt", "ciphers: aes-256-xts, serpent-256-xts, twofish-256-xts"]),
+        ("C", ["- LUKS", "- EncFS"]),
     ] {
         let done = s.run(&["run", "--study", study, "--dry-run"]);
         assert!(done.status.success(), "{study}: {}", text(&done.stderr));
         let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        for part in parts.iter().chain(&["would write", "would take"]) {
+        if study == "D" {
+            // Two programs, three ciphers each, whatever stands in for them.
+            let arms = flat.split("arms ").nth(1).and_then(|a| a.split(" trials ").next()).unwrap();
+            for cipher in ["AES-256", "Serpent-256", "Twofish-256"] {
+                let of = arms.to_lowercase().matches(&cipher.to_lowercase()).count();
+                assert!(of >= 2, "{cipher} is {of} times in {arms}");
+            }
+        }
+        for part in parts.iter().chain(&["would write", "would take", "ciphers: "]) {
             assert!(flat.contains(part), "{study}: {part} is not in {flat}");
         }
+    }
+    // The study's LUKS is of its time, be it the kernel's or what stands in for it; TrueCrypt has an arm of its own.
+    let done = s.run(&["run", "--study", "C", "--dry-run"]);
+    let shown = text(&done.stdout);
+    for cipher in ["AES-256-CBC-ESSIV", "AES-256-XTS"] {
+        assert!(shown.contains(cipher), "{cipher} is not in {shown}");
     }
     assert!(s.left_behind().is_empty());
     assert_eq!(s.run(&["run", "--study", "E"]).status.code(), Some(2));
@@ -73,7 +89,14 @@ fn a_study_of_two_profiles_has_two_records() {
     }
     // 21 block sizes with both operations, each change that of the two speeds beside it.
     let atto = json["tables"][0]["rows"].as_array().unwrap();
-    assert_eq!((atto.len(), json["tables"].as_array().unwrap().len()), (21, 2));
+    // Speed, IO/s and CPU of ATTO, and HD Tune.
+    assert_eq!((atto.len(), json["tables"].as_array().unwrap().len()), (21, 4));
+    assert!(json["in_ram"]["ciphers"].as_array().unwrap().len() >= 15, "{}", json["in_ram"]);
+    assert!(json["in_ram"]["derivations"].as_array().unwrap().len() >= 5);
+    let record = cryptbench_record::read(&s.out().join("a/atto/record.json")).unwrap();
+    assert_eq!(serde_json::to_value(record.in_ram.unwrap()).unwrap(), json["in_ram"]);
+    let conclusions = json["conclusions"].as_array().unwrap();
+    assert!(conclusions.iter().any(|c| c["id"] == "fastest-cipher"), "{conclusions:?}");
     for row in atto {
         let number = |i: usize| -> f64 {
             row[i].as_str().unwrap().trim_end_matches(" %").parse().expect("a number")

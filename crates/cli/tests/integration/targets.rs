@@ -245,7 +245,7 @@ fn a_device_that_a_program_has_locked_or_claimed_is_refused() {
     let mut options = fs::File::options();
     std::os::unix::fs::OpenOptionsExt::custom_flags(options.read(true), exclusive);
     let claimed = options.open(disk.path()).unwrap();
-    refused_in_both(&s, &disk, &destroy, &["claimed by the kernel"]);
+    refused_in_both(&s, &disk, &destroy, &["already reserved in the kernel"]);
     drop(claimed);
 }
 

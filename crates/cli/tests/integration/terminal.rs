@@ -10,7 +10,7 @@ fn printed(args: &[&str], variables: &[(&str, &str)]) -> String {
     let page = sandbox.out().join("report.html");
     let mut all = vec!["report", fixture.to_str().unwrap()];
     all.extend(args);
-    if args.is_empty() {
+    if !args.contains(&"--explain") {
         all.extend(["--output", page.to_str().unwrap()]);
     }
     let mut command = sandbox.command(&all);
@@ -24,18 +24,35 @@ fn printed(args: &[&str], variables: &[(&str, &str)]) -> String {
 
 /// Columns of the widest line but the path of the page.
 fn widest(printed: &str) -> usize {
-    let lines = printed.lines().filter(|l| !l.starts_with("report  "));
+    let lines = printed.lines().filter(|l| !l.ends_with("report.html"));
     lines.map(textwrap::core::display_width).max().unwrap()
 }
 
 #[test]
 fn the_width_is_what_columns_says_and_80_without() {
+    for columns in ["60", "80", "200"] {
+        let most = columns.parse().unwrap();
+        assert!(widest(&printed(&[], &[("COLUMNS", columns)])) <= most, "{columns}");
+    }
+    let printed = |_: &[&str], variables: &[(&str, &str)]| printed(&["--full"], variables);
     assert!(widest(&printed(&[], &[])) <= 80);
     assert!(widest(&printed(&[], &[("COLUMNS", "60")])) <= 60);
     let wide = widest(&printed(&[], &[("COLUMNS", "200")]));
     assert!((121..=200).contains(&wide), "{wide} columns: the table uses the width");
     for nonsense in ["0", "-5", "wide", ""] {
         assert!(widest(&printed(&[], &[("COLUMNS", nonsense)])) <= 80, "{nonsense:?}");
+    }
+}
+
+#[test]
+fn the_answer_of_a_real_record_fits_a_screen_and_has_all_that_it_must() {
+    let shown = printed(&[], &[]);
+    assert!(shown.lines().count() <= 24, "{shown}");
+    for expected in ["% of plain", "± 95 % interval", "Open ", "More "] {
+        assert!(shown.contains(expected), "no {expected:?} in:\n{shown}");
+    }
+    for never in ["take AES", "null layer", "kept", "QD1"] {
+        assert!(!shown.contains(never), "{never:?} in:\n{shown}");
     }
 }
 

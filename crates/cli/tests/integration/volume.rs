@@ -430,3 +430,140 @@ fn raw_gives_the_plaintext_as_a_file() {
     assert!(after[5100..] == plain[5100..]);
     assert_eq!(left(&bench), [""; 0]);
 }
+
+#[test]
+fn bitlocker_is_created_opened_by_each_protector_and_described() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    let create = ["create", "v", "--format", "bitlocker", "--size", "4MiB"];
+    let secrets = ["--passphrase-file", "old", "--recovery-password-file", "recovery"];
+    bench.ok(&[&create[..], &secrets].concat());
+    let digits = fs::read_to_string(bench.path("recovery")).unwrap();
+    assert_eq!(digits.trim().split('-').filter(|group| group.len() == 6).count(), 8, "{digits}");
+    let mode = fs::metadata(bench.path("recovery")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let plain = bench.plaintext(&[]);
+    assert_eq!(plain.len(), 4 << 20);
+    let by_recovery = bench.ok(&["dump", "v", "-", "--recovery-password-file", "recovery"]).stdout;
+    assert!(by_recovery == plain);
+    let said = text(&bench.ok(&["info", "v", "--open", "--passphrase-file", "old"]).stdout);
+    for word in ["BitLocker", "AES-XTS 128", "recovery password", "1048576 times SHA-256", "valid"]
+    {
+        assert!(said.contains(word), "no {word:?} in {said}");
+    }
+    let json = bench.ok(&["info", "v", "--json"]).stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["bitlocker"]["method"], "aes-128-xts");
+    assert_eq!(json["detection"]["kind"]["kind"], "bit-locker");
+
+    bench.refused(&["dump", "v", "out", "--passphrase-file", "new"], 7, &["v: ", "password"]);
+    bench.refused(&["dump", "v", "out", "--startup-key", "key"], 2, &["startup key"]);
+    bench.refused(&["dump", "v", "out", "--recovery-password-file", "old"], 2, &["eight groups"]);
+    bench.refused(&["dump", "v", "out", "--passphrase-file", "old", "--hidden"], 2, &["hidden"]);
+    let change = ["key", "change", "v", "--passphrase-file", "old", "--new-passphrase-file", "new"];
+    bench.refused(&change, 5, &["BitLocker", "manage-bde"]);
+    bench.refused(&["header-backup", "v", "out"], 5, &["BitLocker"]);
+    assert!(!bench.path("out").exists());
+}
+
+#[test]
+fn bitlocker_volumes_that_cannot_be_made_leave_nothing() {
+    let bench = Bench::new();
+    fs::write(bench.path("short"), "short").unwrap();
+    let create = ["create", "v", "--format", "bitlocker", "--size", "4MiB"];
+    let with = |more: &[&'static str]| [&create[..], more].concat();
+    let recovery = ["--recovery-password-file", "recovery"];
+    for (more, says) in [
+        (&["--passphrase-file", "short"][..], "8 to 256"),
+        (&["--passphrase-file", "old", "--cipher", "serpent-256-xts"], "aes-128-cbc-elephant"),
+        (&["--passphrase-file", "old", "--prf", "sha-512"], "--prf"),
+        (&["--passphrase-file", "old", "--sector-size", "1024"], "1024"),
+        (&["--passphrase-file", "old", "--hidden", "--destroy", "v"], "hidden"),
+        (&["--passphrase-file", "old", "--keyfile", "key"], "key files"),
+    ] {
+        bench.refused(&with(&[more, &recovery].concat()), 2, &[says]);
+        assert!(!bench.path("v").exists() && !bench.path("recovery").exists(), "{says}");
+    }
+    // A recovery password that exists is used and stays as it is.
+    let digits = "471207-278498-422125-177177-561902-537405-468006-693451\n";
+    fs::write(bench.path("recovery"), digits).unwrap();
+    bench.ok(&with(&recovery));
+    assert_eq!(fs::read_to_string(bench.path("recovery")).unwrap(), digits);
+    bench.ok(&["info", "v", "--open", "--recovery-password-file", "recovery"]);
+    let luks = ["create", "w", "--format", "luks1", "--size", "4MiB", "--passphrase-file", "old"];
+    bench.refused(&[&luks[..], &recovery].concat(), 2, &["only BitLocker"]);
+}
+
+#[test]
+fn file_systems_of_windows_fit_in_front_of_bitlockers_metadata() {
+    for (kind, program, magic) in [
+        ("ntfs", "/usr/sbin/mkfs.ntfs", b"NTFS    "),
+        ("exfat", "/usr/sbin/mkfs.exfat", b"EXFAT   "),
+    ] {
+        if !Path::new(program).exists() {
+            skipped(&format!("no {program}"));
+            continue;
+        }
+        if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+            skipped("making a file system needs root and /dev/fuse");
+            return;
+        }
+        let bench = Bench::new();
+        bench.ok(&[
+            "create",
+            "v",
+            "--format",
+            "bitlocker",
+            "--size",
+            "16MiB",
+            "--passphrase-file",
+            "old",
+            "--mkfs",
+            kind,
+        ]);
+        let plain = bench.plaintext(&[]);
+        assert_eq!(&plain[3..11], magic, "{kind}");
+        // The file system ends before the metadata, which are whole.
+        let json = bench.ok(&["info", "v", "--json"]).stdout;
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let usable = json["bitlocker"]["copies"][0][0].as_u64().unwrap();
+        let at = if kind == "ntfs" { 40 } else { 72 };
+        let sectors = u64::from_le_bytes(plain[at..at + 8].try_into().unwrap());
+        assert!(
+            sectors * 512 <= usable && sectors * 512 > usable - (64 << 10),
+            "{kind}: {sectors}"
+        );
+        for copy in json["bitlocker"]["copies"].as_array().unwrap() {
+            assert!(copy[1].is_null(), "{kind}: {copy}");
+        }
+    }
+}
+
+#[test]
+fn a_luks_header_that_lies_elsewhere_is_named() {
+    let bench = Bench::new();
+    bench.create("luks1");
+    let plain = bench.plaintext(&[]);
+    // The header of 2 MiB apart from its volume, which stays what it was behind it.
+    let whole = fs::read(bench.path("v")).unwrap();
+    bench.ok(&["header-backup", "v", "header"]);
+    let mut torn = whole;
+    torn[..1 << 20].fill(0);
+    fs::write(bench.path("v"), torn).unwrap();
+    let by_header = ["dump", "v", "-", "--passphrase-file", "old", "--header", "header"];
+    assert!(bench.ok(&by_header).stdout == plain);
+    let said = text(&bench.ok(&["info", "v", "--header", "header"]).stdout);
+    assert!(said.contains("keyslot 0"), "{said}");
+    bench.refused(&[&by_header[..], &["--format", "veracrypt"]].concat(), 2, &["--header"]);
+    bench.refused(
+        &["dump", "v", "-", "--passphrase-file", "new", "--header", "header"],
+        7,
+        &["fits"],
+    );
+    bench.refused(&["header-backup", "v", "out", "--header", "header"], 2, &["as the volume"]);
+    bench.refused(
+        &["dump", "v", "-", "--passphrase-file", "old", "--header", "none"],
+        3,
+        &["none"],
+    );
+}

@@ -312,3 +312,92 @@ fn no_damage_makes_a_reader_panic() {
         }
     }
 }
+
+#[test]
+fn study_bs_banners_keep_zeros_and_random_apart() {
+    let set = set("dd/study-b.log");
+    let names: Vec<String> = set.cells.iter().map(|c| c.key.to_string()).collect();
+    assert_eq!(names, ["seq. copy 128 MiB/1 MiB (zeros)", "seq. copy 128 MiB/1 MiB (random)"]);
+    assert_eq!(set.cells.iter().map(|c| c.runs.len()).collect::<Vec<_>>(), [2, 1]);
+    near(set.cells[1].runs[0].bandwidth, 134_217_728.0 / 9.5);
+    assert!(set.remarks[0].contains("nothing names the data"), "{:?}", set.remarks);
+    // A banner that names its data is believed.
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("named.log");
+    let report = "1+0 records in\n1+0 records out\n1048576 bytes transferred in 1.0 secs (1048576 bytes/sec)\n";
+    fs::write(
+        &log,
+        format!("===== bench start: urandom =====\n{report}===== if=/dev/zero =====\n{report}"),
+    )
+    .unwrap();
+    let named = read(&[log]).unwrap();
+    let names: Vec<_> = named.cells.iter().map(|c| c.key.name.clone().unwrap()).collect();
+    assert_eq!((names, named.remarks.len()), (vec!["random".to_owned(), "zeros".to_owned()], 0));
+}
+
+#[test]
+fn hd_tunes_text_has_the_keys_of_its_profile() {
+    let set = set("hdtune/benchmark.txt");
+    assert_eq!(set.formats, [Format::HdTune]);
+    let key = |pattern: &str, name: Option<&str>| {
+        let found =
+            set.cells.iter().find(|c| c.key.pattern == pattern && c.key.name.as_deref() == name);
+        found.unwrap().runs[0].clone()
+    };
+    near(key("sampled", None).bandwidth, 308.1e6);
+    near(key("sampled", Some("minimum")).bandwidth, 120.5e6);
+    near(key("same", None).bandwidth, 196.7e6);
+    near(key("random", None).latency_us, 400.0);
+    assert!(set.remarks[0].contains("27.2 %"), "{:?}", set.remarks);
+    let odd =
+        "HD Tune: X Benchmark\nTransfer Rate Average : 3.1 MB/sec\nTransfer Rate Average : fast\n";
+    refused(odd, "odd.txt", &["odd.txt, line 3", "fast"]);
+}
+
+#[test]
+fn attos_table_with_units_beside_values_or_in_columns() {
+    let window = set("atto/window.csv");
+    assert_eq!((window.formats[0], window.cells.len()), (Format::Atto, 6));
+    near(only(&window, "seq. write 512 B").bandwidth, 188.32 * 1024.0);
+    near(only(&window, "seq. read 512 B").bandwidth, 7.31 * 1_048_576.0);
+    let both = set("atto/both.txt");
+    near(only(&both, "seq. read 4 KiB").bandwidth, 53.88 * 1_048_576.0);
+    near(only(&both, "seq. read 4 KiB").iops, 13_790.0);
+    refused("I/O Size,Write,Read\nbig,1 MB/s,2 MB/s\n", "a.csv", &["line 2", "a size such as"]);
+    refused("I/O Size,Write,Read,Mood\n4 KB,1,2,3\n", "a.csv", &["line 1", "mood"]);
+}
+
+#[test]
+fn anvils_table_has_halves() {
+    let set = set("anvil/window.csv");
+    assert_eq!((set.formats[0], set.cells.len()), (Format::Anvil, 5));
+    near(only(&set, "seq. read 4 MiB").bandwidth, 492.8 * 1_048_576.0);
+    near(only(&set, "rand. read 4 KiB QD16").iops, 80_000.0);
+    near(only(&set, "rand. write 4 KiB").latency_us, 50.0);
+    refused("Test,IOPS\n4K,1\n", "a.csv", &["line 2", "neither read nor written"]);
+    refused("Read\nTest,IOPS\n5Q,1\n", "a.csv", &["line 3", "Anvil's tests"]);
+}
+
+#[test]
+fn two_figures_of_video_programs() {
+    let blackmagic = set("dials/blackmagic.txt");
+    near(only(&blackmagic, "seq. write").bandwidth, 512.3e6);
+    near(only(&set("dials/aja.txt"), "seq. read").bandwidth, 530.5e6);
+    refused("AJA System Test\nDisk Wrote: 5 MB/sec\n", "a.txt", &["line 2", "Disk Wrote"]);
+}
+
+#[test]
+fn a_table_of_our_own_columns() {
+    let set = set("table/ours.csv");
+    assert_eq!((set.formats[0], set.cells.len()), (Format::Table, 2));
+    assert_eq!(cell(&set, "rand. read 4 KiB QD32").runs.len(), 2);
+    near(only(&set, "seq. write 1 MiB").latency_us, 1900.0);
+    refused("operation,speed\nread,5\n", "t.csv", &["line 1", "speed"]);
+    refused("operation,mb_s\nread,fast\n", "t.csv", &["line 2", "mb_s", "fast"]);
+    refused("operation,mb_s\nread,\n", "t.csv", &["line 2", "no figure"]);
+    refused(
+        "some words of nobody\n",
+        "t.txt",
+        &["line 1", "some words of nobody", "no known format"],
+    );
+}

@@ -8,6 +8,10 @@ use cryptbench_history::check::{Change, Measure, check, check_all};
 use cryptbench_history::{History, HistoryError, Run, schema};
 use rusqlite::Connection;
 
+/// Turns a database into one of version 1.
+const VERSION_1: &str = "ALTER TABLE cells DROP COLUMN arm_set; ALTER TABLE records DROP COLUMN title; \
+                         PRAGMA user_version = 1";
+
 fn saved(directory: &Path, name: &str, made: &Made) -> std::path::PathBuf {
     let path = directory.join(format!("{name}.json"));
     cryptbench_record::write(&record(made), &path).unwrap();
@@ -46,6 +50,26 @@ fn the_same_record_is_added_once_and_outlives_its_file() {
     assert_eq!((history.list().unwrap().len(), history.runs().unwrap().len()), (1, 1));
     assert!(matches!(history.remove(first.id), Err(HistoryError::NoSuchRecord { .. })));
     assert!(matches!(history.document(first.id), Err(HistoryError::NoSuchRecord { .. })));
+}
+
+#[test]
+fn a_record_has_the_title_of_its_run_and_takes_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    cryptbench_record::write(&record(&Made::default()), &dir.path().join("record.json")).unwrap();
+    let mut history = History::create(&dir.path().join("h")).unwrap();
+    let id = history.add(dir.path()).unwrap().id;
+    assert_eq!(history.list().unwrap()[0].title, "");
+    for title in ["laptop, new kernel", "laptop"] {
+        fs::write(dir.path().join("title.txt"), title).unwrap();
+        let again = history.add(dir.path()).unwrap();
+        assert_eq!((again.id, again.new), (id, false), "the title is no part of the record");
+        assert_eq!(history.list().unwrap()[0].title, title);
+    }
+    // A copy elsewhere, without a title, takes none away.
+    let copy = dir.path().join("copy.json");
+    fs::copy(dir.path().join("record.json"), &copy).unwrap();
+    history.add(&copy).unwrap();
+    assert_eq!(history.list().unwrap()[0].title, "laptop");
 }
 
 #[test]
@@ -252,7 +276,9 @@ fn what_another_program_wrote_into_the_database_steers_no_terminal() {
     let id = History::create(&database).unwrap().add(&one).unwrap().id;
     let spoilt = "char(27) || '[2J' || char(155)";
     let connection = Connection::open(&database).unwrap();
-    for column in ["run_id", "program_version", "profile", "machine", "target", "added", "source"] {
+    for column in
+        ["run_id", "program_version", "profile", "machine", "target", "added", "source", "title"]
+    {
         let set = format!("UPDATE records SET {column} = {column} || {spoilt}");
         connection.execute(&set, []).unwrap();
     }
@@ -276,4 +302,63 @@ fn what_another_program_wrote_into_the_database_steers_no_terminal() {
         assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "{said}");
         assert!(!said.replace("\\\\u{", "").contains("\\u{"), "{said}");
     }
+}
+
+#[test]
+fn runs_of_another_set_are_kept_apart_and_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.sqlite");
+    let mut history = History::create(&path).unwrap();
+    let (both, floor) = (Some("default/dm-crypt+gocryptfs"), Some("default/floor"));
+    let sets = [None, both, both, both, both, floor, floor, both];
+    for (day, set) in (1..).zip(sets) {
+        // The other sets would make a regression of it.
+        let level = if set == both { 1.0 + 0.001 * f64::from(day % 3) } else { 4.0 };
+        let made = Made { day, set, level, ..Made::default() };
+        history.add(&saved(dir.path(), &format!("r{day}"), &made)).unwrap();
+    }
+    let of = |history: &History| {
+        let all: Vec<Run> = history.runs().unwrap().into_iter().map(|(_, run)| run).collect();
+        check(all.last().unwrap(), &all, Measure::Speed, 0.01)
+    };
+    let last = of(&history);
+    assert_eq!((last.cells.len(), last.cells[0].earlier), (4, 4));
+    assert_eq!(last.count(Change::Regression), 0);
+    assert_eq!(last.arm_set, "default/dm-crypt+gocryptfs");
+    let others: Vec<_> = last.other_sets.iter().map(|(set, runs)| (set.as_str(), *runs)).collect();
+    assert_eq!(others, [("", 1), ("default/floor", 2)]);
+    // A database of the version before learns the sets from its documents.
+    drop(history);
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(VERSION_1).unwrap();
+    drop(connection);
+    assert_eq!(of(&History::open(&path).unwrap()).other_sets, last.other_sets);
+}
+
+#[test]
+fn the_default_of_earlier_versions_is_the_set_of_builtin_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.sqlite");
+    let mut record = record(&Made::default());
+    let ids = [
+        "plain",
+        "plain-again",
+        "builtin/null",
+        "builtin/aes-256-xts/512",
+        "builtin/aes-256-xts/4096",
+    ];
+    let plain = record.plan.arms[0].clone();
+    record.plan.arms =
+        ids.map(|id| cryptbench_record::Arm { id: id.into(), ..plain.clone() }).into();
+    let file = dir.path().join("old.json");
+    cryptbench_record::write(&record, &file).unwrap();
+    let mut history = History::create(&path).unwrap();
+    history.add(&file).unwrap();
+    let set = |history: &History| history.runs().unwrap()[0].1.cells[0].arm_set.clone();
+    assert_eq!(set(&history), cryptbench_record::BUILTIN_ONLY);
+    drop(history);
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(VERSION_1).unwrap();
+    drop(connection);
+    assert_eq!(set(&History::open(&path).unwrap()), cryptbench_record::BUILTIN_ONLY);
 }

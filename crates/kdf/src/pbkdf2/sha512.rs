@@ -119,21 +119,23 @@ macro_rules! step {
     };
 }
 
-/// Sixteen steps, starting at an index of the round constants; the words are those of the message.
+/// Sixteen steps, starting at an index of the round constants, with the words of the message as they are
+/// (`first`) or with the next ones of the schedule (`next`), each made right before its step: its shifts
+/// then fill gaps between those of the steps.
 macro_rules! steps {
-    ($w:ident, $round:expr, $($v:ident)+) => {
-        steps!(@ $w, $round, 0, $($v)+);
-        steps!(@ $w, $round, 8, $($v)+);
+    ($word:ident $w:ident, $round:expr, $($v:ident)+) => {
+        steps!(@ $word $w, $round, 0, $($v)+);
+        steps!(@ $word $w, $round, 8, $($v)+);
     };
-    (@ $w:ident, $round:expr, $i:literal, $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
-        step!($a $b $c $d $e $f $g $h, $w[$i], ROUNDS[$round + $i]);
-        step!($h $a $b $c $d $e $f $g, $w[$i + 1], ROUNDS[$round + $i + 1]);
-        step!($g $h $a $b $c $d $e $f, $w[$i + 2], ROUNDS[$round + $i + 2]);
-        step!($f $g $h $a $b $c $d $e, $w[$i + 3], ROUNDS[$round + $i + 3]);
-        step!($e $f $g $h $a $b $c $d, $w[$i + 4], ROUNDS[$round + $i + 4]);
-        step!($d $e $f $g $h $a $b $c, $w[$i + 5], ROUNDS[$round + $i + 5]);
-        step!($c $d $e $f $g $h $a $b, $w[$i + 6], ROUNDS[$round + $i + 6]);
-        step!($b $c $d $e $f $g $h $a, $w[$i + 7], ROUNDS[$round + $i + 7]);
+    (@ $word:ident $w:ident, $round:expr, $i:literal, $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
+        step!($a $b $c $d $e $f $g $h, $word(&mut $w, $i), ROUNDS[$round + $i]);
+        step!($h $a $b $c $d $e $f $g, $word(&mut $w, $i + 1), ROUNDS[$round + $i + 1]);
+        step!($g $h $a $b $c $d $e $f, $word(&mut $w, $i + 2), ROUNDS[$round + $i + 2]);
+        step!($f $g $h $a $b $c $d $e, $word(&mut $w, $i + 3), ROUNDS[$round + $i + 3]);
+        step!($e $f $g $h $a $b $c $d, $word(&mut $w, $i + 4), ROUNDS[$round + $i + 4]);
+        step!($d $e $f $g $h $a $b $c, $word(&mut $w, $i + 5), ROUNDS[$round + $i + 5]);
+        step!($c $d $e $f $g $h $a $b, $word(&mut $w, $i + 6), ROUNDS[$round + $i + 6]);
+        step!($b $c $d $e $f $g $h $a, $word(&mut $w, $i + 7), ROUNDS[$round + $i + 7]);
     };
 }
 
@@ -146,32 +148,38 @@ unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     // SAFETY: the caller vouches for the instruction set.
     unsafe {
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
-        steps!(w, 0, a b c d e f g h);
+        steps!(first w, 0, a b c d e f g h);
         // Kept out of the loop, so that the compiler sees which words are constant padding.
-        expand(&mut w);
-        steps!(w, 16, a b c d e f g h);
+        steps!(next w, 16, a b c d e f g h);
         for round in (32..ROUNDS.len()).step_by(16) {
-            expand(&mut w);
-            steps!(w, round, a b c d e f g h);
+            steps!(next w, round, a b c d e f g h);
         }
         let end = [a, b, c, d, e, f, g, h];
         std::array::from_fn(|i| state[i].add(end[i]))
     }
 }
 
-/// The next sixteen words of the message schedule.
+/// A word of the message.
 ///
 /// # Safety
 /// As for the methods of `V`.
 #[inline(always)]
-unsafe fn expand<V: Lanes<Word = u64>>(w: &mut [V; 16]) {
+unsafe fn first<V: Lanes<Word = u64>>(w: &mut [V; 16], i: usize) -> V {
+    w[i]
+}
+
+/// The word of the schedule that takes the place of the one sixteen steps before.
+///
+/// # Safety
+/// As for the methods of `V`.
+#[inline(always)]
+unsafe fn next<V: Lanes<Word = u64>>(w: &mut [V; 16], i: usize) -> V {
     // SAFETY: the caller vouches for the instruction set.
     unsafe {
-        for i in 0..16 {
-            let (x, y) = (w[(i + 1) % 16], w[(i + 14) % 16]);
-            let s0 = x.ror(1).xor3(x.ror(8), x.shr(7));
-            let s1 = y.ror(19).xor3(y.ror(61), y.shr(6));
-            w[i] = w[i].add(s0).add(w[(i + 9) % 16].add(s1));
-        }
+        let (x, y) = (w[(i + 1) % 16], w[(i + 14) % 16]);
+        let s0 = x.ror(1).xor3(x.ror(8), x.shr(7));
+        let s1 = y.ror(19).xor3(y.ror(61), y.shr(6));
+        w[i] = w[i].add(s0).add(w[(i + 9) % 16].add(s1));
+        w[i]
     }
 }

@@ -50,7 +50,7 @@ fn a_stop_ends_it_at_once_and_gives_the_memory_back() {
     // What a header from a stranger may ask for.
     let params = Argon2Params { memory_kib: 1 << 20, passes: 64, lanes: 4 };
     if cryptbench_kdf::memory::available_kib().is_none_or(|free| free < 2 << 20) {
-        eprintln!("SKIPPED: there is no GiB of memory to spare");
+        eprintln!("SKIPPED: less than a GiB of memory is free");
         return;
     }
     let stop = AtomicBool::new(false);
@@ -77,7 +77,7 @@ fn a_stop_ends_it_at_once_and_gives_the_memory_back() {
 #[test]
 fn what_cannot_be_had_is_refused_before_it_is_touched() {
     let Some(free) = cryptbench_kdf::memory::available_kib() else {
-        eprintln!("SKIPPED: the system does not tell its free memory");
+        eprintln!("SKIPPED: the system does not report its free memory");
         return;
     };
     let params = Argon2Params { memory_kib: u32::MAX, passes: 1, lanes: 1 };

@@ -1,11 +1,11 @@
-//! Sinks that tell how far a fill has come.
+//! Sinks that report the progress of a fill.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::window::{Completed, Sink};
 
-/// Tells the caller at each completion.
+/// Reports progress to the caller at each completion.
 pub(super) struct Fill<'a> {
     bytes: u64,
     progress: &'a mut dyn FnMut(u64),
@@ -28,7 +28,7 @@ impl Sink for Fill<'_> {
     }
 }
 
-/// As [`Fill`], for threads: the coordinating thread tells the caller.
+/// Like [`Fill`], for threads: the coordinating thread reports to the caller.
 #[derive(Clone, Default)]
 pub(super) struct SharedFill(Arc<AtomicU64>);
 

@@ -1,4 +1,4 @@
-//! Writes of one thread of a job that several system threads carry, with a flush after every so many.
+//! Makes the system threads that carry one thread of a job flush together after every n writes.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use super::STOP_POLL;
 use super::transfer::FlushEvery;
 use crate::Operation;
 
-/// Holds requests back while those before a flush are awaited, and during the flush.
+/// Holds requests back while a flush is running or waits for the requests before it.
 pub(super) struct FlushBarrier {
     every: FlushEvery,
     state: Mutex<State>,
@@ -15,18 +15,18 @@ pub(super) struct FlushBarrier {
 
 #[derive(Default)]
 struct State {
-    /// Since the last flush.
+    /// Writes since the last flush.
     writes: u32,
     in_flight: u32,
 }
 
-/// What a thread is to do that has a request to issue.
+/// What a thread with a request to submit must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Submit,
-    /// To flush, and to ask again.
+    /// Flush, then ask again.
     Flush,
-    /// Nothing: the job is over.
+    /// Leave: the job is over.
     Leave,
 }
 
@@ -35,7 +35,7 @@ impl FlushBarrier {
         Self { every, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until the next request may be issued.
+    /// Waits until the caller may submit its next request.
     pub(super) fn enter(&self, operation: Operation, over: impl Fn() -> bool) -> Entry {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.writes >= self.every.writes {
@@ -54,8 +54,8 @@ impl FlushBarrier {
         Entry::Submit
     }
 
-    /// A request is complete. True if it was the last one before a flush with nothing else in flight, which
-    /// the caller is to do.
+    /// Reports a completed request. True if a flush is due and nothing else is in flight: the
+    /// caller must then flush.
     pub(super) fn leave(&self) -> bool {
         if !self.every.drained {
             return false;
@@ -65,7 +65,7 @@ impl FlushBarrier {
         state.in_flight == 0 && state.writes >= self.every.writes
     }
 
-    /// The flush is done.
+    /// Reports that the flush has completed.
     pub(super) fn flushed(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).writes = 0;
         self.changed.notify_all();

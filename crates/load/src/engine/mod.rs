@@ -1,4 +1,4 @@
-//! The load engine: io_uring where the kernel offers it, threads elsewhere.
+//! The load engine: io_uring if the kernel permits it, otherwise threads.
 
 mod fill;
 mod flush_barrier;
@@ -6,6 +6,10 @@ mod prepare;
 mod rate_limit;
 mod slices;
 mod threads;
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only io_uring's buffers keep their data from job to job")
+)]
 mod transfer;
 mod worker_pool;
 
@@ -35,23 +39,23 @@ use crate::verify::Traced;
 use crate::window::{Gate, Sink, Tally};
 use crate::{Acknowledged, Job, LoadError, Measurement};
 
-/// How long the stop flag may go unseen.
+/// Longest time between two checks of the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
-/// How long requests in flight are waited for once the stop flag is up. Requests that hang longer
+/// How long to wait for requests in flight after the stop flag is set. Requests that hang longer
 /// are abandoned together with their buffers, which are never freed.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Which engine is wanted.
+/// The requested engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// io_uring, or threads where it is denied.
+    /// io_uring, or threads if it is denied.
     #[default]
     Auto,
     /// io_uring or an error.
     Uring,
-    /// io_uring that polls the device for completions instead of waiting for interrupts, or an error: it
-    /// takes direct I/O, and a device with queues for it.
+    /// io_uring that polls the device for completions instead of waiting for interrupts, or an
+    /// error. Requires direct I/O and a device with poll queues.
     Polled,
     /// One thread per request in flight, with positioned reads and writes.
     Threads,
@@ -59,10 +63,11 @@ pub enum EngineChoice {
 
 /// Runs jobs against I/O targets, one at a time.
 ///
-/// With io_uring one thread for each of the job's threads prepares, submits and completes requests, the
-/// inline layer's work included; a job of one thread stays in the calling thread, unless it polls. With
-/// threads each of `threads * queue_depth` threads does its own. The two are therefore not comparable with
-/// one another: all arms of a run must use one engine.
+/// With io_uring, one thread for each of the job's threads prepares, submits and completes
+/// requests, including the work of the inline layer. A job of one thread runs in the calling thread
+/// unless it polls. With threads, each of `threads * queue_depth` system threads handles its own
+/// requests. Results of the two engines are therefore not comparable: all arms of a run must use
+/// the same engine.
 pub struct Engine {
     kind: Kind,
 }
@@ -73,15 +78,15 @@ enum Kind {
 }
 
 impl Engine {
-    /// Makes an engine ready, and says why it is not io_uring when [`EngineChoice::Auto`] had to
-    /// settle for threads.
+    /// Opens an engine. If [`EngineChoice::Auto`] falls back to threads, also returns the reason.
     ///
-    /// io_uring is really tried: a ring is set up and an operation is sent through it, since
-    /// kernels, `io_uring_disabled` and seccomp filters deny it in different places. Whether a device can
-    /// be polled shows only when it is [run](Self::run) on.
+    /// Sets up a ring and sends an operation through it, because kernels, `io_uring_disabled` and
+    /// seccomp filters deny io_uring in different places. Whether a device supports polling shows
+    /// only in [`run`](Self::run).
     ///
     /// # Errors
-    /// [`LoadError::Unavailable`] when [`EngineChoice::Uring`] or [`EngineChoice::Polled`] cannot be had.
+    /// [`LoadError::Unavailable`] if [`EngineChoice::Uring`] or [`EngineChoice::Polled`] cannot be
+    /// used.
     pub fn open(choice: EngineChoice) -> Result<(Self, Option<String>), LoadError> {
         let threads = || Self { kind: Kind::Threads(Threads { way: Way::Positioned }) };
         if choice == EngineChoice::Threads {
@@ -110,8 +115,8 @@ impl Engine {
         }
     }
 
-    /// How the most recent job was carried, in words: which kernel features were used, and which
-    /// were denied.
+    /// How the most recent job was carried out, in words: the kernel features that were used and
+    /// those that were denied.
     pub fn details(&self) -> String {
         match &self.kind {
             Kind::Uring(u) => u.details(),
@@ -119,14 +124,14 @@ impl Engine {
         }
     }
 
-    /// Runs one job: ramp, measured time, drain; or its bytes and the flush at their end. Set-up happens
-    /// before the ramp.
+    /// Runs one job. A timed job has a ramp, the measured time and a drain; a job of an amount ends
+    /// with its last byte and the flush. Set-up happens before the ramp.
     ///
-    /// Returns within about half a second after `stop` is raised, even when the device hangs.
+    /// Returns within about half a second after `stop` is set, even if the device hangs.
     ///
     /// # Errors
-    /// What makes no sense is refused. The first request that failed ends the job; what was in flight is
-    /// waited for. [`LoadError::Unavailable`] when a device cannot be polled.
+    /// Refuses invalid jobs. The first request that fails ends the job after the requests in flight
+    /// have completed. [`LoadError::Unavailable`] if the device cannot be polled.
     pub fn run(
         &mut self,
         io_target: &IoTarget,
@@ -136,12 +141,12 @@ impl Engine {
         self.measure(io_target, job, stop, |tally| tally, |tally| tally)
     }
 
-    /// As [`run`](Self::run), noting each write that was acknowledged, so that what the I/O target holds can
-    /// be [verified](Acknowledged::verify) later.
+    /// Like [`run`](Self::run), but records each acknowledged write, so that the contents of the
+    /// I/O target can be [verified](Acknowledged::verify) later.
     ///
     /// # Errors
-    /// As for `run`; [`LoadError::Untraceable`] for writes that carry no verify headers or are no whole units of
-    /// the map.
+    /// Those of `run`; [`LoadError::Untraceable`] for writes without verify headers or not in whole
+    /// units of the map.
     pub fn run_traced(
         &mut self,
         io_target: &IoTarget,
@@ -154,19 +159,21 @@ impl Engine {
         acknowledged.begin(job);
         let trace = |tally| Traced::new(tally, acknowledged, job.generation);
         let measured = self.measure(io_target, job, stop, trace, Traced::into_inner);
-        // Only a stop leaves requests behind, and one that comes late does not interrupt.
+        // Only a stop leaves requests in flight. A late one does not set `interrupted`.
         if measured.is_ok() && !stop.load(Relaxed) {
             acknowledged.end(job);
         }
         measured
     }
 
-    /// As [`run`](Self::run), with requests that go through a stdio buffer of 4 KiB as fwrite(3) and
-    /// fread(3) take them, one thread, whatever the engine. An inline layer works before the buffer.
-    /// [`Amount::Bytes`](crate::Amount::Bytes) ends when the buffer's rest has been written.
+    /// Like [`run`](Self::run), but passes requests through a stdio buffer of 4 KiB, as fwrite(3)
+    /// and fread(3) do, with one thread and with any engine. An inline layer works before the
+    /// buffer. [`Amount::Bytes`](crate::Amount::Bytes) ends when the rest of the buffer has been
+    /// written.
     ///
     /// # Errors
-    /// As for `run`; [`LoadError::Stdio`] for what is not sequential, one request at a time.
+    /// Those of `run`; [`LoadError::Stdio`] unless the job is sequential with one request at a
+    /// time.
     pub fn run_stdio(
         &mut self,
         io_target: &IoTarget,
@@ -196,7 +203,7 @@ impl Engine {
         Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
     }
 
-    /// Threads of this process that carry a job.
+    /// Number of threads of this process that carry a job.
     fn tallies(&self, job: &Job) -> u32 {
         match &self.kind {
             Kind::Uring(_) => job.threads,

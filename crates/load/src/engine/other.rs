@@ -1,4 +1,4 @@
-//! What a system that is not known has besides positioned reads and writes: nothing but durable writes.
+//! Engine features on other systems: durable writes, but neither io_uring nor stdio streams.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use crate::LoadError;
 use crate::offsets::OffsetGenerator;
 use crate::window::Sink;
 
-/// An engine that cannot be had.
+/// An engine that does not exist here.
 pub(super) enum Uring {}
 
 impl Uring {
@@ -58,7 +58,7 @@ impl Uring {
     }
 }
 
-/// A stream that cannot be had.
+/// A stream that does not exist here.
 pub(super) enum Stream {}
 
 impl Stream {
@@ -80,7 +80,7 @@ impl Stream {
     }
 }
 
-/// A write whose data is on stable storage when this returns.
+/// Writes data so that the call returns only when the data is on stable storage.
 pub(super) fn write_through(transfer: &Transfer, data: &[u8], at: u64) -> io::Result<usize> {
     let moved = cryptbench_os::files::write_at(&transfer.file, data, at)?;
     transfer.file.sync_data()?;

@@ -1,4 +1,4 @@
-//! Filling an I/O target before it is measured.
+//! Fills an I/O target before it is measured.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -12,39 +12,39 @@ use crate::job::check_fill;
 use crate::offsets::FillOffsets;
 use crate::{LoadError, MAX_BLOCK_SIZE, Pattern};
 
-/// Requests of a [prefill](Engine::prefill): large enough for full bandwidth on any device.
+/// Request size and depth of a [prefill](Engine::prefill): enough for full bandwidth on any device.
 const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 4;
 
-/// Most requests in flight of [preconditioning](Engine::precondition) with small blocks.
+/// Largest queue depth of [preconditioning](Engine::precondition) with small blocks.
 const SMALL_DEPTH: u32 = 64;
 
-/// How an I/O target is brought to a known state before it is measured.
+/// How to bring an I/O target to a known state before it is measured.
 ///
 /// The SNIA Solid State Storage Performance Test Specification preconditions with two passes of
-/// sequential 128 KiB writes, whatever the load that follows. Passes in a random order leave a device
-/// that was written at random; each still writes every block once.
+/// sequential 128 KiB writes for any load. Passes in random order leave a device in the state after
+/// random writes; each still writes every block once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precondition {
-    /// [`Pattern::Sequential`] or [`Pattern::Permutation`], in another order in each pass.
+    /// [`Pattern::Sequential`] or [`Pattern::Permutation`], with a different order in each pass.
     pub pattern: Pattern,
-    /// Times that the whole extent is written, at least 1.
+    /// How often the whole extent is written, at least once.
     pub passes: u32,
-    /// Bytes per request: a multiple of 512 and of the I/O target's data unit. The last block of the extent
-    /// may be shorter.
+    /// Bytes per request: a multiple of 512 and of the I/O target's data unit. The last request may
+    /// be shorter.
     pub block_size: u64,
     /// Determines data and order.
     pub seed: u64,
 }
 
 impl Engine {
-    /// Fills the whole extent with incompressible data with verify headers (generation 0) through the
-    /// I/O target's inline layer at full speed, and flushes it to the device.
+    /// Fills the whole extent with incompressible data with verify headers (generation 0), through
+    /// the I/O target's inline layer and at full speed, and flushes it to the device.
     ///
-    /// `progress` is told the bytes written so far.
+    /// Calls `progress` with the number of bytes written so far.
     ///
     /// # Errors
-    /// [`LoadError::Interrupted`] when `stop` was raised before the end; else as
+    /// [`LoadError::Interrupted`] if `stop` was set before the end; otherwise those of
     /// [`run`](Self::run).
     pub fn prefill(
         &mut self,
@@ -56,12 +56,13 @@ impl Engine {
         self.prefill_part(io_target, 0..io_target.extent.len, seed, stop, progress)
     }
 
-    /// As [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the I/O target.
+    /// Like [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the I/O
+    /// target.
     ///
-    /// Parts that follow one another leave what one fill of the whole would have left.
+    /// Consecutive parts leave the same data as one fill of the whole target.
     ///
     /// # Errors
-    /// As `prefill`; a part that is empty, unaligned or beyond the I/O target is refused.
+    /// Those of `prefill`; refuses a part that is empty, unaligned or beyond the I/O target.
     pub fn prefill_part(
         &mut self,
         io_target: &IoTarget,
@@ -75,12 +76,13 @@ impl Engine {
         self.fill(io_target, FillOffsets::sequential(block, part), block, seed, stop, progress)
     }
 
-    /// Writes the whole extent some number of times with data that has verify headers (generation 0), and flushes it.
+    /// Writes the whole extent the given number of times, with data that has verify headers
+    /// (generation 0), and flushes it.
     ///
-    /// `progress` is told the bytes written so far, all passes together.
+    /// Calls `progress` with the number of bytes written so far in all passes.
     ///
     /// # Errors
-    /// [`LoadError::Precondition`] for another pattern or no pass; else as for
+    /// [`LoadError::Precondition`] for another pattern or no pass; otherwise those of
     /// [`prefill`](Self::prefill).
     pub fn precondition(
         &mut self,
@@ -141,7 +143,7 @@ impl Engine {
     }
 }
 
-/// [`FILL_BLOCK`], or the data unit where that is larger or no divisor.
+/// [`FILL_BLOCK`], or the data unit if that is larger or does not divide it.
 fn fill_block(io_target: &IoTarget) -> Result<u32, LoadError> {
     let unit = io_target.transform.as_ref().map_or(1, |t| t.unit() as u64);
     let block = u64::from(FILL_BLOCK).next_multiple_of(unit);

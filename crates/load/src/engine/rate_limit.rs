@@ -1,14 +1,14 @@
-//! When each request of a job with a bounded speed is due.
+//! The schedule of a job with a rate limit.
 
 use crate::{Job, Rate};
 
-/// The schedule of one thread's requests. It follows the numbers of the requests, not their completions:
-/// what a stall delayed is caught up, and the rate over the whole time is never exceeded.
+/// The schedule of one thread's requests. Due times follow from request numbers, not from
+/// completions: the job catches up after a stall and never exceeds the rate over the whole time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateLimit {
-    /// Nanoseconds from one request of the job to the next.
+    /// Nanoseconds between two requests of the job.
     interval: f64,
-    /// Number of this thread, and of all threads: they take turns.
+    /// Number of this thread, and number of threads. They take turns.
     part: u32,
     of: u32,
 }
@@ -27,7 +27,7 @@ impl RateLimit {
         Self { part, of, ..self }
     }
 
-    /// When the thread's request `index` may be issued, if the job began at `began`.
+    /// When the thread may submit its request `index`, if the job began at `began`.
     #[inline]
     pub(super) fn due(&self, began: u64, index: u64) -> u64 {
         let number = index as f64 * f64::from(self.of) + f64::from(self.part);

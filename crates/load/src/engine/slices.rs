@@ -1,4 +1,4 @@
-//! One job carried on several I/O targets by turns, a slice at a time.
+//! Runs one job on several I/O targets in turns, a slice at a time.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,52 +12,54 @@ use crate::offsets::{From, JobOffsets, mix};
 use crate::window::{Gate, Moved, Tally};
 use crate::{Amount, Job, LoadError, Measurement};
 
-/// A job that several I/O targets take by turns.
+/// A job that several I/O targets run in turns.
 ///
-/// Between two slices nothing is in flight. A target's slices continue its offsets, and their sum is what one long
-/// trial would have measured, less the requests that fill the queue at the beginning of each slice and those that drain
-/// it. Each target has places of its own: none reads what another has just read into a cache below both.
+/// Nothing is in flight between two slices. Each slice of a target continues its offsets. The sum
+/// of its slices is what one long trial would have measured, less the requests that fill the queue
+/// at the beginning of each slice and those that drain it. Targets use different offsets, so none
+/// reads data that another has just read into a cache below both.
 pub struct Slices {
     job: Job,
     turns: Vec<Turn>,
 }
 
-/// An I/O target's part.
+/// The state of one I/O target.
 struct Turn {
     io_target: IoTarget,
     task: Task,
     offsets: JobOffsets,
-    /// Requests issued so far.
+    /// Requests submitted so far.
     issued: u64,
-    /// One for each thread.
+    /// One tally for each thread.
     tallies: Vec<Tally>,
     elapsed: Duration,
     cpu: Duration,
 }
 
-/// What one slice did in its measured time.
+/// What one slice measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
-    /// From the completion that ended the first queue's worth of requests to the last counted one.
+    /// Time from the completion that ended the first queue's worth of requests to the last one
+    /// counted.
     pub elapsed: Duration,
-    /// Requests counted.
+    /// Number of requests counted.
     pub ios: u64,
     /// Bytes of these requests.
     pub bytes: u64,
-    /// Bytes of all requests, those before and after the measured time included.
+    /// Bytes of all requests, including those before and after the measured time.
     pub total_bytes: u64,
     /// CPU time of this process, user and system, during the measured time.
     pub cpu: Duration,
-    /// True when the stop flag ended the slice before its time.
+    /// True if the stop flag ended the slice early.
     pub interrupted: bool,
 }
 
 impl Engine {
-    /// Makes `job` ready to be carried on each of `io_targets` by turns. Its amount is not used: slices have a length of
-    /// their own.
+    /// Prepares `job` to run on each of `io_targets` in turns. The job's amount is ignored, because
+    /// each slice has its own length.
     ///
     /// # Errors
-    /// As for [`run`](Self::run), for any of the targets.
+    /// Those of [`run`](Self::run), for any of the targets.
     pub fn slices(&self, io_targets: &[IoTarget], job: &Job) -> Result<Slices, LoadError> {
         let amount = Amount::Time { ramp: Duration::ZERO, duration: Duration::MAX };
         let job = Job { amount, ..job.clone() };
@@ -81,14 +83,15 @@ impl Engine {
 }
 
 impl Slices {
-    /// Carries the next slice of the target with that number on the engine that made these. It begins when this is called, ends at the first completion
-    /// `length` later, and counts at least two queues' worth of requests after the first.
+    /// Runs the next slice of the target with this `number`. `engine` must be the one that made these
+    /// slices. The slice begins at once and ends at the first completion after `length`. It counts
+    /// at least two queues' worth of requests after the first.
     ///
     /// # Errors
-    /// As for [`Engine::run`].
+    /// Those of [`Engine::run`].
     ///
     /// # Panics
-    /// If no target has the number.
+    /// If no target has this number.
     pub fn carry(
         &mut self,
         engine: &mut Engine,
@@ -123,7 +126,7 @@ impl Slices {
         Ok(slice)
     }
 
-    /// What each target's slices measured together, in the order of the targets.
+    /// The sum of each target's slices, in the order of the targets.
     #[must_use]
     pub fn finish(self) -> Vec<Measurement> {
         let sum = |turn: Turn| Measurement {

@@ -1,7 +1,7 @@
 //! The fallback engine: one thread per request in flight, with positioned reads and writes.
 //!
-//! The threads own all they touch, so that a thread stuck in a hung device can be left behind
-//! when the stop flag ends the job.
+//! Each thread owns all data that it uses. If the stop flag ends the job, a thread stuck in a hung
+//! device can be left behind.
 
 use std::io;
 use std::sync::Arc;
@@ -23,29 +23,29 @@ use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
 pub(super) struct Threads {
-    /// How requests pass to the system.
+    /// How requests reach the kernel.
     pub(super) way: Way,
 }
 
-/// How requests pass to the system.
+/// How requests reach the kernel.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Way {
-    /// By positioned reads and writes.
+    /// As positioned reads and writes.
     Positioned,
     /// Through a stdio buffer.
     Stdio,
 }
 
-/// What the system threads of one thread of a job share.
+/// State shared by the system threads of one thread of a job.
 struct Group {
     next: AtomicU64,
-    /// Where every so many writes are flushed.
+    /// Flushes after every n writes, if the job asks for it.
     barrier: Option<FlushBarrier>,
 }
 
 impl Threads {
-    /// Runs the requests; returns the threads' sinks and whether the stop flag ended it. `begin` is told
-    /// when, and `tick` is called every now and then.
+    /// Runs the requests. Calls `begin` with the start time and `tick` from time to time. Returns
+    /// the threads' sinks and whether the stop flag ended the job.
     pub(super) fn drive<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -66,7 +66,7 @@ impl Threads {
             })
             .collect();
         let workers = (0..threads * depth).map(|slot| {
-            // The first requests of all threads first.
+            // Start the first request of every thread before the second of any.
             let part = slot % threads;
             let worker = Worker {
                 transfer: task.transfer.clone(),
@@ -85,8 +85,8 @@ impl Threads {
     }
 }
 
-/// Memory of one request. One page is in one piece wherever it lies, and many threads with a huge page
-/// each would take memory for nothing.
+/// Memory of one request. A single page is always contiguous, and a huge page for each of many
+/// threads would waste memory.
 fn buffer(len: usize) -> AlignedBuf {
     if len > AlignedBuf::ALIGN { AlignedBuf::on_huge_pages(len) } else { AlignedBuf::zeroed(len) }
 }
@@ -99,7 +99,7 @@ struct Worker<P> {
     group: Arc<Group>,
 }
 
-/// What a thread moves data with.
+/// The means by which a thread moves data.
 struct Hands {
     source: AlignedBuf,
     second: Option<AlignedBuf>,
@@ -129,7 +129,7 @@ impl<P: OffsetGenerator> Worker<P> {
         }
     }
 
-    /// Request after request; one clock read each, since the end of one starts the next.
+    /// Runs request after request, with one clock reading each: the end of one starts the next.
     fn requests<S: Sink>(
         &self,
         began: u64,
@@ -175,7 +175,7 @@ impl<P: OffsetGenerator> Worker<P> {
         Ok(())
     }
 
-    /// After the last request.
+    /// Called after the last request.
     fn end<S: Sink>(
         &self,
         mut done: u64,
@@ -193,7 +193,8 @@ impl<P: OffsetGenerator> Worker<P> {
         Ok(())
     }
 
-    /// Waits for the thread's flush, or does it; `false` if the job ends before.
+    /// Flushes if it is this thread's turn, otherwise waits for the flush. `false` if the job ends
+    /// first.
     fn await_barrier<S: Sink>(
         &self,
         barrier: &FlushBarrier,
@@ -214,7 +215,7 @@ impl<P: OffsetGenerator> Worker<P> {
         }
     }
 
-    /// Sleeps until `due`; `false` if the job ends before.
+    /// Sleeps until `due`. `false` if the job ends first.
     fn await_due<S: Sink>(&self, due: u64, sink: &mut S) -> bool {
         let mut idled = false;
         loop {

@@ -1,4 +1,4 @@
-//! What both engines need to know to move one block.
+//! What both engines need to know to transfer one block.
 
 use std::fs::File;
 use std::io;
@@ -13,13 +13,13 @@ use super::rate_limit::RateLimit;
 use crate::verify_header::{HeaderWriter, body_seed, fill_bodies};
 use crate::{Content, Direction, Flush, Job, LoadError};
 
-/// What an engine is to carry, the places aside.
+/// The work of an engine, except for the offsets.
 #[derive(Clone)]
 pub(super) struct Task {
     pub(super) transfer: Transfer,
-    /// Bytes of a request, at most.
+    /// Largest request in bytes.
     pub(super) block: u32,
-    /// Requests in flight of each thread.
+    /// Requests in flight per thread.
     pub(super) depth: u32,
     pub(super) threads: u32,
     pub(super) rate_limit: Option<RateLimit>,
@@ -37,25 +37,25 @@ impl Task {
     }
 }
 
-/// Traffic between buffers and an I/O target.
+/// Transfers between buffers and an I/O target.
 #[derive(Clone)]
 pub(super) struct Transfer {
     pub(super) file: Arc<File>,
-    /// First byte of the extent in the file.
+    /// Offset of the extent in the file, in bytes.
     pub(super) base: u64,
     pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
-    /// `None` where written data carries no verify headers.
+    /// `None` if written data carries no verify headers.
     pub(super) headers: Option<HeaderWriter>,
-    /// Each write completes on stable storage.
+    /// Whether each write completes only on stable storage.
     pub(super) dsync: bool,
     pub(super) every: Option<FlushEvery>,
     content: Content,
-    /// Of what is written, verify headers aside.
+    /// Seed of the written data, except for its verify headers.
     body_seed: u64,
 }
 
-/// What fills the source buffers of a job that writes. Its requests change nothing of it but the verify headers.
+/// The data in the source buffers of a job that writes. Requests change only its verify headers.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Filling {
     content: Content,
@@ -64,12 +64,12 @@ pub(super) struct Filling {
     depth: u32,
 }
 
-/// A flush after so many writes.
+/// A flush after every n writes.
 #[derive(Clone, Copy)]
 pub(super) struct FlushEvery {
     pub(super) writes: u32,
     pub(super) data_only: bool,
-    /// With nothing else in flight.
+    /// Whether nothing else may be in flight during the flush.
     pub(super) drained: bool,
 }
 
@@ -94,7 +94,7 @@ impl Transfer {
         }
     }
 
-    /// Incompressible data of generation 0.
+    /// A transfer of incompressible data of generation 0.
     pub(super) fn of_fill(io_target: &IoTarget, seed: u64) -> Self {
         Self {
             file: Arc::clone(&io_target.file),
@@ -109,18 +109,19 @@ impl Transfer {
         }
     }
 
-    /// Whether requests need a second buffer: for what belongs on the device, or for what is read where
-    /// the first one holds what is to be written.
+    /// Whether requests need a second buffer: for sealed data, or for reads if the first one holds
+    /// data to be written.
     pub(super) fn needs_second(&self) -> bool {
         self.direction.writes() && self.transform.is_some() || self.reads_into_second()
     }
 
-    /// Whether reads must spare the buffers of what is written.
+    /// Whether reads must not overwrite the source buffers of writes.
     pub(super) fn reads_into_second(&self) -> bool {
         matches!(self.direction, Direction::Mixed { .. })
     }
 
-    /// Fills a source buffer with what is going to be written, verify headers aside: the same for each request.
+    /// Fills a source buffer with the data to be written, without verify headers. It is the same
+    /// for each request.
     pub(super) fn fill_source(&self, source: &mut [u8]) {
         if !self.direction.writes() {
             return;
@@ -128,19 +129,20 @@ impl Transfer {
         match self.content {
             Content::Random => fill_bodies(source, self.body_seed, 0),
             Content::Compressible { percent } => fill_bodies(source, self.body_seed, percent),
-            // Buffers are used again: other jobs may have been here.
+            // Buffers are reused and may hold data of other jobs.
             Content::Zeros => source.fill(0),
         }
     }
 
-    /// What [`fill_source`](Self::fill_source) leaves in `depth` buffers of `block` bytes; nothing for a job whose reads
-    /// go there.
+    /// The data that [`fill_source`](Self::fill_source) leaves in `depth` buffers of `block` bytes.
+    /// `None` for a job that reads into these buffers.
     pub(super) fn filling(&self, block: u32, depth: u32) -> Option<Filling> {
         let (content, body_seed) = (self.content, self.body_seed);
         self.direction.writes().then_some(Filling { content, body_seed, block, depth })
     }
 
-    /// Flushes the file to the device, without its metadata where that is enough.
+    /// Flushes the file to the device; `data_only` leaves out metadata that is not needed to read
+    /// the data.
     pub(super) fn flush(&self, data_only: bool) -> Result<(), LoadError> {
         flush(&self.file, data_only).map_err(|source| LoadError::Sync { source })
     }
@@ -150,9 +152,9 @@ fn flush(file: &File, data_only: bool) -> io::Result<()> {
     if data_only { file.sync_data() } else { file.sync_all() }
 }
 
-/// Flushes the file to the device; `false` when `stop` was raised meanwhile.
+/// Flushes the file to the device. `false` if `stop` was set before the flush completed.
 ///
-/// The flush cannot be called off, so it runs in a thread of its own that may outlive the call.
+/// A flush cannot be cancelled, so it runs in a thread that may outlive the call.
 pub(super) fn flush_or_stop(
     file: &Arc<File>,
     data_only: bool,
@@ -164,7 +166,7 @@ pub(super) fn flush_or_stop(
         .name("load-flush".to_owned())
         .spawn(move || {
             let result = flush(&file, data_only);
-            // The file is let go before the result is told: the caller may unmount it next.
+            // Closes the file before it reports the result, because the caller may unmount it next.
             drop(file);
             let _ = tell.send(result);
         })

@@ -1,7 +1,8 @@
-//! The threads of one job: they get ready, start together, and are left behind when they hang.
+//! The threads of one job: they prepare, start together, and are left behind if they hang.
 //!
-//! What ends them early are two things. An error of one keeps the others from further requests, and what
-//! they have in flight is waited for as long as it takes. The user's stop flag also bounds that wait.
+//! Two things end them early. After an error of one thread, the others submit no further requests,
+//! and the pool waits for the requests in flight as long as they take. The user's stop flag also
+//! bounds that wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -13,15 +14,16 @@ use super::STOP_POLL;
 use crate::LoadError;
 use crate::clock::Clock;
 
-/// Stack of an I/O thread: inline layers keep little on it.
+/// Stack size of an I/O thread in bytes; inline layers need little.
 const STACK: usize = 256 << 10;
 
-/// What the threads of one job share.
+/// State shared by the threads of one job.
 pub(super) struct WorkerPool {
     pub(super) clock: Clock,
-    /// The job is over: no further requests. Those in flight are waited for.
+    /// Set when the job is over: threads submit no further requests and complete those in flight.
     pub(super) halt: AtomicBool,
-    /// The stop flag was seen: requests in flight are waited for with patience, and then abandoned.
+    /// Set when the stop flag was seen: requests in flight get a limited time and are then
+    /// abandoned.
     pub(super) stopped: AtomicBool,
     start: Mutex<Start>,
     started: Condvar,
@@ -30,19 +32,19 @@ pub(super) struct WorkerPool {
 #[derive(Clone, Copy, PartialEq)]
 enum Start {
     Wait,
-    /// At this time.
+    /// Start at this time, in ns.
     Go(u64),
     Cancel,
 }
 
 enum Message<S> {
     Ready,
-    /// What a thread counted, and how it ended.
+    /// The thread's sink, and how it ended.
     Done(Option<S>, Result<(), LoadError>),
 }
 
-/// Called by a thread once it is ready: waits for the others. The time at which the job began, or
-/// nothing if it does not begin.
+/// A thread calls this when it is ready; it waits for the others. Returns the start time of the
+/// job, or `None` if the job does not start.
 pub(super) type Ready<'a> = &'a mut dyn FnMut() -> Option<u64>;
 
 impl WorkerPool {
@@ -56,11 +58,11 @@ impl WorkerPool {
         })
     }
 
-    /// Runs the workers, each in a thread of its own; returns what they counted and whether the stop
-    /// flag ended it. Threads that are not done so long after a stop are left behind. `begin` is told
-    /// the time of the start, and `tick` is called every now and then.
+    /// Runs each worker in a separate thread. Returns their sinks and whether the stop flag ended
+    /// the job. Threads that are not done within `patience` after a stop are left behind. Calls
+    /// `begin` with the start time and `tick` from time to time.
     ///
-    /// A worker owns all it touches, and lets go of it before it is taken for done.
+    /// A worker owns all data that it uses, and drops it before it counts as done.
     pub(super) fn run<S, W>(
         self: &Arc<Self>,
         workers: impl Iterator<Item = W>,
@@ -102,7 +104,8 @@ impl WorkerPool {
             tell.send(Message::Ready).ok()?;
             self.wait()
         };
-        // Only the worker's own state may be left half-done by a panic, and it is dropped with it.
+        // A panic can leave only the worker's own state inconsistent, and that state is dropped
+        // with it.
         let message = match catch_unwind(AssertUnwindSafe(|| worker(&mut ready))) {
             Ok((counted, result)) => Message::Done(Some(counted), result),
             Err(_) => Message::Done(None, Err(LoadError::Panicked)),
@@ -119,7 +122,7 @@ impl WorkerPool {
                 _ => LoadError::Panicked,
             };
             self.release(Start::Cancel);
-            // The others end at once, and let go of the file.
+            // The others end at once and release the file.
             while told.recv().is_ok() {}
             return Err(failure);
         }

@@ -1,4 +1,4 @@
-//! The five actions, each file timed by itself.
+//! The five actions, with each file timed separately.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read as _};
@@ -15,7 +15,7 @@ use crate::LoadError;
 use crate::clock::Clock;
 use crate::offsets::splitmix;
 
-/// What the measured actions added up to.
+/// Sum of the measured actions.
 pub(super) struct Tally {
     clock: Clock,
     elapsed_ns: u64,
@@ -27,12 +27,13 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn new() -> Self {
-        // 1 ns to 1 h, bounds for which the constructor has no error.
+        // From 1 ns to 1 h: valid bounds, so the constructor cannot fail.
         let latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds");
         Self { clock: Clock::start(), elapsed_ns: 0, cpu_ns: 0, files: 0, bytes: 0, latency }
     }
 
-    /// Time and CPU time of `action`; the CPU clock, which is dear, is read outside the time.
+    /// Measures the wall and CPU time of `action`. Reads the CPU clock, which is slow, outside the
+    /// wall time.
     fn timed<T>(&mut self, action: impl FnOnce() -> T) -> (T, u64) {
         let cpu = cpu_ns();
         let started = self.clock.ns();
@@ -43,7 +44,7 @@ impl Tally {
         (result, took)
     }
 
-    /// One file's action.
+    /// Performs and counts the action on one file.
     fn file<T>(
         &mut self,
         bytes: u64,
@@ -80,7 +81,7 @@ fn was_there(error: &LoadError) -> bool {
     matches!(error, LoadError::File { source, .. } if source.kind() == ErrorKind::AlreadyExists)
 }
 
-/// Creates every file and flushes; true when `stop` ended it early.
+/// Creates every file and flushes. True if `stop` ended it early.
 pub(super) fn create(
     tree: &mut Tree,
     open: &Open,
@@ -100,8 +101,8 @@ pub(super) fn create(
             || create_file(&open.folders[folder], &name, data),
             |e| LoadError::file("create", tree.path_of(i), e),
         );
-        // A file that could not be written to its end is there all the same, and ours; one that was
-        // there before is not.
+        // A file that was not completely written exists and is ours. A file that existed before is
+        // not ours.
         tree.files[i].exists = !matches!(&made, Err(e) if was_there(e));
         made?;
     }
@@ -110,7 +111,7 @@ pub(super) fn create(
     Ok(false)
 }
 
-/// Creates the files that are not there, unmeasured.
+/// Creates missing files, unmeasured.
 pub(super) fn create_missing(
     tree: &mut Tree,
     open: &Open,
@@ -168,7 +169,7 @@ pub(super) fn read(
     stop: &AtomicBool,
 ) -> Result<bool, LoadError> {
     let largest = tree.files.iter().map(|f| f.size).max().unwrap_or(0);
-    // One byte more than there should be, so that a file that grew is noticed.
+    // One byte more than the largest file, to detect a file that grew.
     let mut buffer = vec![0; largest as usize + 1];
     for i in order(tree.files.len(), seed) {
         if stop.load(Relaxed) {
@@ -188,7 +189,7 @@ pub(super) fn read(
     Ok(false)
 }
 
-/// Reads until the end of the file or of the buffer; returns how much.
+/// Reads until the end of the file or of the buffer; returns the number of bytes read.
 fn read_file(folder: &Directory, name: &str, buffer: &mut [u8]) -> io::Result<usize> {
     let mut file = folder.open_own(OsStr::new(name))?;
     let mut len = 0;
@@ -229,9 +230,9 @@ pub(super) fn rename(
     Ok(false)
 }
 
-/// Renames a file unless something has the new name. File systems that cannot be told so (some of those in
-/// user space) get the plain call from the second file on, since one that fails first would be measured too;
-/// there [`check_free`] has looked.
+/// Renames a file unless the new name exists. Some file systems in user space do not support this.
+/// On those the first file falls back to a plain rename, and later files use it at once, so that no
+/// failed call is measured. [`check_free`] has checked the names before.
 fn rename_file(
     exclusive: &mut bool,
     folder: &Directory,
@@ -248,7 +249,7 @@ fn rename_file(
     folder.rename(name, other)
 }
 
-/// Makes sure, unmeasured, that nothing has the names that the files are going to get.
+/// Checks, unmeasured, that none of the new names exists.
 pub(super) fn check_free(tree: &Tree, open: &Open) -> Result<(), LoadError> {
     for i in 0..tree.files.len() {
         let (folder, _) = tree.location(i);
@@ -281,7 +282,7 @@ pub(super) fn delete(
     Ok(false)
 }
 
-/// Deletes the files that are there, unmeasured. One that has gone already is no error.
+/// Deletes the existing files, unmeasured. A file that is already gone is not an error.
 pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> {
     let mut first = Ok(());
     for i in 0..tree.files.len() {

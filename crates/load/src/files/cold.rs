@@ -1,4 +1,4 @@
-//! Caches flushed and dropped before a trial.
+//! Flushes and drops caches before a trial.
 
 use std::ffi::OsStr;
 
@@ -8,13 +8,13 @@ use cryptbench_os::machine::drop_directory_caches;
 use super::tree::{Open, Tree};
 use crate::LoadError;
 
-/// Writes everything that the file system of the set still holds back.
+/// Writes all pending data of the set's file system.
 pub(super) fn flush(open: &Open) -> Result<(), LoadError> {
     open.root.sync_file_system().map_err(|source| LoadError::Sync { source })
 }
 
-/// Drops the files' pages where `data` is set, and the kernel's directory and inode caches where this
-/// process may; returns whether it could.
+/// Drops the files' pages if `data` is set, and the kernel's directory and inode caches if this
+/// process may. Returns whether it could drop the latter.
 pub(super) fn drop_caches(tree: &Tree, open: &Open, data: bool) -> Result<bool, LoadError> {
     if data {
         for (index, file) in tree.files.iter().enumerate().filter(|(_, f)| f.exists) {
@@ -30,7 +30,7 @@ fn drop_pages(tree: &Tree, open: &Open, index: usize) -> Result<(), LoadError> {
     let (folder, name) = tree.location(index);
     let failed = |e| LoadError::file("open", tree.path_of(index), e);
     let file = open.folders[folder].open_own(OsStr::new(&name)).map_err(failed)?;
-    // Advice only: a file system may keep its pages, which the device's counters then tell.
+    // Advice only: a file system may keep its pages. The device's counters then show it.
     files::forget(&file);
     Ok(())
 }

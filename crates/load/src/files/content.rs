@@ -1,19 +1,19 @@
-//! What the files hold: incompressible, with verify headers, and known again when it is read.
+//! The contents of the files: incompressible, with verify headers, and checked when read.
 
 use crate::SECTOR;
 use crate::offsets::splitmix;
 use crate::verify_header::{HeaderWriter, fill_bodies};
 
-/// Random bytes that the contents are cut from, at whole sectors.
+/// Size in bytes of the pool of random bytes from which contents are cut, at whole sectors.
 const POOL: usize = 1 << 20;
 
-/// Offsets in verify headers that belong to one file: more than the largest.
+/// Range of verify header offsets per file, in bytes; larger than the largest file.
 const FILE_SPAN: u64 = 1 << 25;
 
 /// The contents of all files of a set.
 ///
-/// A file's bytes follow from the seed, its number and the generation, which grows whenever the set is
-/// made anew, so that an old file is told from a new one.
+/// The seed, the file's number and the generation determine its bytes. The generation grows each
+/// time the set is created again, which distinguishes old files from new ones.
 pub(super) struct Contents {
     seed: u64,
     generation: u64,
@@ -29,12 +29,12 @@ impl Contents {
         Self { seed, generation: 0, pool, wanted: vec![0; largest as usize] }
     }
 
-    /// From now on all contents are other ones.
+    /// Changes all contents from now on.
     pub(super) fn renew(&mut self) {
         self.generation += 1;
     }
 
-    /// What file `index` of `size` bytes holds.
+    /// The contents of file `index` of `size` bytes.
     pub(super) fn of(&mut self, index: u32, size: u64) -> &[u8] {
         let wanted = &mut self.wanted[..size as usize];
         let sector =
@@ -54,7 +54,8 @@ impl Contents {
         wanted
     }
 
-    /// Offset of the first byte of `found` that is not what file `index` of `size` bytes holds.
+    /// Offset of the first byte of `found` that differs from the contents of file `index` of `size`
+    /// bytes.
     pub(super) fn first_difference(&mut self, index: u32, size: u64, found: &[u8]) -> Option<u64> {
         let wanted = self.of(index, size);
         if wanted == found {

@@ -1,4 +1,4 @@
-//! Folders of sets whose process ended without removing them.
+//! Removes the folders of sets whose process ended without removing them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,14 +9,13 @@ use cryptbench_os::{Directory, process};
 use super::tree::{MARKER, PREFIX, marker_of};
 use crate::LoadError;
 
-/// Removes the sets of small files that processes which have ended left in `directory`, and returns how
-/// many.
+/// Removes sets of small files in `directory` whose processes have ended, and returns their number.
 ///
-/// A set is known by the name of its folder and the marker in it. Of what lies there only regular files
-/// and folders with the names of a set's are removed; a folder with anything else in it stays.
+/// A set is identified by the name of its folder and the marker in it. Only regular files and
+/// folders with names of the set are removed; a folder with any other contents stays.
 ///
 /// # Errors
-/// The first thing that could not be removed; the others are tried all the same.
+/// The first removal that failed; the others are still tried.
 pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     let at =
         Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))?;
@@ -24,7 +23,7 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     let sets = entries(&at, |name| name.starts_with(PREFIX))
         .map_err(|e| LoadError::file("remove", directory.to_owned(), e))?;
     for name in sets {
-        // Neither a link nor a folder that may not be entered is a set of ours.
+        // A link, or a folder that cannot be entered, is not one of our sets.
         let Ok(root) = at.subdirectory(OsStr::new(&name)) else { continue };
         if !is_dead(&root) {
             continue;
@@ -37,7 +36,7 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     first.map(|()| removed)
 }
 
-/// The marker goes last but one: by it, what is left is known again.
+/// Removes the marker last but one, because it identifies what is left.
 fn remove_set(at: &Directory, root: Directory, name: &str, path: &Path) -> Result<(), LoadError> {
     let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
     let mut first = Ok(());
@@ -64,7 +63,7 @@ fn remove_folder(root: &Directory, name: &str, path: &Path) -> Result<(), LoadEr
     root.remove_directory(OsStr::new(name)).map_err(failed(path.to_owned()))
 }
 
-/// Whether a folder carries a marker of ours whose process has ended.
+/// Whether a folder carries our marker and its process has ended.
 fn is_dead(root: &Directory) -> bool {
     let marker = marker_of(root).unwrap_or_default();
     let mut words = marker.split_whitespace();
@@ -75,13 +74,13 @@ fn is_dead(root: &Directory) -> bool {
     !process::exists(process)
 }
 
-/// Names of what lies in a folder and is called as `wanted` says.
+/// Names of the entries of a folder that `wanted` accepts.
 fn entries(folder: &Directory, wanted: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
     let names = folder.names()?.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| wanted(name)).collect())
 }
 
-/// A prefix and digits, as the names of a set are.
+/// Whether a name is a prefix followed by digits, as in a set.
 fn is_numbered(name: &str, prefix: &str) -> bool {
     let digits = name.strip_prefix(prefix).unwrap_or_default();
     digits.len() >= 3 && digits.bytes().all(|b| b.is_ascii_digit())

@@ -1,18 +1,18 @@
-//! Many small files: created, examined, read, renamed and deleted, one after the other.
+//! Many small files: create, stat, read, rename and delete, one file after the other.
 //!
-//! A set of files lies in a folder of its own below the directory that is measured, a hundred files to
-//! a subfolder. It stays from trial to trial. What an action needs is made ready before the clock
-//! starts ([`FileSet::prepare`]):
+//! A set of files lies in its own folder below the measured directory, a hundred files to a
+//! subfolder. It stays from trial to trial. [`FileSet::prepare`] sets up what an action needs
+//! before the clock starts:
 //!
 //! | action | before | measured | order |
 //! |---|---|---|---|
-//! | create | the old files are deleted, the subfolders made | open, write, close; one flush of all at the end | by folder |
-//! | stat | missing files are made, caches dropped | stat(2) | drawn from the seed |
-//! | read | as stat | open, read to the end, close; verified while the clock stands | drawn from the seed |
-//! | rename | as stat | renameat2(2) within the folder, to and fro | drawn from the seed |
-//! | delete | as stat | unlink(2) | by folder |
+//! | create | delete old files, make subfolders | open, write, close; one flush at the end | by folder |
+//! | stat | create missing files, drop caches | stat(2) | random (seed) |
+//! | read | as for stat | open, read to the end, close; verified while the clock is stopped | random (seed) |
+//! | rename | as for stat | renameat2(2) within the folder, back and forth | random (seed) |
+//! | delete | as for stat | unlink(2) | by folder |
 //!
-//! Deleting leaves no files; the next action's preparation makes them anew.
+//! Deleting leaves no files; the preparation of the next action creates them again.
 
 mod actions;
 mod cold;
@@ -34,30 +34,30 @@ use content::Contents;
 pub use left_behind::remove_left_behind;
 use tree::Tree;
 
-/// What one action on a set of files took.
+/// What one action on a set of files measured.
 #[derive(Clone, Debug)]
 pub struct FilesMeasurement {
-    /// Sum of the times of all single actions and, for creating, of the flush at the end. Preparing
-    /// and verifying data lie between them and are not counted.
+    /// Sum of the times of all single actions and, for create, of the flush at the end. Preparation
+    /// and verification lie between them and are not counted.
     pub elapsed: Duration,
-    /// Files that were acted on.
+    /// Number of files.
     pub files: u64,
-    /// Bytes written by creating or read by reading; 0 for the other actions.
+    /// Bytes written by create or read by read; 0 for the other actions.
     pub bytes: u64,
-    /// Time of each single action in nanoseconds, three significant digits.
+    /// Time of each action on a file in nanoseconds, to three significant digits.
     pub latency: Histogram<u64>,
     /// CPU time of this process during the measured actions, user and system.
     pub cpu: Duration,
-    /// Whether the kernel's directory and inode caches were emptied before; it takes root. Always
-    /// false for creating.
+    /// Whether the kernel's directory and inode caches were dropped before, which requires root.
+    /// Always false for create.
     pub metadata_cold: bool,
-    /// True when the stop flag ended the action early.
+    /// True if the stop flag ended the action early.
     pub interrupted: bool,
 }
 
-/// Sets of small files, one for each directory, count and sizes that it was asked to act on.
+/// Sets of small files: one for each directory, count and sizes that were requested.
 ///
-/// Dropping it removes them, as [`remove`](Self::remove) does with errors told.
+/// Dropping it removes them like [`remove`](Self::remove), but ignores errors.
 pub struct FileSet {
     seed: u64,
     sets: Vec<Set>,
@@ -70,22 +70,22 @@ struct Set {
     sizes: FileSizes,
     tree: Tree,
     contents: Contents,
-    /// The action that everything is ready for.
+    /// The action that has been prepared.
     ready: Option<(FileAction, bool)>,
 }
 
 impl FileSet {
-    /// No files yet. Sizes and contents follow from `seed`: sets of the same seed hold the same files,
-    /// so give all arms that are compared the same one.
+    /// A collection without files. Sizes and contents follow from `seed`: sets of the same seed
+    /// hold the same files, so use the same seed for all arms that are compared.
     pub fn new(seed: u64) -> Self {
         Self { seed, sets: Vec::new() }
     }
 
-    /// Makes `work` in `directory` ready, unmeasured: see the table above. [`run`](Self::run) does this
-    /// itself where it was not called, but then within the time that its caller accounts for.
+    /// Prepares `work` in `directory`, unmeasured: see the table above. [`run`](Self::run) does
+    /// this itself if it was not called, but then the caller's accounting includes it.
     ///
     /// # Errors
-    /// Whatever the file system refuses, with the path; [`LoadError::Interrupted`] when `stop` is set.
+    /// Any error of the file system, with the path; [`LoadError::Interrupted`] if `stop` is set.
     pub fn prepare(
         &mut self,
         directory: &Path,
@@ -119,12 +119,12 @@ impl FileSet {
         Ok(())
     }
 
-    /// Performs `work` on the files below `directory`, in an order that `seed` determines where the
-    /// table above says so. When `stop` is set it ends between two files.
+    /// Performs `work` on the files below `directory`. `seed` determines the order if the table
+    /// above says so. If `stop` is set, it ends between two files.
     ///
     /// # Errors
-    /// As [`prepare`](Self::prepare); [`LoadError::FileContent`] when a file does not hold what was
-    /// written.
+    /// Those of [`prepare`](Self::prepare); [`LoadError::FileContent`] if a file does not hold what
+    /// was written.
     pub fn run(
         &mut self,
         directory: &Path,
@@ -151,20 +151,20 @@ impl FileSet {
             FileAction::Delete => actions::delete(tree, &open, &mut tally, stop)?,
         };
         if matches!(work.action, FileAction::Rename | FileAction::Delete) {
-            // What these leave to be written must not be paid for by the next arm.
+            // The next arm must not pay for the pending writes of these actions.
             cold::flush(&open)?;
         }
         Ok(tally.measured(metadata_cold, interrupted))
     }
 
-    /// Removes every file and folder that this made, and nothing else: a folder in which something
-    /// else lies stays.
+    /// Removes every file and folder that this created, and nothing else: a folder with foreign
+    /// contents stays.
     ///
     /// # Errors
-    /// The first thing that could not be removed; the others are tried all the same.
+    /// The first removal that failed; the others are still tried.
     pub fn remove(&mut self) -> Result<(), LoadError> {
         let mut first = Ok(());
-        // A set of which something is left stays known: what is in its way may go.
+        // Keeps a set that was not removed completely, so that it can be tried again.
         self.sets.retain_mut(|set| {
             set.ready = None;
             let removed = set.tree.remove();
@@ -197,7 +197,7 @@ impl FileSet {
 
 impl Drop for FileSet {
     fn drop(&mut self) {
-        // Nobody is left to be told; `remove` is there for those who want to know.
+        // Errors cannot be returned here; call `remove` to see them.
         let _ = self.remove();
     }
 }

@@ -5,13 +5,13 @@ use std::f64::consts::TAU;
 use crate::offsets::splitmix;
 use crate::profile::{FileSizes, FileWork};
 
-/// The size of each file in bytes. Log-normal sizes come from the Box-Muller transform of two uniform
-/// numbers each (Box, Muller: A Note on the Generation of Random Normal Deviates, 1958).
+/// Draws the size of each file in bytes. Log-normal sizes use the Box-Muller transform of two
+/// uniform numbers (Box, Muller: A Note on the Generation of Random Normal Deviates, 1958).
 pub(super) fn draw(work: &FileWork, seed: u64) -> Vec<u64> {
     let size = |n: u64| match work.sizes {
         FileSizes::Fixed(bytes) => bytes,
         FileSizes::LogNormal { median, sigma } => {
-            // The first of the two is in (0, 1]: its logarithm is finite.
+            // Numbers in (0, 1], so that the logarithm of the first is finite.
             let [u, v] =
                 [2 * n, 2 * n + 1].map(|i| ((splitmix(seed, i) >> 11) + 1) as f64 / 2f64.powi(53));
             let normal = (-2.0 * u.ln()).sqrt() * (TAU * v).cos();
@@ -31,8 +31,8 @@ mod tests {
         draw(&FileWork { action: FileAction::Stat, count, sizes }, seed)
     }
 
-    /// Median, standard deviation of the logarithms and mean are those that were asked for, within
-    /// four standard errors; fixed seed.
+    /// Median, standard deviation of the logarithms and mean agree with the requested values within
+    /// four standard errors. The seed is fixed.
     #[test]
     fn log_normal_sizes_have_their_median_and_spread() {
         let sigma = 1.0;

@@ -1,7 +1,8 @@
-//! The folder of a set: made by us, known again by its marker, removed by the names we keep.
+//! The folder of a set: created by us, identified by its marker, removed by the names that we
+//! remember.
 //!
-//! What cannot be removed keeps nothing else from being removed, its own folders and the marker aside: by the
-//! marker, what is left can be found and removed later.
+//! An entry that cannot be removed stops only the removal of its folders and of the marker, by
+//! which the rest can be found and removed later.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -13,19 +14,19 @@ use cryptbench_os::Directory;
 
 use crate::LoadError;
 
-/// Files per subfolder, unless that makes too many subfolders.
+/// Files per subfolder, unless that would need too many subfolders.
 const PER_FOLDER: u32 = 100;
 
-/// Most subfolders, since all are held open while an action runs.
+/// Most subfolders: all are held open while an action runs.
 const MAX_FOLDERS: u32 = 256;
 
-/// Most names that are tried for the folder of a set.
+/// Most names to try for the folder of a set.
 const MAX_NAMES: u32 = 1000;
 
-/// The file by which a folder is known to be ours.
+/// The file that marks a folder as ours.
 pub(super) const MARKER: &str = ".cryptbench-files";
 
-/// Beginning of the name of a set's folder.
+/// Prefix of the name of a set's folder.
 pub(super) const PREFIX: &str = "cryptbench-files-";
 
 /// One file of a set.
@@ -35,7 +36,7 @@ pub(super) struct File {
     pub(super) renamed: bool,
 }
 
-/// The folder of a set and what it holds.
+/// The folder of a set and its contents.
 pub(super) struct Tree {
     directory: PathBuf,
     name: String,
@@ -43,18 +44,18 @@ pub(super) struct Tree {
     folders: u32,
     per_folder: u32,
     pub(super) files: Vec<File>,
-    /// The file system is not known to lack a rename that replaces nothing.
+    /// False once the file system has refused a rename that must not replace a file.
     pub(super) renames_exclusively: bool,
 }
 
-/// The folders of a tree, open: names are looked up in them and nowhere else.
+/// The open folders of a tree. Names are looked up only in them.
 pub(super) struct Open {
     pub(super) root: Directory,
     pub(super) folders: Vec<Directory>,
 }
 
 impl Tree {
-    /// Makes the folder and its subfolders; no file of the set yet.
+    /// Creates the folder and its subfolders, but no files of the set.
     pub(super) fn make(directory: &Path, sizes: Vec<u64>) -> Result<Self, LoadError> {
         let count = sizes.len() as u32;
         let per_folder = PER_FOLDER.max(count.div_ceil(MAX_FOLDERS));
@@ -72,7 +73,7 @@ impl Tree {
             files: sizes.into_iter().map(new).collect(),
             renames_exclusively: true,
         };
-        // Dropping a half-made tree must not leave it behind.
+        // Removes a half-made tree, which dropping would leave behind.
         if let Err(e) = tree.fill(&at) {
             tree.undo(&at);
             return Err(e);
@@ -110,28 +111,28 @@ impl Tree {
         self.directory.join(&self.name)
     }
 
-    /// Path of a file, for messages.
+    /// The path of a file, for messages.
     pub(super) fn path_of(&self, index: usize) -> PathBuf {
         let (folder, name) = self.location(index);
         self.path().join(folder_name(folder as u32)).join(name)
     }
 
-    /// Number of the folder and name of a file.
+    /// The number of a file's folder, and the file's name.
     pub(super) fn location(&self, index: usize) -> (usize, String) {
         (index / self.per_folder as usize, file_name(index, self.files[index].renamed))
     }
 
-    /// Name that a file gets when it is renamed.
+    /// The name that a file gets when it is renamed.
     pub(super) fn other_name(&self, index: usize) -> String {
         file_name(index, !self.files[index].renamed)
     }
 
-    /// Files that are there.
+    /// Number of existing files.
     pub(super) fn existing(&self) -> usize {
         self.files.iter().filter(|f| f.exists).count()
     }
 
-    /// Opens the folder, after making sure that it is ours.
+    /// Opens the folder and checks that it is ours.
     fn root(&self, at: &Directory) -> Result<Directory, LoadError> {
         let root = at
             .subdirectory(OsStr::new(&self.name))
@@ -142,7 +143,7 @@ impl Tree {
         Ok(root)
     }
 
-    /// Opens the folders, after making sure that they are ours.
+    /// Opens the folders and checks that they are ours.
     pub(super) fn open(&self) -> Result<Open, LoadError> {
         let root = self.root(&at(&self.directory)?)?;
         let folder = |i| {
@@ -154,10 +155,10 @@ impl Tree {
         Ok(Open { root, folders })
     }
 
-    /// Removes the files and the folders. What is not ours keeps its folder.
+    /// Removes the files and the folders. A folder that holds foreign entries stays.
     ///
     /// # Errors
-    /// The first thing that could not be removed; all others are removed all the same.
+    /// The first removal that failed; the others are still done.
     pub(super) fn remove(&mut self) -> Result<(), LoadError> {
         let at = at(&self.directory)?;
         let root = self.root(&at)?;
@@ -173,7 +174,7 @@ impl Tree {
         at.remove_directory(OsStr::new(&self.name)).map_err(failed(self.path()))
     }
 
-    /// Removes the files of one folder, and the folder. What has gone already is no error.
+    /// Removes the files of one folder, and the folder. It is no error if they are already gone.
     fn empty(&mut self, root: &Directory, folder: u32) -> Result<(), LoadError> {
         let (name, path) = (folder_name(folder), self.path().join(folder_name(folder)));
         let open = match root.subdirectory(OsStr::new(&name)) {
@@ -190,7 +191,7 @@ impl Tree {
         removed.map_err(|e| LoadError::file("remove", path, e))
     }
 
-    /// Removes those files that are there, all of them in one folder, whatever becomes of the others.
+    /// Removes the given files that exist, all in one folder, and goes on after a failure.
     pub(super) fn unlink(
         &mut self,
         folder: &Directory,
@@ -215,12 +216,12 @@ impl Tree {
     }
 }
 
-/// The directory that is measured. It was named by the user, who may have meant a link.
+/// Opens the directory to measure. The user named it, so it may be a link.
 fn at(directory: &Path) -> Result<Directory, LoadError> {
     Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))
 }
 
-/// Makes a folder that was not there before, so that everything in it is ours.
+/// Creates a folder that did not exist before, so that everything in it is ours.
 fn own_name(directory: &Path, at: &Directory) -> Result<String, LoadError> {
     let mut n = 0;
     loop {
@@ -240,7 +241,7 @@ pub(super) fn marker_of(root: &Directory) -> Option<String> {
     String::from_utf8(text[..n].to_vec()).ok()
 }
 
-/// Writes until all is written.
+/// Writes all of `data`.
 pub(super) fn write_all(mut file: &std::fs::File, mut data: &[u8]) -> io::Result<()> {
     while !data.is_empty() {
         match file.write(data) {

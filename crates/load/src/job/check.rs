@@ -1,4 +1,4 @@
-//! Which jobs make sense, on their own and on the I/O target that they are to run on.
+//! Checks that a job is valid, on its own and for its I/O target.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{LoadError, SECTOR};
 
-/// Largest exponent of a Zipf distribution: above it, nearly all requests go to one block.
+/// Largest exponent of a Zipf distribution: above it, nearly all requests hit one block.
 const MAX_THETA: f64 = 100.0;
 
 impl Job {
-    /// Checks the job against the I/O target it is to run on.
+    /// Checks the job against its I/O target.
     pub(crate) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
         check_block(io_target, self.block_size)?;
         let Self { queue_depth, threads, .. } = *self;
@@ -42,7 +42,7 @@ impl Job {
 
     fn check_pattern(&self, blocks: u64) -> Result<(), LoadError> {
         match self.pattern {
-            // A comparison with NaN is false.
+            // Comparisons with NaN are false.
             Pattern::Zipf { theta } if !(theta > 0.0 && theta <= MAX_THETA) => {
                 Err(LoadError::Theta { theta })
             }
@@ -92,7 +92,7 @@ impl Job {
     }
 }
 
-/// Checks that requests of `block_size` bytes can go to an I/O target, and that one fits.
+/// Checks that an I/O target can take requests of `block_size` bytes, and has room for one.
 fn check_block(io_target: &IoTarget, block_size: u64) -> Result<(), LoadError> {
     if block_size == 0 || !block_size.is_multiple_of(SECTOR as u64) || block_size > MAX_BLOCK_SIZE {
         return Err(LoadError::BlockSize { block_size });
@@ -111,7 +111,7 @@ fn check_block(io_target: &IoTarget, block_size: u64) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Checks that an I/O target may be filled to its last byte in blocks of `block` bytes.
+/// Checks that an I/O target can be filled to its last byte in blocks of `block` bytes.
 pub(crate) fn check_fill(
     io_target: &IoTarget,
     part: &Range<u64>,

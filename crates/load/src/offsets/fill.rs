@@ -1,20 +1,20 @@
-//! Places that cover a part of an extent to its last byte, some number of times.
+//! Offsets that cover a part of an extent to its last byte, in one or more passes.
 
 use std::ops::Range;
 
 use super::{IoRequest, OffsetGenerator, Shuffle, splitmix};
 use crate::Operation;
 
-/// Every byte from `start` to `end` once in each pass, in large blocks; the last one may be shorter.
+/// Every byte from `start` to `end` once per pass, in large blocks; the last block may be shorter.
 #[derive(Clone, Copy)]
 pub(crate) struct FillOffsets {
     block: u32,
     start: u64,
     end: u64,
     passes: u32,
-    /// Blocks of a pass, the short one included.
+    /// Blocks per pass, including the short one.
     blocks: u64,
-    /// The order within each pass, and the seed of the orders; ascending where there is none.
+    /// The order within each pass and the seed of the orders; ascending if `None`.
     order: Option<(Shuffle, u64)>,
 }
 
@@ -24,7 +24,7 @@ impl FillOffsets {
         Self::passes(block, part, 1, None)
     }
 
-    /// `passes` passes, each in a random order of its own where there is a seed. `block` is not zero.
+    /// `passes` passes. With a seed, each pass has its own random order. `block` must not be zero.
     pub(crate) fn passes(block: u32, part: Range<u64>, passes: u32, seed: Option<u64>) -> Self {
         let blocks = part.end.saturating_sub(part.start).div_ceil(u64::from(block)).max(1);
         let order = seed.map(|seed| (Shuffle::new(blocks), seed));

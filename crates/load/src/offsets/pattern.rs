@@ -1,16 +1,16 @@
-//! The offsets of a job, pattern by pattern.
+//! The offsets of a job for each pattern.
 
 use super::zipf::Zipf;
 use super::{IoRequest, OffsetGenerator, Shuffle, below, mix, splitmix};
 use crate::{Amount, Direction, Job, Operation, Pattern, Start};
 
-/// Sets the draws of reads and writes apart from those of offsets.
+/// Makes the draws of reads and writes independent of those of offsets.
 const DIRECTIONS: u64 = 0x6469_7265_6374_696f;
 
-/// Sets the scattering of popularity apart from the draws of ranks.
+/// Makes the positions of popular blocks independent of the draws of ranks.
 const SCATTER: u64 = 0x7363_6174_7465_7221;
 
-/// The offsets of a job: endless, or as many as [`Amount::Bytes`] asks for.
+/// The offsets of a job: endless, or as many as [`Amount::Bytes`] requires.
 #[derive(Clone, Copy)]
 pub(crate) struct JobOffsets {
     walk: Walk,
@@ -18,11 +18,11 @@ pub(crate) struct JobOffsets {
     seed: u64,
     block: u32,
     blocks: u64,
-    /// Requests of the job; `u64::MAX` where time ends it.
+    /// Number of requests; `u64::MAX` for a timed job.
     requests: u64,
 }
 
-/// How block follows block. `start` is a position within a pass.
+/// How blocks follow each other. `start` is a position within a pass.
 #[derive(Clone, Copy)]
 enum Walk {
     Sequential { start: u64 },
@@ -36,7 +36,7 @@ enum Walk {
 }
 
 impl JobOffsets {
-    /// `job` has been checked against an extent of `len` bytes.
+    /// `job` must have been checked against an extent of `len` bytes.
     pub(crate) fn new(job: &Job, len: u64) -> Self {
         let blocks = len / job.block_size;
         let start = |of: u64| match job.start {
@@ -105,15 +105,15 @@ impl JobOffsets {
     }
 }
 
-/// Position `index` after `start`, below `n`, on a circle of `n`.
+/// The position `index` steps after `start` (below `n`) on a circle of `n`.
 #[inline]
 fn wrapped(start: u64, index: u64, n: u64) -> u64 {
     let at = start + index % n;
     if at >= n { at - n } else { at }
 }
 
-/// The block at a position of a strided pass: residue after residue, the first ones one block longer
-/// where the stride does not divide the blocks.
+/// The block at a position of a strided pass. It visits one residue after the other; the first ones
+/// have one block more if the stride does not divide the number of blocks.
 #[inline]
 fn strided(at: u64, stride: u64, blocks: u64) -> u64 {
     let (short, longer) = (blocks / stride, blocks % stride);
@@ -146,7 +146,7 @@ mod tests {
         Job { seed, ..Job::new(Operation::Read, pattern, block_size, 1) }
     }
 
-    /// Block numbers of the first `n` requests.
+    /// The block numbers of the first `n` requests.
     fn blocks(job: &Job, len: u64, n: u64) -> Vec<u64> {
         let p = JobOffsets::new(job, len);
         (0..n).map(|i| p.request(i).unwrap().offset / job.block_size).collect()
@@ -211,7 +211,7 @@ mod tests {
             let strided = job(Pattern::Strided { stride: stride as u32 }, 4096, seed);
             let strides = blocks(&strided, n * 4096, 2 * n);
             for w in strides.windows(2) {
-                // The first block of the next residue, and of the first one after the last.
+                // The first block of the next residue; after the last residue, of the first one.
                 let residue = (w[0] % stride + 1) % stride.min(n);
                 let next = if w[0] + stride < n { w[0] + stride } else { residue };
                 prop_assert_eq!(w[1], next);
@@ -237,7 +237,7 @@ mod tests {
                 prop_assert!(run_of.windows(2).all(|w| w[1] == w[0] + 1));
             }
             pass.dedup();
-            prop_assert_eq!(pass.len() as u64, one, "no block twice");
+            prop_assert_eq!(pass.len() as u64, one, "visits no block twice");
             if first {
                 prop_assert_eq!(seen[0], 0);
                 prop_assert!(seen[..one as usize].is_sorted());
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// The share of the most popular block, and that it lies anywhere.
+    /// Checks the share of the most popular block, and that this block can lie anywhere.
     #[test]
     fn popularity_is_scattered() {
         let mut tops = std::collections::BTreeSet::new();
@@ -295,7 +295,7 @@ mod tests {
                 seen[block as usize] += 1;
             }
             let (top, count) = seen.iter().enumerate().max_by_key(|(_, n)| **n).unwrap();
-            // 1 / H(1000) of the draws: 2,672, standard deviation 48.
+            // Expected: 1 / H(1000) of the draws, which is 2,672 with a standard deviation of 48.
             assert!((2_400..2_950).contains(count), "{count}");
             tops.insert(top);
         }
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Reads of a mix: a binomial share, drawn apart from the offsets.
+    /// The number of reads in a mix is binomial, and independent of the offsets.
     #[test]
     fn mixes_hold_their_share() {
         for read_percent in [1, 30, 70, 99] {

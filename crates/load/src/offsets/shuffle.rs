@@ -2,13 +2,14 @@
 
 use super::{GOLDEN, mix};
 
-/// Half-rounds. Luby and Rackoff (1988) need four for a permutation that no observer of few blocks
-/// tells from a random one; small halves want some more.
+/// Number of half-rounds. Luby and Rackoff (1988) need four for a permutation that an observer of
+/// few blocks cannot distinguish from a random one. Small halves need a few more.
 const ROUNDS: u64 = 6;
 
-/// Permutations of `0..n`, one for each key: a Feistel network over the bits that n needs, and
+/// Permutations of `0..n`, one for each key. Uses a Feistel network over the bits that n needs and
 /// cycle walking back into the range (Black, Rogaway: Ciphers with Arbitrary Finite Domains, CT-RSA
-/// 2002). The range fills more than half of the bits' domain, so that two steps are enough on average.
+/// 2002). The range covers more than half of the network's domain, so that two steps suffice on
+/// average.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shuffle {
     n: u64,
@@ -19,14 +20,14 @@ pub(crate) struct Shuffle {
 }
 
 impl Shuffle {
-    /// `n` is not zero.
+    /// `n` must not be zero.
     pub(crate) fn new(n: u64) -> Self {
         let bits = u64::BITS - (n - 1).leading_zeros();
         let low = bits / 2;
         Self { n, low, low_mask: (1 << low) - 1, high_mask: (1 << (bits - low)) - 1 }
     }
 
-    /// Where `i`, below n, goes in the order that belongs to `key`.
+    /// Position of `i`, below n, in the order of `key`.
     #[inline]
     pub(crate) fn at(&self, key: u64, i: u64) -> u64 {
         let mut at = i;
@@ -74,8 +75,8 @@ mod tests {
         }
     }
 
-    /// Over many keys, block 0 goes everywhere alike, and so does a middle one, and the two are not
-    /// tied: chi-squared with 39 degrees of freedom, 99.99 % quantile 81.
+    /// Over many keys, block 0 and a middle block go everywhere with equal frequency and
+    /// independently of each other: chi-squared with 39 degrees of freedom, 99.99 % quantile 81.
     #[test]
     fn orders_are_uniform() {
         let n = 40;
@@ -87,7 +88,7 @@ mod tests {
         };
         assert!(chi2(&|key| shuffle.at(key, 0)) < 81.0);
         assert!(chi2(&|key| shuffle.at(key, 21)) < 81.0);
-        // The difference of two blocks is never 0 and else uniform: 38 degrees of freedom.
+        // The difference of two blocks is never 0 and otherwise uniform: 38 degrees of freedom.
         let mut seen = [0f64; 40];
         for k in 0..39_000 {
             let key = splitmix(7, k);

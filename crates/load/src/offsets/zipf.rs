@@ -1,4 +1,4 @@
-//! Ranks with Zipf's distribution.
+//! Ranks with a Zipf distribution.
 //!
 //! Rejection-inversion (Hörmann, Derflinger: Rejection-Inversion to Generate Variates from Monotone
 //! Discrete Distributions, ACM TOMACS 6(3), 1996): exact for every exponent and any number of ranks,
@@ -6,23 +6,23 @@
 
 use super::splitmix;
 
-/// Draws after which the most popular rank is taken. Fewer than half of the draws are rejected.
+/// Draws before falling back to the most popular rank. Fewer than half of the draws are rejected.
 const DRAWS: u64 = 64;
 
-/// Ranks 1 to n, rank k with a probability proportional to k^-theta.
+/// Ranks 1 to n; rank k has a probability proportional to k^-theta.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     theta: f64,
     n: f64,
-    /// The hat's integral up to below the first rank, and up to above the last one.
+    /// The hat's integral up to just below the first rank, and up to just above the last one.
     low: f64,
     high: f64,
-    /// A rank this little above its draw is accepted without a look at the hat.
+    /// A rank at most this far above its draw is accepted without evaluating the hat.
     shortcut: f64,
 }
 
 impl Zipf {
-    /// `n` is not zero; `theta` is finite and above 0.
+    /// `n` must not be zero; `theta` must be finite and above 0.
     pub(super) fn new(n: u64, theta: f64) -> Self {
         let mut zipf = Self { theta, n: n as f64, low: 0.0, high: 0.0, shortcut: 0.0 };
         zipf.low = zipf.integral(1.5) - 1.0;
@@ -58,15 +58,15 @@ impl Zipf {
         ratio((1.0 - self.theta) * ln, f64::exp_m1) * ln
     }
 
-    /// What `integral` takes to `y`.
+    /// The inverse of `integral`.
     fn inverse(&self, y: f64) -> f64 {
-        // Rounding may take the product below -1, where the logarithm ends.
+        // Rounding may take the product below -1, where the logarithm is undefined.
         let t = (y * (1.0 - self.theta)).max(-1.0);
         (ratio(t, f64::ln_1p) * y).exp()
     }
 }
 
-/// f(x) / x for an f that has derivative 1 at 0.
+/// f(x) / x for a function f with f(0) = 0 and derivative 1 at 0.
 fn ratio(x: f64, f: impl Fn(f64) -> f64) -> f64 {
     if x.abs() < 1e-300 { 1.0 } else { f(x) / x }
 }
@@ -77,7 +77,8 @@ mod tests {
 
     use super::*;
 
-    /// Observed against exact frequencies: chi-squared with 19 degrees of freedom, 99.99 % quantile 53.
+    /// Compares observed with exact frequencies: chi-squared with 19 degrees of freedom, 99.99 %
+    /// quantile 53.
     #[test]
     fn frequencies_are_exact() {
         for theta in [0.2, 0.5, 0.99, 1.0, 1.000_000_1, 1.2, 2.5] {

@@ -1,17 +1,17 @@
-//! Why a profile could not be had.
+//! Errors of reading a profile.
 
 use std::path::PathBuf;
 
-/// Why a profile could not be had.
+/// Why a profile could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
     /// No built-in profile has this name.
     #[error("there is no profile '{name}'; built in: {known}")]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names of the built-in profiles.
         known: String,
     },
     /// The file could not be read.
@@ -19,11 +19,11 @@ pub enum ProfileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file is far larger than a profile can be.
-    #[error("{path} is larger than 1 MiB and hardly a profile; give a file of workloads")]
+    /// The file is much larger than any profile.
+    #[error("{path} is larger than 1 MiB and therefore not a profile; name a file of workloads")]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -33,10 +33,10 @@ pub enum ProfileError {
     Syntax {
         /// File or profile.
         origin: String,
-        /// Line, column and reason, on several lines.
+        /// Line, column and reason, as several lines.
         message: String,
     },
-    /// A value that makes no sense.
+    /// An invalid value.
     #[error("{origin}, line {line}: {field} {problem}; {remedy}")]
     Invalid {
         /// File or profile.
@@ -50,16 +50,16 @@ pub enum ProfileError {
         /// What to do.
         remedy: String,
     },
-    /// A bound on file sizes leaves no workload.
+    /// A limit on file sizes leaves no workload.
     #[error(
-        "no workload of profile {profile} gets by with files of {limit} bytes; the smallest needs {smallest}"
+        "no workload of profile {profile} fits into files of {limit} bytes; the smallest needs {smallest}"
     )]
     NothingLeft {
         /// The profile.
         profile: String,
-        /// The bound.
+        /// The limit, bytes.
         limit: u64,
-        /// The least bound that leaves a workload.
+        /// The smallest limit that leaves a workload, bytes.
         smallest: u64,
     },
 }

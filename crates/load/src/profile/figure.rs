@@ -1,4 +1,4 @@
-//! In which figure and form people know the results of a profile.
+//! The figure and the presentation in which people know the results of a profile.
 
 /// The figure that people quote for a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ impl Headline {
     }
 }
 
-/// The form in which a profile's users know its results.
+/// The form in which users know the results of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Presentation {
     /// One row per workload.
@@ -82,7 +82,7 @@ impl Presentation {
     }
 }
 
-/// How a published study condensed its trials; shown beside our estimate, never part of a verdict.
+/// How a published study condensed its trials. Shown beside our estimate; never part of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Estimator {
     /// Arithmetic mean of all trials.

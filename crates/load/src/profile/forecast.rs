@@ -1,4 +1,4 @@
-//! What a profile would write and read, and how long it would take, before it starts.
+//! Predicts how much a profile would write and read, and how long it would take.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Direction, Rate};
 
-/// Unmeasured trials of a workload on each arm: one where a trial is measured by time.
+/// Discarded trials of a workload on each arm: one if trials are timed.
 fn discarded(work: &Work) -> u64 {
     u64::from(matches!(work, Work::Block(block) if block.amount == WorkAmount::Time))
 }
@@ -15,13 +15,13 @@ fn discarded(work: &Work) -> u64 {
 /// Speeds of the storage, measured or assumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Bytes per second that large reads reach.
+    /// Rate of large reads, bytes per second.
     pub read: f64,
-    /// Bytes per second that large writes reach.
+    /// Rate of large writes, bytes per second.
     pub write: f64,
-    /// Seconds that a request takes besides the time of its bytes.
+    /// Fixed time of a request in seconds, in addition to the time of its bytes.
     pub request_s: f64,
-    /// Small files per second, whatever is done to them.
+    /// Small files per second, for any action.
     pub files: f64,
     /// Seconds to open a volume.
     pub unlock_s: f64,
@@ -34,42 +34,42 @@ impl Default for Rates {
     }
 }
 
-/// What a forecast takes for granted.
+/// The assumptions of a forecast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assumptions {
-    /// Arms, plain storage included.
+    /// Number of arms, including plain storage.
     pub arms: u32,
     /// Measured trials of each workload on each arm.
     pub pairs: u32,
-    /// Measured seconds of a trial that is measured by time.
+    /// Measured seconds of a timed trial.
     pub trial_s: f64,
-    /// Unmeasured lead-in of such a trial in seconds, unless the profile says.
+    /// Unmeasured lead-in of a timed trial in seconds, unless the profile specifies it.
     pub ramp_s: f64,
-    /// Bytes of the scratch file.
+    /// Size of the scratch file in bytes.
     pub scratch_bytes: u64,
-    /// How often the scratch file is filled: once where all arms share its extents.
+    /// How often the scratch file is filled: once if all arms share its extents.
     pub fills: u32,
-    /// The storage.
+    /// Speeds of the storage.
     pub rates: Rates,
 }
 
-/// What a run would do. Time-based trials take exactly the time that is told; what they move, and the
-/// time of all others, follows from the assumed speeds. Caches make both less.
+/// What a run would do. Timed trials take exactly the given time. The amounts that they move and
+/// the times of all others follow from the assumed speeds. Caches reduce both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
-    /// Trials, discarded ones included.
+    /// Number of trials, including discarded ones.
     pub trials: u64,
-    /// Bytes written, the filling of the scratch file included.
+    /// Bytes written, including the filling of the scratch file.
     pub bytes_written: u64,
     /// Bytes read.
     pub bytes_read: u64,
-    /// Seconds, pauses included.
+    /// Seconds, including pauses.
     pub seconds: f64,
-    /// Most bytes that are taken up on the storage at one time.
+    /// Most bytes occupied on the storage at any time.
     pub scratch_bytes: u64,
 }
 
-/// One trial, or what it needs once.
+/// The cost of one trial, or of its preparation.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     written: f64,
@@ -92,7 +92,7 @@ impl Cost {
 }
 
 impl Profile {
-    /// What a run of this profile would write, read and take.
+    /// Predicts what a run of this profile would write and read, and how long it would take.
     pub fn forecast(&self, assumptions: &Assumptions) -> Forecast {
         let (arms, pairs) = (f64::from(assumptions.arms), u64::from(assumptions.pairs));
         let ramp_s = self.ramp_s.unwrap_or(assumptions.ramp_s);
@@ -129,8 +129,8 @@ impl Profile {
         let mut kept = 0u64;
         for (files, created, deleted) in sets.into_values() {
             kept = kept.saturating_add(set_bytes(files));
-            // Where no trial creates the files, they are made for the first one, and again after each
-            // that deletes them.
+            // If no trial creates the files, they are created for the first trial, and again after
+            // each trial that deletes them.
             let made = match (created, deleted) {
                 (true, _) => 0,
                 (false, true) => pairs,
@@ -168,8 +168,8 @@ fn block_trial(work: &BlockWork, timed_s: f64, rates: &Rates) -> Cost {
     Cost { written: bytes * (1.0 - reads), read: bytes * reads, seconds }
 }
 
-/// Bytes per second: what the requests in flight make of the time of one, at most what large requests
-/// reach and what the workload's own bound allows.
+/// Bytes per second: requests in flight divide the time of one request, up to the rate of large
+/// requests and the workload's own limit.
 fn speed(work: &BlockWork, reads: f64, rates: &Rates) -> f64 {
     let block = work.block_size as f64;
     let most = 1.0 / (reads / rates.read + (1.0 - reads) / rates.write);
@@ -192,7 +192,7 @@ fn files_trial(work: &FileWork, rates: &Rates) -> Cost {
     Cost { written, read, seconds: count / rates.files + written / rates.write + read / rates.read }
 }
 
-/// Making a set before the clock starts.
+/// The cost of creating a set before the clock starts.
 fn create(work: &FileWork, rates: &Rates) -> Cost {
     files_trial(&FileWork { action: FileAction::Create, ..work.clone() }, rates)
 }
@@ -201,7 +201,7 @@ fn set_bytes(work: &FileWork) -> u64 {
     work.sizes.mean().saturating_mul(u64::from(work.count))
 }
 
-/// What tells one set of files from another.
+/// The properties that distinguish one set of files from another.
 fn set_of(work: &FileWork) -> (u32, u64, u64) {
     match work.sizes {
         FileSizes::Fixed(bytes) => (work.count, bytes, 0),

@@ -1,6 +1,6 @@
-//! Workload profiles: which workloads people quote, as data.
+//! Workload profiles: the workloads that people quote, as data.
 //!
-//! A profile is a TOML file; `profiles/` holds the ones that are built in.
+//! A profile is a TOML file; `profiles/` holds the built-in ones.
 
 mod error;
 mod figure;
@@ -20,7 +20,7 @@ pub use work::{
     BlockWork, Cache, FileAction, FileSizes, FileUse, FileWork, UnlockWork, Work, WorkAmount,
 };
 
-/// The built-in profiles: name and text. A new one is a file and its line here.
+/// The built-in profiles: name and text. To add one, add a file and its line here.
 const BUILTIN: &[(&str, &str)] = &[
     ("quick", include_str!("../../profiles/quick.toml")),
     ("atto", include_str!("../../profiles/atto.toml")),
@@ -32,11 +32,12 @@ const BUILTIN: &[(&str, &str)] = &[
     ("crystaldiskmark", include_str!("../../profiles/crystaldiskmark.toml")),
     ("crystaldiskmark-nvme", include_str!("../../profiles/crystaldiskmark-nvme.toml")),
     ("small-files", include_str!("../../profiles/small-files.toml")),
+    ("fsync", include_str!("../../profiles/fsync.toml")),
     ("sweep", include_str!("../../profiles/sweep.toml")),
     ("mount", include_str!("../../profiles/mount.toml")),
 ];
 
-/// Largest profile file that is read, in bytes.
+/// Largest profile file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
 /// A named list of workloads.
@@ -46,27 +47,27 @@ pub struct Profile {
     pub name: String,
     /// One sentence.
     pub description: String,
-    /// The form in which its users know its results.
+    /// The form in which its users know the results.
     pub presentation: Presentation,
-    /// Whether requests pass the page cache unless the user says otherwise.
+    /// Whether requests go through the page cache unless the user decides otherwise.
     pub buffered: bool,
-    /// Bytes of the scratch file; chosen from the room there is where absent.
+    /// Size of the scratch file in bytes; if `None`, chosen from the free space.
     pub size: Option<u64>,
-    /// Measured seconds of a trial that is measured by time; from the budget where absent.
+    /// Measured seconds of a timed trial; if `None`, chosen from the budget.
     pub trial_s: Option<f64>,
-    /// Trials per workload and arm; until the intervals are narrow enough where absent.
+    /// Trials per workload and arm; if `None`, as many as narrow intervals need.
     pub trials: Option<u32>,
-    /// Unmeasured seconds before each trial that is measured by time; the runner's choice where absent.
+    /// Unmeasured seconds before each timed trial; if `None`, the runner chooses.
     pub ramp_s: Option<f64>,
-    /// Seconds of rest before each trial.
+    /// Seconds of pause before each trial.
     pub pause_s: f64,
-    /// Seconds of rest between two rounds of all workloads (between two series of iozone).
+    /// Seconds of pause between two rounds of all workloads (between two series of iozone).
     pub round_pause_s: f64,
     /// How its users condense trials.
     pub estimator: Option<Estimator>,
     /// At least one; identifiers are unique.
     pub workloads: Vec<WorkloadSpec>,
-    /// What means something else here than where the profile comes from, in sentences (fio job files).
+    /// Differences from the meaning at the profile's origin, in sentences (fio job files).
     pub remarks: Vec<String>,
 }
 
@@ -75,9 +76,9 @@ pub struct Profile {
 pub struct WorkloadSpec {
     /// Unique within the profile: lower-case letters, digits and hyphens.
     pub id: String,
-    /// How tables call it; 22 characters at most.
+    /// Its name in tables; at most 22 characters.
     pub label: String,
-    /// What it does.
+    /// The work.
     pub work: Work,
     /// The figure that people quote for it.
     pub headline: Headline,
@@ -92,7 +93,7 @@ impl Profile {
     /// A built-in profile.
     ///
     /// # Errors
-    /// [`ProfileError::Unknown`] when there is none of that name.
+    /// [`ProfileError::Unknown`] if no profile has this name.
     pub fn named(name: &str) -> Result<Self, ProfileError> {
         let Some((_, text)) = BUILTIN.iter().find(|(n, _)| *n == name) else {
             let known: Vec<_> = BUILTIN.iter().map(|(n, _)| *n).collect();
@@ -113,18 +114,18 @@ impl Profile {
     /// gives the profile its name.
     ///
     /// # Errors
-    /// [`ProfileError::Invalid`] with the line: for an option that is not understood or cannot be
-    /// repeated here too.
+    /// [`ProfileError::Invalid`] with the line, for an option that is not supported or that cannot
+    /// be carried out here.
     pub fn from_fio(text: &str, origin: &str) -> Result<Self, ProfileError> {
         fio::parse(text, origin)
     }
 
-    /// Reads and parses a profile: a fio job file where the name ends in `.fio` or `.ini`, or where
-    /// the text has the shape of one, otherwise TOML.
+    /// Reads and parses a profile. It is a fio job file if its name ends in `.fio` or `.ini` or if
+    /// its text looks like one, otherwise TOML.
     ///
     /// # Errors
-    /// As [`from_toml`](Self::from_toml) and [`from_fio`](Self::from_fio), and when the file cannot be
-    /// read.
+    /// Those of [`from_toml`](Self::from_toml) and [`from_fio`](Self::from_fio);
+    /// [`ProfileError::Read`] or [`ProfileError::TooLarge`] if the file cannot be read.
     pub fn from_file(path: &Path) -> Result<Self, ProfileError> {
         let text = cryptbench_os::read_text(path, MAX_FILE).map_err(|source| {
             let path = path.to_owned();

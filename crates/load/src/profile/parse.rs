@@ -1,4 +1,4 @@
-//! From TOML to a [`Profile`] whose every value makes sense.
+//! Parses TOML into a [`Profile`] and checks every value.
 
 mod fields;
 mod sweep;
@@ -11,17 +11,17 @@ use super::size::format_size;
 use super::{Estimator, Presentation, Profile, ProfileError, Work, WorkloadSpec};
 use fields::{Fields, Source, Value};
 
-/// Longest label, so that tables keep their shape.
+/// Longest label: tables keep their shape.
 pub(super) const MAX_LABEL: usize = 22;
 
-/// Longest name, identifier and description.
+/// Longest name, identifier and description, in characters.
 pub(super) const MAX_ID: usize = 48;
 pub(super) const MAX_DESCRIPTION: usize = 400;
 
-/// Most workloads of a profile: iozone has 1,638.
+/// Most workloads of a profile; iozone has 1,638.
 pub(super) const MAX_WORKLOADS: usize = 5000;
 
-/// A workload and the place of its identifier in the text.
+/// A workload and the position of its identifier in the text.
 struct Made {
     id_at: usize,
     spec: WorkloadSpec,
@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
         }
     }
     if made.is_empty() {
-        let remedy = "give at least one [[workload]] or [[sweep]]";
+        let remedy = "add at least one [[workload]] or [[sweep]]";
         return Err(source.invalid("workload", workload_at, "is empty", remedy));
     }
     unique(&source, &made)?;
@@ -109,18 +109,18 @@ fn unique(source: &Source<'_>, made: &[Made]) -> Result<(), ProfileError> {
         let id = &m.spec.id;
         let Some(first) = seen.insert(id.as_str(), m.id_at) else { continue };
         let (problem, remedy) = if first == m.id_at && m.from_sweep {
-            let remedy = "name every list of the sweep in it, such as \"{operation}-{block_size}\"";
-            (format!("makes '{id}' twice"), remedy)
+            let remedy = "use every list of the sweep in it, as in \"{operation}-{block_size}\"";
+            (format!("produces '{id}' twice"), remedy)
         } else {
             let line = source.line(first);
-            (format!("'{id}' is that of line {line} too"), "give each workload its own")
+            (format!("'{id}' is also used on line {line}"), "give each workload its own")
         };
         return Err(source.invalid("id", m.id_at, problem, remedy));
     }
     Ok(())
 }
 
-/// Whether every workload finds room in a scratch file of `size` bytes.
+/// Checks that every workload fits into a scratch file of `size` bytes.
 fn fits(
     source: &Source<'_>,
     at: usize,
@@ -133,7 +133,7 @@ fn fits(
     };
     let Some(w) = workloads.iter().find(|w| span(w) > size) else { return Ok(()) };
     let problem = format!("is too small for workload '{}'", w.id);
-    let remedy = format!("give at least {}", format_size(span(w)));
+    let remedy = format!("use at least {}", format_size(span(w)));
     Err(source.invalid("size", at, problem, remedy))
 }
 

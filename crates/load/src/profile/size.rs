@@ -1,8 +1,8 @@
 //! Sizes as people write them: `4KiB`, `1 MiB`, `512`.
 
-/// Bytes of a size; `None` when it is none.
+/// The bytes of a size; `None` if the text is not a size.
 ///
-/// Only binary units are accepted: `KB` and `MB` mean 1000 to some and 1024 to others.
+/// Only binary units are accepted, because `KB` and `MB` mean 1000 to some and 1024 to others.
 pub(super) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -17,13 +17,13 @@ pub(super) fn parse_size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// The largest binary unit of which a size is a whole number: `64 KiB`.
+/// Formats a size in its largest binary unit that gives a whole number: `64 KiB`.
 pub(super) fn format_size(bytes: u64) -> String {
     let (number, unit) = in_unit(bytes);
     format!("{number} {}", if unit.is_empty() { "B".to_owned() } else { format!("{unit}iB") })
 }
 
-/// As [`format_size`], as short as it can be: `64K`, `512`.
+/// Like [`format_size`], but as short as possible: `64K`, `512`.
 pub(super) fn short_size(bytes: u64) -> String {
     let (number, unit) = in_unit(bytes);
     format!("{number}{unit}")

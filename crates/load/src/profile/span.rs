@@ -1,10 +1,10 @@
-//! How much room workloads need, and profiles cut to fit into less.
+//! How much space workloads need, and profiles cut to fit into less.
 
 use super::{BlockWork, FileSizes, FileUse, Profile, ProfileError, Work};
 use crate::Pattern;
 
 impl BlockWork {
-    /// Bytes of the scratch file without which this workload cannot run; 0 where it uses none.
+    /// Smallest scratch file in bytes with which this workload can run; 0 if it uses none.
     pub fn scratch_span(&self) -> u64 {
         match self.file {
             FileUse::Fresh(_) => 0,
@@ -25,7 +25,7 @@ impl BlockWork {
 }
 
 impl Work {
-    /// Bytes of the largest file that this work needs; 0 for a volume.
+    /// Size in bytes of the largest file that this work needs; 0 for a volume.
     fn largest_file(&self) -> u64 {
         match self {
             Self::Block(block) => match block.file {
@@ -42,7 +42,7 @@ impl Work {
 }
 
 impl Profile {
-    /// Bytes of the smallest scratch file in which every workload finds room; 0 where none uses it.
+    /// Smallest scratch file in bytes into which every workload fits; 0 if none uses it.
     pub fn scratch_needed(&self) -> u64 {
         let spans = self.workloads.iter().map(|w| match &w.work {
             Work::Block(block) => block.scratch_span(),
@@ -51,11 +51,11 @@ impl Profile {
         spans.max().unwrap_or(0)
     }
 
-    /// Drops the workloads that need a file of more than `bytes`, bounds the profile's own scratch
-    /// size, and returns how many were dropped.
+    /// Drops the workloads that need a file of more than `bytes`, limits the profile's own scratch
+    /// size, and returns the number of dropped workloads.
     ///
     /// # Errors
-    /// [`ProfileError::NothingLeft`] when that leaves no workload; the profile is unchanged then.
+    /// [`ProfileError::NothingLeft`] if no workload is left; the profile is then unchanged.
     pub fn max_file(&mut self, bytes: u64) -> Result<usize, ProfileError> {
         let needs = self.workloads.iter().map(|w| w.work.largest_file());
         let smallest = needs.min().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Room, bounds and forecasts of profiles, and how files are told apart.
+//! Tests sizes, limits and forecasts of profiles, and the recognition of file formats.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn block(id: &str, keys: &str) -> String {
     )
 }
 
-/// Round figures: 1 GB/s reading, 500 MB/s writing, no time per request but that of its bytes.
+/// Round figures: reads at 1 GB/s, writes at 500 MB/s, and no fixed time per request.
 fn assumptions() -> Assumptions {
     Assumptions {
         arms: 3,
@@ -42,7 +42,7 @@ const FILL_S: f64 = (1u64 << 30) as f64 / 5e8;
 fn trials_by_time_are_forecast_exactly() {
     let p = profile(&format!("pause_s = 1.5\n{}", block("a", "operation = \"read\"")));
     let f = p.forecast(&assumptions());
-    // 3 arms, 4 pairs and one discarded trial.
+    // 3 arms, each with 4 pairs and one discarded trial.
     assert_eq!(f.trials, 15);
     near(f.seconds, FILL_S + 15.0 * (2.0 + 0.5 + 1.5));
     assert_eq!(f.bytes_read, 15 * 2_500_000_000);
@@ -62,7 +62,7 @@ fn trials_by_bytes_are_forecast_from_the_rates() {
     assert_eq!(f.bytes_read, 0);
     assert_eq!(f.scratch_bytes, 128 * MIB);
     near(f.seconds, 12.0 * (128 * MIB) as f64 / 5e8 + 3.0 * 7.0);
-    // A last block that is not full counts whole.
+    // A partial last block counts as a whole one.
     let p = profile(&block("a", "operation = \"read\"\namount = \"1025KiB\""));
     assert_eq!(p.forecast(&assumptions()).bytes_read, 12 * 2 * MIB);
 }
@@ -82,7 +82,7 @@ fn requests_in_flight_and_bounds_make_the_speed() {
     share(speed("operation = \"read\"\nqueue_depth = 8"), 1e9);
     share(speed("operation = \"read\"\nrate_iops = 10"), 10.0 * MIB as f64);
     share(speed("operation = \"read\"\nrate = \"3MiB\""), 3.0 * MIB as f64);
-    // Half and half: the harmonic mean of 1 GB/s and 0.5 GB/s.
+    // Half reads, half writes: the harmonic mean of 1 GB/s and 0.5 GB/s.
     share(speed("operation = \"mixed\"\nread_percent = 50\nqueue_depth = 99"), 2e9 / 3.0);
 }
 
@@ -101,7 +101,7 @@ fn small_files_and_volumes_are_forecast() {
     let read = profile(&files("a", "read")).forecast(&assumptions());
     assert_eq!((read.bytes_written, read.bytes_read), (3 * 1_000_000, 12 * 1_000_000));
     let delete = profile(&files("a", "delete")).forecast(&assumptions());
-    assert_eq!(delete.bytes_written, 12 * 1_000_000, "made anew for each trial");
+    assert_eq!(delete.bytes_written, 12 * 1_000_000, "created again for each trial");
     let both = profile(&(files("a", "create") + &files("b", "stat"))).forecast(&assumptions());
     assert_eq!(both.bytes_written, 12 * 1_000_000, "what was created stays");
     assert_eq!(both.scratch_bytes, 3 * 1_000_000, "one set");

@@ -1,14 +1,14 @@
-//! What one workload of a profile does.
+//! The work of one workload of a profile.
 
 use crate::{Content, Direction, Flush, Pattern, Rate, Start};
 
-/// Largest of the small files: each is written from memory at once.
+/// Largest small file in bytes; each is written from memory in one piece.
 pub(crate) const MAX_SMALL_FILE: u64 = 16 << 20;
 
-/// Most requests of which place and latency are recorded.
+/// Most requests whose offset and latency are recorded.
 pub(crate) const MAX_SAMPLES: u32 = 100_000;
 
-/// What one workload of a profile does.
+/// The work of one workload of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Requests to a file or device.
@@ -22,69 +22,69 @@ pub enum Work {
 /// Requests to a file or device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockWork {
-    /// What the requests do.
+    /// The operations of the requests.
     pub direction: Direction,
-    /// Where consecutive requests go.
+    /// How offsets follow each other.
     pub pattern: Pattern,
-    /// Where the pattern begins.
+    /// Where the pattern starts.
     pub start: Start,
     /// Bytes per request, a multiple of 512.
     pub block_size: u64,
-    /// Requests in flight of each thread, 1 to [`MAX_QUEUE_DEPTH`](crate::MAX_QUEUE_DEPTH).
+    /// Requests in flight per thread, 1 to [`MAX_QUEUE_DEPTH`](crate::MAX_QUEUE_DEPTH).
     pub queue_depth: u32,
     /// Threads, 1 to [`MAX_THREADS`](crate::MAX_THREADS).
     pub threads: u32,
-    /// How much a trial measures.
+    /// How long or how much a trial measures.
     pub amount: WorkAmount,
     /// When written data must be on the device.
     pub flush: Flush,
-    /// What is written.
+    /// What data is written.
     pub content: Content,
-    /// Upper bound of the speed.
+    /// Rate limit, if any.
     pub rate: Option<Rate>,
-    /// Requests of which place and latency are recorded.
+    /// Number of requests whose offset and latency are recorded.
     pub samples: u32,
-    /// Which file is used.
+    /// The file used.
     pub file: FileUse,
-    /// What the page cache holds when a trial begins; direct I/O does not care.
+    /// State of the page cache when a trial begins; irrelevant for direct I/O.
     pub cache: Cache,
-    /// Whether requests pass a stdio buffer, as fwrite(3) and fread(3) do.
+    /// Whether requests go through a stdio buffer, as with fwrite(3) and fread(3).
     pub stdio: bool,
 }
 
-/// How much a trial of a workload measures.
+/// How long or how much a trial of a workload measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkAmount {
-    /// The trial's time.
+    /// For the length of a trial.
     #[default]
     Time,
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
 }
 
-/// Which file the requests of a trial go to.
+/// The file to which the requests of a trial go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
-    /// The first so many bytes of the filled scratch file; the whole of it where there is no number.
+    /// The given number of bytes at the start of the filled scratch file, or all of it.
     Scratch(Option<u64>),
-    /// A new, empty file for each trial, which grows to so many bytes.
+    /// A new, empty file for each trial, which grows to this number of bytes.
     Fresh(u64),
 }
 
-/// What the page cache holds when a trial begins.
+/// State of the page cache when a trial begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cache {
-    /// Nothing of the file.
+    /// Holds nothing of the file.
     #[default]
     Cold,
-    /// What the trials before left there.
+    /// Holds whatever earlier trials left.
     Warm,
 }
 
 /// One action on many small files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileWork {
-    /// What is done to each file.
+    /// The action on each file.
     pub action: FileAction,
     /// Number of files.
     pub count: u32,
@@ -92,14 +92,14 @@ pub struct FileWork {
     pub sizes: FileSizes,
 }
 
-/// What is done to each file.
+/// The action on each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAction {
-    /// Created and written, and all of them flushed at the end.
+    /// Create and write, then flush all files at the end.
     Create,
     /// stat(2).
     Stat,
-    /// Opened and read to its end.
+    /// Open and read to the end.
     Read,
     /// rename(2) within its directory.
     Rename,
@@ -114,7 +114,8 @@ impl Default for FileUse {
 }
 
 impl BlockWork {
-    /// Requests of one thread for the trial's time on the whole scratch file, all else at its default.
+    /// Requests of one thread on the whole scratch file, with timed trials and defaults for
+    /// everything else.
     pub fn new(direction: Direction, pattern: Pattern, block_size: u64, queue_depth: u32) -> Self {
         Self {
             direction,
@@ -145,7 +146,7 @@ impl Work {
         }
     }
 
-    /// Whether every request is whole data units of `unit` bytes.
+    /// Whether every request consists of whole data units of `unit` bytes.
     pub fn in_units(&self, unit: u64) -> bool {
         match self {
             Self::Block(block) => block.block_size.is_multiple_of(unit),
@@ -155,10 +156,10 @@ impl Work {
 }
 
 impl FileSizes {
-    /// Cap of log-normal sizes in bytes.
+    /// Upper limit of log-normal sizes in bytes.
     pub const CAP: u64 = 1 << 20;
 
-    /// Mean size in bytes, the cap aside.
+    /// Mean size in bytes, ignoring the limit.
     pub fn mean(self) -> u64 {
         match self {
             Self::Fixed(bytes) => bytes,
@@ -189,9 +190,9 @@ impl FileAction {
 /// Sizes of small files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FileSizes {
-    /// All alike, bytes.
+    /// All the same size, in bytes.
     Fixed(u64),
-    /// ln(size) is normally distributed; sizes are drawn from the seed and capped at 1 MiB.
+    /// ln(size) is normally distributed; sizes are drawn from the seed and limited to 1 MiB.
     LogNormal {
         /// Median in bytes.
         median: u64,
@@ -203,8 +204,8 @@ pub enum FileSizes {
 /// Opening an encrypted volume: from the passphrase to the first block read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnlockWork {
-    /// Whether the passphrase is the right one.
+    /// Whether the passphrase is correct.
     pub right: bool,
-    /// Whether the opener is told the PRF, or has to try all that the format knows.
+    /// Whether the opener knows the PRF, or must try all PRFs of the format.
     pub prf_known: bool,
 }

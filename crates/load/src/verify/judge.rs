@@ -1,15 +1,15 @@
-//! What is wrong with a unit, from its bytes, its history and the jobs that wrote: no I/O.
+//! Finds the faults of a unit from its bytes, its history and the jobs that wrote; does no I/O.
 
 use super::map::{History, Writer};
 use super::{Fault, Finding, Verification};
 use crate::{SECTOR, SectorState, verify_sector};
 
-/// Judges units by what the jobs could have left.
+/// Judges units by what the jobs may have left there.
 pub(super) struct Judge {
     pub(super) writers: Vec<Writer>,
 }
 
-/// What a sound sector of a unit shows: the wanted state, or the generation of another one.
+/// What a sound sector of a unit holds: the expected state, or the generation of another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     Right,
@@ -17,13 +17,13 @@ enum Shows {
 }
 
 impl Judge {
-    /// Whether the sectors of a unit show anything that a second read might show differently.
+    /// Whether any sector of a unit holds something that a second read might show differently.
     pub(super) fn is_outdated(&self, data: &[u8], offset: u64, history: History) -> bool {
         sectors(data, offset).any(|(_, state)| self.is_other(state, history))
     }
 
-    /// Judges the unit that was read as `data` from `offset`, and a second time as `again` if the first
-    /// reading was [outdated](Self::is_outdated).
+    /// Judges the unit at `offset`, read as `data`. `again` is a second read, made if the first one
+    /// was [outdated](Self::is_outdated).
     pub(super) fn written(
         &self,
         data: &[u8],
@@ -65,7 +65,7 @@ impl Judge {
         }
     }
 
-    /// Judges a unit to which no write was acknowledged.
+    /// Judges a unit without an acknowledged write.
     pub(super) fn unwritten(&self, data: &[u8], offset: u64, into: &mut Verification) {
         for (at, found) in sectors(data, offset) {
             let SectorState::Misplaced { generation, seed, .. } = found else {
@@ -85,8 +85,8 @@ impl Judge {
         self.writers.iter().find(|w| (w.generation, w.seed) == (generation, seed))
     }
 
-    /// `None` for a sector that is not sound. What was acknowledged is right, and what a later job may have
-    /// left whose writes were not all acknowledged.
+    /// `None` for a sector that is not sound. The acknowledged state is right, and so is one that a
+    /// later job may have left if not all its writes were acknowledged.
     fn shows(&self, state: SectorState, history: History) -> Option<Shows> {
         let SectorState::Valid { generation, seed } = state else { return None };
         let right = self.writer(generation, seed).is_some_and(|writer| {
@@ -115,7 +115,7 @@ mod tests {
     const OFFSET: u64 = 1 << 20;
     const HISTORY: History = History { last: 9, before: Some(5) };
 
-    /// Four jobs of seed 1, the last of which was stopped.
+    /// Four jobs of seed 1, the last one stopped.
     fn judge() -> Judge {
         let writer = |generation| Writer { generation, seed: 1, open: generation == 12 };
         Judge { writers: [2, 5, 9, 11, 12].map(writer).to_vec() }
@@ -153,10 +153,10 @@ mod tests {
         assert!(faults(&unit(9, OFFSET), None).is_empty());
         assert!(faults(&unit(12, OFFSET), None).is_empty());
         let part = [&unit(12, OFFSET)[..1024], &unit(9, OFFSET)[1024..]].concat();
-        assert!(faults(&part, None).is_empty(), "a write under way may be torn");
+        assert!(faults(&part, None).is_empty(), "a write in flight may be torn");
     }
 
-    /// Sound sectors of which none of the jobs can have left any here.
+    /// Sound sectors that none of the jobs can have left here.
     #[test]
     fn what_no_job_can_have_left_is_a_lost_write() {
         for (generation, seed, what) in [

@@ -1,4 +1,4 @@
-//! Which generation was acknowledged where.
+//! Records which generation was acknowledged where.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,30 +8,31 @@ use cryptbench_blockdev::IoTarget;
 use crate::window::{Completed, Sink};
 use crate::{Content, Job, LoadError, Operation, SECTOR};
 
-/// The last acknowledged generation of each unit of an I/O target, and the one before.
+/// The last two acknowledged generations of each unit of an I/O target.
 ///
-/// The unit is what is written as one: the block size of the jobs, or their greatest common divisor.
-/// Sixteen bytes of memory for each.
+/// The unit is the block size of the jobs, or the greatest common divisor of their block sizes.
+/// Each unit takes 16 bytes of memory.
 pub struct Acknowledged {
     unit: u64,
     units: Vec<[AtomicU64; 2]>,
     jobs: Mutex<Vec<Writer>>,
 }
 
-/// A job that wrote what is to be read.
+/// A job that wrote the data to be verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Writer {
     pub(super) generation: u64,
-    /// Low half, as verify headers have it.
+    /// Low half of the seed, as in verify headers.
     pub(super) seed: u32,
-    /// Not all its writes may have been acknowledged: it runs, failed, or was stopped.
+    /// Whether some of its writes may not have been acknowledged: it is running, failed, or was
+    /// stopped.
     pub(super) open: bool,
 }
 
-/// No write was acknowledged.
+/// Stands for no acknowledged write.
 const NONE: u64 = 0;
 
-/// What was acknowledged of one unit.
+/// The acknowledged generations of one unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct History {
     pub(super) last: u64,
@@ -39,19 +40,19 @@ pub(super) struct History {
 }
 
 impl Acknowledged {
-    /// For an I/O target of `len` bytes to which nothing was written yet.
+    /// A map for an I/O target of `len` bytes to which nothing has been written yet.
     ///
     /// # Errors
-    /// [`LoadError::Untraceable`] for a unit that is no multiple of 512 bytes, or zero.
+    /// [`LoadError::Untraceable`] if the unit is zero or not a multiple of 512 bytes.
     pub fn nothing(len: u64, unit: u64) -> Result<Self, LoadError> {
         Self::new(len, unit, NONE)
     }
 
-    /// For an I/O target of `len` bytes after a [prefill](crate::Engine::prefill) with this seed: generation 0
-    /// all over.
+    /// A map for an I/O target of `len` bytes after a [prefill](crate::Engine::prefill) with this
+    /// seed: generation 0 everywhere.
     ///
     /// # Errors
-    /// As for [`nothing`](Self::nothing).
+    /// Those of [`nothing`](Self::nothing).
     pub fn filled(len: u64, unit: u64, seed: u64) -> Result<Self, LoadError> {
         let map = Self::new(len, unit, encode(0))?;
         map.note(Writer { generation: 0, seed: seed as u32, open: false });
@@ -67,12 +68,12 @@ impl Acknowledged {
         Ok(Self { unit, units, jobs: Mutex::default() })
     }
 
-    /// A job begins.
+    /// Records that a job begins.
     pub(crate) fn begin(&self, job: &Job) {
         self.note_job(job, true);
     }
 
-    /// All writes of a job that [began](Self::begin) were acknowledged.
+    /// Records that all writes of a job that [began](Self::begin) were acknowledged.
     pub(crate) fn end(&self, job: &Job) {
         self.note_job(job, false);
     }
@@ -95,22 +96,22 @@ impl Acknowledged {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bytes of which one acknowledgement is kept.
+    /// Bytes covered by one acknowledgement.
     pub fn unit(&self) -> u64 {
         self.unit
     }
 
-    /// Bytes that it knows of, a rest that is no whole unit aside.
+    /// Bytes covered by the map; a partial unit at the end is not.
     pub(super) fn len(&self) -> u64 {
         self.unit * self.units.len() as u64
     }
 
-    /// Notes that a write of `generation` to whole units was acknowledged.
+    /// Records that a write of `generation` to whole units was acknowledged.
     pub(crate) fn acknowledge(&self, offset: u64, len: u64, generation: u64) {
         let first = (offset / self.unit) as usize;
         let count = (len / self.unit) as usize;
         for [last, before] in self.units.iter().skip(first).take(count) {
-            // Two writes of one generation to one unit may race: both store the same.
+            // Two writes of one generation to one unit may race; both store the same value.
             let was = last.load(Relaxed);
             if was != encode(generation) {
                 before.store(was, Relaxed);
@@ -119,13 +120,13 @@ impl Acknowledged {
         }
     }
 
-    /// What was acknowledged of the unit with this number.
+    /// The history of the unit with this number.
     pub(super) fn history(&self, unit: u64) -> Option<History> {
         let [last, before] = self.units.get(unit as usize)?;
         Some(History { last: decode(last.load(Relaxed))?, before: decode(before.load(Relaxed)) })
     }
 
-    /// Whether a job's writes can be traced.
+    /// Checks that a job's writes can be traced.
     pub(crate) fn check(&self, io_target: &IoTarget, job: &Job) -> Result<(), LoadError> {
         let has_headers = job.content != Content::Zeros || !job.direction.writes();
         let inside = io_target.extent.len / self.unit <= self.units.len() as u64;
@@ -136,7 +137,7 @@ impl Acknowledged {
     }
 }
 
-/// The generation 2^64 - 1 shares a code with none before it; jobs count up from 1.
+/// Distinguishes all generations except 2^64 - 1, which does not occur: jobs count up from 1.
 fn encode(generation: u64) -> u64 {
     generation.saturating_add(1)
 }
@@ -145,7 +146,7 @@ fn decode(code: u64) -> Option<u64> {
     (code != NONE).then(|| code - 1)
 }
 
-/// A sink that notes acknowledged writes on their way to another one.
+/// A sink that records acknowledged writes and passes them on to another sink.
 pub(crate) struct Traced<S> {
     inner: S,
     acknowledged: Arc<Acknowledged>,

@@ -1,4 +1,4 @@
-//! Going over an extent.
+//! Reads an extent and verifies it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,19 +11,21 @@ use super::{Acknowledged, Verification};
 use crate::job::check_range;
 use crate::{LoadError, MAX_BLOCK_SIZE, Operation};
 
-/// Bytes of a read, at least one unit.
+/// Bytes per read; at least one unit.
 const READ: u64 = 1 << 20;
 
 impl Acknowledged {
-    /// Reads every unit through the I/O target's inline layer and holds it against what was acknowledged.
+    /// Reads every unit through the I/O target's inline layer and compares it with what was
+    /// acknowledged.
     ///
-    /// A buffered I/O target is read past the page cache as far as the kernel heeds the advice to drop it;
-    /// direct I/O leaves no doubt. `progress` is told the bytes read so far.
+    /// On a buffered I/O target the kernel is advised to drop the page cache first, but it may
+    /// ignore that; with direct I/O there is no doubt. Calls `progress` with the number of bytes
+    /// read so far.
     ///
     /// # Errors
-    /// [`LoadError::Io`] and [`LoadError::Short`] when reading fails, [`LoadError::Interrupted`] when
-    /// `stop` is raised; [`LoadError::BlockNotUnits`] for an inline layer whose data unit is no divisor
-    /// of [`unit`](Self::unit).
+    /// [`LoadError::Io`] and [`LoadError::Short`] if reading fails; [`LoadError::Interrupted`] if
+    /// `stop` is set; [`LoadError::BlockNotUnits`] if the data unit of the inline layer does not
+    /// divide [`unit`](Self::unit).
     pub fn verify(
         &self,
         io_target: &IoTarget,
@@ -77,12 +79,12 @@ impl Acknowledged {
     }
 }
 
-/// Reads from the device and opens what was read.
+/// Reads from the device and decrypts the data.
 fn read(io_target: &IoTarget, offset: u64, data: &mut [u8]) -> Result<(), LoadError> {
     let (operation, len) = (Operation::Read, data.len() as u32);
     let at = io_target.extent.offset + offset;
     if io_target.mode == IoMode::Buffered {
-        // Advice: where it is not followed, what the cache holds is verified.
+        // Advice only: if the kernel ignores it, this verifies what the cache holds.
         files::forget_range(&io_target.file, at, len.into());
     }
     let mut done = 0;

@@ -1,4 +1,4 @@
-//! What one thread counted, and the sum over threads.
+//! Counts the completions of one thread, and sums over threads.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,14 +9,14 @@ use hdrhistogram::Histogram;
 use super::{Completed, Gate, Measurement, Sample, Sink};
 use crate::{Job, Operation};
 
-/// Memory for samples that is set aside at once, in samples.
+/// Number of samples for which memory is allocated in advance.
 const SAMPLES_AHEAD: u32 = 1 << 16;
 
-/// What one thread counted.
+/// The counts of one thread.
 pub(crate) struct Tally {
     gate: Arc<Gate>,
     latency: Histogram<u64>,
-    /// Submission and completion, once there are any.
+    /// Submission and completion latency, if any were taken.
     parts: Option<Box<[Histogram<u64>; 2]>>,
     /// Completion time and sample.
     samples: Vec<(u64, Sample)>,
@@ -27,14 +27,14 @@ pub(crate) struct Tally {
     total_bytes: u64,
     total_written_bytes: u64,
     flushes: u64,
-    /// Requests that slices before this one counted.
+    /// Requests counted by earlier slices.
     counted_before: u64,
     last: u64,
-    /// Nothing is in flight.
+    /// Whether nothing is in flight.
     idle: bool,
 }
 
-/// What a thread has moved so far.
+/// The totals of a thread so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moved {
     pub(crate) ios: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Moved {
 
 /// 1 ns to 1 h; longer latencies are counted as one hour.
 fn histogram() -> Histogram<u64> {
-    // The bounds are constants for which the constructor has no error.
+    // Constant valid bounds, so the constructor cannot fail.
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds")
 }
 
@@ -68,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// Goes on with the next slice, whose gate this is; what was counted stays.
+    /// Continues with the next slice, whose gate is given, and keeps the counts.
     pub(crate) fn go_on(&mut self, gate: &Arc<Gate>) {
         self.gate = Arc::clone(gate);
         self.counted_before = self.ios;
@@ -85,7 +85,7 @@ impl Tally {
         self.last
     }
 
-    /// Adds up the tallies of all threads of one gate.
+    /// Sums the tallies of all threads of one gate.
     pub(crate) fn sum(gate: &Gate, tallies: Vec<Self>, interrupted: bool) -> Measurement {
         let last = tallies.iter().map(Self::last).max().unwrap_or(0);
         Measurement {
@@ -96,7 +96,7 @@ impl Tally {
         }
     }
 
-    /// What all threads counted, without the times.
+    /// Sums the counts of all threads, without the times.
     pub(crate) fn merge(tallies: Vec<Self>) -> Measurement {
         let (mut latency, mut submission, mut completion) = (histogram(), histogram(), histogram());
         let (mut ios, mut bytes, mut writes, mut flushes) = (0, 0, 0, 0);
@@ -119,7 +119,8 @@ impl Tally {
             samples.extend(t.samples);
             wanted_samples = t.wanted_samples;
         }
-        // Each thread kept its own first ones; stable, so that one thread's order stays.
+        // Each thread kept its own first samples. The sort is stable, which keeps one thread's
+        // order.
         samples.sort_by_key(|(done, _)| *done);
         Measurement {
             elapsed: Duration::ZERO,
@@ -295,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_unbiased_for_few_large_requests() {
-        // Constant service of 70 ns, window of 250 ns: exactly one request per 70 ns.
+        // A constant service time of 70 ns and a window of 250 ns: exactly one request per 70 ns.
         let mut t = tally(100, 250);
         t.begin(0);
         let mut now = 0;
@@ -310,8 +311,9 @@ mod tests {
 
     #[test]
     fn a_rate_is_unbiased_when_requests_complete_in_bursts() {
-        // Four requests at a time complete every 170 ns, the last three 13 ns after the first, whose
-        // successor was sealed in between; the trial is far shorter than a cycle.
+        // Four requests complete together every 170 ns, except that the last three follow the first
+        // by up to 13 ns, because its successor is sealed in between. The trial is much shorter
+        // than a cycle.
         for (ramp, late) in [(0, 13), (20, 13), (20, 0), (200, 1), (200, 13)] {
             let ns = Duration::from_nanos;
             let amount = Amount::Time { ramp: ns(ramp), duration: ns(10) };
@@ -371,7 +373,7 @@ mod tests {
         assert_eq!((m.ios, m.elapsed), (1, Duration::from_nanos(1_000)));
     }
 
-    /// What one thread waits for when the time is over counts, though another one has nothing to do.
+    /// A request in flight when the time is over counts, even if another thread is idle.
     #[test]
     fn an_idle_thread_leaves_the_window_to_a_request_in_flight() {
         let ns = Duration::from_nanos;
@@ -422,7 +424,7 @@ mod tests {
         assert_eq!((m.writes, m.total_written_bytes), (2, 1024));
     }
 
-    /// The histogram beside exact percentiles: within its three significant digits.
+    /// Percentiles of the histogram agree with exact ones to its three significant digits.
     #[test]
     fn percentiles_are_exact_to_three_digits() {
         let job = job(Amount::Bytes(512));

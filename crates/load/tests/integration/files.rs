@@ -1,5 +1,5 @@
-//! Small files on a real file system: what each action leaves behind, that wrong data are noticed, and
-//! that nothing but what was made is ever removed.
+//! Small files on a real file system: what each action leaves, that wrong data is detected, and
+//! that only our own files are ever removed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ fn run(set: &mut FileSet, dir: &Path, action: FileAction) -> FilesMeasurement {
     set.run(dir, &work(action), 7, &AtomicBool::new(false)).unwrap_or_else(|e| panic!("{e:?}"))
 }
 
-/// Every file below `dir` but the marker, with its content; links are not followed.
+/// Every file below `dir` except the marker, with its content; does not follow links.
 fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {
@@ -55,7 +55,7 @@ fn each_action_leaves_what_it_should_and_counts_what_it_did() {
     let first = files(dir);
     assert_eq!(first.len(), 250);
     assert!(first.values().all(|data| data.len() == 1500));
-    // A hundred to a folder.
+    // A hundred files per folder.
     let folders =
         fs::read_dir(folder(dir)).unwrap().filter(|e| e.as_ref().unwrap().path().is_dir());
     let mut per_folder: Vec<_> =
@@ -91,7 +91,7 @@ fn each_action_leaves_what_it_should_and_counts_what_it_did() {
     let deleted = run(&mut set, dir, FileAction::Delete);
     assert_eq!((deleted.files, deleted.bytes), (250, 0));
     assert!(files(dir).is_empty());
-    // What the next action needs is made before the clock starts.
+    // The needs of the next action are prepared before the clock starts.
     assert_eq!(run(&mut set, dir, FileAction::Stat).files, 250);
     assert_eq!(files(dir).len(), 250);
     assert_eq!(run(&mut set, dir, FileAction::Delete).files, 250);
@@ -120,7 +120,7 @@ fn contents_are_incompressible_with_verify_headers_and_repeat_with_the_seed() {
     assert_eq!(places.filter(|offset| valid(*offset)).count(), 1);
 }
 
-/// Damages one file in one way; the reader, and where it can the examiner, must name that file.
+/// Damages one file in one way. The read action must name that file, and the stat action if it can.
 #[test]
 fn wrong_data_are_noticed() {
     type Damage = fn(&Path, Vec<u8>);
@@ -155,7 +155,7 @@ fn wrong_data_are_noticed() {
     }
 }
 
-/// A file that holds what another file, or its own forerunner, held.
+/// A file with the contents of another file, or with its own earlier contents.
 #[test]
 fn misplaced_and_stale_files_are_noticed() {
     let dir = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ fn only_what_was_made_is_removed() {
     let made = made.unwrap();
     let foreign = made.join("d001/notes.txt");
     fs::write(&foreign, "not yours").unwrap();
-    // A folder of ours that became a link to somebody's files.
+    // A folder of ours was replaced by a link to someone else's files.
     fs::rename(made.join("d000"), made.join("aside")).unwrap();
     symlink(elsewhere.path(), made.join("d000")).unwrap();
     let e = set.run(dir.path(), &work(FileAction::Delete), 1, &AtomicBool::new(false)).unwrap_err();
@@ -237,7 +237,7 @@ fn a_folder_without_our_marker_is_left_alone() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
-/// A set as a process leaves it that is killed: its marker names one that has ended.
+/// A set as a killed process leaves it: its marker names a process that has ended.
 fn abandoned(dir: &Path) -> PathBuf {
     let mut set = FileSet::new(1);
     run(&mut set, dir, FileAction::Create);
@@ -260,7 +260,7 @@ fn what_a_killed_process_left_behind_is_removed_and_nothing_else() {
     let mut alive = FileSet::new(2);
     run(&mut alive, dir, FileAction::Create);
     abandoned(dir);
-    // Of the right name, but a link, or without a marker.
+    // Entries with a matching name that are a link or have no marker.
     symlink(elsewhere.path(), dir.join("cryptbench-files-1-0")).unwrap();
     fs::create_dir_all(dir.join("cryptbench-files-2-0/d000")).unwrap();
     fs::write(dir.join("cryptbench-files-2-0/d000/f000000"), "unmarked").unwrap();
@@ -313,7 +313,7 @@ fn a_stop_ends_an_action_early_and_a_preparation_with_an_error() {
     assert_eq!((m.files, files(dir.path()).len()), (0, 250));
 }
 
-/// A file of our name that somebody else put there is neither overwritten nor removed.
+/// A foreign file with one of our names is neither overwritten nor removed.
 #[test]
 fn a_foreign_file_in_the_way_survives() {
     let dir = tempfile::tempdir().unwrap();
@@ -328,7 +328,7 @@ fn a_foreign_file_in_the_way_survives() {
     assert_eq!(files(dir.path()).len(), 1);
 }
 
-/// Neither while it is prepared nor while it runs does a rename replace what has the new name.
+/// A rename never replaces a file with the new name, neither during preparation nor during the run.
 #[test]
 fn a_foreign_file_with_the_new_name_is_not_replaced() {
     for before in [true, false] {
@@ -349,7 +349,7 @@ fn a_foreign_file_with_the_new_name_is_not_replaced() {
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "foreign");
         assert_eq!(files(dir.path()).len(), 251);
-        // It keeps its folder, and a second attempt ends what the first one left.
+        // The foreign file keeps its folder; a second attempt removes what the first one left.
         assert!(set.remove().is_err());
         assert_eq!(files(dir.path()).len(), 1);
         fs::remove_file(&path).unwrap();
@@ -358,13 +358,14 @@ fn a_foreign_file_with_the_new_name_is_not_replaced() {
     }
 }
 
-/// What stands in the way of one file or folder keeps none of the others.
+/// An obstacle in one file or folder does not stop the others.
 #[test]
 fn a_partial_failure_leaves_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let obstruct = |made: &Path| {
-        // A file of ours that has become a folder cannot be unlinked, and a whole folder has gone.
+        // A file of ours was replaced by a folder, which cannot be unlinked, and a whole folder is
+        // gone.
         fs::remove_file(made.join("d000/f000000")).unwrap();
         fs::create_dir(made.join("d000/f000000")).unwrap();
         fs::remove_dir_all(made.join("d001")).unwrap();

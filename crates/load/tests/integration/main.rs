@@ -1,4 +1,4 @@
-//! What `load` promises its users, one module for each subject.
+//! Tests what `load` promises its users, one module per subject.
 
 mod engine;
 mod files;

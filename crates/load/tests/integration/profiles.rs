@@ -1,5 +1,5 @@
-//! The built-in profiles: what each holds, to the last cell, and that the documentation names them all;
-//! fio's own opinion of the job files that are accepted.
+//! The built-in profiles: what each contains in every cell, that the documentation names them all,
+//! and that fio agrees about the job files that are accepted.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ fn by_id<'a>(p: &'a Profile, id: &str) -> &'a WorkloadSpec {
     p.workloads.iter().find(|w| w.id == id).unwrap_or_else(|| panic!("{} has no {id}", p.name))
 }
 
-/// The whole work of one workload.
+/// Checks the whole work of one workload.
 #[track_caller]
 fn is(p: &Profile, id: &str, headline: Headline, wanted: BlockWork) {
     let w = by_id(p, id);
@@ -50,6 +50,7 @@ fn the_built_in_profiles_parse_and_keep_the_shape_of_tables() {
             "crystaldiskmark",
             "crystaldiskmark-nvme",
             "small-files",
+            "fsync",
             "sweep",
             "mount",
         ]
@@ -120,7 +121,7 @@ fn atto_has_21_sizes_each_written_then_read() {
     assert!(p.workloads.iter().all(|w| w.headline == Headline::Bandwidth));
 }
 
-/// The same sizes in the published data, where it lies beside the repository.
+/// The published data has the same sizes, if it lies beside the repository.
 #[test]
 fn atto_has_the_sizes_of_the_published_tables() {
     let path =
@@ -218,7 +219,7 @@ fn dd_copies_zeros_and_random_data() {
     assert_eq!(block(&p.workloads[0]).amount, WorkAmount::Bytes(524_288_000));
 }
 
-/// The operations of `iozone -a` in its order, and what each is here.
+/// The operations of `iozone -a` in its order, and their equivalents here.
 fn iozone_operations(file: u64) -> [(&'static str, BlockWork); 13] {
     let work = |direction, pattern| BlockWork {
         start: Start::First,
@@ -257,8 +258,8 @@ fn iozone_has_126_pairs_of_13_operations() {
     assert_eq!(p.size, Some(512 * MIB));
     assert_eq!(p.workloads.len(), 1638);
 
-    // iozone's rule, written down once more: records by doubling up to the file and 16 MiB, from 4 KiB
-    // or, in files above 16 MiB, from 64 KiB.
+    // Restates iozone's rule: records double up to the file size and 16 MiB, from 4 KiB or, in
+    // files above 16 MiB, from 64 KiB.
     let doubling = |from: u64, to: u64| {
         std::iter::successors(Some(from), |n| Some(n * 2)).take_while(move |n| *n <= to)
     };
@@ -383,8 +384,8 @@ fn documentation() -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The table of the documentation names every built-in profile with its number of workloads, and no
-/// other; each has a section of its own.
+/// The table in the documentation names every built-in profile with its number of workloads, and no
+/// other. Each profile has its own section.
 #[test]
 fn the_documentation_knows_every_profile() {
     let text = documentation();
@@ -410,11 +411,11 @@ fn the_documentation_knows_every_profile() {
     }
 }
 
-/// Every block of TOML and of fio's language in the documentation is accepted.
+/// Every TOML and fio example in the documentation is accepted.
 #[test]
 fn the_examples_of_the_documentation_are_profiles() {
     let text = documentation();
-    for (fence, least) in [("```toml", 2), ("```ini", 1)] {
+    for (fence, least) in [("```toml", 1), ("```ini", 1)] {
         let examples: Vec<_> = text
             .split(fence)
             .skip(1)
@@ -432,8 +433,8 @@ fn the_examples_of_the_documentation_are_profiles() {
     }
 }
 
-/// Files that we accept, with what must be so of their only job according to fio itself: each option's
-/// value in bytes, seconds or words, as `fio --parse-only --output-format=json` would carry it out.
+/// Files that we accept, with expectations of their only job according to fio: each option's value
+/// in bytes, seconds or words, as `fio --parse-only --output-format=json` interprets it.
 const ACCEPTED: &[(&str, &[(&str, &str)])] = &[
     ("rw=randread\nbs=4k\nsize=16m", &[("bs", "4k"), ("rw", "randread")]),
     (
@@ -453,7 +454,7 @@ const ACCEPTED: &[(&str, &[(&str, &str)])] = &[
     ("kb_base=1000\nrw=read\nsize=16m\nbs=4KiB", &[("kb_base", "1000")]),
 ];
 
-/// What we accept, fio accepts; and fio, shown the file as a command line, names the same options.
+/// fio accepts what we accept; from the file shown as a command line, fio names the same options.
 #[test]
 fn fio_accepts_what_we_accept() {
     let dir = tempfile::tempdir().unwrap();
@@ -477,13 +478,13 @@ fn fio_accepts_what_we_accept() {
             assert!(line.contains(&format!("--{option}={value}")), "{line}\n{text}");
         }
     }
-    // And the control: fio would have said so.
+    // The control: fio does refuse an unknown option.
     let path = dir.path().join("bad.fio");
     std::fs::write(&path, "[job]\nno_such_option=1\nsize=1m\n").unwrap();
     assert!(!fio(&["--parse-only", path.to_str().unwrap()]).unwrap().status.success());
 }
 
-/// A size as fio carries it out: the bytes that it read are those that we would ask for.
+/// fio's interpretation of sizes: it reads as many bytes as we would.
 #[test]
 fn fio_moves_the_bytes_that_we_would() {
     let dir = tempfile::tempdir().unwrap();

@@ -27,8 +27,9 @@ pub struct Interface {
 
 /// Typical payload rates in MB/s, slowest first: the sequential speed of good disks behind these
 /// interfaces, after line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2, 128b/130b
-/// for PCIe) and protocol overhead.
-pub const INTERFACES: [(&str, f64); 5] = [
+/// for PCIe) and protocol overhead. A hard disk's is that of its outer tracks.
+pub const INTERFACES: [(&str, f64); 6] = [
+    ("hard disk", 250.0),
     ("USB 3.1 Gen 1", 450.0),
     ("SATA 3", 560.0),
     ("USB 3.1 Gen 2", 1060.0),

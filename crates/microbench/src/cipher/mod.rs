@@ -10,7 +10,7 @@ mod sample;
 mod throughput;
 
 pub use bottleneck::{Bottleneck, Direction, INTERFACES, Interface, bottleneck};
-pub use plan::{BUFFER, DATA_UNITS, SpeedPlan, SpeedRequest, TIME, plan};
+pub use plan::{BUFFER, DATA_UNITS, SIZES, SpeedPlan, SpeedRequest, TIME, plan};
 pub use throughput::{Speed, Throughput, by_mean};
 
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Speeds {
     pub cpu_features: Vec<String>,
     /// The highest kernel tier allowed.
     pub tier: cryptbench_cipher::Tier,
-    /// Bytes per thread.
+    /// Most bytes per thread.
     pub buffer: usize,
     /// Rounds over all cases.
     pub rounds: u32,

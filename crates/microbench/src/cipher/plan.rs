@@ -19,6 +19,10 @@ pub const BUFFER: u64 = 1 << 20;
 /// Default time for the whole table.
 pub const TIME: Duration = Duration::from_secs(20);
 
+/// Sizes of requests from a sector to what exceeds the caches, for a table by size.
+pub const SIZES: [u64; 9] =
+    [512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
+
 /// Default data units: VeraCrypt's, and that of LUKS2 on modern disks.
 pub const DATA_UNITS: [u32; 2] = [512, 4096];
 
@@ -40,19 +44,21 @@ pub struct SpeedRequest {
     pub data_units: Vec<u32>,
     /// Numbers of threads; 0 means one per processor. An empty list selects one thread and all.
     pub threads: Vec<usize>,
-    /// Bytes per thread, a multiple of every data unit.
-    pub buffer: u64,
+    /// Bytes that each thread hands over at once; each size is measured. One alone must be a multiple of
+    /// every data unit; of several, each goes with the data units of which it is a multiple.
+    pub buffers: Vec<u64>,
     /// Time for everything together. The minimum length of samples can exceed it.
     pub time: Duration,
     /// Seed of the order of samples; `None` draws a random one.
     pub seed: Option<u64>,
 }
 
-/// One cipher with one data unit on one number of threads.
+/// One cipher with one data unit on one number of threads, in requests of one size.
 pub(super) struct Case {
     pub(super) info: &'static CipherInfo,
     pub(super) data_unit: u32,
     pub(super) threads: usize,
+    pub(super) buffer: usize,
     pub(super) kernel: &'static str,
 }
 
@@ -85,19 +91,32 @@ pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, MicrobenchError> {
         [] => DATA_UNITS.to_vec(),
         asked => distinct(asked).into_iter().copied().collect(),
     };
+    for info in &infos {
+        data_units.iter().try_for_each(|&unit| keyed(info, unit, tier).map(drop))?;
+    }
     let threads = threads(&request.threads, available_parallelism().map_or(1, Into::into));
+    let buffers: Vec<usize> = distinct(&request.buffers)
+        .into_iter()
+        .map(|&asked| {
+            let units = if request.buffers.len() > 1 { &[] } else { data_units.as_slice() };
+            buffer(asked, units, &threads, Machine::this().memory_bytes)
+        })
+        .collect::<Result<_, _>>()?;
     let mut cases = Vec::new();
     for info in infos {
         for &data_unit in &data_units {
             let kernel = keyed(info, data_unit, tier)?.tier();
-            cases.extend(threads.iter().map(|&threads| Case { info, data_unit, threads, kernel }));
+            for &buffer in buffers.iter().filter(|b| b.is_multiple_of(data_unit as usize)) {
+                let case = |&threads| Case { info, data_unit, threads, buffer, kernel };
+                cases.extend(threads.iter().map(case));
+            }
         }
     }
-    let buffer = buffer(request.buffer, &data_units, &threads, Machine::this().memory_bytes)?;
     let (rounds, sample) = slices(request.time, cases.len() as u32);
     let seed = request
         .seed
         .unwrap_or_else(|| getrandom::u64().expect("the kernel's random generator answers"));
+    let buffer = buffers.into_iter().max().unwrap_or(0);
     Ok(SpeedPlan { cases, tier, buffer, rounds, sample, seed })
 }
 
@@ -154,7 +173,8 @@ impl SpeedPlan {
             let cipher = keyed(case.info, case.data_unit, self.tier)?;
             let first_tweak = (u64::from(round) << 56) | ((thread as u64) << 40);
             let step = layout(case.data_unit).tweak_step;
-            workers.push(Worker::new(cipher, buffer, step, first_tweak));
+            let request = &mut buffer[..case.buffer];
+            workers.push(Worker::new(cipher, request, step, first_tweak));
         }
         sample(&mut workers, self.sample / 2)
     }
@@ -281,7 +301,7 @@ mod tests {
             ciphers: vec!["aes-128-xts".to_owned(); 2],
             data_units: vec![4096, 512, 4096],
             threads: vec![2, 1],
-            buffer: 8192,
+            buffers: vec![8192],
             time: Duration::from_millis(1),
             seed: Some(1),
         }
@@ -303,6 +323,15 @@ mod tests {
     }
 
     #[test]
+    fn every_size_goes_with_the_units_that_it_holds() {
+        let sizes = SpeedRequest { buffers: vec![512, 8192], threads: vec![1], ..request() };
+        let speeds = plan(&sizes).unwrap().run(|| ()).unwrap();
+        let rows: Vec<_> = speeds.rows.iter().map(|r| (r.data_unit, r.buffer)).collect();
+        assert_eq!(rows, [(4096, 8192), (512, 512), (512, 8192)]);
+        assert_eq!(speeds.buffer, 8192);
+    }
+
+    #[test]
     fn what_cannot_be_measured_is_refused() {
         let refused = |change: fn(&mut SpeedRequest)| {
             let mut r = request();
@@ -317,6 +346,6 @@ mod tests {
             let error = plan(&r).err().unwrap();
             assert!(matches!(error, MicrobenchError::Cipher(CipherError::DataUnit { .. })));
         }
-        assert!(matches!(refused(|r| r.buffer = 1000), MicrobenchError::Usage(_)));
+        assert!(matches!(refused(|r| r.buffers = vec![1000]), MicrobenchError::Usage(_)));
     }
 }

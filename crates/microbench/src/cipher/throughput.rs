@@ -34,6 +34,8 @@ pub struct Speed {
     pub data_unit: u32,
     /// Number of simultaneous threads, each with its own buffer.
     pub threads: usize,
+    /// Bytes that each thread handed over at once.
+    pub buffer: usize,
     /// The kernel in use, such as `vaes-avx512`.
     pub kernel: &'static str,
     /// Encryption speed of all threads together.
@@ -70,6 +72,7 @@ impl Speed {
             label: case.info.label,
             data_unit: case.data_unit,
             threads: case.threads,
+            buffer: case.buffer,
             kernel: case.kernel,
             encrypt,
             decrypt,
@@ -103,6 +106,7 @@ pub(super) mod tests {
             label,
             data_unit,
             threads,
+            buffer: 1 << 20,
             kernel: "soft",
             encrypt: rate(encrypt),
             decrypt: rate(decrypt),

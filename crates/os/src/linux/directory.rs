@@ -1,4 +1,4 @@
-//! A directory that is held open: what is done in it cannot be led elsewhere by renaming or replacing its path.
+//! A directory held open: renaming or replacing its path cannot redirect operations in it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -16,30 +16,30 @@ use super::file_type;
 use crate::entry::single;
 use crate::{Entry, FileIdentity, FileType};
 
-/// Attempts to remove a tree that somebody still writes to.
+/// Attempts to remove a tree that someone is still writing to.
 const ATTEMPTS: usize = 3;
 
 impl FileIdentity {
-    /// Of an open file or directory.
+    /// The identity of an open file or directory.
     ///
     /// # Errors
-    /// What statx(2) says.
+    /// The error of statx(2).
     pub fn of(file: impl AsFd) -> io::Result<Self> {
         Ok(identity(&status(file.as_fd(), OsStr::new(""), AtFlags::EMPTY_PATH)?))
     }
 
-    /// Of what `path` leads to, symbolic links followed.
+    /// The identity of the target of `path`; follows symbolic links.
     ///
     /// # Errors
-    /// What statx(2) says.
+    /// The error of statx(2).
     pub fn reached_by(path: &Path) -> io::Result<Self> {
         Ok(identity(&status(CWD, path.as_os_str(), AtFlags::empty())?))
     }
 
-    /// Of what lies at `path`, a symbolic link not followed.
+    /// The identity of the file at `path`; does not follow a symbolic link.
     ///
     /// # Errors
-    /// What statx(2) says.
+    /// The error of statx(2).
     pub fn at(path: &Path) -> io::Result<Self> {
         Ok(identity(&status(CWD, path.as_os_str(), AtFlags::SYMLINK_NOFOLLOW)?))
     }
@@ -59,35 +59,36 @@ fn identity(found: &Statx) -> FileIdentity {
     }
 }
 
-/// A directory that is held open. Names given to it are single names; they are never followed when they are symbolic
-/// links.
+/// A directory held open. Names must be single path components, and symbolic links are never
+/// followed.
 #[derive(Debug)]
 pub struct Directory {
     descriptor: OwnedFd,
 }
 
 impl Directory {
-    /// Opens the directory that `path` leads to now.
+    /// Opens the current target of `path`.
     ///
     /// # Errors
-    /// What openat(2) says, such as that it is no directory.
+    /// The error of openat(2), for example if it is not a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { descriptor: openat(CWD, path, flags(), Mode::empty())? })
     }
 
-    /// Opens the directory that `path` itself is, without following a link in its last part.
+    /// Opens the directory at `path` without following a link in its last component.
     ///
     /// # Errors
-    /// What openat(2) says: `ELOOP` or `ENOTDIR` for a symbolic link.
+    /// The error of openat(2): `ELOOP` or `ENOTDIR` for a symbolic link.
     pub fn open_no_follow(path: &Path) -> io::Result<Self> {
         let descriptor = openat(CWD, path, flags() | OFlags::NOFOLLOW, Mode::empty())?;
         Ok(Self { descriptor })
     }
 
-    /// Opens the directory in which `path` lies, and gives the last part of `path` with it.
+    /// Opens the parent directory of `path`, and returns it with the last component of `path`.
     ///
     /// # Errors
-    /// As [`Self::open`]; `InvalidInput` for a path without a last part, such as `/` or `..`.
+    /// Those of [`Self::open`]; `InvalidInput` for a path without a last component, such as `/` or
+    /// `..`.
     pub fn of(path: &Path) -> io::Result<(Self, OsString)> {
         let none = || io::Error::new(io::ErrorKind::InvalidInput, "it does not name a file");
         let name = path.file_name().ok_or_else(none)?.to_owned();
@@ -98,41 +99,41 @@ impl Directory {
     /// A second handle on the same directory.
     ///
     /// # Errors
-    /// What fcntl(2) says.
+    /// The error of fcntl(2).
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { descriptor: self.descriptor.try_clone()? })
     }
 
-    /// Opens a directory in this one.
+    /// Opens a subdirectory.
     ///
     /// # Errors
-    /// What openat(2) says: `ENOTDIR` for a symbolic link.
+    /// The error of openat(2): `ENOTDIR` for a symbolic link.
     pub fn subdirectory(&self, name: &OsStr) -> io::Result<Self> {
         let flags = flags() | OFlags::NOFOLLOW;
         Ok(Self { descriptor: openat(&self.descriptor, single(name)?, flags, Mode::empty())? })
     }
 
-    /// Makes a directory in this one that only this user may enter, and opens it.
+    /// Creates a subdirectory that only this user may enter, and opens it.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken, by whatever; else what mkdirat(2) says.
+    /// `AlreadyExists` if anything has the name; otherwise the error of mkdirat(2).
     pub fn create_subdirectory(&self, name: &OsStr) -> io::Result<Self> {
         mkdirat(&self.descriptor, single(name)?, Mode::RWXU)?;
         self.subdirectory(name)
     }
 
-    /// Makes a directory in this one that only this user may enter, by one system call.
+    /// Creates a subdirectory that only this user may enter, with a single system call.
     ///
     /// # Errors
-    /// As [`Self::create_subdirectory`].
+    /// Those of [`Self::create_subdirectory`].
     pub fn make_subdirectory(&self, name: &OsStr) -> io::Result<()> {
         Ok(mkdirat(&self.descriptor, single(name)?, Mode::RWXU)?)
     }
 
-    /// Makes a new file in this directory and opens it for reading and writing.
+    /// Creates a new file and opens it for reading and writing.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken, by whatever; else what openat(2) says.
+    /// `AlreadyExists` if anything has the name; otherwise the error of openat(2).
     pub fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR
             | OFlags::CREATE
@@ -144,10 +145,10 @@ impl Directory {
         Ok(openat(&self.descriptor, single(name)?, flags, mode)?.into())
     }
 
-    /// Opens a regular file of this directory; anything else is refused before it can be waited for.
+    /// Opens a regular file. Refuses anything else before it could block.
     ///
     /// # Errors
-    /// What openat(2) says; `InvalidInput` if it is no regular file.
+    /// The error of openat(2); `InvalidInput` if it is not a regular file.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -156,10 +157,10 @@ impl Directory {
         Ok(file)
     }
 
-    /// Opens a regular file of this directory for reading and writing.
+    /// Opens a regular file for reading and writing.
     ///
     /// # Errors
-    /// As [`Self::open_file`].
+    /// Those of [`Self::open_file`].
     pub fn open_file_to_write(&self, name: &OsStr) -> io::Result<File> {
         let flags =
             OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -168,10 +169,11 @@ impl Directory {
         Ok(file)
     }
 
-    /// Makes a new file that this user alone may use and opens it for writing, by one system call.
+    /// Creates a new file that only this user may access and opens it for writing, with a single
+    /// system call.
     ///
     /// # Errors
-    /// As [`Self::create_file`].
+    /// Those of [`Self::create_file`].
     pub fn create_to_write(&self, name: &OsStr) -> io::Result<File> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -179,29 +181,29 @@ impl Directory {
         Ok(openat(&self.descriptor, no_path(name)?, flags, mode)?.into())
     }
 
-    /// Opens a file of this directory for reading, by one system call: for files of this program's own, since what it is
-    /// is not looked at.
+    /// Opens a file for reading with a single system call. Use it only for this program's own
+    /// files, because it does not check the kind of the file.
     ///
     /// # Errors
-    /// What openat(2) says.
+    /// The error of openat(2).
     pub fn open_own(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.descriptor, no_path(name)?, flags, Mode::empty())?.into())
     }
 
-    /// Bytes of what lies under a name, by one system call.
+    /// Length in bytes of the file with this name, with a single system call.
     ///
     /// # Errors
-    /// What fstatat(2) says.
+    /// The error of fstatat(2).
     pub fn len_of(&self, name: &OsStr) -> io::Result<u64> {
         let found = statat(&self.descriptor, no_path(name)?, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(u64::try_from(found.st_size).unwrap_or(0))
     }
 
-    /// What lies under a name, if anything does.
+    /// The entry with this name, if any.
     ///
     /// # Errors
-    /// What statx(2) says.
+    /// The error of statx(2).
     pub fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
         match status(self.descriptor.as_fd(), single(name)?, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(Entry {
@@ -215,29 +217,29 @@ impl Directory {
         }
     }
 
-    /// All names in it.
+    /// The names of all entries.
     ///
     /// # Errors
-    /// What getdents(2) says.
+    /// The error of getdents(2).
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let entries = fs::read_dir(self.reached())?;
         entries.map(|entry| entry.map(|e| e.file_name())).collect()
     }
 
-    /// Renames a file of this directory over another regular file of it, or to a new name.
+    /// Renames a file to a new name, or over another regular file of this directory.
     ///
     /// # Errors
-    /// What renameat(2) says.
+    /// The error of renameat(2).
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let at = &self.descriptor;
         Ok(renameat(at, single(from)?, at, single(to)?)?)
     }
 
-    /// Renames a file of this directory to a name, which must be free where the file system can be told so, by one system
-    /// call; false if it cannot, and nothing was renamed.
+    /// Renames a file to a name that must not exist, with a single system call. False if the file
+    /// system does not support that; nothing is renamed then.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken; else what renameat2(2) says.
+    /// `AlreadyExists` if the name exists; otherwise the error of renameat2(2).
     pub fn try_rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<bool> {
         let (from, to, at) = (no_path(from)?, no_path(to)?, &self.descriptor);
         match renameat_with(at, from, at, to, RenameFlags::NOREPLACE) {
@@ -246,10 +248,10 @@ impl Directory {
         }
     }
 
-    /// Refuses a name that something has.
+    /// Returns an error if the name exists.
     ///
     /// # Errors
-    /// `AlreadyExists`; else what fstatat(2) says.
+    /// `AlreadyExists`; otherwise the error of fstatat(2).
     pub fn refuse_taken(&self, name: &OsStr) -> io::Result<()> {
         match statat(&self.descriptor, single(name)?, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(()),
@@ -258,14 +260,14 @@ impl Directory {
         }
     }
 
-    /// Renames a file of this directory to a name that must be free.
+    /// Renames a file to a name that must not exist.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken, by whatever.
+    /// `AlreadyExists` if anything has the name.
     pub fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let at = &self.descriptor;
         match renameat_with(at, single(from)?, at, single(to)?, RenameFlags::NOREPLACE) {
-            // A file system without the flag, such as NFS: a hard link fails just as exclusively.
+            // A file system without the flag, such as NFS. A hard link fails just as exclusively.
             Err(Errno::INVAL) => {
                 rustix::fs::linkat(at, single(from)?, at, single(to)?, AtFlags::empty())?;
                 self.remove_file(from)
@@ -274,10 +276,10 @@ impl Directory {
         }
     }
 
-    /// Removes a file, or a symbolic link itself.
+    /// Removes a file; removes a symbolic link itself, not its target.
     ///
     /// # Errors
-    /// What unlinkat(2) says.
+    /// The error of unlinkat(2).
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.descriptor, single(name)?, AtFlags::empty())?)
     }
@@ -285,16 +287,16 @@ impl Directory {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// What unlinkat(2) says.
+    /// The error of unlinkat(2).
     pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.descriptor, single(name)?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes the directory `name` of this one with all that is in it, if it is the one of that identity: what is
-    /// removed is what was looked at, whatever takes its name meanwhile.
+    /// Removes the subdirectory `name` with all its contents if it has this identity. It removes
+    /// exactly the directory that was inspected, even if its name is reused meanwhile.
     ///
     /// # Errors
-    /// `NotFound` if another lies there; else what the system says.
+    /// `NotFound` if a different directory has the name; otherwise the operating system's error.
     pub fn remove_tree(&self, name: &OsStr, identity: FileIdentity) -> io::Result<()> {
         let tree = self.subdirectory(name)?;
         if FileIdentity::of(&tree.descriptor)? != identity {
@@ -304,22 +306,22 @@ impl Directory {
         self.remove_directory(name)
     }
 
-    /// Removes all that is in it.
+    /// Removes all contents.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn clear(&self) -> io::Result<()> {
         for attempt in 1.. {
             for name in self.names()? {
                 let kind = self.entry(&name)?.map(|found| found.kind);
                 match kind {
-                    // The standard library's own walk is from open directories and follows nothing.
+                    // The standard library walks from open directories and follows no links.
                     Some(FileType::Directory) => fs::remove_dir_all(self.reached().join(&name))?,
                     Some(_) => self.remove_file(&name)?,
                     None => {}
                 }
             }
-            // Somebody who had not ended yet may have written meanwhile.
+            // A process that had not ended yet may have written meanwhile.
             if attempt >= ATTEMPTS || self.names()?.is_empty() {
                 break;
             }
@@ -327,49 +329,49 @@ impl Directory {
         Ok(())
     }
 
-    /// Which directory it is.
+    /// The identity of this directory.
     ///
     /// # Errors
-    /// What statx(2) says.
+    /// The error of statx(2).
     pub fn identity(&self) -> io::Result<FileIdentity> {
         FileIdentity::of(&self.descriptor)
     }
 
-    /// The user that owns it, and its permission bits.
+    /// The owner's user number, and the permission bits.
     ///
     /// # Errors
-    /// What fstat(2) says.
+    /// The error of fstat(2).
     pub fn owner_and_mode(&self) -> io::Result<(u32, u32)> {
         let found = fstat(&self.descriptor)?;
         Ok((found.st_uid, found.st_mode & 0o7777))
     }
 
-    /// Makes sure that new names in it outlive a power cut.
+    /// Ensures that new names in it survive a power failure.
     ///
     /// # Errors
-    /// What fsync(2) says.
+    /// The error of fsync(2).
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.descriptor)?)
     }
 
-    /// Writes back all that its file system still holds in memory, of whatever file.
+    /// Writes back all cached data of its file system.
     ///
     /// # Errors
-    /// What syncfs(2) says.
+    /// The error of syncfs(2).
     pub fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(&self.descriptor)?)
     }
 
-    /// A path by which this process reaches it for as long as it is open, wherever it is moved to.
+    /// A path that reaches this directory from this process while it is open, even if it is moved.
     #[must_use]
     pub fn reached(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
     }
 
-    /// The path that it has now.
+    /// Its current path.
     ///
     /// # Errors
-    /// What readlink(2) says.
+    /// The error of readlink(2).
     pub fn path(&self) -> io::Result<PathBuf> {
         fs::read_link(self.reached())
     }
@@ -381,7 +383,7 @@ impl AsFd for Directory {
     }
 }
 
-/// A name in which no directory is named, for calls that are measured: nothing else of it is looked at.
+/// Checks only that a name contains no directory, for calls that are measured.
 fn no_path(name: &OsStr) -> io::Result<&OsStr> {
     match name.as_encoded_bytes().contains(&b'/') {
         true => single(name),

@@ -1,4 +1,4 @@
-//! Open files: pread(2) and its like, advice to the page cache, room, and flags of open(2).
+//! Open files: pread(2) and similar, page cache advice, allocation, and flags of open(2).
 
 use std::fs::File;
 use std::io;
@@ -12,13 +12,13 @@ use rustix::io::Errno;
 
 use crate::files::Opening;
 
-/// What the kernel says of a file whose server is gone.
+/// The kernel's errors for a file whose server is gone.
 const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
 
 pub(crate) fn open(how: Opening, path: &Path) -> io::Result<File> {
     let mut flags = OFlags::empty();
     flags.set(OFlags::DIRECT, how.direct);
-    // On a block device it fails if anything in the kernel has claimed it (open(2)).
+    // On a block device, O_EXCL fails if anything in the kernel has claimed it (open(2)).
     flags.set(OFlags::EXCL, how.alone);
     flags.set(OFlags::NONBLOCK | OFlags::NOCTTY, how.without_waiting);
     File::options().read(true).write(how.write).custom_flags(custom(flags)).open(path)
@@ -53,7 +53,7 @@ pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
     std::fs::read_link(by_descriptor(file))
 }
 
-/// The kernel's own way to an open file.
+/// The path by which the kernel reaches an open file.
 fn by_descriptor(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -75,7 +75,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<
 }
 
 pub(crate) fn forget(file: &File) {
-    // All of it: the length 0 reaches to the end.
+    // Everything: length 0 means to the end of the file.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
 

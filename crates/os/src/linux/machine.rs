@@ -1,11 +1,11 @@
-//! What machine this is, from /proc, /sys and os-release.
+//! Describes the machine from /proc, /sys and os-release.
 
 use std::fs;
 use std::thread::available_parallelism;
 
 use crate::machine::Machine;
 
-/// CPU features that ciphers and hashes use, as /proc/cpuinfo names them.
+/// CPU features that ciphers and hashes use, named as in /proc/cpuinfo.
 const FEATURES: &[&str] = &[
     "aes",
     "pclmulqdq",
@@ -54,6 +54,13 @@ pub(crate) fn describe() -> Machine {
     }
 }
 
+pub(crate) fn possible_cpus() -> Option<u32> {
+    // `0-1`, or `0,2-3`.
+    let list = fs::read_to_string("/sys/devices/system/cpu/possible").ok()?;
+    let last = list.trim().rsplit([',', '-']).next()?.parse::<u32>().ok()?;
+    last.checked_add(1)
+}
+
 fn field(cpuinfo: &str, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| {
         let line = cpuinfo.lines().find(|l| l.split(':').next().map(str::trim) == Some(name))?;
@@ -67,7 +74,7 @@ fn features(cpuinfo: &str) -> Vec<String> {
     FEATURES.iter().filter(|f| have.contains(f)).map(ToString::to_string).collect()
 }
 
-/// Of sysinfo(2).
+/// From sysinfo(2).
 pub(crate) fn memory_bytes() -> Option<u64> {
     let info = rustix::system::sysinfo();
     // The field's width differs between architectures.
@@ -76,12 +83,12 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     Some(total)
 }
 
-/// proc_meminfo(5), `MemAvailable`.
+/// `MemAvailable` of proc_meminfo(5).
 pub(crate) fn memory_available() -> Option<u64> {
     meminfo("MemAvailable:")
 }
 
-/// A line of `/proc/meminfo`, in bytes.
+/// The value of a line of `/proc/meminfo`, in bytes.
 fn meminfo(name: &str) -> Option<u64> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
     let kib = info.lines().find_map(|l| l.strip_prefix(name)?.split_whitespace().next())?;
@@ -92,8 +99,9 @@ pub(crate) fn processor_time() -> Option<(u64, u64)> {
     times(&fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// Busy and all ticks of all processors together, from the first line of `/proc/stat` (proc_stat(5)). Idle are `idle`
-/// and `iowait`; `guest` and `guest_nice` are part of `user` and `nice`.
+/// Busy and total ticks of all processors together, from the first line of `/proc/stat`
+/// (proc_stat(5)). `idle` and `iowait` are idle; `guest` and `guest_nice` are included in `user`
+/// and `nice`.
 fn times(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|n| n.parse().ok()).collect();
@@ -107,7 +115,7 @@ pub(crate) fn kernel_setting(name: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// "2" asks for directory entries and inodes (Linux, Documentation/admin-guide/sysctl/vm.rst).
+/// "2" drops directory entries and inodes (Linux, Documentation/admin-guide/sysctl/vm.rst).
 pub(crate) fn drop_directory_caches() -> bool {
     fs::write("/proc/sys/vm/drop_caches", "2\n").is_ok()
 }
@@ -122,15 +130,15 @@ fn load_average() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// Marks that container managers leave at the root of the file system.
+/// Marker files that container managers create in the root directory.
 fn in_container() -> bool {
     ["/.dockerenv", "/run/.containerenv"].iter().any(|p| fs::exists(p).unwrap_or(false))
 }
 
-/// How the kernel that runs as a program names its processors.
+/// The CPU vendor on a kernel that runs as a program.
 const USER_MODE_VENDOR: &str = "User Mode Linux";
 
-/// What such a machine is called.
+/// The name of such a machine.
 const USER_MODE: &str = "user-mode Linux";
 
 fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {

@@ -30,7 +30,7 @@ pub use self::{
 };
 use crate::{Details, FileType};
 
-/// Opens a file to be read, without waiting for whoever has the other end of a pipe.
+/// Opens a file for reading without waiting for the other end of a pipe.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     Ok(openat(CWD, path, flags, Mode::empty())?.into())
@@ -43,13 +43,13 @@ pub(crate) fn details(found: &Metadata) -> Details {
         inode: found.ino(),
         device: found.rdev(),
         names: found.nlink(),
-        // stat(2) counts units of 512 bytes, whatever the file system's are.
+        // stat(2) counts units of 512 bytes for any file system.
         allocated: found.blocks() * 512,
         changed: (found.mtime(), found.mtime_nsec()),
     }
 }
 
-/// The kind that the mode of a file tells.
+/// The file kind from the mode of a file.
 fn file_type(mode: u32) -> FileType {
     use rustix::fs::FileType as Kind;
     match Kind::from_raw_mode(mode) {

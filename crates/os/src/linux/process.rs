@@ -1,4 +1,5 @@
-//! Processes: the one reader of `/proc/PID/stat` (proc_pid_stat(5)), descriptors, signals, and what this one may be asked.
+//! Processes: the only reader of `/proc/PID/stat` (proc_pid_stat(5)), descriptors, signals, and
+//! restrictions on this process.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,35 +15,36 @@ use rustix::process::{
     pidfd_send_signal, set_dumpable_behavior, setrlimit, setsid, test_kill_process,
 };
 
-/// What of `stat` is used (proc(5), /proc/PID/stat); times in clock ticks.
+/// Fields used from `stat` (proc(5), /proc/PID/stat); times in clock ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// `R` runs, `S` sleeps, `Z` has ended and was not waited for, `X` is dead, and so on.
+    /// `R` for running, `S` for sleeping, `Z` for ended but not waited for, `X` for dead, and so
+    /// on.
     pub(crate) state: char,
     pub(crate) parent: u32,
     /// `PF_*` of the kernel.
     pub(crate) flags: u64,
-    /// User and system time: of the one thread in `/proc/PID/task/TID`, of all threads, ended ones
-    /// included, in `/proc/PID`.
+    /// User and system time. In `/proc/PID/task/TID` that of the thread; in `/proc/PID` that of all
+    /// threads, including those that ended.
     pub(crate) cpu_ticks: u64,
-    /// The same of children that ended and were waited for, and of theirs.
+    /// The same for children that ended and were waited for, and for their children.
     pub(crate) waited_ticks: u64,
-    /// Start, since boot.
+    /// Start time since boot.
     pub(crate) start_ticks: u64,
 }
 
 impl Stat {
     pub(crate) fn read(task: &Path) -> Option<Self> {
-        // 52 numbers and a name: far below this size.
+        // 52 numbers and a name take much less space.
         let mut buffer = [0; 2048];
         Self::parse(read(&task.join("stat"), &mut buffer)?)
     }
 
-    /// The name in parentheses may hold anything, further parentheses included.
+    /// The name in parentheses may contain anything, including parentheses.
     pub(crate) fn parse(stat: &[u8]) -> Option<Self> {
         let end = stat.iter().rposition(|b| *b == b')')?;
         let rest = std::str::from_utf8(&stat[end + 1..]).ok()?;
-        // Fields are counted from 1 in proc(5); the first after the name is the third.
+        // proc(5) counts fields from 1; the first one after the name is the third.
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
         let field = |n: usize| fields.get(n - 3)?.parse::<u64>().ok();
         Some(Self {
@@ -56,13 +58,13 @@ impl Stat {
     }
 }
 
-/// The first bytes of a small file that the kernel makes up in one piece.
+/// The first bytes of a small file that the kernel generates in one piece.
 pub(crate) fn read<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let len = File::open(path).ok()?.read(buffer).ok()?;
     Some(&buffer[..len])
 }
 
-/// Clock ticks per second, in which /proc counts.
+/// Clock ticks per second, the unit of /proc.
 pub(crate) fn ticks_per_s() -> u64 {
     rustix::param::clock_ticks_per_second().max(1)
 }
@@ -111,8 +113,13 @@ impl Handle {
 }
 
 pub(crate) fn terminate(child: &Child) -> io::Result<()> {
-    // Nobody has waited for the child: its number is its own.
+    // The child has not been waited for, so no other process can have its number.
     Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
+}
+
+/// By its inode.
+pub(crate) fn this_program() -> io::Result<Command> {
+    Ok(Command::new("/proc/self/exe"))
 }
 
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
@@ -170,7 +177,7 @@ mod tests {
         while !has_ended(process) {
             std::thread::yield_now();
         }
-        assert!(exists(process), "as long as nobody waited for it");
+        assert!(exists(process), "until it is waited for");
         assert_eq!(started(process), first, "its number is kept until it is waited for");
         child.wait().unwrap();
         assert!(has_ended(process) && !exists(process));
@@ -180,8 +187,15 @@ mod tests {
     #[test]
     fn a_process_that_is_held_is_asked_to_end() {
         let start = || {
-            let mut command = Command::new("sleep");
-            in_own_group(command.arg("60")).spawn().unwrap()
+            // A shell that runs the tests in the background ignores SIGINT, and its children would, too.
+            let mut command = Command::new("env");
+            command.args(["--default-signal=INT", "sleep", "60"]);
+            let child = in_own_group(&mut command).spawn().unwrap();
+            let name = format!("/proc/{}/comm", child.id());
+            while std::fs::read_to_string(&name).unwrap() != "sleep\n" {
+                std::thread::yield_now();
+            }
+            child
         };
         let mut child = start();
         Handle::open(child.id()).unwrap().interrupt().unwrap();

@@ -1,4 +1,4 @@
-//! What takes bytes one after the other, and what leads to an open descriptor.
+//! Output to pipes, character devices and open descriptors.
 
 use std::fs::File;
 use std::io;
@@ -10,10 +10,10 @@ use super::terminal::STDOUT;
 use super::{details, file_type};
 use crate::FileType;
 
-/// What takes bytes one after the other, if `path` is that.
+/// Opens `path` if it takes a stream of bytes.
 pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     let own = own_descriptor(path);
-    // What a link in a directory of somebody else's leads to is not followed; those in `/dev` are root's.
+    // Does not follow a link in a directory that others control; links in `/dev` are root's.
     let of_root = path.starts_with("/dev")
         && !path.starts_with("/dev/shm")
         && !path.components().any(|part| part == Component::ParentDir);
@@ -34,16 +34,16 @@ pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     }
     let mut flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     flags.set(OFlags::NOFOLLOW, !follows);
-    // Standard output that leads to a file: behind what is there already.
+    // Standard output may be a file; append to its contents.
     flags.set(OFlags::APPEND, own);
     let opened = openat(CWD, path, flags, Mode::empty())?;
     match fits(file_type(fstat(&opened)?.st_mode)) {
         true => Ok(Some(opened.into())),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it was swapped just now")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it has just been replaced")),
     }
 }
 
-/// Whether `path` is a name for an open descriptor of this process.
+/// Whether `path` names an open descriptor of this process.
 fn own_descriptor(path: &Path) -> bool {
     if [STDOUT, "/dev/stderr"].iter().any(|name| path == Path::new(name)) {
         return true;
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"before, page page ");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(own_descriptor(Path::new("/dev/stdout")));
-        // Not every path that begins like one of ours is one.
+        // A path is not a descriptor just because it begins like one.
         for other in ["/dev/fd/../../etc/hostname", "/proc/self/fd/x", "/dev/shm/link"] {
             assert!(!own_descriptor(Path::new(other)), "{other}");
         }

@@ -1,4 +1,4 @@
-//! Descriptors 0 to 2, and what the terminal says of itself.
+//! Descriptors 0 to 2, and the properties of the terminal.
 
 use std::fs::File;
 use std::io;
@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin, stdout};
 
-/// The name by which a process that is started writes to its standard output where it is to be named a file.
+/// A file name by which a child process can write to its standard output.
 pub const STDOUT: &str = "/dev/stdout";
 
-/// What can be waited for: files, pipes, terminals.
+/// Anything whose readability can be awaited: files, pipes, terminals.
 pub trait Readable: AsFd {}
 
 impl<T: AsFd> Readable for T {}

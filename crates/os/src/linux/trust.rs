@@ -1,26 +1,28 @@
-//! Who besides this process can make a path lead elsewhere.
+//! Finds out who besides this process can redirect a path.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Whom a directory's permission bits may let write to it without making it anybody's.
+/// Who may write to a directory according to its permission bits without making it untrusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
-    /// Its owner alone.
+    /// Only its owner.
     Owner,
-    /// Its group, too: on many systems each user has a group of its own, and directories are its group's to write.
+    /// Its group, too. On many systems each user has a private group, and directories are
+    /// group-writable.
     Group,
 }
 
-/// The first directory on the way to `directory`, itself included, in which somebody other than root, `user` and
-/// the writers named may rename what lies there; `None` if there is none.
+/// The first directory on the way to `directory`, including itself, in which someone may rename
+/// entries other than root, `user` and the permitted `writers`. `None` if there is none.
 ///
-/// Such a user can put a symbolic link in the place of anything below it. In a directory with the sticky bit, such as
-/// `/tmp`, only the owner of an entry may rename it, and the owner of the directory.
+/// Such a user can replace anything below it with a symbolic link. In a directory with the sticky
+/// bit, such as `/tmp`, only the owner of an entry and the owner of the directory may rename the
+/// entry.
 ///
 /// # Errors
-/// What the system says of a part of the path.
+/// The operating system's error for a part of the path.
 pub fn renamed_by(directory: &Path, user: u32, writers: Writers) -> io::Result<Option<PathBuf>> {
     let others = match writers {
         Writers::Owner => 0o022,
@@ -66,7 +68,7 @@ mod tests {
         assert_eq!(renamed_by(Writers::Owner), None);
         match chown(&open, Some(12_345), None) {
             Ok(()) => assert_eq!(renamed_by(Writers::Group), Some(open)),
-            Err(_) => eprintln!("SKIPPED: giving a directory away takes root"),
+            Err(_) => eprintln!("SKIPPED: giving a directory away requires root"),
         }
     }
 }

@@ -9,42 +9,43 @@ use crate::entry::single;
 use crate::{Entry, FileIdentity, FileType};
 
 impl FileIdentity {
-    /// Of an open file or directory.
+    /// The identity of an open file or directory.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`]: it is not known here.
+    /// [`io::ErrorKind::Unsupported`]: it is unknown on this system.
     pub fn of<F>(_file: F) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Of what `path` leads to.
+    /// The identity of the target of `path`.
     ///
     /// # Errors
-    /// As [`Self::of`].
+    /// Those of [`Self::of`].
     pub fn reached_by(_path: &Path) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Of what lies at `path`.
+    /// The identity of the file at `path`.
     ///
     /// # Errors
-    /// As [`Self::of`].
+    /// Those of [`Self::of`].
     pub fn at(_path: &Path) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
 
-/// A directory. It is kept by its path, so that renaming it leads elsewhere: no descriptor can be held open here.
+/// A directory. It is stored as a path, because no descriptor can be held open here: renaming the
+/// directory redirects operations in it.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
 }
 
 impl Directory {
-    /// The directory that `path` leads to now.
+    /// Opens the current target of `path`.
     ///
     /// # Errors
-    /// What the system says, such as that there is none.
+    /// The operating system's error, for example if it does not exist.
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         match path.is_dir() {
@@ -53,10 +54,11 @@ impl Directory {
         }
     }
 
-    /// The directory in which `path` lies, and the last part of `path`.
+    /// The parent directory of `path`, and the last component of `path`.
     ///
     /// # Errors
-    /// As [`Self::open`]; `InvalidInput` for a path without a last part, such as `/` or `..`.
+    /// Those of [`Self::open`]; `InvalidInput` for a path without a last component, such as `/` or
+    /// `..`.
     pub fn of(path: &Path) -> io::Result<(Self, OsString)> {
         let none = || io::Error::new(io::ErrorKind::InvalidInput, "it does not name a file");
         let name = path.file_name().ok_or_else(none)?.to_owned();
@@ -67,15 +69,15 @@ impl Directory {
     /// A second handle on the same directory.
     ///
     /// # Errors
-    /// None here.
+    /// Never fails here.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { path: self.path.clone() })
     }
 
-    /// The directory that `path` itself is; a symbolic link is refused.
+    /// Opens the directory at `path`; refuses a symbolic link.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// Those of [`Self::open`].
     pub fn open_no_follow(path: &Path) -> io::Result<Self> {
         match fs::symlink_metadata(path)?.is_dir() {
             true => Self::open(path),
@@ -83,93 +85,93 @@ impl Directory {
         }
     }
 
-    /// A directory in this one; a symbolic link is refused.
+    /// Opens a subdirectory; refuses a symbolic link.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// Those of [`Self::open`].
     pub fn subdirectory(&self, name: &OsStr) -> io::Result<Self> {
         Self::open_no_follow(&self.join(name)?)
     }
 
-    /// Makes a directory in this one, and opens it.
+    /// Creates a subdirectory and opens it.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken, by whatever; else what the system says.
+    /// `AlreadyExists` if anything has the name; otherwise the operating system's error.
     pub fn create_subdirectory(&self, name: &OsStr) -> io::Result<Self> {
         self.make_subdirectory(name)?;
         self.subdirectory(name)
     }
 
-    /// Makes a directory in this one.
+    /// Creates a subdirectory.
     ///
     /// # Errors
-    /// As [`Self::create_subdirectory`].
+    /// Those of [`Self::create_subdirectory`].
     pub fn make_subdirectory(&self, name: &OsStr) -> io::Result<()> {
         fs::create_dir(self.join(name)?)
     }
 
-    /// Makes a new file in this directory and opens it for writing.
+    /// Creates a new file and opens it for writing.
     ///
     /// # Errors
-    /// As [`Self::create_file`].
+    /// Those of [`Self::create_file`].
     pub fn create_to_write(&self, name: &OsStr) -> io::Result<File> {
         File::options().write(true).create_new(true).open(self.join(name)?)
     }
 
-    /// Opens a file of this directory for reading.
+    /// Opens a file for reading.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn open_own(&self, name: &OsStr) -> io::Result<File> {
         File::open(self.join(name)?)
     }
 
-    /// Bytes of what lies under a name.
+    /// Length in bytes of the file with this name.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn len_of(&self, name: &OsStr) -> io::Result<u64> {
         Ok(fs::symlink_metadata(self.join(name)?)?.len())
     }
 
-    /// Makes a new file in this directory and opens it for reading and writing; `mode` is of no use here.
+    /// Creates a new file and opens it for reading and writing; `mode` has no effect here.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken, by whatever; else what the system says.
+    /// `AlreadyExists` if anything has the name; otherwise the operating system's error.
     pub fn create_file(&self, name: &OsStr, _mode: u32) -> io::Result<File> {
         File::options().read(true).write(true).create_new(true).open(self.join(name)?)
     }
 
-    /// Opens a regular file of this directory; anything else is refused.
+    /// Opens a regular file; refuses anything else.
     ///
     /// # Errors
-    /// What the system says; `InvalidInput` if it is no regular file.
+    /// The operating system's error; `InvalidInput` if it is not a regular file.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_as(name, false)
     }
 
-    /// Opens a regular file of this directory for reading and writing.
+    /// Opens a regular file for reading and writing.
     ///
     /// # Errors
-    /// As [`Self::open_file`].
+    /// Those of [`Self::open_file`].
     pub fn open_file_to_write(&self, name: &OsStr) -> io::Result<File> {
         self.open_as(name, true)
     }
 
     fn open_as(&self, name: &OsStr, write: bool) -> io::Result<File> {
         if self.entry(name)?.is_some_and(|found| found.kind != FileType::RegularFile) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
         let file = File::options().read(true).write(write).open(self.join(name)?)?;
         crate::read::regular(&file)?;
         Ok(file)
     }
 
-    /// What lies under a name, if anything does. Which file it is and whose, is not known here: its identity is that of
-    /// every other, and its owner 0.
+    /// The entry with this name, if any. Identity and owner are unknown here: all entries have the
+    /// same identity and the owner 0.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
         let found = match fs::symlink_metadata(self.join(name)?) {
             Ok(found) => found,
@@ -181,34 +183,34 @@ impl Directory {
         Ok(Some(Entry { identity, kind, owner: 0, len: found.len() }))
     }
 
-    /// All names in it.
+    /// The names of all entries.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         fs::read_dir(&self.path)?.map(|entry| entry.map(|e| e.file_name())).collect()
     }
 
-    /// Renames a file of this directory over another regular file of it, or to a new name.
+    /// Renames a file to a new name, or over another regular file of this directory.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         fs::rename(self.join(from)?, self.join(to)?)
     }
 
-    /// Tells that a rename cannot be told to replace nothing here: nothing is renamed.
+    /// Reports that an exclusive rename is impossible here: renames nothing.
     ///
     /// # Errors
-    /// None here.
+    /// Never fails here.
     pub fn try_rename_to_new(&self, _from: &OsStr, _to: &OsStr) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Refuses a name that something has.
+    /// Returns an error if the name exists.
     ///
     /// # Errors
-    /// `AlreadyExists`; else what the system says.
+    /// `AlreadyExists`; otherwise the operating system's error.
     pub fn refuse_taken(&self, name: &OsStr) -> io::Result<()> {
         match self.entry(name)? {
             None => Ok(()),
@@ -216,20 +218,20 @@ impl Directory {
         }
     }
 
-    /// Renames a file of this directory to a name that must be free.
+    /// Renames a file to a name that must not exist.
     ///
     /// # Errors
-    /// `AlreadyExists` if the name is taken, by whatever.
+    /// `AlreadyExists` if anything has the name.
     pub fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        // A hard link fails where the name is taken.
+        // A hard link fails if the name exists.
         fs::hard_link(self.join(from)?, self.join(to)?)?;
         self.remove_file(from)
     }
 
-    /// Removes a file, or a symbolic link itself.
+    /// Removes a file; removes a symbolic link itself, not its target.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         fs::remove_file(self.join(name)?)
     }
@@ -237,12 +239,12 @@ impl Directory {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// What the system says.
+    /// The operating system's error.
     pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
         fs::remove_dir(self.join(name)?)
     }
 
-    /// Writes back what its file system holds in memory, which cannot be asked for here.
+    /// Would write back the cached data of its file system, which is impossible here.
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`].
@@ -250,24 +252,24 @@ impl Directory {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Makes sure that new names in it outlive a power cut, which cannot be asked for here.
+    /// Would ensure that new names in it survive a power failure, which is impossible here.
     ///
     /// # Errors
-    /// None here.
+    /// Never fails here.
     pub fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// A path by which this process reaches it, as long as it is not renamed.
+    /// A path that reaches this directory as long as it is not renamed.
     #[must_use]
     pub fn reached(&self) -> PathBuf {
         self.path.clone()
     }
 
-    /// The path that it had when it was opened.
+    /// Its path when it was opened.
     ///
     /// # Errors
-    /// None here.
+    /// Never fails here.
     pub fn path(&self) -> io::Result<PathBuf> {
         Ok(self.path.clone())
     }

@@ -1,4 +1,4 @@
-//! Open files as the standard library has them: with one position, and through the cache.
+//! Open files with the standard library: with a single position, and through the cache.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -37,7 +37,7 @@ pub(crate) fn path_of(_file: &File) -> io::Result<PathBuf> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Held from setting a file's position to using it: all handles on an open file share the position.
+/// Held while a file's position is set and used, because all handles of an open file share it.
 static POSITION: Mutex<()> = Mutex::new(());
 
 fn position(mut file: &File, offset: u64) -> io::Result<MutexGuard<'static, ()>> {

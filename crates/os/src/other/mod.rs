@@ -1,4 +1,5 @@
-//! Systems that are not known here: files are made and read as the standard library can, and nothing else is told.
+//! Systems without support: files work as far as the standard library allows, and everything else
+//! is unknown.
 
 pub(crate) mod counters;
 mod directory;
@@ -14,12 +15,12 @@ use std::time::UNIX_EPOCH;
 pub use self::directory::Directory;
 use crate::{Details, FileType};
 
-/// Opens a file to be read.
+/// Opens a file for reading.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Standard output has a name that leads nowhere yet, and nothing else is known here to take bytes one after the other.
+/// The name of standard output does not work here yet, and no other stream can be recognised.
 pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     match path == Path::new(terminal::STDOUT) {
         true => Err(io::ErrorKind::Unsupported.into()),
@@ -27,7 +28,7 @@ pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// What the standard library tells.
+/// The details that the standard library knows.
 pub(crate) fn details(found: &Metadata) -> Details {
     let since = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let since = since.unwrap_or_default();
@@ -42,7 +43,7 @@ pub(crate) fn details(found: &Metadata) -> Details {
     }
 }
 
-/// The kind as far as the standard library tells it.
+/// The kind as far as the standard library knows it.
 fn file_type(kind: std::fs::FileType) -> FileType {
     match kind {
         kind if kind.is_symlink() => FileType::Symlink,
@@ -53,7 +54,7 @@ fn file_type(kind: std::fs::FileType) -> FileType {
 }
 
 pub(crate) mod clock {
-    //! No clock of the processors.
+    //! No CPU clock.
 
     pub(crate) fn process_cpu_ns() -> u64 {
         0
@@ -61,7 +62,7 @@ pub(crate) mod clock {
 }
 
 pub(crate) mod dirs {
-    //! Directories are made with the rights that new ones get.
+    //! Directories get default permissions.
 
     use std::io;
     use std::path::Path;
@@ -76,7 +77,7 @@ pub(crate) mod dirs {
 }
 
 pub(crate) mod lock {
-    //! One kind of locks, that of the standard library.
+    //! Only the standard library's kind of locks.
 
     use std::fs::File;
 
@@ -86,11 +87,11 @@ pub(crate) mod lock {
 }
 
 pub(crate) mod net {
-    //! No options of sockets.
+    //! No socket options.
 
     use std::time::Duration;
 
-    /// How to end a connection that nobody reads is not known here.
+    /// Does nothing: ending an unread connection is not supported here.
     pub fn end_when_unread<S>(_stream: S, _after: Duration) {}
 }
 
@@ -105,7 +106,19 @@ pub(crate) mod signals {
 }
 
 pub(crate) mod user {
-    //! No numbers of users: the same one as all owners are said to be.
+    //! No user numbers: everyone has the number that all owners have.
+
+    use std::process::Command;
+
+    use crate::user::Asker;
+
+    pub(crate) fn asker() -> Option<Asker> {
+        None
+    }
+
+    pub(crate) fn run_as<'a>(command: &'a mut Command, _asker: &Asker) -> &'a mut Command {
+        command
+    }
 
     pub(crate) fn effective() -> u32 {
         0
@@ -121,7 +134,7 @@ pub(crate) mod user {
 }
 
 pub(crate) mod machine {
-    //! What the standard library knows of the machine.
+    //! What the standard library knows about the machine.
 
     use std::thread::available_parallelism;
 
@@ -135,6 +148,10 @@ pub(crate) mod machine {
             os: std::env::consts::OS.to_owned(),
             ..Machine::default()
         }
+    }
+
+    pub(crate) fn possible_cpus() -> Option<u32> {
+        None
     }
 
     pub(crate) fn memory_bytes() -> Option<u64> {
@@ -159,25 +176,25 @@ pub(crate) mod machine {
 }
 
 pub(crate) mod storage {
-    //! No list of mounts, and no room.
+    //! No list of mounts, and no free space.
 
     use std::io;
     use std::path::Path;
 
     use crate::storage::{Mount, Space};
 
-    /// Every mount, the latest last.
+    /// All mounts, the latest last.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`]: the system's list is not known here.
+    /// [`io::ErrorKind::Unsupported`]: the list is unknown on this system.
     pub fn mounts() -> io::Result<Vec<Mount>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The room of the file system that `path` lies on.
+    /// The size and free space of the file system of `path`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`]: it is not known here.
+    /// [`io::ErrorKind::Unsupported`]: they are unknown on this system.
     pub fn space(_path: &Path) -> io::Result<Space> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -1,4 +1,4 @@
-//! Nothing of other processes, but what the standard library does with children.
+//! Processes: only what the standard library offers for children.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -19,7 +19,7 @@ pub(crate) fn exists(_process: u32) -> bool {
     true
 }
 
-/// Nothing is held here.
+/// Never exists.
 #[derive(Debug)]
 pub(crate) struct Handle;
 
@@ -39,6 +39,10 @@ impl Handle {
 
 pub(crate) fn terminate(_child: &Child) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn this_program() -> io::Result<Command> {
+    Ok(Command::new(std::env::current_exe()?))
 }
 
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {

@@ -1,14 +1,14 @@
-//! Standard streams as the standard library has them.
+//! The standard streams of the standard library.
 
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The name by which a process that is started would write to its standard output where it is to be named a file.
+/// A file name by which a child process would write to its standard output.
 pub const STDOUT: &str = "standard output";
 
-/// What could be waited for.
+/// Anything whose readability could be awaited.
 pub trait Readable {}
 
 impl<T> Readable for T {}

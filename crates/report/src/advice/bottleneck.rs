@@ -1,11 +1,11 @@
 //! Whether device, software path or cipher bounds large and small requests.
 
-use super::choice::{LARGE, SMALL};
 use crate::explanation::chain::{Chain, Row, chains, cipher_share};
+use crate::kinds::{LARGE, SMALL};
 use crate::lookup::Lookup;
 use crate::quantity::percent_digits;
 
-/// The arm that keeps most, in the workload with most requests in flight of the large and of the small ones.
+/// The fastest arm, in the large and in the small workload with the most requests in flight.
 pub(super) fn bottleneck(lookup: &Lookup<'_>) -> Vec<String> {
     let chains = chains(lookup);
     let most = chains.iter().max_by(|a, b| a.mean_kept().total_cmp(&b.mean_kept()));
@@ -19,7 +19,7 @@ pub(super) fn bottleneck(lookup: &Lookup<'_>) -> Vec<String> {
     rows.into_iter().flatten().filter_map(|row| words(chain, row)).collect()
 }
 
-/// Parts of the time of an encrypted request: what plain takes of it, what the layer adds, what the cipher adds.
+/// Parts of the time of an encrypted request: plain storage, the path, the cipher.
 fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
     let [layer, whole] = [0, 1].map(|i| &row.speed.levels[i]);
     // Times are inverse speeds: relative to plain's, exp(-mean).
@@ -27,7 +27,7 @@ fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
     let device = 100.0 / all;
     let [layer_part, cipher_part] =
         [(with_layer - 1.0) / all, (all - with_layer) / all].map(|p| 100.0 * p);
-    // Of a part below nothing, which noise can make, no share can be told.
+    // Noise can make a part negative; its share is then unknown.
     if layer_part < -1.0 || cipher_part < -1.0 {
         return None;
     }
@@ -40,14 +40,14 @@ fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
     let [low, high] = [whole.low, whole.high].map(|log| percent_digits(100.0 * log.exp()));
     let rest = match cipher_share(row) {
         Some(_) => format!(
-            "the layer adds {} %, the cipher {} %",
+            "the path adds {} %, the cipher {} %",
             percent_digits(layer_part.max(0.0)),
             percent_digits(cipher_part.max(0.0))
         ),
-        None => "layer and cipher, which cannot be told apart here, the rest".to_owned(),
+        None => "path and cipher take the rest".to_owned(),
     };
     Some(format!(
-        "{} is bounded by {what}: of the time of a request under {} plain storage takes {} % [{low}, {high}], {rest}.",
+        "{} is limited by {what}: of the time of a request under {} plain storage takes {} % [{low}, {high}], {rest}.",
         row.workload.label,
         chain.arm.label,
         percent_digits(device),

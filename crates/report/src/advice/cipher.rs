@@ -31,7 +31,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         .iter()
         .map(|row| row.workload)
         .filter(|w| w.is_of_requests())
-        // Reads: a layer may copy what is written, and its cipher then finds it in the processor's cache.
+        // Reads: a layer may copy written data, which its cipher then finds in the processor's cache.
         .max_by_key(|w| (w.block_size, std::cmp::Reverse(w.in_flight()), w.operation == "read"))?;
     let mut costs: Vec<Cost<'_>> = chains
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         })
         .filter(|cost| cost.low > 0.0)
         .collect();
-    // One cipher in several layouts is not the fastest of anything.
+    // A single cipher in several layouts cannot be called the fastest.
     if costs.windows(2).all(|pair| pair[0].arm.cipher == pair[1].arm.cipher) {
         return None;
     }
@@ -52,7 +52,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
     let (first, rest) = costs.split_first()?;
     let words =
         |c: &Cost<'_>| format!("{} ns [{}, {}]", digits(c.ns), digits(c.low), digits(c.high));
-    // Of intervals that overlap neither is called the faster.
+    // If intervals overlap, neither is called the faster.
     let tied: Vec<&str> =
         rest.iter().filter(|c| c.low <= first.high).map(|c| c.arm.label.as_str()).collect();
     let slower: Vec<String> = rest

@@ -1,25 +1,30 @@
-//! A container file against the device itself, where a system was measured on both.
+//! A container file against a partition of the same device, where a system was measured on both.
 
 use cryptbench_record::{Arm, Workload};
 
-use super::choice::interval;
+use super::interval;
 use super::settings::difference;
 use crate::lookup::Lookup;
 use crate::presentation::ranking::between;
 
-/// The settings that choose the place, and their value for a container.
-pub(super) const PLACES: [(&str, &str); 2] = [("surface", "file"), ("on", "container")];
+/// The setting that chooses the place, and its values for a container file.
+const PLACE: (&str, [&str; 2]) = ("on", ["container", "container-in-partition"]);
 
-/// One sentence for each system whose arms differ in nothing but the place.
-pub(super) fn places(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
+/// The settings that say where something lies or where requests go: none of them is one to change for speed. `surface` is
+/// what older records call `io-target`.
+pub(crate) const PLACES: [&str; 3] = [PLACE.0, "io-target", "surface"];
+
+/// One sentence for each system whose arms differ only in the place.
+pub(crate) fn places(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
     let mut told: Vec<&str> = Vec::new();
     let mut sentences = Vec::new();
     for container in arms {
         for direct in arms.iter().filter(|arm| arm.id != container.id) {
             let Some(change) = difference(container, direct) else { continue };
-            let is_place =
-                |(name, value): &(&str, &str)| change.setting == *name && change.from == *value;
-            if PLACES.iter().any(is_place) && !told.contains(&container.system.as_str()) {
+            let is_place = change.setting == PLACE.0
+                && PLACE.1.contains(&change.from.as_str())
+                && !PLACE.1.contains(&change.to.as_str());
+            if is_place && !told.contains(&container.system.as_str()) {
                 let sentence = compared(lookup, container, direct);
                 told.extend(sentence.is_some().then_some(container.system.as_str()));
                 sentences.extend(sentence);
@@ -37,7 +42,7 @@ fn compared(lookup: &Lookup<'_>, container: &Arm, direct: &Arm) -> Option<String
     let over: Vec<&Workload> = lookup.workloads().iter().filter(both).collect();
     let mean = between(lookup, container, direct, &over)?;
     let advice = match () {
-        () if mean.high < 1.0 => "the container costs speed",
+        () if mean.high < 1.0 => "the container is slower",
         () if mean.low > 1.0 => "the container is the faster one",
         () => "take whichever is handier",
     };

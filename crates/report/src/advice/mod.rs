@@ -1,39 +1,48 @@
-//! What to do with what was measured: each sentence with the figure and the interval that carry it, and left out where
-//! the data do not.
+//! What the figures show besides the answer: where the time goes, which cipher is fast, what each system suits, and known
+//! risks. Each sentence has the figure and the interval that support it, and is left out if the data do not.
 
 mod bottleneck;
-mod choice;
 mod cipher;
-mod container;
-mod opening;
+pub(crate) mod container;
+pub(crate) mod opening;
 mod risks;
-mod settings;
+pub(crate) mod settings;
 mod suitability;
 
-use cryptbench_record::{Arm, ArmRole};
+use cryptbench_record::{Arm, ArmRole, Record, Results};
 
 use crate::evidence::is_unsound;
 use crate::lookup::Lookup;
+use crate::names::relabelled;
 use crate::presentation::Form;
+use crate::presentation::ranking::{Mean, is_choice};
+use crate::quantity::percent_digits;
 
-/// The sentences of [`Results::advice`], the choice of a system first.
-pub(crate) fn advice(lookup: &Lookup<'_>) -> Vec<String> {
+/// The sentences. Records do not contain them, because they follow from the trials.
+pub fn observations(record: &Record, results: &Results) -> Vec<String> {
+    let record = &*relabelled(record);
+    let lookup = &Lookup::new(record, results);
     if Form::of(lookup.record) == Form::Unlock {
-        return opening::openings(lookup);
+        return Vec::new();
     }
     let arms = sound(lookup);
-    let mut found = choice::best(lookup, &arms);
+    let choices: Vec<&Arm> = arms.iter().copied().filter(|arm| is_choice(arm)).collect();
+    let mut found = Vec::new();
     found.extend(cipher::fastest(lookup, &arms));
     found.extend(bottleneck::bottleneck(lookup));
-    found.extend(settings::changes(lookup, &arms));
-    found.extend(container::places(lookup, &arms));
-    found.extend(suitability::uses(lookup, &arms));
-    found.extend(risks::risks(&arms));
+    found.extend(suitability::uses(lookup, &choices));
+    found.extend(risks::risks(&choices));
     found
 }
 
-/// The encrypted arms that encrypt and lose nothing, as far as that was checked.
+/// The encrypted arms that encrypt and lose no data, as far as that was checked.
 fn sound<'a>(lookup: &Lookup<'a>) -> Vec<&'a Arm> {
     let encrypted = lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
     encrypted.filter(|arm| !is_unsound(lookup.record, arm)).collect()
+}
+
+/// `86 % [83, 89]`.
+fn interval(mean: &Mean) -> String {
+    let [ratio, low, high] = [mean.ratio, mean.low, mean.high].map(|r| percent_digits(100.0 * r));
+    format!("{ratio} % [{low}, {high}]")
 }

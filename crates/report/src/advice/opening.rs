@@ -1,4 +1,4 @@
-//! What opens within the time that a person waits for, and how large a PIM may be for that.
+//! Which volumes open within the time that a person accepts, and the largest PIM for that.
 
 use cryptbench_record::{Arm, ArmRole};
 
@@ -7,18 +7,18 @@ use crate::presentation::unlock::{Opening, opening};
 use crate::quantity::{seconds, thousands};
 use crate::wording::list;
 
-/// The wait, seconds: what `cryptbench kdf --mount-limit` has as its default.
+/// The wait in seconds: the default of `cryptbench kdf --mount-limit`.
 const LIMIT_S: f64 = 1.0;
 
 /// Volumes that are named for each answer.
 const MOST_NAMED: usize = 4;
 
-/// Volumes whose PIM is told.
+/// Most volumes whose PIM is named.
 const MOST_PIMS: usize = 4;
 
-/// What opens within the limit, then the PIM that it leaves room for; of the first way of opening, which is the right
+/// What opens within the limit, then the largest PIM within it, for the first way of opening: the right
 /// passphrase.
-pub(super) fn openings(lookup: &Lookup<'_>) -> Vec<String> {
+pub(crate) fn openings(lookup: &Lookup<'_>) -> Vec<String> {
     let parts = ["derivation".to_owned(), "rest".to_owned()];
     let way = lookup.workloads().iter().find(|w| w.operation == "unlock");
     let volumes = lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
@@ -26,25 +26,25 @@ pub(super) fn openings(lookup: &Lookup<'_>) -> Vec<String> {
         volumes.filter_map(|arm| Some((arm, opening(lookup, way?, arm, &parts)?))).collect();
     let named = |wanted: &dyn Fn(&Opening) -> bool| -> Vec<String> {
         let found = times.iter().filter(|(_, o)| wanted(o));
-        found.map(|(arm, o)| format!("{} ({})", arm.label, interval(o))).collect()
+        found.map(|(arm, o)| format!("{} ({})", arm.label, seconds(o.median))).collect()
     };
     let said = |what: &str, names: &[String]| {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         (!names.is_empty()).then(|| format!("{what} {}", list(&names, MOST_NAMED)))
     };
-    // What lies on both sides of the limit is not spoken of.
-    let within = said("open within it:", &named(&|o| o.high <= LIMIT_S));
-    let beyond = said("take longer:", &named(&|o| o.low > LIMIT_S));
+    // Volumes whose interval includes the limit are not mentioned.
+    let within = said("open", &named(&|o| o.high <= LIMIT_S));
+    let beyond = said("not", &named(&|o| o.low > LIMIT_S));
     let answers: Vec<String> = [within, beyond].into_iter().flatten().collect();
     let mut found = Vec::new();
     if !answers.is_empty() {
-        found.push(format!("If opening may take {}: {}.", seconds(LIMIT_S), answers.join("; ")));
+        found.push(format!("Within {LIMIT_S:.0} s {}.", answers.join(", but ")));
     }
     found.extend(times.iter().filter_map(|(arm, o)| pim(arm, o)).take(MOST_PIMS));
     found
 }
 
-/// The largest PIM of a VeraCrypt volume that the limit leaves room for. Its PBKDF2 takes 15,000 + 1000 x PIM iterations
+/// The largest PIM of a VeraCrypt volume within the limit. Its PBKDF2 takes 15,000 + 1000 x PIM iterations
 /// and the derivation is linear in them (VeraCrypt, "Personal Iterations Multiplier (PIM)").
 fn pim(arm: &Arm, o: &Opening) -> Option<String> {
     if arm.layout.as_deref() != Some("VeraCrypt") {
@@ -57,21 +57,9 @@ fn pim(arm: &Arm, o: &Opening) -> Option<String> {
         let pim = ((room - 15_000.0) / 1000.0).floor();
         (pim.is_finite() && pim >= 1.0).then_some(pim)
     };
-    // The ends of the opening's interval, less what is not derivation.
+    // The ends of the opening's interval, less everything but the derivation.
     let [least, most] = [o.high, o.low].map(|opening| largest(opening - rest));
     let (pim, least, most) = (largest(derivation)?, least?, most?);
     let [pim, least, most] = [pim, least, most].map(thousands);
-    Some(format!(
-        "{} still opens in {} with a PIM of {pim} [{least}, {most}]: it took {} with {} iterations.",
-        arm.label,
-        seconds(LIMIT_S),
-        interval(o),
-        thousands(iterations),
-    ))
-}
-
-/// `0.31 s [0.30, 0.33]`.
-fn interval(o: &Opening) -> String {
-    let [low, high] = [o.low, o.high].map(seconds);
-    format!("{} [{low}, {high}]", seconds(o.median))
+    Some(format!("{}: a PIM up to {pim} ({least}-{most}) opens in {LIMIT_S:.0} s.", arm.label))
 }

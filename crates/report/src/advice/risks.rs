@@ -1,14 +1,14 @@
-//! What no speed shows: known weaknesses of the systems that were measured.
+//! What speed does not show: known weaknesses of the measured systems.
 
 use cryptbench_record::Arm;
 
-/// A weakness, of which arms it is one, and where that is known from.
+/// A weakness, the arms that have it, and its source.
 type Risk = (fn(&Arm) -> bool, &'static str);
 
 const RISKS: [Risk; 4] = [
     (
         |arm| arm.system == "encfs",
-        "EncFS: an audit found it no protection against whoever sees two states of the stored files, and that its integrity \
+        "EncFS: an audit found it not safe if someone sees two versions of the files, and that its integrity \
          checks can be switched off by whoever can write there (Taylor Hornby, 2014); number, sizes, times and tree of \
          the files show.",
     ),
@@ -19,7 +19,7 @@ const RISKS: [Risk; 4] = [
     ),
     (
         is_unauthenticated,
-        "XTS and CBC hide data and do not protect them: who can write to the disk can change them unseen \
+        "XTS and CBC hide data and do not protect them: anyone who can write to the disk can alter data undetected \
          (NIST SP 800-38E).",
     ),
     (
@@ -29,7 +29,7 @@ const RISKS: [Risk; 4] = [
     ),
 ];
 
-/// The risks of the arms that were measured.
+/// The risks of the measured arms.
 pub(super) fn risks(arms: &[&Arm]) -> Vec<String> {
     let found = RISKS.iter().filter(|(has, _)| arms.iter().any(|arm| has(arm)));
     found.map(|(_, words)| format!("Risk: {words}")).collect()

@@ -1,8 +1,8 @@
-//! What each arm is suited for, by what it loses there.
+//! What each arm is suited for, by its losses.
 
 use cryptbench_record::{Arm, Estimate, Workload};
 
-use super::choice::{LARGE, SMALL};
+use crate::kinds::{LARGE, SMALL};
 use crate::lookup::Lookup;
 use crate::quantity::percent_digits;
 use crate::wording::list;
@@ -16,7 +16,7 @@ const UNSUITED: f64 = 0.25;
 /// Arms that are named for each answer.
 const MOST_NAMED: usize = 4;
 
-/// A use: what it is called, which workloads stand for it, and what to say where it is not suited.
+/// A use: its name, the workloads that represent it, and what to say about arms that are not suited.
 type Use = (&'static str, fn(&Workload) -> bool, &'static str);
 
 const USES: [Use; 4] = [
@@ -28,7 +28,7 @@ const USES: [Use; 4] = [
     (
         "Archive and backup (large sequential reads and writes)",
         |w| w.block_size >= LARGE && w.pattern == "sequential",
-        "expect longer hours",
+        "expect longer backups",
     ),
     (
         "Removable media as fast as this disk (large requests one at a time, as copies make them)",
@@ -38,7 +38,7 @@ const USES: [Use; 4] = [
     ("A whole disk (all that was measured)", |_| true, "expect to notice it"),
 ];
 
-/// One sentence for each use of which something is known.
+/// One sentence for each use about which something is known.
 pub(super) fn uses(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
     USES.iter().filter_map(|of| words(lookup, arms, of)).collect()
 }
@@ -55,7 +55,7 @@ fn words(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs, otherwise): &Use) -
             .iter()
             .map(|w| Some((lookup.cell(w, arm).filter(|c| !c.cached)?.kept?, *w)))
             .collect();
-        // What was not measured in all that stands for a use says nothing of it.
+        // An arm that was not measured in all workloads of a use says nothing about it.
         let Some(kept) = kept else { continue };
         let Some(worst) = kept.iter().min_by(|a, b| a.0.low.total_cmp(&b.0.low)) else { continue };
         let slowest = kept.iter().min_by(|a, b| a.0.high.total_cmp(&b.0.high)).unwrap_or(worst);

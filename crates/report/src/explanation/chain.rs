@@ -1,4 +1,4 @@
-//! From plain over the layer without its cipher to the encrypted arm: what each step takes, in speed and in CPU time.
+//! From plain through the layer without its cipher to the encrypted arm: what each step costs in speed and in CPU time.
 
 use cryptbench_record::{Arm, ArmRole, Trial, Workload};
 use cryptbench_stats::{Scale, Share, Step, Waterfall, decompose};
@@ -21,7 +21,7 @@ pub(crate) struct Row<'a> {
     pub(crate) workload: &'a Workload,
     /// Steps in log units of speed: the layer against plain, the cipher against the layer.
     pub(crate) speed: Waterfall,
-    /// Steps in CPU seconds of a request, where every trial has them.
+    /// Steps in CPU seconds per request, if every trial has them.
     pub(crate) cpu: Option<Waterfall>,
 }
 
@@ -32,14 +32,14 @@ impl Chain<'_> {
     }
 }
 
-/// What a step takes of the speed before it, in percent: `8.1 [6.9, 9.3]`; what it gives back is negative.
+/// The loss of a step relative to the speed before it, in percent: `8.1 [6.9, 9.3]`; a gain is negative.
 pub(crate) fn taken(step: &Step) -> String {
     let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
     let c = &step.change;
     format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
 }
 
-/// What the cipher takes of the whole loss, where that can be told: no share is below nothing or above the whole, and
+/// The cipher's share of the whole loss, if it is known: no share is negative or above the whole, and
 /// one whose interval is as wide as the whole says nothing.
 pub(crate) fn cipher_share(row: &Row<'_>) -> Option<Share> {
     row.speed.steps[1].share.filter(|s| (0.0..=1.0).contains(&s.value) && s.high - s.low < 1.0)
@@ -59,7 +59,7 @@ pub(crate) fn chains<'a>(lookup: &Lookup<'a>) -> Vec<Chain<'a>> {
         .collect()
 }
 
-/// The arm's null layer. Records that do not name it mean that of its system.
+/// The arm's null layer. If a record does not name it, it is that of the arm's system.
 pub(crate) fn null_layer<'a>(lookup: &Lookup<'a>, arm: &Arm) -> Option<&'a Arm> {
     lookup.arms().iter().find(|null| null.role == ArmRole::NullLayer && is_null_layer_of(null, arm))
 }

@@ -1,4 +1,4 @@
-//! Why encryption costs what it costs: per request and per byte, by layer and by cipher.
+//! What encryption costs per request and per byte, by layer and by cipher.
 
 pub(crate) mod chain;
 pub(crate) mod reasons;

@@ -115,7 +115,7 @@ fn in_unit(c: &Coefficient, scale: f64, unit: &str) -> String {
     format!("{value} {unit} [{low}, {high}]")
 }
 
-/// Three digits; below a tenth as many decimals as that takes.
+/// Three significant digits.
 fn signed(value: f64) -> String {
     let size = value.abs();
     let words = match size {
@@ -148,7 +148,7 @@ fn is_positive(c: &Coefficient) -> bool {
     c.low > 0.0
 }
 
-/// What is added by what a plain request takes.
+/// The added time relative to the time of a plain request.
 fn share(end: &End) -> f64 {
     end.extra_s / end.plain_s
 }

@@ -16,7 +16,7 @@ const FEWEST_SIZES: usize = 4;
 /// Up to here the line describes the sizes, whatever the noise: relative distance of the worst of them.
 const WORST_DESCRIBED: f64 = 0.25;
 
-/// Up to here what is left over may be noise: squared residuals in standard errors, per degree of freedom.
+/// Up to here the residuals may be noise: squared residuals in standard errors, per degree of freedom.
 const MISFIT_DESCRIBED: f64 = 3.0;
 
 /// One kind of work over several block sizes.
@@ -27,13 +27,13 @@ pub(crate) struct Sweep<'a> {
     pub(crate) workloads: Vec<&'a Workload>,
 }
 
-/// What encryption adds to the requests of a sweep.
+/// The time that encryption adds to the requests of a sweep.
 pub(crate) struct Added<'a> {
     pub(crate) arm: &'a Arm,
     pub(crate) model: CostModel,
-    /// Whether the line describes what was measured.
+    /// Whether the line describes the measurements.
     pub(crate) describes: bool,
-    /// Of the smallest and of the largest size that could be compared.
+    /// For the smallest and for the largest size that could be compared.
     pub(crate) ends: [End; 2],
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct End {
     pub(crate) extra_s: f64,
 }
 
-/// Of several arms the one that is spoken of: which adds most to the smallest requests.
+/// The arm to describe, if there are several: the one that adds most to the smallest requests.
 pub(crate) fn most_added<'b, 'a: 'b>(
     arms: impl IntoIterator<Item = &'b Added<'a>>,
 ) -> Option<&'b Added<'a>> {
@@ -137,7 +137,7 @@ impl<'a> Sweep<'a> {
         format!("{name}{stdio} QD{}{file}", w.in_flight())
     }
 
-    /// What each arm but plain adds, where it was compared with plain in enough sizes. What failed its proof is left
+    /// What each arm except plain adds, if it was compared with plain in enough sizes. Arms that failed a check are left
     /// out.
     pub(crate) fn added(&self, lookup: &Lookup<'a>) -> Vec<Added<'a>> {
         let wanted = |arm: &&Arm| {

@@ -1,6 +1,6 @@
 //! Comma-separated values (RFC 4180, with line feeds alone): a header row, then one row per trial or cell.
 //!
-//! Numbers are written in full with a decimal point; what is not known is empty.
+//! Numbers are written in full with a decimal point; unknown values are empty.
 
 use cryptbench_record::{Record, Results};
 
@@ -17,7 +17,7 @@ pub fn render(record: &Record, results: &Results, rows: Rows) -> String {
 /// Rows of fields as text, each with a newline at its end.
 ///
 /// # Panics
-/// Never: memory takes every row.
+/// Never: writing to memory does not fail.
 pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut writer = ::csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for row in rows {

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// The look of every page.
 const STYLE: &str = include_str!("html/page.css");
 
-/// What only this page has; the hue is one of Okabe and Ito (2008), shifted for contrast, as in reports.
+/// Style of this page alone; the hue is one of Okabe and Ito (2008), shifted for contrast, as in reports.
 const MORE_STYLE: &str = "
 :root { --bar: #0068ad; }
 @media screen and (prefers-color-scheme: dark) { :root { --bar: #5ba9e6; } }
@@ -25,13 +25,13 @@ pub struct KdfPage {
     pub method: String,
     /// Names and words about the machine.
     pub facts: Vec<(String, String)>,
-    /// What the figures say, in sentences, the first one first of all.
+    /// The meaning of the figures, in sentences; the first stands at the top.
     pub meaning: Vec<String>,
     /// Bars.
     pub charts: Vec<KdfChart>,
     /// The figures.
     pub tables: Vec<KdfTable>,
-    /// What the figures rest on, in sentences.
+    /// What the figures are based on, in sentences.
     pub assumptions: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// The look of every page.
 const STYLE: &str = include_str!("html/page.css");
 
-/// What only this page has; hues of Okabe and Ito (2008), shifted for contrast, as in reports.
+/// Style of this page alone; hues of Okabe and Ito (2008), shifted for contrast, as in reports.
 const MORE_STYLE: &str = "
 :root { --encrypt: #0068ad; --decrypt: #c85000; }
 @media screen and (prefers-color-scheme: dark) { :root { --encrypt: #5ba9e6; --decrypt: #f0883e; } }
@@ -28,7 +28,7 @@ pub struct SpeedPage {
     pub charts: Vec<SpeedChart>,
     /// Interfaces, each with its classes of ciphers: how many threads, and which ciphers.
     pub meaning: Vec<(String, Vec<(String, String)>)>,
-    /// What the meaning leaves out.
+    /// Remarks on the meaning.
     pub caveat: String,
 }
 
@@ -155,7 +155,7 @@ fn numbers(chart: &SpeedChart) -> Markup {
             div.scroll role="region" tabindex="0" aria-label=(label) {
                 table {
                     thead { tr {
-                        th { "cipher, data unit" }
+                        th { "cipher, sector size" }
                         th { "kernel" }
                         th.number { "encrypt MB/s" }
                         th.number { "decrypt MB/s" }
@@ -180,7 +180,7 @@ fn numbers(chart: &SpeedChart) -> Markup {
 
 /// A rate without its unit.
 fn mb(mb_s: f64) -> String {
-    // Above 9,999 MB/s the usual form changes its unit, which a column must not.
+    // Above 9,999 MB/s the usual form changes its unit, but a column must not.
     match mb_s.is_finite() && mb_s >= 99.5 {
         true => crate::quantity::percent_digits(mb_s),
         false => format!("{mb_s:.1}"),

@@ -7,6 +7,7 @@ use cryptbench_record::{Arm, Cell, Record, Results, Verdict, Workload};
 
 use super::surroundings::{occasion, surroundings, title};
 use crate::lookup::Lookup;
+use crate::names::relabelled;
 use crate::presentation::{Form, condensed::condensed};
 use crate::quantity::{NONE, count, duration, fraction, headline, kept};
 use crate::verdict_mark;
@@ -23,10 +24,11 @@ const FACTS: [&str; 5] = ["machine", "system", "disk", "file system", "engine"];
 
 /// The whole report, ending with a newline.
 pub fn render(record: &Record, results: &Results) -> String {
+    let record = &*relabelled(record);
     let lookup = Lookup::new(record, results);
     let mut out = format!("## {}\n\n", escaped(&title(record)));
     match results.sentences.split_first() {
-        None => out.push_str("There are no measured pairs, and so no verdict.\n"),
+        None => out.push_str("There are no repeats, and so no verdict.\n"),
         Some((first, rest)) => {
             let _ = writeln!(out, "**{}**", escaped(first));
             for (i, sentence) in rest.iter().enumerate() {
@@ -75,7 +77,7 @@ fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
     (crossed(&workloads, &arms, &first, field), about(lookup, false))
 }
 
-/// What a table has of each workload before the arms: its name and its field.
+/// The columns of a workload before the arms: its name and its field.
 type First<'f> = (&'f str, &'f dyn Fn(&Workload) -> String);
 
 /// Workloads by arms, or arms by workloads where there are many arms.
@@ -97,7 +99,7 @@ fn crossed(
         columns.push([arm.label.clone()].into_iter().chain(fields).collect());
     }
     if arms.len() > MOST_COLUMNS {
-        columns[0][0] = "arm".to_owned();
+        columns[0][0] = "choice".to_owned();
         return columns;
     }
     (0..=workloads.len())
@@ -147,9 +149,12 @@ fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
         .collect();
     let confidence = fraction(lookup.record.plan.confidence);
     let fields = match condensed {
-        true => "Percent of plain speed kept, the geometric mean over the workloads, and verdicts counted".to_owned(),
+        true => {
+            "Percent of plain speed, the geometric mean over the workloads, and verdicts counted"
+                .to_owned()
+        }
         false => format!(
-            "Percent of plain speed kept, with its {confidence} interval; noise is what plain differs by from itself"
+            "Percent of plain speed, with its {confidence} interval; noise is what plain differs by from itself"
         ),
     };
     match marks.is_empty() {
@@ -186,7 +191,7 @@ fn how(record: &Record) -> String {
         escaped(&occasion(record)),
         plan.seed,
         count(measured, "measured trial", "measured trials"),
-        // Nothing is escaped within a code span, so what would end it goes.
+        // Nothing is escaped within a code span, so characters that would end it are removed.
         record.run_id.replace(|c: char| c == '`' || c.is_control(), "'"),
     )
 }
@@ -204,7 +209,7 @@ fn grid(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Text that stays text: what Markdown or HTML would read as a mark is escaped, and a line break is a space.
+/// Text that stays text: escapes what Markdown or HTML would read as markup, and turns line breaks into spaces.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,5 +1,6 @@
 //! The forms in which a record is shown; each reads the record and its results, nothing else.
 
+pub mod answer;
 pub mod charts;
 pub mod csv;
 pub mod html;

@@ -2,26 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Device, Record, Trial};
+use cryptbench_record::{Device, PairedTarget, Record, Trial};
 
+use crate::answer::is_kernels;
 use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
 
-/// The heading of a report.
+/// The heading of a report, after the title that the user gave the run.
 pub(super) fn title(record: &Record) -> String {
     let device = record.target.device.as_ref();
     let disk = device.and_then(|d| d.model.as_deref().or(Some(&d.name))).unwrap_or("this storage");
-    format!("What encryption costs on {}", disk.trim())
+    let disk = disk.trim();
+    match &record.title {
+        Some(own) => format!("{own}: what encryption costs on {disk}"),
+        None => format!("What encryption costs on {disk}"),
+    }
 }
 
 /// What was measured on what, as `(name, words)` in reading order.
 pub(super) fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("machine", machine(record)),
-        ("ciphers", ciphers(record)),
+        ("cipher code", ciphers(record)),
         ("system", system(record)),
         ("disk", storage(record)),
         ("file system", file_system(record)),
-        ("beside it", paired(record)),
+        ("beside it", beside(record)),
         ("engine", engine(record)),
         ("scratch", scratch(record)),
     ];
@@ -51,18 +56,21 @@ fn machine(record: &Record) -> String {
     format!("{}, {cpus}, {} memory", m.cpu_model, binary_bytes(m.memory_bytes))
 }
 
-/// The cipher kernels that really ran, each once, in the order of the arms.
+/// The cipher code that really ran, each once, in the order of the arms; drivers of the operating system's kernel with the
+/// system that they work for.
 fn ciphers(record: &Record) -> String {
-    let mut tiers: Vec<&str> = Vec::new();
-    for tier in record.plan.arms.iter().filter_map(|a| a.kernel_tier.as_deref()) {
-        if !tiers.contains(&tier) {
-            tiers.push(tier);
+    let mut tiers: Vec<String> = Vec::new();
+    for arm in &record.plan.arms {
+        let Some(tier) = &arm.kernel_tier else { continue };
+        let words = match is_kernels(arm) {
+            true => format!("{tier} (kernel, for {})", arm.system),
+            false => tier.clone(),
+        };
+        if !tiers.contains(&words) {
+            tiers.push(words);
         }
     }
-    match tiers.is_empty() {
-        true => String::new(),
-        false => format!("kernels for {}", tiers.join(", ")),
-    }
+    tiers.join(", ")
 }
 
 fn system(record: &Record) -> String {
@@ -71,7 +79,7 @@ fn system(record: &Record) -> String {
     format!("{}, {}{virtualisation}", m.os, m.kernel)
 }
 
-/// The disk, or the model that stood for one.
+/// The disk, or the model that replaced one.
 fn storage(record: &Record) -> String {
     let Some(e) = &record.target.emulated else { return disk(record.target.device.as_ref()) };
     let late = e.late_share.map_or_else(String::new, |share| {
@@ -121,9 +129,9 @@ fn file_system(record: &Record) -> String {
     })
 }
 
-/// The other place of a pair.
-fn paired(record: &Record) -> String {
-    record.target.paired.as_ref().map_or_else(String::new, |p| {
+/// The places that were compared with plain storage.
+fn beside(record: &Record) -> String {
+    let one = |p: &PairedTarget| {
         let place = place(&Place {
             kind: &p.kind,
             backing_file: p.backing_file.as_deref(),
@@ -131,7 +139,8 @@ fn paired(record: &Record) -> String {
             directory: &p.directory,
         });
         format!("{}: {place}; disk: {}", p.name, disk(p.device.as_ref()))
-    })
+    };
+    record.target.places().map(one).collect::<Vec<_>>().join("; ")
 }
 
 struct Place<'a> {
@@ -144,7 +153,7 @@ struct Place<'a> {
 
 fn place(p: &Place<'_>) -> String {
     let mounted = match p.mount {
-        // A root that is no mount point, as below chroot(2): its mount is out of sight.
+        // The root is not a mount point, for example below chroot(2), so its mount is not visible.
         ("", ..) => "unknown (its mount cannot be seen from here)".to_owned(),
         (file_system, source, options) => format!("{file_system} on {source} ({options})"),
     };

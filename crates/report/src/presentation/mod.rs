@@ -39,7 +39,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form that a record asks for; one that this version does not know is a table.
+    /// The form that a record asks for; a table if this version does not know it.
     pub(crate) fn of(record: &Record) -> Self {
         match record.plan.presentation.as_deref() {
             Some("bars") => Self::Bars,
@@ -68,7 +68,7 @@ pub(crate) fn chosen<'a>(lookup: &Lookup<'a>, most: usize) -> Chosen<'a> {
     let all = compared(lookup.arms());
     let mut picked = all.clone();
     if all.len() > most {
-        // The layer without its cipher is the first to go: it is no answer to what encryption costs.
+        // The layer without its cipher is dropped first: it does not answer what encryption costs.
         let encrypted =
             all.iter().copied().filter(|a| a.role == ArmRole::Encrypted).collect::<Vec<_>>();
         picked =
@@ -90,12 +90,12 @@ fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a
     arms.into_iter().filter(|a| keep(&a.id)).collect()
 }
 
-/// What a picture says of arms that it leaves out; nothing where it shows all.
+/// What a picture says about arms that it leaves out; nothing if it shows all.
 pub(crate) fn left_out_words(left_out: usize) -> Option<String> {
     (left_out > 0).then(|| {
         format!(
             "{left_out} more {} not drawn: of many, the fastest and the slowest are.",
-            if left_out == 1 { "arm is" } else { "arms are" }
+            if left_out == 1 { "choice is" } else { "choices are" }
         )
     })
 }

@@ -1,4 +1,5 @@
-//! Which encrypted arm keeps the most of plain speed, over the workloads in which all can be compared.
+//! Which system is fastest relative to plain, over the workloads in which all can be compared. The engine in this
+//! process is not ranked: nobody can install it.
 
 use cryptbench_record::{Arm, ArmRole, Workload};
 use cryptbench_stats::half_width;
@@ -7,17 +8,16 @@ use super::Form;
 use crate::evidence::is_unsound;
 use crate::lookup::Lookup;
 
-/// Fewer encrypted arms than this need no ranking.
-const FEWEST: usize = 3;
-
-/// The arms in the order of the speed that they keep.
+/// The arms in the order of their share of plain speed.
 pub(crate) struct Ranking<'a> {
-    /// Workloads that every ranked arm was compared in.
+    /// Workloads in which every ranked arm was compared.
     pub(crate) over: Vec<&'a Workload>,
     /// The fastest first.
     pub(crate) rows: Vec<Ranked<'a>>,
-    /// Arms that cannot be compared in most of the workloads of the others.
+    /// Arms that took part in fewer than half of the workloads of the others.
     pub(crate) left_out: Vec<&'a Arm>,
+    /// Arms that a cache answered where the disk answered plain.
+    pub(crate) cached: Vec<&'a Arm>,
     /// Arms that failed the proof of encryption or the data check.
     pub(crate) failed: Vec<&'a Arm>,
 }
@@ -25,8 +25,8 @@ pub(crate) struct Ranking<'a> {
 /// One arm of a ranking; shares of plain speed, geometric means over workloads.
 pub(crate) struct Ranked<'a> {
     pub(crate) arm: &'a Arm,
-    /// From 1; an arm that cannot be told from the first one of the place above it shares that. The last of one place
-    /// and the first of the next may be as near to each other.
+    /// From 1; an arm without a proven difference to the first one of the place above it shares that. The last of one place
+    /// and the first of the next may be just as close to each other.
     pub(crate) place: usize,
     pub(crate) all: Mean,
     /// Over the workloads that read; `None` where there are none.
@@ -50,22 +50,42 @@ struct Logs {
     half_width: f64,
 }
 
-/// The ranking, where there are arms enough for one.
+impl Ranking<'_> {
+    /// Whether there is more in it than the table of workloads shows.
+    pub(crate) fn is_telling(&self) -> bool {
+        self.rows.len() + self.left_out.len() + self.cached.len() + self.failed.len() > 2
+    }
+}
+
+/// Whether the arm is a system that somebody can use; the engine in this process is not.
+pub(crate) fn is_choice(arm: &Arm) -> bool {
+    arm.role == ArmRole::Encrypted && arm.system != "builtin"
+}
+
+/// The ranking, where there are systems.
 pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
-    let failed = |arm: &Arm| is_unsound(lookup.record, arm);
-    let encrypted = || lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted && !failed(a));
-    if Form::of(lookup.record) == Form::Unlock || encrypted().count() < FEWEST {
+    if Form::of(lookup.record) == Form::Unlock {
         return None;
     }
-    let judged = |workload: &Workload, arm: &Arm| {
-        lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
+    let choices = lookup.arms().iter().filter(|a| is_choice(a));
+    let (failed, sound): (Vec<&Arm>, Vec<&Arm>) =
+        choices.partition(|arm| is_unsound(lookup.record, arm));
+    // A cache that answered plain, too, is a property of the workload.
+    let plain_cached = |w: &Workload| lookup.plain(w).is_none_or(|c| c.cached);
+    let answered = |arm: &&Arm| {
+        let cached = |w: &Workload| lookup.cell(w, arm).is_some_and(|c| c.cached);
+        lookup.workloads().iter().any(|w| !plain_cached(w) && cached(w))
     };
-    let coverage = |arm: &Arm| lookup.workloads().iter().filter(|w| judged(w, arm)).count();
-    let most = encrypted().map(coverage).max().filter(|n| *n > 0)?;
+    let (cached, uncached): (Vec<&Arm>, Vec<&Arm>) = sound.into_iter().partition(answered);
+    let coverage = |arm: &Arm| lookup.workloads().iter().filter(|w| judged(lookup, w, arm)).count();
+    let most = uncached.iter().map(|arm| coverage(arm)).max().unwrap_or(0);
     let (arms, left_out): (Vec<&Arm>, Vec<&Arm>) =
-        encrypted().partition(|arm| 2 * coverage(arm) > most);
-    let over: Vec<&Workload> =
-        lookup.workloads().iter().filter(|w| arms.iter().all(|arm| judged(w, arm))).collect();
+        uncached.into_iter().partition(|arm| 2 * coverage(arm) > most);
+    let over: Vec<&Workload> = lookup
+        .workloads()
+        .iter()
+        .filter(|w| arms.iter().all(|arm| judged(lookup, w, arm)))
+        .collect();
     let mut order: Vec<(&Arm, f64)> =
         arms.iter().filter_map(|arm| Some((*arm, mean_of(lookup, arm, &over, None)?))).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -88,9 +108,13 @@ pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
             writes: mean_of(lookup, arm, &over, Some("write")).map(f64::exp),
         });
     }
-    let refused = |a: &&Arm| a.role == ArmRole::Encrypted && failed(a);
-    let failed = lookup.arms().iter().filter(refused).collect();
-    (rows.len() > 1).then_some(Ranking { over, rows, left_out, failed })
+    let any = !(rows.is_empty() && left_out.is_empty() && cached.is_empty() && failed.is_empty());
+    any.then_some(Ranking { over, rows, left_out, cached, failed })
+}
+
+/// Whether there is an estimate of the arm in this workload, and no cache answered.
+pub(crate) fn judged(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> bool {
+    lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
 }
 
 /// The share of plain speed that an arm keeps over those workloads, with its interval.
@@ -129,7 +153,7 @@ fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
     half_widths.map(|h| h * h).sum::<f64>().sqrt() / n.max(1) as f64
 }
 
-/// Whether two arms, compared block by block, cannot be told apart in the mean over the workloads: too few pairs tell
+/// Whether two arms, compared block by block, show no difference in the mean over the workloads. Too few pairs show
 /// nothing.
 pub(crate) fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> bool {
     between(lookup, arm, other, over).is_none_or(|mean| (mean.low..=mean.high).contains(&1.0))

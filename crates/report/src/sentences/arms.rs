@@ -4,12 +4,9 @@ use cryptbench_record::{Arm, Cell, Verdict};
 
 use super::{MOST_ARMS_SPOKEN, Sentence, View, alike, of_workloads, open};
 use crate::quantity::{cpu, fraction, kept_percent, percent, thousands};
-use crate::wording::{TELLING_MARGIN_PERCENT, list, verdict_words};
+use crate::wording::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT, list, verdict_words};
 
-/// Where losses up to this margin would not show, nothing was found out.
-const HOPELESS_PERCENT: f64 = 30.0;
-
-/// One sentence per encrypted arm; of many arms, the best and the worst stand for all.
+/// One sentence per encrypted arm; for many arms, only about the best and the worst.
 pub(super) fn costs(view: &View<'_>) -> Vec<Sentence> {
     let arms = view.encrypted();
     if arms.len() <= MOST_ARMS_SPOKEN {
@@ -19,11 +16,11 @@ pub(super) fn costs(view: &View<'_>) -> Vec<Sentence> {
         arms.iter().filter_map(|arm| Some((*arm, view.mean_kept(arm)?))).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
     let (Some((best, high)), Some((worst, low))) = (ranked.first(), ranked.last()) else {
-        let text = format!("None of the {} encrypted arms has enough pairs yet.", arms.len());
+        let text = format!("None of the {} choices has enough repeats yet.", arms.len());
         return vec![Sentence::new(9, text)];
     };
     let range = format!(
-        "Of {} encrypted arms, {} keeps the most speed ({} of plain, averaged over the workloads) \
+        "Of {} choices, {} keeps the most speed ({} of plain, averaged over the workloads) \
          and {} the least ({}).",
         arms.len(),
         best.label,
@@ -53,7 +50,7 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
         }
         ([], _) if !alike.is_empty() => indistinct(view, arm, &alike),
         ([], _) => format!(
-            "Whether {} costs speed is not settled in any of the {} workloads.",
+            "Whether {} is slower is not settled in any of the {} workloads.",
             arm.label,
             thousands(view.workloads().len() as f64)
         ),
@@ -63,7 +60,7 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
 fn no_verdict(view: &View<'_>, arm: &Arm, cells: &[&Cell]) -> String {
     let cached = cells.iter().any(|c| c.cached);
     let why =
-        if cached { "a cache answered instead of the disk" } else { "there are too few pairs" };
+        if cached { "a cache answered instead of the disk" } else { "there are too few repeats" };
     let place = match view.workloads() {
         [only] => format!(" in {}", only.label),
         _ => String::new(),
@@ -78,15 +75,13 @@ fn single(view: &View<'_>, arm: &Arm, cell: &Cell) -> String {
     };
     let words = match verdict {
         Verdict::Costs { .. } | Verdict::Gains { .. } => String::new(),
-        Verdict::WithinNoise { .. } => ", a difference within the noise".to_owned(),
-        Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. } => {
-            ", likely, though not proven".to_owned()
-        }
+        Verdict::WithinNoise { .. } => ", no loss found".to_owned(),
+        Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. } => ", not proven".to_owned(),
         alike_or_open => format!(" ({})", verdict_words(alike_or_open)),
     };
-    let keeps = if matches!(verdict, Verdict::Gains { .. }) { "reaches" } else { "keeps" };
+    let keeps = if matches!(verdict, Verdict::Gains { .. }) { "reaches" } else { "runs at" };
     format!(
-        "{} {keeps} {} of the plain speed of {} here{words}{}{}.",
+        "{} {keeps} {} of plain speed in {} here{words}{}{}.",
         arm.label,
         kept_percent(kept),
         view.workload_label(&cell.workload),
@@ -95,7 +90,7 @@ fn single(view: &View<'_>, arm: &Arm, cell: &Cell) -> String {
     )
 }
 
-/// `alike` and `open`: workloads in which it cannot be told from plain, and that are inconclusive.
+/// `alike` and `open`: workloads without a difference to plain, and inconclusive ones.
 fn slowed(
     view: &View<'_>,
     arm: &Arm,
@@ -105,9 +100,9 @@ fn slowed(
 ) -> String {
     let kept = worst.kept.as_ref().map_or_else(String::new, kept_percent);
     let lead = match costly {
-        1 => format!("{} slows {}: it keeps", arm.label, view.workload_label(&worst.workload)),
+        1 => format!("{} slows {}: it runs at", arm.label, view.workload_label(&worst.workload)),
         _ => format!(
-            "{} slows {}, most of all {}: it keeps",
+            "{} slows {}, most of all {}: it runs at",
             arm.label,
             of_workloads(costly, view),
             view.workload_label(&worst.workload),
@@ -115,16 +110,16 @@ fn slowed(
     };
     let others = match alike {
         0 => String::new(),
-        1 => "; in one it cannot be told from plain".to_owned(),
+        1 => "; in one, no loss was found".to_owned(),
         n => {
             let rest = if n + costly == view.workloads().len() { "the other " } else { "" };
-            format!("; in {rest}{} it cannot be told from plain", thousands(n as f64))
+            format!("; in {rest}{}, no loss was found", thousands(n as f64))
         }
     };
     let open = match open {
         0 => String::new(),
-        1 => "; one is open".to_owned(),
-        n => format!("; {} are open", thousands(n as f64)),
+        1 => "; one is undecided".to_owned(),
+        n => format!("; {} are undecided", thousands(n as f64)),
     };
     format!(
         "{lead} {kept} of plain speed there{}{}{others}{open}.",
@@ -160,14 +155,14 @@ fn indistinct(view: &View<'_>, arm: &Arm, alike: &[&Cell]) -> String {
             Some(cpu_clause(view, c, "; it still takes ")? + &place)
         });
     format!(
-        "On this disk, encryption with {} cannot be told from plain storage in {}: {meaning}{}.",
+        "On this disk, no loss was found with {} in {}: {meaning}{}.",
         arm.label,
         of_workloads(alike.len(), view),
         most.unwrap_or_default(),
     )
 }
 
-/// Where encrypted storage came out faster, which encryption cannot do by itself.
+/// Workloads in which encrypted storage was faster, which encryption by itself cannot cause.
 pub(super) fn gains(view: &View<'_>) -> Option<Sentence> {
     let mut faster: Vec<(&Arm, &Cell)> = Vec::new();
     for arm in view.encrypted() {

@@ -13,7 +13,7 @@ use crate::wording::list;
 /// Share of the whole loss (in log units) from which one part is called most of it.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
-/// Which encrypted arm is the faster one, or that they cannot be told apart.
+/// Which encrypted arm is the faster one, or that there is no difference.
 pub(super) fn encrypted_arms(view: &View<'_>) -> Option<Sentence> {
     let mut arms = view.encrypted();
     arms.retain(|arm| !is_unsound(view.record, arm));
@@ -45,7 +45,7 @@ fn two(view: &View<'_>, first: &Arm, second: &Arm) -> Option<String> {
     })
 }
 
-/// One of two arms is faster wherever they differ; `compared` counts all workloads looked at.
+/// One of two arms is faster wherever they differ; `compared` counts all compared workloads.
 fn one_sided(
     view: &View<'_>,
     winner: &str,
@@ -64,13 +64,13 @@ fn one_sided(
     };
     let rest = match compared.saturating_sub(cells.len()) {
         0 => "",
-        1 => "; in the other they cannot be told apart",
-        _ => "; in the others they cannot be told apart",
+        1 => "; in the other, no difference was found",
+        _ => "; in the others, no difference was found",
     };
     format!("{winner} is faster than {loser} in {place}{by}{rest}.")
 }
 
-/// Of three or more: the fastest, and which others are as good a choice.
+/// For three or more: the fastest, and which others are equally good choices.
 fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
     let best = arms
         .iter()
@@ -94,12 +94,12 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
     Some(match (&level[..], behind) {
         ([], 0) => return None,
         ([], _) => format!(
-            "{} is the fastest of the {} encrypted arms: each other is slower in some workload.",
+            "{} is the fastest of {} choices: each other is slower in some workload.",
             best.label,
             arms.len()
         ),
         (level, 0) => format!(
-            "{} and {} cannot be told apart in any workload.",
+            "Between {} and {} no difference was found in any workload.",
             best.label,
             list(level, MOST_ARMS_SPOKEN)
         ),
@@ -126,7 +126,7 @@ pub(super) fn layer_and_cipher(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(5, text))
 }
 
-/// What one null layer says, with the ratio of the loss it explains for ranking.
+/// The sentence about one null layer, with the ratio of the loss it explains for ranking.
 fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let worst: Option<(&Arm, &Cell, f64)> = view
         .encrypted()
@@ -144,12 +144,12 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let most = if share >= MOST_OF_IT {
         "most of the loss there is the cipher's"
     } else if share <= 1.0 - MOST_OF_IT {
-        "most of the loss there is the layer's, not the cipher's"
+        "most of the loss there is the path's, not the cipher's"
     } else {
-        "layer and cipher share the loss"
+        "path and cipher share the loss"
     };
     let text = format!(
-        "Without its cipher the layer keeps {} of plain in {}, and with {} {} of that: {most}.",
+        "The path alone, without the cipher, runs at {} of plain in {}, and with {} at {} of that: {most}.",
         kept_percent(&layer),
         view.workload_label(&cell.workload),
         arm.label,
@@ -158,7 +158,7 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     Some((ratio, text))
 }
 
-/// Nothing encrypted costs anything: say so of the layer too, or that it alone does.
+/// No encrypted arm costs anything: says the same of the layer, or that only the layer does.
 fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let cells = view.cells(null);
     let costly: Vec<&str> = cells
@@ -170,12 +170,12 @@ fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let text = match (&costly[..], alike) {
         ([], 0) => return None,
         ([], n) => format!(
-            "The layer without its cipher ({}) cannot be told from plain in {} either.",
+            "With the path alone ({}), no loss was found in {} either.",
             null.label,
             of_workloads(n, view)
         ),
         (some, _) => format!(
-            "The layer without its cipher ({}) costs speed in {}.",
+            "The path alone ({}), without the cipher, is slower in {}.",
             null.label,
             names(view, some, 3)
         ),

@@ -1,12 +1,12 @@
-//! Whether what was measured is encryption at all, and keeps what it is given.
+//! Whether the measured systems really encrypt, and keep their data.
 
 use cryptbench_record::{Arm, ArmRole, Evidence, Randomness, ReadBack};
 
 use super::{Sentence, View};
 use crate::quantity::count;
 
-/// Nothing else matters if a system wrote plaintext or lost data; that all is well is worth a sentence, as far as it
-/// was looked at.
+/// Nothing else matters if a system wrote plaintext or lost data. If all is well, one sentence says so, as far as it
+/// was checked.
 pub(super) fn proof(view: &View<'_>) -> Vec<Sentence> {
     let arms = &view.record.plan.arms;
     let found: Vec<(&Arm, &Evidence)> = view
@@ -59,7 +59,7 @@ fn wrong(arm: &Arm, found: &Evidence) -> Vec<Sentence> {
     said
 }
 
-/// That nothing is known of an arm.
+/// That nothing is known about an arm.
 fn unchecked(arm: &Arm, found: &Evidence) -> Option<Sentence> {
     let why = found.failure.as_ref()?;
     Some(Sentence::new(
@@ -68,7 +68,7 @@ fn unchecked(arm: &Arm, found: &Evidence) -> Option<Sentence> {
     ))
 }
 
-/// What was found to be well, and of how many arms.
+/// What was found to be in order, and for how many arms.
 fn all_well(arms: &[Arm], found: &[(&Arm, &Evidence)]) -> Option<Sentence> {
     let proofs = found.iter().filter(|(_, e)| e.shows_plaintext() == Some(true)).count();
     let clean: Vec<&Evidence> = found
@@ -83,8 +83,8 @@ fn all_well(arms: &[Arm], found: &[(&Arm, &Evidence)]) -> Option<Sentence> {
     }
     let all = arms.iter().filter(|arm| is_encrypted(arm)).count();
     let below = match clean.len() == all {
-        true => count(all, "encrypted arm", "encrypted arms"),
-        false => format!("{} of {}", clean.len(), count(all, "encrypted arm", "encrypted arms")),
+        true => count(all, "choice", "choices"),
+        false => format!("{} of {}", clean.len(), count(all, "choice", "choices")),
     };
     let whole =
         clean.iter().all(|e| e.scan.as_ref().is_some_and(cryptbench_record::Scan::is_whole));
@@ -94,7 +94,7 @@ fn all_well(arms: &[Arm], found: &[(&Arm, &Evidence)]) -> Option<Sentence> {
         format!(
             "No plaintext was found on the disk below {below}{part}, and what was written last came back; the same search \
              finds it below {}.",
-            count(proofs, "arm that does not encrypt", "arms that do not encrypt")
+            count(proofs, "place that is not encrypted", "places that are not encrypted")
         ),
     ))
 }

@@ -1,4 +1,4 @@
-//! What encryption adds to each request and each byte, where block sizes were swept.
+//! What encryption adds to each request and each byte, if block sizes were swept.
 
 use cryptbench_record::ArmRole;
 
@@ -6,7 +6,7 @@ use super::{Sentence, View};
 use crate::explanation::reasons::addition;
 use crate::explanation::sweep::{most_added, sweeps};
 
-/// Of the encrypted arm that adds most to the smallest requests of the longest sweep.
+/// About the encrypted arm that adds most to the smallest requests of the longest sweep.
 pub(super) fn added(view: &View<'_>) -> Option<Sentence> {
     sweeps(view.lookup).iter().find_map(|sweep| {
         let arms = sweep.added(view.lookup);

@@ -14,13 +14,13 @@ use crate::analysis::{arm_cells, cell};
 use crate::lookup::Lookup;
 use crate::quantity::thousands;
 
-/// No run says more than this; the least urgent sentences give way.
+/// Most sentences of a run; the least urgent ones are dropped.
 const MOST_SENTENCES: usize = 8;
 
-/// Up to this many encrypted arms are spoken of one by one.
+/// Up to this many encrypted arms are described one by one.
 const MOST_ARMS_SPOKEN: usize = 3;
 
-/// A sentence and how much would be lost without it (higher stays longer).
+/// A sentence and its importance (the most important are kept longest).
 struct Sentence {
     weight: u8,
     text: String,
@@ -36,7 +36,7 @@ impl Sentence {
 pub(crate) fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
     let view = View { record: lookup.record, results: lookup.results, lookup };
     if view.workloads().iter().any(|w| w.operation == "unlock") {
-        // No speed to keep: opening plain storage is not opening a volume faster.
+        // There is no share of plain speed: plain storage has nothing to open.
         return unlock::openings(&view);
     }
     let mut found = evidence::proof(&view);
@@ -88,7 +88,7 @@ impl<'a> View<'a> {
         self.workloads().iter().find(|w| w.id == id).map_or("an unknown workload", |w| &w.label)
     }
 
-    /// Geometric mean of what an arm keeps over the workloads in which it was estimated.
+    /// Geometric mean of an arm's share of plain speed over the workloads in which it was estimated.
     fn mean_kept(&self, arm: &'a Arm) -> Option<f64> {
         let logs: Vec<f64> =
             self.cells(arm).iter().filter_map(|c| Some(c.kept?.ratio.ln())).collect();
@@ -101,7 +101,7 @@ fn alike(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Equivalent { .. } | Verdict::WithinNoise { .. })
 }
 
-/// Whether the verdict leaves it open on which side of equality the truth lies, or that it does so beyond chance.
+/// Whether the verdict leaves open on which side of equality the truth lies, or whether that is more than chance.
 fn open(verdict: &Verdict) -> bool {
     use Verdict::{Inconclusive, LikelyCosts, LikelyGains};
     matches!(verdict, Inconclusive { .. } | LikelyCosts { .. } | LikelyGains { .. })

@@ -1,4 +1,4 @@
-//! How far the verdicts may be trusted: caches, open questions, noise, and why it ended.
+//! How far to trust the verdicts: caches, open questions, noise, and why the run ended.
 
 use std::collections::BTreeSet;
 
@@ -62,21 +62,21 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     let (pairs, cell) = need?;
     let seen = cell.kept.map_or(0, |k| k.pairs);
     let subject = match (open, judged) {
-        (1, 1) => "This is inconclusive".to_owned(),
-        (1, n) => format!("1 of {n} comparisons is inconclusive"),
+        (1, 1) => "This is undecided".to_owned(),
+        (1, n) => format!("1 of {n} comparisons is undecided"),
         (k, n) => {
             let [open, judged] = [k, n].map(|n| thousands(n as f64));
             match k == n {
-                true => format!("All {judged} comparisons are inconclusive"),
-                false => format!("{open} of {judged} comparisons are inconclusive"),
+                true => format!("All {judged} comparisons are undecided"),
+                false => format!("{open} of {judged} comparisons are undecided"),
             }
         }
     };
     let ran = thousands(f64::from(seen));
-    let about = format!("about {} pairs would settle it", thousands(f64::from(pairs)));
+    let about = format!("about {} repeats would decide it", thousands(f64::from(pairs)));
     let most = view.record.plan.max_pairs;
     let remedy = match pairs {
-        u32::MAX => format!("no number of pairs would settle it on this disk: {ran} ran"),
+        u32::MAX => format!("no number of repeats would decide it on this disk: {ran} ran"),
         n if n > most => format!(
             "{about}, where {ran} ran and a run makes {} at most: this disk is too noisy for so small a difference",
             thousands(f64::from(most))
@@ -87,7 +87,7 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(6, text))
 }
 
-/// Differences that their own interval shows, though chance among so many workloads would too.
+/// Differences that their own interval shows, but that chance among so many workloads could show, too.
 pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
     let leaning = workloads_where(view, |c| {
         matches!(c.verdict, Some(Verdict::LikelyCosts { .. }))
@@ -101,13 +101,13 @@ pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
         n => of_workloads(n, view),
     };
     let text = format!(
-        "Encrypted storage looks slower in {place}, but chance over so many workloads would show that \
-         much too: more time would tell."
+        "Encrypted storage looks slower in {place}, but that is not proven; a longer run would settle \
+         it."
     );
     Some(Sentence::new(7, text))
 }
 
-/// The second plain arm judged different from the first: the method warns of itself.
+/// The second plain arm was judged different from the first: a warning about the method itself.
 pub(super) fn plain_against_itself(view: &View<'_>) -> Option<Sentence> {
     let again = view.record.plan.arms.iter().find(|a| a.role == ArmRole::PlainAgain)?;
     let differing: Vec<&str> = view
@@ -136,7 +136,7 @@ pub(super) fn basis(view: &View<'_>) -> Option<Sentence> {
     let text = match (interrupted, pairs(view)) {
         (None, None) => return None,
         (Some(interrupted), None) => {
-            format!("{interrupted}, before any workload had enough pairs for an interval.")
+            format!("{interrupted}, before any workload had enough repeats for an interval.")
         }
         (interrupted, Some(pairs)) => {
             let lead = interrupted.map_or_else(String::new, |words| format!("{words}: "));
@@ -152,10 +152,10 @@ fn pairs(view: &View<'_>) -> Option<String> {
     let seen: Vec<u32> = view.results.cells.iter().filter_map(|c| Some(c.kept?.pairs)).collect();
     let (least, most) = (*seen.iter().min()?, *seen.iter().max()?);
     let range = match least == most {
-        true => count(most as usize, "pair", "pairs"),
-        false => format!("{least} to {most} pairs"),
+        true => count(most as usize, "repeat", "repeats"),
+        false => format!("{least} to {most} repeats"),
     };
-    Some(format!("each figure rests on {range} of trials, run in turn with plain"))
+    Some(format!("each figure rests on {range}, in each of which all took turns with plain"))
 }
 
 fn stops(view: &View<'_>) -> Option<String> {
@@ -172,7 +172,7 @@ fn stops(view: &View<'_>) -> Option<String> {
         });
     }
     let reasons = [
-        (StopReason::PairCap, "ended at the pair cap"),
+        (StopReason::PairCap, "ended at the most repeats"),
         (StopReason::Budget, "ran out of time"),
         (StopReason::Interrupted, "ended by interruption"),
     ];

@@ -1,4 +1,4 @@
-//! What opening a volume takes: seconds, and what they are spent on.
+//! How long opening a volume takes, and where the time goes.
 
 use cryptbench_record::{Arm, ArmRole, Workload};
 
@@ -8,7 +8,7 @@ use crate::lookup::Lookup;
 use crate::presentation::unlock::{Opening, opening};
 use crate::quantity::{count, duration, fraction, seconds};
 
-/// Up to this many arms are spoken of one by one.
+/// Up to this many arms are described one by one.
 const MOST_ARMS: usize = 3;
 
 /// One way of opening on one arm, in the order of the arms.
@@ -30,7 +30,7 @@ pub(super) fn openings(view: &View<'_>) -> Vec<String> {
     found
 }
 
-/// How many trials stand behind the medians.
+/// The number of trials behind the medians.
 fn basis(view: &View<'_>, ways: &[(&Workload, Times<'_>)]) -> Option<String> {
     let trials = || ways.iter().flat_map(|(_, times)| times.iter().map(|(_, o)| o.trials));
     let range = match (trials().min()?, trials().max()?) {
@@ -55,7 +55,7 @@ fn times<'a>(lookup: &Lookup<'a>, workload: &Workload) -> Times<'a> {
         .collect()
 }
 
-/// The way that the profile names first: how long, and that it is the derivation of keys.
+/// The way that the profile names first: how long it takes, and that key derivation takes most of it.
 fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
     let words = |(arm, o): &(&Arm, Opening)| {
         let [median, low, high] = [o.median, o.low, o.high].map(seconds);

@@ -70,7 +70,7 @@ fn all_is_well_and_it_is_said() {
         "{section}"
     );
     assert!(
-        section.contains("written through each arm but plain itself, then unmounted"),
+        section.contains("written through each choice but plain itself, then unmounted"),
         "{section}"
     );
     let said = analyse(&record).sentences.join("\n");
@@ -160,14 +160,16 @@ fn what_was_not_looked_at_is_not_counted() {
     let last = record.evidence.last_mut().unwrap();
     (last.scan, last.not_scanned) = (None, Some("nobody knows where it is".to_owned()));
     let said = analyse(&record).sentences.join(" ");
-    assert!(said.contains(&format!("below {} of {all} encrypted arms", all - 1)), "{said}");
+    assert!(said.contains(&format!("below {} of {all} choices", all - 1)), "{said}");
     let looked = record.evidence.len();
     let section = section(&record);
     assert!(section.contains(&format!("of {} of them, what lay on the storage", looked - 1)));
     record.evidence.pop();
     let section = self::section(&record);
     let beside = record.plan.arms.len() - 1;
-    assert!(section.contains(&format!("through {} of the {beside} arms beside plain", looked - 1)));
+    assert!(
+        section.contains(&format!("through {} of the {beside} choices beside plain", looked - 1))
+    );
 }
 
 #[test]
@@ -183,6 +185,6 @@ fn what_is_less_random_than_ciphertext_holds_the_sentence_back() {
     assert!(said[0].contains("does not encrypt as it must"), "{said:?}");
     assert!(section(&record).contains("50 % TOO LOW"), "{}", section(&record));
     record.evidence.last_mut().unwrap().scan.as_mut().unwrap().randomness = Randomness::Untold;
-    assert!(section(&record).contains("Of 1 encrypted arm it tells nothing"));
+    assert!(section(&record).contains("Of 1 choice it tells nothing"));
     assert!(analyse(&record).sentences.join(" ").contains("No plaintext was found"));
 }

@@ -97,7 +97,7 @@ fn layer_and_cipher_are_taken_apart() {
         encrypted("AES-256-XTS 512 B", 512, &[0.72], 0.3),
     ];
     let text = shown(&Fixture { arms, ..Fixture::default() }.record());
-    let begin = text.find("What layer (null layer) and cipher of AES-256-XTS 512 B take").unwrap();
+    let begin = text.find("What path (pass-through) and cipher of AES-256-XTS 512 B take").unwrap();
     let row = text[begin..].lines().find(|l| l.starts_with("random read 4 KiB QD1")).unwrap();
     let number = |i: usize| -> f64 {
         let words: Vec<&str> = row["random read 4 KiB QD1".len()..].split_whitespace().collect();

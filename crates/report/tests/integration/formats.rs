@@ -202,7 +202,7 @@ fn every_chart_of_the_page_is_a_file_of_its_own() {
 fn a_png_has_the_colours_and_the_letters_of_its_chart() {
     let record = small();
     let found = charts(&record, &analyse(&record));
-    let chart = found.iter().find(|c| c.title.starts_with("Speed kept")).unwrap();
+    let chart = found.iter().find(|c| c.title.starts_with("Percent of plain speed")).unwrap();
     let picture = |chart| cryptbench_report::charts::png(chart).unwrap();
     let bytes = picture(chart);
     assert!(bytes.windows(MARK.len()).take(400).any(|w| w == MARK.as_bytes()));

@@ -86,9 +86,10 @@ fn a_standard_page_is_sound_and_complete() {
     let page = page(&Fixture::default().record());
     assert_sound(&page);
     for part in [
-        "Verdict",
-        "Layer and cipher",
-        "Speed kept",
+        "What to take",
+        "Verdict in sentences",
+        "Path or cipher",
+        "% of plain speed",
         "Throughput",
         "CPU time",
         "Latency",
@@ -99,7 +100,7 @@ fn a_standard_page_is_sound_and_complete() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    let charts = page.matches("<svg").count();
+    let charts = page.matches("<svg class=\"chart").count();
     assert_eq!(
         charts,
         (5 + 2) * 8,
@@ -107,8 +108,12 @@ fn a_standard_page_is_sound_and_complete() {
     );
     assert_eq!(page.matches("<desc").count(), charts);
     assert_eq!(page.matches("role=\"img\"").count(), charts);
-    let verdict = page.find("id=\"verdict\"").unwrap();
-    assert!(verdict < page.find("id=\"glance\"").unwrap());
+    let answer = page.find("id=\"answer\"").unwrap();
+    assert!(answer < page.find("id=\"glance\"").unwrap());
+    for folded in page.split("<summary><h2 id=\"").skip(1) {
+        let id = folded.split('"').next().unwrap();
+        assert!(page.contains(&format!("href=\"#{id}\"")), "{id} is in the contents");
+    }
     assert!(page.find("id=\"numbers\"").unwrap() < page.find("id=\"method\"").unwrap());
 }
 
@@ -207,8 +212,9 @@ fn every_profile_makes_a_sound_page_with_its_picture() {
         let page = page(&record);
         assert_sound(&page);
         assert!(page.contains("id=\"picture\""), "{name}");
-        assert!(page.matches("<svg").count() >= 2, "{name}");
-        assert_eq!(page.matches("<desc").count(), page.matches("<svg").count(), "{name}");
+        let charts = page.matches("<svg class=\"chart").count();
+        assert!(charts >= 2, "{name}");
+        assert_eq!(page.matches("<desc").count(), charts, "{name}");
         for attribute in ["fill", "stroke"] {
             for value in page.split(&format!(" {attribute}=\"#")).skip(1) {
                 let hex = value.split('"').next().unwrap();

@@ -1,6 +1,7 @@
 //! What `report` promises its users, one module for each subject.
 
 mod advice;
+mod answer;
 mod evidence;
 mod explanation;
 mod fixture;

@@ -285,7 +285,7 @@ fn of_many_arms_the_fastest_and_the_slowest_are_drawn() {
     for (cipher, drawn) in [(0, true), (1, true), (2, false), (6, false), (7, true), (8, true)] {
         assert_eq!(legend.contains(&format!("Cipher {cipher}")), drawn, "{legend}");
     }
-    assert!(text.contains("5 more arms are not drawn"));
+    assert!(text.contains("5 more choices are not drawn"));
 }
 
 #[test]
@@ -315,23 +315,27 @@ fn cpu_time_is_split_by_who_used_it_and_remarkable_machines_are_noted() {
     let quiet = text(&record, 100);
     let row = quiet
         .lines()
-        .skip_while(|l| !l.contains("daemons"))
+        .skip_while(|l| !l.contains("helpers"))
         .find(|l| l.starts_with("AES-256-XTS 512 B"))
         .unwrap();
     let fields: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(fields[3..7], ["0.31", "0.000", "0.015", "0.005"], "{row}");
     assert!(!quiet.contains("Note: "), "nothing remarkable");
     for t in &mut record.trials {
+        t.accounting.as_mut().unwrap().cpu_pressure = Some(0.3);
+    }
+    assert!(!text(&record, 100).contains("Note: "), "the run itself made its threads wait");
+    for t in &mut record.trials {
         let arm = t.arm.clone();
         let a = t.accounting.as_mut().unwrap();
-        a.cpu_pressure = Some(0.3);
+        a.other_s = 1.0;
         a.stolen_s = Some(0.4);
         a.temperature_c = Some(97.0);
         a.frequency_mhz = Some(if arm == SMALL_UNITS { 2_400.0 } else { 3_000.0 });
     }
     let loud = text(&record, 200);
     for note in [
-        "tasks waited for a processor more than 10 % of the time (up to 30 %)",
+        "other programs used more than 10 % of the processors",
         "The hypervisor took 10 % of the processors' time",
         "The processor reached 97 °C",
         "The processors ran 20 % slower under AES-256-XTS 512 B than under plain",

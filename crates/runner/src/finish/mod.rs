@@ -1,4 +1,4 @@
-//! Taking down what a run holds, and the end of its record.
+//! Takes down the resources of a run and completes its record.
 
 pub(crate) mod notes;
 
@@ -14,18 +14,20 @@ use crate::recorder::Recorder;
 use crate::{Halt, Observer as _};
 
 impl Session<'_> {
-    /// Takes everything down, in the reverse of the order in which it was set up, and ends the record. Whether something
-    /// is left over.
+    /// Takes everything down in reverse order of set-up and completes the record. Returns whether
+    /// something is left over.
     pub(crate) fn finish(self, halt: Option<&Halt>, recorder: &mut Recorder<'_>) -> bool {
         if let Some(Halt::Failed(error)) = halt {
             recorder.note(format!("The run ended early: {}.", chain(error)));
         }
-        let Self { plan, stop, clock, files, unlocker, arms, encrypted, plain, emulation, .. } =
-            self;
-        // Files lie in what the arms are taken down with.
-        drop((files, unlocker));
-        let mut left: Vec<String> = take_down(arms);
-        left.extend(encrypted.map(PreparedTarget::take_down).unwrap_or_default());
+        let Self { plan, stop, clock, files, unlocker, reserve, arms, left_over, .. } = self;
+        let Self { encrypted, plain, emulation, .. } = self;
+        // The files are in file systems that the arms take down, and containers that no arm took are
+        // in directories that the targets take down.
+        drop((files, unlocker, reserve));
+        let mut left = left_over;
+        left.extend(take_down(arms));
+        left.extend(encrypted.into_iter().rev().flat_map(PreparedTarget::take_down));
         left.extend(plain.take_down());
         let emulated = emulation.map(|mut emulation| {
             let described = emulation.describe();
@@ -51,8 +53,8 @@ impl Session<'_> {
     }
 }
 
-/// Takes the arms down, the last first, and says what could not be.
-fn take_down(arms: Vec<PreparedArm>) -> Vec<String> {
+/// Takes the arms down, last one first; returns a sentence for each failure.
+pub(crate) fn take_down(arms: Vec<PreparedArm>) -> Vec<String> {
     let down = |arm: PreparedArm| arm.destroy().err();
     let remains = |error| {
         let error = chain(&error);

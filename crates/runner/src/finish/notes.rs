@@ -1,10 +1,11 @@
-//! What a reader of a record must know beside its figures, in sentences.
+//! Notes for readers of a record, in sentences.
 
 use cryptbench_record as record;
 use cryptbench_stats::steady_state;
 
-/// Which workloads ended in a steady state, as the SNIA performance test specification has it: over the last
-/// five rounds plain storage moved by at most 20 % of its mean, and its trend by at most 10 %.
+/// How many workloads ended in a steady state as defined by the SNIA performance test
+/// specification: over the last five rounds, the excursion of plain storage is at most 20 % of its
+/// mean, and its trend at most 10 %.
 pub(super) fn steady_note(plan: &record::Plan, trials: &[record::Trial]) -> Option<String> {
     let plain = plan.arms.first()?;
     let steady = |w: &&record::Workload| {
@@ -22,14 +23,15 @@ pub(super) fn steady_note(plan: &record::Plan, trials: &[record::Trial]) -> Opti
     ))
 }
 
-/// Whether a workload has fewer trials than the plan says it must have.
+/// Whether a workload has fewer trials than the plan requires.
 pub(super) fn cut_short(plan: &record::Plan, stops: &[record::WorkloadStop]) -> bool {
     let least = if plan.fixed_trials().is_some() { plan.max_pairs } else { 1 };
     stops.iter().any(|stop| stop.pairs < least)
 }
 
-/// Requests in flight at the edges of the measured time make its rate uncertain by about as many requests:
-/// said where that is more than an eighth of a trial. A slice counts neither edge.
+/// Requests in flight at the edges of the measured time make the rate uncertain by about as many
+/// requests. Notes workloads for which that is more than an eighth of a trial. A slice counts
+/// neither edge.
 pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Option<String> {
     let few: Vec<_> = plan
         .workloads
@@ -45,8 +47,8 @@ pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Opt
     let first = few.first()?;
     let example = if few.len() == 1 { "" } else { "such as " };
     Some(format!(
-        "{} of {} workloads ({example}{}) {} trials of fewer than 8 requests for each one in flight: \
-         their rates hang on where a trial begins and ends; give a longer --trial.",
+        "{} of {} workloads ({example}{}) {} trials with fewer than 8 requests for each one in flight: \
+         these trials are too short to trust; use a longer --trial.",
         few.len(),
         plan.workloads.len(),
         first.label,

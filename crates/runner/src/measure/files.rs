@@ -23,7 +23,8 @@ impl Session<'_> {
         let seed = self.recorded.seed;
         let set = self.files.entry(arm).or_insert_with(|| FileSet::new(seed));
         set.prepare(&directory, work, self.stop)?;
-        // What was written before is not billed to this trial, and can be dropped.
+        // Data written before does not count for this trial, and can then be dropped from the
+        // cache.
         settle_below(&self.arms[arm]);
         if work.action != FileAction::Create {
             drop_below(&self.arms[arm]);
@@ -43,7 +44,8 @@ impl Session<'_> {
             bytes: measured.bytes,
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
-            // All of it: the flush that follows, and the look at what was read, cannot be told apart.
+            // All of it: the flush that follows, and the verification of read data, cannot be
+            // separated.
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),
             accounting: Some(Accounting::of(&passed, 1.0)),

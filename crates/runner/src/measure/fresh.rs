@@ -10,15 +10,15 @@ use cryptbench_system::PreparedArm;
 
 use crate::RunError;
 
-/// An empty file that grows to a size, removed when it is dropped. It lies in a directory that goes as a
-/// whole, should the process be killed.
+/// An empty file that grows to a given size and is removed when dropped. If the process is killed,
+/// its directory is removed as a whole.
 pub(super) struct FreshFile {
     pub(super) io_target: IoTarget,
     path: PathBuf,
 }
 
 impl FreshFile {
-    /// A file for `len` bytes where the prepared's new files go, through its inline layer.
+    /// Creates a file for `len` bytes among the arm's new files, accessed through its inline layer.
     pub(super) fn create(arm: &PreparedArm, len: u64, number: u64) -> Result<Self, RunError> {
         let path = arm.directory.join(format!("fresh-{number}"));
         let mode = arm.io_target.mode;
@@ -36,7 +36,7 @@ impl FreshFile {
 
 impl Drop for FreshFile {
     fn drop(&mut self) {
-        // What stays goes with its directory.
+        // A remaining file is removed with its directory.
         let _ = fs::remove_file(&self.path);
     }
 }

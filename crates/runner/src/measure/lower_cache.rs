@@ -1,4 +1,4 @@
-//! What a stacked system keeps in the page cache below its mount.
+//! The data of a stacked system in the page cache below its mount.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,18 +9,18 @@ use std::time::Duration;
 use cryptbench_os::files;
 use cryptbench_system::PreparedArm;
 
-/// Drops from the page cache what a stacked system keeps of its files below its mount, where neither direct
-/// I/O nor advice on the mount reaches.
+/// Drops the stored files of a stacked system from the page cache below its mount, which neither
+/// direct I/O nor advice on the mount reaches.
 pub(super) fn drop_below(arm: &PreparedArm) {
     if let Some(stored) = &arm.stored {
         forget(stored);
     }
 }
 
-/// Writes back what a stacked system left in the page cache: FUSE does not pass every flush on.
+/// Writes back the data of a stacked system in the page cache: FUSE does not forward every flush.
 pub(super) fn settle_below(arm: &PreparedArm) {
     if let Some(stored) = &arm.stored {
-        // What is not written back shows in the device's counters.
+        // If this fails, the device's counters show it.
         let _ = write_back(stored);
     }
 }
@@ -28,19 +28,19 @@ pub(super) fn settle_below(arm: &PreparedArm) {
 /// Drops the clean pages of all files at or below `path` from the page cache.
 pub(crate) fn forget(path: &Path) {
     let _ = each_file(path, &mut |file| {
-        // Advice: where it is not followed, the device counters show it.
+        // Advice only: if the kernel ignores it, the device's counters show it.
         files::forget(&file);
         ControlFlow::Continue(())
     });
 }
 
-/// Files up to which each is flushed by itself.
+/// Most files that are flushed one by one.
 const FEW: usize = 64;
 
 /// Writes all files at or below `path` back to the device.
 ///
-/// Only them while they are few: to flush the whole file system waits for what others wrote there. Of many no more are
-/// opened than tell so.
+/// Flushes the files one by one if they are few, because a flush of the whole file system waits for
+/// the data of others. If there are many, opens only as many as it takes to know.
 pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     match few_files(path) {
         Some(files) => files.iter().try_for_each(File::sync_data),
@@ -48,7 +48,7 @@ pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The files at or below `path`, unless they are many.
+/// The files at or below `path`, unless there are many.
 fn few_files(path: &Path) -> Option<Vec<File>> {
     let mut files = Vec::new();
     let all = each_file(path, &mut |file| {
@@ -58,7 +58,8 @@ fn few_files(path: &Path) -> Option<Vec<File>> {
     all.is_continue().then_some(files)
 }
 
-/// Opens every regular file at or below `path` until `act` has enough; symbolic links are not followed.
+/// Opens every regular file at or below `path` until `act` has enough; does not follow symbolic
+/// links.
 fn each_file(path: &Path, act: &mut dyn FnMut(File) -> ControlFlow<()>) -> ControlFlow<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return ControlFlow::Continue(()) };
     if found.is_dir() {
@@ -73,10 +74,12 @@ fn each_file(path: &Path, act: &mut dyn FnMut(File) -> ControlFlow<()>) -> Contr
     ControlFlow::Continue(())
 }
 
-/// How long it took until what a trial left in a cache was on the device, and what `read` said then.
+/// How long it took to write the data that a trial left in a cache to the device, and the result of
+/// `read` after that.
 ///
-/// `settle` waits for that and says how long it took. It is asked twice: the second time finds nothing, and takes what
-/// looking for it takes, which is none of the trial's. `read` comes between both, for the same reason.
+/// `settle` waits for that and returns how long it took. It is called twice: the second call has
+/// nothing to write and measures only the search, which does not count for the trial. `read` is
+/// called between the two, for the same reason.
 pub(super) fn late<T, E>(
     mut settle: impl FnMut() -> Result<Duration, E>,
     read: impl FnOnce() -> T,
@@ -106,7 +109,7 @@ mod tests {
         };
         assert_eq!(late(settle, read), Ok((Duration::from_millis(200), 7)));
         assert_eq!(events.into_inner(), ["settle", "read", "settle"]);
-        // Nothing is late where the second look took longer.
+        // Nothing is late if the second call took longer.
         let mut takes = [3, 4].into_iter();
         let settle = || Ok::<_, ()>(Duration::from_millis(takes.next().unwrap()));
         assert_eq!(late(settle, || ()), Ok((Duration::ZERO, ())));

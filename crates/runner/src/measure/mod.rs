@@ -1,4 +1,4 @@
-//! Measuring: the schedule drives each kind of work on the arms that were brought up.
+//! Measures: the schedule drives each kind of work on the prepared arms.
 
 mod files;
 mod fresh;
@@ -17,22 +17,21 @@ use std::time::{Duration, Instant};
 use cryptbench_load::Work;
 use cryptbench_os::counters::Snapshot;
 use cryptbench_record::Line;
-use cryptbench_system::Target;
 
 use self::schedule::drive_on;
 pub use self::slicing::Turns;
 use crate::prepare::Session;
 use crate::recorder::Recorder;
-use crate::{Bench, Halt, Observation, Observer as _};
+use crate::{Bench, Halt, Observation, Observer as _, RunError};
 
-/// How often a pause looks at the stop flag.
+/// How often a pause checks the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
 impl Session<'_> {
-    /// Measures block by block until the plan's limits, and notes why each workload ended.
+    /// Measures block by block up to the plan's limits, and records why each workload ended.
     ///
     /// # Errors
-    /// [`Halt`]; the trials before it are sound.
+    /// [`Halt`]; the trials before it are valid.
     pub(crate) fn measure(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
         let plan = self.recorded.clone();
         let earlier = recorder.so_far().trials.clone();
@@ -41,15 +40,22 @@ impl Session<'_> {
         course.halt.map_or(Ok(()), Err)
     }
 
-    /// Counters before a trial on `arm`, whose daemons are from here on told apart.
+    /// Sets the kernel's parameters for trials on `arm`: its own, and all others as they were before the run.
+    fn set_parameters(&self, arm: usize) -> Result<(), Halt> {
+        let own = self.arms.get(arm).map_or(&[][..], |arm| &arm.parameters);
+        for any in self.arms.iter().flat_map(|arm| &arm.parameters) {
+            let set = own.iter().find(|p| p.parameter.path == any.parameter.path);
+            let value = set.map_or(&any.parameter.before, |p| &p.value);
+            any.parameter.set(value).map_err(RunError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a snapshot before a trial on `arm`, whose daemons are counted separately from now on.
     fn begin_counting(&mut self, arm: usize) -> Snapshot {
-        let spec = self.plan.arms.systems().get(arm);
-        let target = match &self.encrypted {
-            Some(encrypted) if spec.is_some_and(|a| a.target == Target::Encrypted) => encrypted,
-            _ => &self.plain,
-        };
+        let counted_by = self.target_of(self.specs.get(arm)).counted_by;
         self.counters.forget_watched();
-        self.counters.use_device(target.counted_by);
+        self.counters.use_device(counted_by);
         if let Some(prepared) = self.arms.get(arm) {
             for &pid in &prepared.daemons {
                 self.counters.watch(pid);
@@ -62,6 +68,7 @@ impl Session<'_> {
 impl Bench for Session<'_> {
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt> {
         self.generation += 1;
+        self.set_parameters(arm)?;
         match &self.plan.workloads[workload].work {
             Work::Block(work) => self.requests(work, arm, offsets),
             Work::Files(work) => self.small_files(work, arm, offsets),

@@ -1,20 +1,20 @@
-//! From counters and histograms to what a record holds.
+//! Converts counters and histograms into the values of a record.
 
 use cryptbench_load::Sample;
 use cryptbench_os::counters::Passed;
 use cryptbench_record::{DeviceMoved, Percentiles, Samples};
 use hdrhistogram::Histogram;
 
-/// Requests that a percentile needs in its trial (docs/methodology.md).
+/// Requests that a trial needs for a percentile (docs/methodology.md).
 const FOR_P99: u64 = 1_000;
 const FOR_P999: u64 = 10_000;
 
-/// The measured part of the time that the machine-wide counters span (the ramp is in them too).
+/// The measured share of the time covered by the machine-wide counters, which include the ramp.
 pub(super) fn share(elapsed_s: f64, passed: &Passed) -> f64 {
     (elapsed_s / passed.wall_s).min(1.0)
 }
 
-/// The device's counters span the ramp as well: their share of the measured bytes.
+/// The device's counters include the ramp; scales them to the share of measured bytes.
 pub(super) fn scaled(d: DeviceMoved, measured: u64, total: u64) -> DeviceMoved {
     let part =
         |n: u64| if total == 0 { n } else { (n as f64 * measured as f64 / total as f64) as u64 };
@@ -38,7 +38,7 @@ pub(super) fn percentiles(h: &Histogram<u64>) -> Percentiles {
     }
 }
 
-/// Places and latencies of single requests, where any were kept.
+/// Offsets and latencies of single requests, if any were kept.
 pub(super) fn samples(kept: &[Sample]) -> Option<Samples> {
     (!kept.is_empty()).then(|| Samples {
         offset: kept.iter().map(|s| s.offset).collect(),

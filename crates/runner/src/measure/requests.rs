@@ -1,4 +1,4 @@
-//! Block workloads: the load engine on a prepared's I/O target.
+//! Block workloads: runs the load engine on an arm's I/O target.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use cryptbench_record::{Accounting, DEVICE_FLUSH, FLUSH};
 use super::fresh::FreshFile;
 use super::lower_cache::{drop_below, late, settle_below};
 use super::numbers::{percentiles, samples, scaled, share};
-use crate::prepare::Session;
+use crate::prepare::{ActiveRange, Session};
 use crate::{Halt, Observation, RunError};
 
 impl Session<'_> {
@@ -29,20 +29,23 @@ impl Session<'_> {
     ) -> Result<Observation, Halt> {
         let prepared = &self.arms[arm];
         let (io_target, fresh) = match work.file {
-            FileUse::Scratch(_) => (self.scratch(work, arm), None),
+            FileUse::Scratch(_) => (self.scratch(work, arm, offsets), None),
             FileUse::Fresh(bytes) => {
                 let fresh = FreshFile::create(prepared, bytes, self.generation)?;
                 (fresh.io_target.clone(), Some(fresh))
             }
         };
-        if prepared.cached_below || prepared.stored.is_some() {
-            // What others wrote, or the trial before left, is not billed to this one, and can be dropped.
+        let is_only_read = self.plan.storage.is_only_read();
+        if !is_only_read && (prepared.cached_below || prepared.stored.is_some()) {
+            // Data written by others or by earlier trials does not count for this trial, and can
+            // then be dropped from the cache.
             settle(&io_target)?;
             settle_below(prepared);
         }
         if work.cache == Cache::Cold {
-            // A mounted system may take requests through a page cache although they ask to bypass it.
-            if fresh.is_none() {
+            // A mounted system may put requests into a page cache although they ask to bypass it.
+            // What others have cached of a device in use is theirs.
+            if fresh.is_none() && !is_only_read {
                 drop_cache(&io_target);
             }
             drop_below(prepared);
@@ -61,15 +64,15 @@ impl Session<'_> {
         } else {
             self.engine.run(&io_target, &job, self.stop)?
         };
-        // CPU time is that of the measured time and its ramp, not of what follows.
+        // CPU time covers the measured time and its ramp, not what follows.
         let passed = self.counters.passed(&before);
         if measured.interrupted {
             return Err(Halt::Interrupted);
         }
         let (mut passed, mut later, mut parts) = (passed, Duration::ZERO, BTreeMap::new());
         if work.direction.writes() {
-            // The device's own write cache is emptied between trials, outside the measured time, so that one
-            // arm's writes are not paid for by the next.
+            // Empties the device's write cache between trials, outside the measured time, so that
+            // one arm's writes do not burden the next arm.
             let prepared = &self.arms[arm];
             let settled = || {
                 let began = Instant::now();
@@ -79,10 +82,11 @@ impl Session<'_> {
             };
             if io_target.mode == IoMode::Buffered {
                 settled()?;
-                // What the page cache took belongs to this trial.
+                // Data in the page cache counts for this trial.
                 passed.device = self.counters.passed(&before).device;
             } else if (prepared.cached_below || self.counts_flush(work)) && !work.stdio {
-                // Direct writes may lie in a cache, the device's own or one below: they count once they are on the device.
+                // Direct writes may lie in the device's own cache or one below; they count once
+                // they are on the device.
                 let (rest, then) = late(settled, || self.counters.passed(&before))?;
                 passed = then;
                 later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
@@ -115,33 +119,37 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// The part of an arm's scratch file or device that a workload uses.
-    pub(super) fn scratch(&self, work: &BlockWork, arm: usize) -> IoTarget {
+    /// The part of an arm's scratch file or device that a workload uses in the block with the seed `offsets`.
+    pub(super) fn scratch(&self, work: &BlockWork, arm: usize, offsets: u64) -> IoTarget {
         let mut io_target = self.arms[arm].io_target.clone();
+        if let Some(len) = self.plain.range.as_ref().and_then(ActiveRange::stretch) {
+            io_target.extent = stretch(io_target.extent, len, (arm, self.arms.len()), offsets);
+        }
         if let FileUse::Scratch(Some(bytes)) = work.file {
             io_target.extent.len = bytes.min(io_target.extent.len);
         }
         io_target
     }
 
-    /// Whether the flush after a trial belongs to its time: what was written is to be on the device. Not where the workload
-    /// says itself when it flushes, nor where its users know figures without.
+    /// Whether the flush after a trial counts for its time, because written data must reach the
+    /// device. False if the workload defines its own flushes, or if its users know figures without
+    /// them.
     pub(super) fn counts_flush(&self, work: &BlockWork) -> bool {
         work.amount == WorkAmount::Time
             && work.flush == Flush::Never
             && self.recorded.estimator.is_none()
     }
 
-    /// Lead-in and measured time of a trial.
+    /// Ramp and measured time of a trial.
     fn lengths(&self) -> (Duration, Duration) {
         let plan = &self.recorded;
         (Duration::from_secs_f64(plan.ramp_s), Duration::from_secs_f64(plan.trial_s))
     }
 
-    /// Reads what a trial wrote, and ends the run if the storage does not hold it.
+    /// Verifies the data that a trial wrote; an error if the storage does not hold it.
     fn read_back(&self, map: &Acknowledged, io_target: &IoTarget) -> Result<(), RunError> {
         let found = match map.verify(io_target, self.stop, &mut |_| ()) {
-            // The schedule sees the same flag.
+            // The schedule checks the same flag.
             Err(LoadError::Interrupted) => return Ok(()),
             other => other?,
         };
@@ -156,12 +164,21 @@ impl Session<'_> {
     }
 }
 
+/// The `len` bytes of `all` that one of several arms reads in a block: next to those of the others, at a place that is drawn
+/// for each block, as is the order of the arms there.
+fn stretch(all: Extent, len: u64, (arm, arms): (usize, usize), offsets: u64) -> Extent {
+    let (arm, arms) = (arm as u64, arms as u64);
+    let places = (all.len / (len * arms)).max(1);
+    let (place, turn) = (offsets % places, offsets / places);
+    Extent { offset: all.offset + (place * arms + (arm + turn % arms) % arms) * len, len }
+}
+
 /// Share of all bytes that were moved in the measured time.
 pub(super) fn of_all(measured: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { measured as f64 / all as f64 }
 }
 
-/// Whether what is written says where and when it was written.
+/// Whether written data carries verify headers.
 fn stamps(work: &BlockWork) -> bool {
     work.direction.writes() && work.content != Content::Zeros && !work.stdio
 }
@@ -192,22 +209,22 @@ pub(super) fn job(
     }
 }
 
-/// Share of the I/O target that lies in the page cache; direct I/O has none.
+/// Share of the I/O target in the page cache; `None` for direct I/O.
 fn cached(io_target: &IoTarget) -> Option<f64> {
     (io_target.mode == IoMode::Buffered).then_some(())?;
     let Extent { offset, len } = io_target.extent;
     cached_share(&io_target.file, offset..offset + len)
 }
 
-/// Waits until what was written is on the device.
+/// Waits until written data is on the device.
 pub(super) fn settle(io_target: &IoTarget) -> Result<(), RunError> {
     let flushed = io_target.file.sync_data();
     flushed.map_err(|source| RunError::Storage { act: "flush the scratch file", source })
 }
 
-/// Drops the scratch file's clean pages from the page cache; needs no privilege.
+/// Drops the clean pages of the scratch file from the page cache; needs no privilege.
 fn drop_cache(io_target: &IoTarget) {
-    // Advice: where it is not followed, the device counters show it.
+    // Advice only: if the kernel ignores it, the device's counters show it.
     cryptbench_os::files::forget(&io_target.file);
 }
 

@@ -1,4 +1,4 @@
-//! The schedule: randomised complete blocks, driven until every workload has its precision.
+//! The schedule: runs randomised complete blocks until every workload has its precision.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::slicing::{Slicing, Speed, Turns, slicing};
 use crate::plan::limits::stopping_rule;
 use crate::{Event, Halt, Observer};
 
-/// What one trial observed.
+/// The measurements of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
     /// Measured seconds.
@@ -24,67 +24,68 @@ pub struct Observation {
     pub latency: Percentiles,
     /// CPU seconds of this process.
     pub cpu_process_s: f64,
-    /// CPU seconds of the whole machine less its idle baseline.
+    /// CPU seconds of the whole machine without its idle baseline.
     pub cpu_machine_s: f64,
-    /// What the device counted.
+    /// Counters of the device.
     pub device: Option<cryptbench_record::DeviceMoved>,
-    /// Whose CPU time it was, and the state of the machine.
+    /// CPU time by purpose, and the state of the machine.
     pub accounting: Option<cryptbench_record::Accounting>,
-    /// Single requests, where the workload asks for them.
+    /// Single requests, if the workload asks for them.
     pub samples: Option<cryptbench_record::Samples>,
-    /// Parts of the time: name and seconds.
+    /// Parts of the time: names and seconds.
     pub parts: std::collections::BTreeMap<String, f64>,
-    /// The slices that make it up, where arms took turns.
+    /// The slices of the trial, if arms took turns.
     pub slices: Option<Slices>,
 }
 
 /// What a schedule drives: the real storage, or a simulated one in tests.
 pub trait Bench {
-    /// Runs workload number `workload` on arm number `arm`; the offsets of its requests follow from the seed `offsets`.
+    /// Runs workload `workload` on arm `arm`; the seed `offsets` determines the offsets of its
+    /// requests.
     ///
     /// # Errors
-    /// [`Halt`]; the trial is then worth nothing.
+    /// [`Halt`]; the trial is then invalid.
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt>;
-    /// Whether an arm's trials of a workload can be cut into slices: it can be switched to without being set up again, and
-    /// no other arm pays for what it leaves behind.
+    /// Whether an arm's trials of a workload can be cut into slices: switching to it needs no new
+    /// set-up, and what it leaves behind does not burden other arms.
     fn takes_turns(&self, workload: usize, arm: usize) -> bool;
-    /// Runs workload number `workload` on the arms of `turns`, a slice at a time, and returns what each observed, in the
-    /// order of `turns.arms`.
+    /// Runs workload `workload` on the arms of `turns`, a slice at a time. Returns the observation
+    /// of each arm in the order of `turns.arms`.
     ///
     /// # Errors
-    /// [`Halt`]; the slices are then worth nothing.
+    /// [`Halt`]; the slices are then invalid.
     fn turns(
         &mut self,
         workload: usize,
         turns: &Turns,
         offsets: u64,
     ) -> Result<Vec<Observation>, Halt>;
-    /// Leaves the storage alone for so long.
+    /// Leaves the storage idle for `length`.
     fn pause(&mut self, length: Duration);
     /// Time since the start of the run.
     fn elapsed(&self) -> Duration;
-    /// Whether the run was asked to end.
+    /// Whether the run has been asked to end.
     fn interrupted(&self) -> bool;
 }
 
-/// The course of a run: its trials and why each workload ended.
+/// The course of a run: its trials, and why each workload ended.
 #[derive(Debug, Default)]
 pub struct Course {
     /// All trials in order.
     pub trials: Vec<Trial>,
     /// Why each workload ended, in plan order.
     pub stops: Vec<WorkloadStop>,
-    /// What ended the run early, if anything did; the trials before it are sound.
+    /// What ended the run early, if anything; the trials before it are valid.
     pub halt: Option<Halt>,
 }
 
-/// Drives `bench` through `plan` until precision, pair cap, budget, interruption or error.
+/// Drives `bench` through `plan` until precision, the limit of pairs, the budget, an interruption
+/// or an error.
 pub fn drive(plan: &Plan, bench: &mut dyn Bench, observer: &mut dyn Observer) -> Course {
     drive_on(plan, Vec::new(), bench, observer)
 }
 
-/// The same, after the trials of complete blocks that an earlier part of the run has measured: it goes on with the block
-/// that would have come next.
+/// The same after an earlier part of the run: continues with the block after its complete blocks.
 pub fn drive_on(
     plan: &Plan,
     earlier: Vec<Trial>,
@@ -135,22 +136,24 @@ struct Driver<'a> {
     observer: &'a mut dyn Observer,
     rule: StoppingRule,
     course: Course,
-    /// Complete blocks per workload.
+    /// Number of complete blocks per workload.
     blocks: Vec<u32>,
-    /// ln(rate / rate of plain) of each workload and arm after plain, one for each block in which both did something.
+    /// ln(rate / rate of plain) per workload and per arm after plain, with an entry for each block
+    /// in which both completed requests.
     ratios: Vec<Vec<Vec<f64>>>,
     ended: Vec<Option<StopReason>>,
     longest_block: Vec<Duration>,
-    /// Trials of the whole run, where their number is fixed.
+    /// Number of trials of the whole run, if it is fixed.
     planned: Option<u32>,
-    /// How fast each arm was of late in each workload.
+    /// Recent speed of each arm in each workload.
     speeds: Vec<Vec<Speed>>,
 }
 
 impl Driver<'_> {
     fn all(&mut self) -> Result<StopReason, Halt> {
-        // One discarded trial per workload and arm: first use of buffers, caches and the device. A trial
-        // of a given number of bytes has no such lead-in: what it is known for includes its beginning.
+        // One discarded trial per workload and arm, for the first use of buffers, caches and the
+        // device. A trial with a given amount of bytes has none, because its known figures include
+        // the beginning.
         for workload in 0..self.plan.workloads.len() {
             if !self.plan.workloads[workload].is_timed() {
                 continue;
@@ -169,13 +172,13 @@ impl Driver<'_> {
                 self.bench.pause(Duration::from_secs_f64(self.plan.round_pause_s));
             }
             let mut open = false;
-            // The workload furthest from precision does not run more often than the others: one
-            // block each per round keeps all of them spread over the whole run.
+            // The workload furthest from its precision does not run more often than the others: one
+            // block each per round spreads all of them over the whole run.
             for workload in 0..self.plan.workloads.len() {
                 if self.ended[workload].is_some() {
                     continue;
                 }
-                // An earlier part of the run was ended in the middle of this round.
+                // An earlier part of the run ended within this round.
                 if self.blocks[workload] > round {
                     open = true;
                     continue;
@@ -196,13 +199,13 @@ impl Driver<'_> {
         Ok(StopReason::Budget)
     }
 
-    /// Whether another block of this workload ends within the budget.
+    /// Whether another block of this workload fits into the budget.
     fn fits(&self, workload: usize) -> bool {
         let budget = Duration::from_secs_f64(self.plan.budget_s);
         self.bench.elapsed() + self.longest_block[workload] <= budget
     }
 
-    /// All arms once; `None` is the discarded block.
+    /// Runs all arms once; `None` is the discarded block.
     fn block(&mut self, workload: usize, block: Option<u32>) -> Result<(), Halt> {
         let started = self.bench.elapsed();
         let arms = self.plan.arms.len();
@@ -215,7 +218,7 @@ impl Driver<'_> {
                 continue;
             }
             match &turns {
-                // All that take turns do so in the place of plain.
+                // All arms that take turns do so in the position of plain.
                 Some(turns) if arm == 0 => self.take_turns(workload, block, turns, offsets)?,
                 Some(turns) if turns.arms.contains(&arm) => {}
                 _ => self.trial(workload, block, arm, offsets)?,
@@ -234,7 +237,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// A trial in one piece.
+    /// Runs a whole trial.
     fn trial(
         &mut self,
         workload: usize,
@@ -248,7 +251,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// The trials of all arms that take turns.
+    /// Runs the trials of all arms that take turns.
     fn take_turns(
         &mut self,
         workload: usize,
@@ -264,7 +267,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Rests, and says what begins; the time at which it does.
+    /// Pauses, and reports the beginning of a trial. Returns its start time.
     fn begin(&mut self, workload: usize, block: Option<u32>, arm: &str) -> Result<Duration, Halt> {
         self.bench.pause(Duration::from_secs_f64(self.plan.pause_s));
         if self.bench.interrupted() {
@@ -282,7 +285,7 @@ impl Driver<'_> {
         Ok(at)
     }
 
-    /// Enters the trials of an earlier part of the run.
+    /// Enters the speeds of an earlier part of the run.
     fn remember_speeds(&mut self) {
         for trial in &self.course.trials {
             let workload = self.plan.workloads.iter().position(|w| w.id == trial.workload);
@@ -293,15 +296,15 @@ impl Driver<'_> {
         }
     }
 
-    /// How the next block of a workload is cut, at the speeds that arms had of late: one stall does not make all slices of
-    /// a run long.
+    /// How to cut the next block of a workload, according to the recent speeds of its arms. Uses
+    /// medians, so that a single stall does not make all slices of a run long.
     fn slicing(&self, workload: usize) -> Result<Option<Slicing>, String> {
         let speed = |arm: &usize| self.speeds[workload][*arm].usual();
         let slowest = self.takers(workload).iter().map(speed).fold(f64::INFINITY, f64::min);
         slicing(self.plan, &self.plan.workloads[workload], slowest)
     }
 
-    /// Says so where the device is too slow for slices.
+    /// Notes if the device is too slow for slices.
     fn say_if_whole(&mut self, workload: usize) {
         if let Err(reason) = self.slicing(workload) {
             let label = &self.plan.workloads[workload].label;
@@ -319,7 +322,7 @@ impl Driver<'_> {
         if takers.first() == Some(&0) && takers.len() > 1 { takers } else { Vec::new() }
     }
 
-    /// Who takes turns in a block, and in which order.
+    /// The arms that take turns in a block, and their order.
     fn turns(&self, workload: usize, block: u32) -> Option<Turns> {
         let slicing = self.slicing(workload).ok().flatten()?;
         let arms = self.takers(workload);
@@ -365,7 +368,7 @@ impl Driver<'_> {
             .filter(|(arm, _)| self.plan.includes(workload_spec, arm))
             .map(|(arm, ratios)| (arm, ratios.clone()))
             .unzip();
-        // The last arm comes last: who shows one line shows that.
+        // The last arm comes last: a display with a single line shows that one.
         for (arm, d) in included.iter().zip(&arms) {
             let Some(e) = estimate(d, self.plan.confidence) else { continue };
             self.observer.event(Event::Estimate {
@@ -377,7 +380,7 @@ impl Driver<'_> {
             });
         }
         match self.rule.decide(&arms) {
-            // Blocks in which an arm completed nothing have no ratio, and count here all the same.
+            // Blocks in which an arm completed nothing have no ratio, but count here.
             Decision::Continue { .. } => {
                 (self.blocks[workload] >= self.plan.max_pairs).then_some(StopReason::PairCap)
             }
@@ -387,15 +390,15 @@ impl Driver<'_> {
     }
 }
 
-/// How many blocks of a workload there are: they are numbered from 0, and none is left out.
+/// Number of blocks of a workload: they are numbered from 0 without gaps.
 fn complete_blocks(trials: &[Trial], workload: &str) -> u32 {
     let of = trials.iter().filter(|trial| trial.workload == workload);
     of.filter_map(|trial| trial.block).max().map_or(0, |last| last + 1)
 }
 
-/// The seed of a block's offsets: the same for all its arms, different from block to block.
+/// The seed of a block's offsets: the same for all its arms, different for each block.
 fn offset_seed(seed: u64, workload: u64, block: Option<u32>) -> u64 {
-    // SplitMix64 (Steele, Lea, Flood 2014): neighbouring inputs give unrelated outputs.
+    // SplitMix64 (Steele, Lea, Flood 2014): adjacent inputs give unrelated outputs.
     let mut z = seed
         .wrapping_add(workload.wrapping_mul(0xD1B5_4A32_D192_ED03))
         .wrapping_add(u64::from(block.map_or(0, |b| b + 1)).wrapping_mul(0x9E37_79B9_7F4A_7C15));

@@ -1,4 +1,4 @@
-//! How a block is cut into slices, and in which order its arms take turns.
+//! Cuts a block into slices, and orders the turns of its arms.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,33 +8,42 @@ use cryptbench_stats::slice_order;
 
 use crate::plan::limits::LEAST_SLICES;
 
-/// Queues' worth of requests that a slice has at least: the first is not counted, and the last drains.
+/// Minimum length of a slice in queues' worth of requests: the first is not counted, and the last
+/// drains.
 const LEAST_QUEUES: f64 = 4.0;
 
-/// Trials whose median tells how fast an arm is.
+/// Number of requests that a slice holds unless that takes longer than [`LONG_S`]: the first ones
+/// meet cold caches.
+const FEW_REQUESTS: f64 = 24.0;
+
+/// Seconds beyond which a slice is not made longer for [`FEW_REQUESTS`]: large requests vary little
+/// from one slice of this length to the next.
+const LONG_S: f64 = 0.015;
+
+/// Number of trials whose median is the speed of an arm.
 const LATEST: usize = 9;
 
-/// How the blocks of a workload are cut.
+/// How to cut the blocks of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slicing {
-    /// Of each slice.
+    /// Length of each slice.
     length: Duration,
-    /// Slices of each arm in a block.
+    /// Slices of each arm per block.
     rounds: u32,
 }
 
 /// The arms of a block that take turns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turns {
-    /// Numbers of the arms in the plan; plain is the first.
+    /// Plan indices of the arms; plain is the first.
     pub arms: Vec<usize>,
-    /// Whose turn it is, as positions in `arms`, slice after slice.
+    /// The order of turns, as positions in `arms`, slice by slice.
     pub order: Vec<usize>,
     /// Length of a slice.
     pub length: Duration,
 }
 
-/// How fast an arm was in its latest trials.
+/// The speed of an arm in its latest trials.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Speed {
     /// Requests per second, the latest last.
@@ -50,7 +59,7 @@ impl Speed {
         self.latest.push_back(rate);
     }
 
-    /// The median of the latest rates; infinite before the first.
+    /// The median of the latest rates; infinite if there are none.
     pub(super) fn usual(&self) -> f64 {
         let mut sorted: Vec<f64> = self.latest.iter().copied().collect();
         sorted.sort_by(f64::total_cmp);
@@ -58,28 +67,28 @@ impl Speed {
     }
 }
 
-/// How the blocks of `workload` are cut when the slowest arm that takes turns completes so many requests per second;
-/// nothing where the plan says that they are not.
+/// How to cut the blocks of `workload` if the slowest arm that takes turns completes `slowest`
+/// requests per second. `None` if the plan does not cut them.
 ///
 /// # Errors
-/// In words, why they are not cut although the plan would have it.
+/// In words, why they stay whole although the plan would cut them.
 pub(super) fn slicing(
     plan: &Plan,
     workload: &Workload,
     slowest: f64,
 ) -> Result<Option<Slicing>, String> {
     let (Some(least), None) = (plan.slice_s, &workload.unsliced) else { return Ok(None) };
-    // No arm takes turns, or one did nothing at all.
+    // No arm takes turns, or one completed nothing.
     if !slowest.is_normal() {
         return Ok(None);
     }
     let queue = f64::from(workload.in_flight()) / slowest;
-    let length = least.max(LEAST_QUEUES * queue);
+    let length = least.max(LEAST_QUEUES * queue).max((FEW_REQUESTS / slowest).min(LONG_S));
     let rounds = (plan.trial_s / length).round();
     if rounds < f64::from(LEAST_SLICES) {
         let requests = LEAST_QUEUES as u64 * u64::from(workload.in_flight());
         return Err(format!(
-            "its trials stay whole, as the {requests} requests that a slice needs take {:.0} ms",
+            "its trials stay whole, because the {requests} requests that a slice needs take {:.0} ms",
             length * 1e3
         ));
     }
@@ -99,7 +108,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        Plan { slice_s: Some(0.015), trial_s: 0.12, ..Plan::default() }
+        Plan { slice_s: Some(0.005), trial_s: 0.12, ..Plan::default() }
     }
 
     fn workload(queue_depth: u32) -> Workload {
@@ -107,15 +116,18 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_holds_four_queues_of_the_slowest_arm() {
+    fn a_slice_holds_enough_requests_of_the_slowest_arm() {
         let cut = |depth, rate| slicing(&plan(), &workload(depth), rate);
         let slicing = |ms, rounds| Some(Slicing { length: Duration::from_millis(ms), rounds });
-        assert_eq!(cut(1, 10_000.0), Ok(slicing(15, 8)));
+        assert_eq!(cut(1, 10_000.0), Ok(slicing(5, 24)));
+        assert_eq!(cut(1, 3000.0), Ok(slicing(8, 15)), "24 requests");
+        assert_eq!(cut(1, 500.0), Ok(slicing(15, 8)), "no longer for the requests");
+        assert_eq!(cut(32, 16_000.0), Ok(slicing(8, 15)), "four queues");
         assert_eq!(cut(8, 1600.0), Ok(slicing(20, 6)));
         assert_eq!(cut(8, 640.0), Ok(slicing(50, 2)));
         let said = cut(32, 640.0).unwrap_err();
         assert!(said.contains("the 128 requests that a slice needs take 200 ms"), "{said}");
-        assert_eq!(cut(8, f64::INFINITY), Ok(None), "nobody takes turns");
+        assert_eq!(cut(8, f64::INFINITY), Ok(None), "no arm takes turns");
     }
 
     #[test]
@@ -137,7 +149,7 @@ mod tests {
         }
         assert_eq!(speed.usual(), 100.0);
         (0..LATEST).for_each(|_| speed.enter(7.0));
-        assert_eq!(speed.usual(), 7.0, "what is long past is forgotten");
+        assert_eq!(speed.usual(), 7.0, "old rates are forgotten");
     }
 
     #[test]

@@ -16,20 +16,22 @@ use super::slicing::Turns;
 use crate::prepare::Session;
 use crate::{Halt, Observation, RunError};
 
-/// What an arm's slices add up to.
+/// The sums over an arm's slices.
 #[derive(Default)]
 struct Sum {
     slices: Slices,
     passed: Passed,
-    /// Until what it wrote was on the device.
+    /// Time until its written data was on the device.
     flush: Duration,
 }
 
 impl Session<'_> {
-    /// Whether an arm can take turns: its requests bypass the page cache, above the arm and below it.
+    /// Whether an arm can take turns: its requests bypass the page cache, both above and below the
+    /// arm, and no arm has parameters of the kernel, which hold for all.
     pub(super) fn can_take_turns(&self, arm: usize) -> bool {
         let prepared = &self.arms[arm];
-        prepared.io_target.mode == IoMode::Direct && !prepared.cached_below
+        let alike = self.arms.iter().all(|arm| arm.parameters.is_empty());
+        alike && prepared.io_target.mode == IoMode::Direct && !prepared.cached_below
     }
 
     /// Runs a block workload on the arms of `turns`.
@@ -43,7 +45,7 @@ impl Session<'_> {
         offsets: u64,
     ) -> Result<Vec<Observation>, Halt> {
         let io_targets: Vec<IoTarget> =
-            turns.arms.iter().map(|&arm| self.scratch(work, arm)).collect();
+            turns.arms.iter().map(|&arm| self.scratch(work, arm, offsets)).collect();
         let job = job(work, (Duration::ZERO, turns.length), offsets, self.generation);
         let mut sums: Vec<Sum> = turns.arms.iter().map(|_| Sum::default()).collect();
         let mut slices = self.engine.slices(&io_targets, &job)?;
@@ -64,10 +66,12 @@ impl Session<'_> {
         Ok(measured.iter().zip(sums).map(|(m, sum)| sum.observed(m, counts)).collect())
     }
 
-    /// Waits until what the slices wrote is on the device, and finds how long that took for each arm.
+    /// Waits until the data written by the slices is on the device, and determines the time of each
+    /// arm.
     ///
-    /// The flush of plain empties the device's cache of what all arms wrote there, so each has its part by its bytes. What
-    /// an arm on a file of its own takes beyond that is its own.
+    /// The flush of plain empties the device's cache of the data of all arms, so each arm gets a
+    /// share according to its bytes. Additional time of an arm with its own file counts only for
+    /// that arm.
     fn flush_turns(
         &self,
         turns: &Turns,
@@ -76,8 +80,8 @@ impl Session<'_> {
         sums: &mut [Sum],
     ) -> Result<(), RunError> {
         let shares = |turn: usize| {
-            let spec = self.plan.arms.systems().get(turns.arms[turn]);
-            spec.is_none_or(|arm| arm.target != Target::Encrypted)
+            let spec = self.specs.get(turns.arms[turn]);
+            spec.is_none_or(|arm| arm.target == Target::Plain)
         };
         let bytes_of = |turn: usize| if shares(turn) { measured[turn].total_bytes } else { 0 };
         let all: u64 = (0..measured.len()).map(bytes_of).sum();
@@ -85,7 +89,7 @@ impl Session<'_> {
         for (turn, sum) in sums.iter_mut().enumerate() {
             sum.flush += whole.mul_f64(of_all(bytes_of(turn), all));
         }
-        // In the order in which the arms had their first turns, which is a random one.
+        // In the order of the arms' first turns, which is random.
         let mut flushed = vec![false; measured.len()];
         for &turn in &turns.order {
             if std::mem::replace(&mut flushed[turn], true) {
@@ -98,7 +102,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// How long it took until what was written to an arm's I/O target was on the device.
+    /// Time until data written to an arm's I/O target was on the device.
     fn flush(&self, io_target: &IoTarget, arm: usize) -> Result<Duration, RunError> {
         let settled = || {
             let began = Instant::now();
@@ -119,7 +123,7 @@ impl Sum {
         self.passed.add(passed);
     }
 
-    /// What the slices observed; the flush belongs to it if it `counts`.
+    /// The observation of the slices; includes the flush if it `counts`.
     fn observed(self, measured: &Measurement, counts: bool) -> Observation {
         let share = share(measured.elapsed.as_secs_f64(), &self.passed);
         let flush = self.flush.mul_f64(of_all(measured.bytes, measured.total_bytes));

@@ -1,4 +1,4 @@
-//! One trial: a volume opened and its first block read, or a wrong passphrase refused.
+//! One trial: opens a volume and reads its first block, or gets a wrong passphrase refused.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use crate::RunError;
 use crate::plan::volumes::{UnlockFormat, UnlockKind};
 use crate::prepare::volumes::{Unlocker, credentials, storage};
 
-/// Bytes of the first block.
+/// Size of the first block in bytes.
 const BLOCK: usize = 4096;
 
-/// How long unlocking took.
+/// Duration of unlocking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnlockTime {
     /// From the passphrase to the first block read, or to the refusal.
     pub total: Duration,
-    /// The part of it in which a key derivation ran: all that were tried, on however many threads, and
-    /// in LUKS also the PBKDF2 by which the volume key is checked.
+    /// The part of it with key derivations: all that were tried, on any number of threads. For LUKS
+    /// it includes the PBKDF2 that verifies the volume key.
     pub derivation: Duration,
-    /// The rest: opening the file, reading headers, trying ciphers, merging LUKS's key material, reading
-    /// the block.
+    /// The remaining time: opening the file, reading headers, trying ciphers, merging LUKS's key
+    /// material, reading the block.
     pub rest: Duration,
 }
 
 impl Unlocker {
-    /// Opens the volume of arm number `arm` and reads its first 4 KiB; with a wrong passphrase, waits for
-    /// the refusal. `None` if `stop` was set meanwhile.
+    /// Opens the volume of arm `number` and reads its first 4 KiB; with a wrong passphrase, waits
+    /// for the refusal. `None` if `stop` was set meanwhile.
     ///
-    /// The format is always told. LUKS headers name their PRF themselves, so there
-    /// [`UnlockWork::prf_known`] makes no difference; nor does anything in the work to a plain file, of
-    /// which the first block is read.
+    /// The opener always knows the format. LUKS headers name their PRF, so
+    /// [`UnlockWork::prf_known`] has no effect there. No part of the work affects a plain file, of
+    /// which only the first block is read.
     ///
     /// # Errors
-    /// [`RunError::Storage`], [`RunError::Volume`]: also if the passphrase is refused that is right, or
-    /// taken that is wrong.
+    /// [`RunError::Storage`], [`RunError::Volume`]; also if a correct passphrase is refused or a
+    /// wrong one accepted.
     pub fn unlock(
         &self,
         arm: usize,
@@ -50,7 +50,7 @@ impl Unlocker {
         let prepared = &self.prepared[arm];
         if self.mode == IoMode::Buffered {
             let file = File::open(&prepared.path).map_err(storage("open a volume"))?;
-            // Advice: where it is not followed, the device counters show it.
+            // Advice only: if the kernel ignores it, the device's counters show it.
             cryptbench_os::files::forget(&file);
         }
         let stopwatch = Stopwatch::new();
@@ -75,7 +75,7 @@ impl Unlocker {
         let read = |device: &dyn BlockDevice, block: &mut AlignedBuf| {
             device.read_at(0, block).map_err(storage("read the first block"))
         };
-        // What is opened is closed when the clock has stopped.
+        // Whatever is opened is closed after the clock has stopped.
         let opened = match credentials {
             None => {
                 read(&file, &mut block)?;
@@ -96,7 +96,7 @@ impl Unlocker {
             Some(Err(VolumeError::NoKeyFits(_))) if !work.right => {}
             Some(Err(error)) => return Err(error.into()),
             Some(Ok(_)) if !work.right => {
-                let source = std::io::Error::other("it opened");
+                let source = std::io::Error::other("it opened the volume");
                 return Err(storage("see a wrong passphrase refused")(source));
             }
             None | Some(Ok(_)) => {}

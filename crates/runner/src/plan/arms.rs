@@ -1,35 +1,38 @@
-//! Which arms a run compares.
+//! Chooses the arms that a run compares.
 
 use cryptbench_cipher::Tier;
-use cryptbench_load::Work;
+use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record as record;
 use cryptbench_system::{self as system, ArmSpec, Role, System};
 
+use super::choices::Choices;
 use super::request::Request;
+use super::sizes::makes_files;
 use super::storage::Target;
 use super::volumes::{self, UnlockArm};
 use crate::RunError;
 
-/// The arms of a run, in the order in which a record lists them.
+/// The arms of a run, in the order of the record.
 #[derive(Clone, Debug)]
 pub(crate) enum Arms {
-    /// Systems under a load.
+    /// Systems under load.
     Systems(Vec<ArmSpec>),
-    /// Volumes that are opened.
+    /// Volumes to open.
     Volumes(Vec<UnlockArm>),
 }
 
-/// Whether the system of an arm makes files or a file system of its own on the target.
+/// Whether the system of an arm creates its own files or file system on the target.
 pub(crate) fn makes_a_disk(arm: &ArmSpec) -> bool {
     system::find(arm.system).is_ok_and(System::makes_a_disk)
 }
 
 impl Arms {
-    /// The arms that the profile's kind of work and the user's choice come to.
+    /// Chooses the arms for the profile's kind of work and the user's selection; if the program chooses,
+    /// also how it chose.
     ///
     /// # Errors
-    /// [`RunError::Usage`] for a choice that makes no sense, [`RunError::System`] for one that is not there.
-    pub(super) fn choose(request: &Request) -> Result<Self, RunError> {
+    /// [`RunError::Usage`] for an invalid choice, [`RunError::System`] for an unavailable one.
+    pub(super) fn choose(request: &Request) -> Result<(Self, Option<Choices>), RunError> {
         let works = || request.profile.workloads.iter().map(|w| &w.work);
         let opens = works().filter(|w| matches!(w, Work::Unlock(_))).count();
         if opens > 0 {
@@ -39,35 +42,55 @@ impl Arms {
                         .to_owned(),
                 ));
             }
-            if request.target.pair.is_some() {
+            if !request.target.pair.is_empty() {
                 return Err(RunError::Usage(
                     "--pair compares storage under a load, and this profile opens volumes of its own: choose another"
                         .to_owned(),
                 ));
             }
-            return volumes::arms(&request.unlock).map(Self::Volumes);
+            return Ok((Self::Volumes(volumes::arms(&request.unlock)?), None));
         }
         let mut selection = request.selection.clone();
-        if selection.systems.is_empty() && request.target.pair.is_some() {
-            // Nothing else was asked for.
+        let is_open = selection.is_open() && request.target.pair.is_empty();
+        if let Some(earlier) = &request.resume {
+            for arm in &earlier.plan.arms {
+                selection.keep(&arm.system, &arm.settings);
+            }
+            if is_open {
+                return Ok((Self::Systems(Choices::again(&selection, &earlier.plan)?), None));
+            }
+        } else if is_open {
+            let choices = Choices::new(&selection, &request.profile.workloads)?;
+            return Ok((Self::Systems(choices.arms()?), Some(choices)));
+        }
+        if selection.systems.is_empty() && !request.target.pair.is_empty() {
+            // Nothing else was selected.
             selection.systems.push("plain".to_owned());
         } else if selection.systems.is_empty() && works().any(|w| matches!(w, Work::Files(_))) {
-            // Small files need a file system on the encrypted storage.
+            // Small files require a file system on the encrypted storage.
             selection.systems.push("builtin-mounted".to_owned());
         }
         let mut arms = system::arms(&selection)?;
-        if let Some(pair) = &request.target.pair {
+        check_files(&arms, &request.profile.workloads)?;
+        for (number, pair) in request.target.pair.iter().enumerate() {
             let path = pair.encrypted.display().to_string();
-            arms.push(system::paired_arm(pair.name.as_deref().unwrap_or(&path), &path));
+            let name = pair.name.as_deref().unwrap_or(&path);
+            let mut arm = system::paired_arm(number, pair.id.as_deref(), name, &path);
+            if let Some(in_use) = &pair.in_use {
+                let facts = &in_use.facts;
+                arm.data_unit = Some(facts.sector_size);
+                arm.settings.insert("cipher", facts.cipher.clone());
+            }
+            arms.push(arm);
         }
-        Ok(Self::Systems(arms))
+        Ok((Self::Systems(arms), None))
     }
 
-    /// Names the arm of a pair after what `target` was found to be, unless its user chose a name.
-    pub(super) fn name_pair(&mut self, name: Option<&str>, target: &Target) {
+    /// Names the arm of encrypted target `number` after the properties of `target`, unless the user chose a name.
+    pub(super) fn name_pair(&mut self, number: usize, name: Option<&str>, target: &Target) {
         let Self::Systems(arms) = self else { return };
         let path = target.path.display().to_string();
-        for arm in arms.iter_mut().filter(|arm| arm.target == system::Target::Encrypted) {
+        for arm in arms.iter_mut().filter(|arm| arm.target == system::Target::Encrypted(number)) {
             arm.label = name.map_or_else(
                 || match &target.existing {
                     Some(_) => path.clone(),
@@ -82,7 +105,7 @@ impl Arms {
         }
     }
 
-    /// The systems under a load; none where volumes are opened.
+    /// The systems under load; empty if the work is opening volumes.
     pub(crate) fn systems(&self) -> &[ArmSpec] {
         match self {
             Self::Systems(arms) => arms,
@@ -90,12 +113,29 @@ impl Arms {
         }
     }
 
-    /// As a record has them.
+    /// The arms in the form of the record.
     pub(super) fn recorded(&self, tier: Tier) -> Result<Vec<record::Arm>, RunError> {
         match self {
-            Self::Systems(arms) => arms.iter().map(|arm| recorded(arm, arms, tier)).collect(),
+            Self::Systems(arms) => all_recorded(arms, tier),
             Self::Volumes(arms) => arms.iter().map(UnlockArm::record).collect(),
         }
+    }
+}
+
+/// `arms` as a record has them.
+pub(crate) fn all_recorded(arms: &[ArmSpec], tier: Tier) -> Result<Vec<record::Arm>, RunError> {
+    arms.iter().map(|arm| recorded(arm, arms, tier)).collect()
+}
+
+/// Refuses workloads that make files on a system that has none.
+fn check_files(arms: &[ArmSpec], workloads: &[WorkloadSpec]) -> Result<(), RunError> {
+    let Some(workload) = workloads.iter().find(|w| makes_files(&w.work)) else { return Ok(()) };
+    match arms.iter().find(|arm| system::find(arm.system).is_ok_and(|s| !s.has_files())) {
+        Some(arm) => Err(RunError::Usage(format!(
+            "the workload {:?} makes new files, and {} has no file system: leave one of them out",
+            workload.id, arm.system
+        ))),
+        None => Ok(()),
     }
 }
 

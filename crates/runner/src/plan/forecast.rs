@@ -1,4 +1,4 @@
-//! What a run would do, without doing it.
+//! Predicts what a run would do, without doing it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,31 +17,33 @@ use super::{Plan, plan};
 use crate::verify::traffic;
 use crate::{DiskRates, RunError, disk_rates};
 
-/// What a run would do.
+/// The prediction of a run.
 #[derive(Clone, Debug)]
 pub struct DryRun {
     /// What would be measured.
     pub plan: record::Plan,
-    /// Directory in which files would be made, or what would be overwritten.
+    /// Directory in which files would be created, or what would be overwritten.
     pub directory: String,
     /// File system and device, in words.
     pub storage: String,
-    /// Directory and storage of the second place, where two are compared.
-    pub paired: Option<(String, String)>,
-    /// Bytes of the scratch file, and why.
+    /// Directory and storage of each target that the user encrypted.
+    pub paired: Vec<(String, String)>,
+    /// Bytes of the scratch file, and the reason for that size.
     pub scratch: (u64, String),
-    /// What it would write, read and take. Where the precision decides, at most this.
+    /// How much it would write and read, and how long it would take; an upper limit if the
+    /// precision decides.
     pub forecast: Forecast,
-    /// What an earlier run measured of this disk, which the forecast then rests on.
+    /// The rates of this disk from an earlier run, on which the forecast is then based.
     pub measured: Option<DiskRates>,
     /// Remarks of the profile.
     pub remarks: Vec<String>,
 }
 
-/// Plans `request` and looks at the target; nothing is created. `runs` holds earlier records.
+/// Plans `request` and inspects the target without creating anything. `runs` contains earlier
+/// records.
 ///
 /// # Errors
-/// As a run of `request` would be refused.
+/// Those with which a run of `request` would be refused.
 pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunError> {
     let plan = plan(request)?;
     Ok(match &plan.storage {
@@ -51,7 +53,7 @@ pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunErro
 }
 
 fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&Path>) -> DryRun {
-    let Targets { plain, encrypted } = &present.targets;
+    let Targets { plain, encrypted, in_use } = &present.targets;
     let Range { size, reason } = match &present.range {
         Some(range) => range.clone(),
         None => Range { size: 0, reason: "none: volumes are opened".to_owned() },
@@ -60,12 +62,15 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     let own = own_files(arms);
     let measured = runs.and_then(|runs| disk_rates(&plain.path, runs));
     // A mounted system fills its container and the file in it; of a pair each target is filled.
-    let fills = 1 + 2 * own + u32::from(encrypted.is_some());
+    let fills = match in_use {
+        Some(_) => 0,
+        None => 1 + 2 * own + encrypted.len() as u32,
+    };
     let rates = rates(measured.as_ref());
     let mut forecast = forecast(&request.profile, &plan.recorded, size, fills, rates);
-    if plain.existing.is_none() {
-        let second = encrypted.as_ref().filter(|target| target.existing.is_none());
-        let files = size * (1 + u64::from(second.is_some()));
+    if plain.is_directory() {
+        let more = encrypted.iter().filter(|target| target.is_directory()).count();
+        let files = size * (1 + more as u64);
         let containers = containers(arms, size + plan.file_space(), plain.free());
         forecast.scratch_bytes = forecast.scratch_bytes.saturating_add(files + containers);
     }
@@ -76,8 +81,11 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     DryRun {
         directory,
         storage,
-        paired: encrypted.as_ref().map(described),
-        forecast: in_all(forecast, &plan.recorded, own, size),
+        paired: encrypted.iter().map(described).collect(),
+        forecast: match in_use {
+            Some(_) => within_budget(forecast, plan.recorded.budget_s),
+            None => in_all(forecast, &plan.recorded, own, size),
+        },
         scratch: (size, reason),
         plan: plan.recorded.clone(),
         measured,
@@ -85,7 +93,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     }
 }
 
-/// The same for a device that would be served: its model says how fast it would be.
+/// The same for an emulated device, whose model determines its speed.
 fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> DryRun {
     let EmulatedStorage { emulate, size, range } = storage;
     let model = &emulate.model;
@@ -108,7 +116,7 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
             human(*size),
             storage.backing_in_words()
         ),
-        paired: None,
+        paired: Vec::new(),
         forecast: in_all(forecast, &plan.recorded, own, range.size),
         scratch: (range.size, range.reason.clone()),
         plan: plan.recorded.clone(),
@@ -117,7 +125,7 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
     }
 }
 
-/// How many arms keep what they store in files of their own.
+/// Number of arms that store their data in their own files.
 fn own_files(arms: &[ArmSpec]) -> u32 {
     arms.iter().filter(|arm| makes_a_disk(arm)).count() as u32
 }
@@ -127,8 +135,8 @@ fn in_all(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64) -> Fo
     with_evidence(within_budget(forecast, plan.budget_s), plan, own, scratch)
 }
 
-/// What all workloads come to, each on the arms that take part in it. `scratch_bytes` of the result leaves out the
-/// scratch file.
+/// The sum over all workloads, each on the arms that take part in it. `scratch_bytes` of the result
+/// does not include the scratch file.
 fn forecast(
     profile: &Profile,
     plan: &record::Plan,
@@ -170,7 +178,7 @@ fn forecast(
     sum
 }
 
-/// The speeds that an earlier run measured, or those that are assumed.
+/// The rates that an earlier run measured, or assumed ones.
 fn rates(measured: Option<&DiskRates>) -> Rates {
     let assumed = Rates::default();
     let of = |rate: Option<f64>, or: f64| rate.map_or(or, |mb| mb * 1e6);
@@ -181,7 +189,7 @@ fn rates(measured: Option<&DiskRates>) -> Rates {
     }
 }
 
-/// What looking at the arms' data moves, which comes after the trials and their budget.
+/// Adds what checking the arms' data moves, after the trials and outside the budget.
 fn with_evidence(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64) -> Forecast {
     if scratch == 0 {
         return forecast;
@@ -195,7 +203,7 @@ fn with_evidence(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64
     }
 }
 
-/// A run ends with its budget: what it moves by then is its share of what it would have moved.
+/// A run ends with its budget: scales what it moves to that time.
 fn within_budget(forecast: Forecast, budget_s: f64) -> Forecast {
     if forecast.seconds <= budget_s {
         return forecast;

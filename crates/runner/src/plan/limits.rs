@@ -1,5 +1,5 @@
-//! How long a run takes and how often it measures, chosen before it begins and fitted to the time that is left once
-//! everything is set up.
+//! Chooses the length and number of trials before a run, and fits them to the time that remains
+//! after set-up.
 
 use std::time::Duration;
 
@@ -10,50 +10,50 @@ use super::Plan;
 use super::request::Request;
 use crate::RunError;
 
-/// Wall-clock bound of a run on as many arms as usual or fewer, if its profile leaves the number of trials to the
-/// precision.
+/// Time limit of a run with at most the usual number of arms, if its profile leaves the number of
+/// trials to the precision.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
 
-/// Arms of a run in which nothing was chosen.
+/// Number of arms of a run with the default selection.
 const USUAL_ARMS: f64 = 5.0;
 
-/// Bound of a run with a fixed number of trials, where none is asked for: a safeguard against a disk that
-/// never ends.
+/// Time limit of a run with a fixed number of trials, if the user sets none: a safeguard against a
+/// disk that never finishes.
 const UNBOUNDED: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Fewest pairs before a workload may end on precision: below it the interval says more about luck
-/// than about the disk (docs/methodology.md).
+/// Fewest pairs before a workload may end on precision. With fewer, the interval says more about
+/// luck than about the disk (docs/methodology.md).
 pub(crate) const MIN_PAIRS: u32 = 6;
 
-/// Confidence of every interval.
+/// Confidence level of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Pairs that a trial's length leaves room for within the budget: with whole trials, and where slices make a short trial
-/// as good as a long one.
+/// Number of pairs for which the chosen length of a trial leaves time in the budget: with whole
+/// trials, and with slices, which make a short trial as good as a long one.
 const PAIRS_WITHIN_BUDGET: f64 = 10.0;
 const SLICED_PAIRS_WITHIN_BUDGET: f64 = 20.0;
 
-/// Seconds of a slice, unless requests are so slow that it must be longer.
-pub(crate) const SLICE_S: f64 = 0.015;
+/// Seconds of a slice; slow requests make it longer.
+pub(crate) const SLICE_S: f64 = 0.005;
 
-/// Fewest slices of a trial: fewer would not lie closer together than trials do.
+/// Fewest slices of a trial: fewer would not lie closer together than trials.
 pub(crate) const LEAST_SLICES: u32 = 2;
 
-/// Whether a trial of the length that is asked for, if one is, can be cut into slices.
+/// Whether a trial of the requested length, if any, can be cut into slices.
 pub(super) fn can_be_cut(request: &Request) -> bool {
     let asked = request.trial.map(|trial| trial.as_secs_f64()).or(request.profile.trial_s);
     asked.is_none_or(|trial_s| trial_s >= f64::from(LEAST_SLICES) * SLICE_S)
 }
 
-/// Unmeasured lead-in of a trial that is measured by time: the queue fills, the device turns to the new
-/// work. At most a quarter of the trial.
+/// Unmeasured lead-in of a timed trial in seconds, in which the queue fills and the device adapts
+/// to the new work. At most a quarter of the trial.
 const RAMP_S: f64 = 0.02;
 
-/// A trial whose length nobody asked for is not shorter, whole and in slices.
+/// Shortest trials, whole and with slices, unless the user or the profile sets the length.
 const LEAST_TRIAL_S: f64 = 0.1;
 const LEAST_SLICED_TRIAL_S: f64 = 0.06;
 
-/// Pairs to be had within the budget, and the length of a trial that is not undercut for them.
+/// The intended number of pairs within the budget, and the shortest trial for that.
 fn aims(is_sliced: bool) -> (f64, f64) {
     match is_sliced {
         true => (SLICED_PAIRS_WITHIN_BUDGET, LEAST_SLICED_TRIAL_S),
@@ -66,20 +66,21 @@ const OVERHEAD: f64 = 0.20;
 
 /// Length and number of a run's trials.
 pub(super) struct Limits {
-    /// Wall-clock bound of the whole run.
+    /// Time limit of the whole run.
     pub(super) budget: Duration,
     /// Measured time of one trial.
     pub(super) trial: Duration,
-    /// Whether the user or the profile says how long a trial is.
+    /// Whether the user or the profile sets the length of a trial.
     pub(super) trial_is_asked: bool,
-    /// Unmeasured lead-in of a trial that is measured by time.
+    /// Unmeasured lead-in of a timed trial, in seconds.
     pub(super) ramp_s: f64,
     pub(super) min_pairs: u32,
     pub(super) max_pairs: u32,
 }
 
 impl Limits {
-    /// What `request` says, and for `arms` arms what it leaves open, in a run whose trials are cut into slices or not.
+    /// Takes the limits of `request` and chooses missing ones for `arms` arms, for a run with or
+    /// without slices.
     pub(super) fn choose(request: &Request, arms: usize, is_sliced: bool) -> Self {
         let (aim, least) = aims(is_sliced);
         let profile = &request.profile;
@@ -108,16 +109,16 @@ fn usual_ramp(trial_s: f64) -> f64 {
     RAMP_S.min(trial_s / 4.0)
 }
 
-/// What setting up leaves of the budget, and so of the trials.
+/// Adapts the trials to the budget that set-up has left.
 #[derive(Debug, Default)]
 pub(crate) struct Fitted {
-    /// Length and lead-in of a trial, in seconds, where they are shorter than planned.
+    /// Length and lead-in of a trial in seconds, if they are shorter than planned.
     pub(crate) trial: Option<(f64, f64)>,
-    /// What a reader must know of it, in a sentence.
+    /// A note for readers, as a sentence.
     pub(crate) note: Option<String>,
 }
 
-/// Fits the trials of `plan` into what is left of the budget after `elapsed`.
+/// Fits the trials of `plan` into the budget left after `elapsed`.
 pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let recorded = &plan.recorded;
     let spent = elapsed.as_secs_f64();
@@ -134,7 +135,7 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let planned = recorded.trial_s;
     let mut trial_s = planned;
     if !plan.trial_is_asked && timed > 0 {
-        // One more for the discarded trials; a tenth for pauses and for what lies between trials.
+        // One more for the discarded trials; a tenth for pauses and the time between trials.
         let share = left * 0.9 / (timed as f64 * (pairs + 1.0));
         trial_s = share.clamp(least_trial_s.min(planned), planned);
     }
@@ -155,7 +156,7 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     Fitted { trial, note }
 }
 
-/// Trials of one pair of all workloads that are measured by time.
+/// Trials of one pair of all timed workloads.
 fn timed_cells(plan: &record::Plan) -> usize {
     plan.workloads
         .iter()
@@ -164,7 +165,7 @@ fn timed_cells(plan: &record::Plan) -> usize {
         .sum()
 }
 
-/// Refuses a plan that cannot come to its end, or that leaves a workload without an arm to compare.
+/// Refuses a plan that cannot complete, or that leaves a workload without an arm to compare.
 pub(super) fn check(plan: &record::Plan) -> Result<(), RunError> {
     for workload in &plan.workloads {
         let encrypted = |a: &&record::Arm| {
@@ -177,7 +178,7 @@ pub(super) fn check(plan: &record::Plan) -> Result<(), RunError> {
                     "small files need a file system on the encrypted storage, as builtin-mounted has \
                             it: choose it with --system"
                 }
-                _ => "its requests are no whole data units: choose another --data-unit",
+                _ => "its requests are not whole sectors: choose another --sector-size",
             };
             return Err(RunError::Usage(format!(
                 "workload {:?} can run on none of the chosen systems; {remedy}",
@@ -201,8 +202,9 @@ pub(super) fn check(plan: &record::Plan) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The half-width of intervals, as a fraction, at which a loss of `difference` is found in 9 of 10 runs of so many
-/// workloads, and arms that lose nothing are shown to be equivalent within it.
+/// The half-width of intervals, as a fraction, with which 9 of 10 runs with this number of
+/// workloads find a loss of `difference`. Arms without a loss are then shown to be equivalent
+/// within it.
 pub fn half_width(difference: f64, workloads: usize) -> f64 {
     let rule =
         StoppingRule { target: difference, confidence: CONFIDENCE, ..StoppingRule::default() };

@@ -1,7 +1,8 @@
-//! What a user asks for, made into a plan that answers every open question. The machine and the target are looked at, and
-//! nothing is changed.
+//! Turns a user's request into a plan that decides everything. Inspects the machine and the target
+//! without changing anything.
 
 pub(crate) mod arms;
+pub(crate) mod choices;
 pub(crate) mod forecast;
 pub(crate) mod limits;
 mod request;
@@ -15,74 +16,92 @@ use cryptbench_load::{EngineChoice, Presentation, WorkloadSpec};
 use cryptbench_record as record;
 
 use self::arms::{Arms, makes_a_disk};
+use self::choices::Choices;
 use self::limits::{CONFIDENCE, Limits, half_width};
 pub use self::request::{EmulateRequest, PairRequest, Request, TargetRequest};
 use self::storage::{Buffered, Storage};
 use crate::RunError;
 
-/// A run, decided to its last detail before a byte is written. It does not change: what turns out later are lines of the
-/// run's log.
+/// A run, completely decided before the first byte is written. The plan never changes: later
+/// findings become lines of the run's log.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// `20261121-203000-1a2b3c`: sorts by time, and two runs of one second differ.
+    /// `20261121-203000-1a2b3c`: sorts by time, and is unique even within a second.
     pub(crate) run_id: String,
-    /// When the run was asked for, in UTC.
+    /// Time of the request, in UTC.
     pub(crate) started: String,
-    /// As a record has it.
+    /// The plan in the form of the record.
     pub(crate) recorded: record::Plan,
     pub(crate) arms: Arms,
+    /// How the arms were chosen, where the user named no system.
+    pub(crate) choices: Option<Choices>,
     pub(crate) workloads: Vec<WorkloadSpec>,
     pub(crate) tier: Tier,
     pub(crate) engine: EngineChoice,
     pub(crate) storage: Storage,
     pub(crate) buffered: Buffered,
-    /// Times that the filled range is written again in a random order before the first trial.
+    /// How often the filled range is rewritten in random order before the first trial.
     pub(crate) precondition: u32,
-    /// Whether what a trial wrote is read back after it.
+    /// Whether the data written by a trial is verified after it.
     pub(crate) verify: bool,
-    /// Whether the user or the profile says how long a trial is.
+    /// Whether the user or the profile sets the length of a trial.
     pub(crate) trial_is_asked: bool,
-    /// Lead-in of a trial in seconds, where the profile says it.
+    /// Lead-in of a trial in seconds, if the profile sets it.
     pub(crate) ramp_s: Option<f64>,
-    /// What a reader must know of the profile, in sentences.
+    /// Remarks on the profile for readers, in sentences.
     pub(crate) remarks: Vec<String>,
-    /// A run that was cut short, with which this one goes on.
+    /// The interrupted run that this one continues.
     pub(crate) earlier: Option<Box<record::Record>>,
 }
 
 impl Plan {
-    /// Bytes that the new files of workloads take at most at one time.
+    /// Most bytes that the new files of workloads take at any time.
     pub(crate) fn file_space(&self) -> u64 {
         sizes::file_space(&self.workloads)
     }
 }
 
-/// Decides how `request` is carried out.
+/// Decides how to carry out `request`.
 ///
 /// # Errors
-/// [`RunError`] for what contradicts itself, is not there, or may not be used, with what to do about it.
+/// [`RunError`] for a request that is contradictory, unavailable or not permitted, with a remedy.
 pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
     let now = jiff::Timestamp::now();
     let run_id = run_id(now);
     let tier = cryptbench_cipher::tier()?;
-    let mut arms = Arms::choose(request)?;
-    if request.precondition > 0 && arms.systems().iter().any(makes_a_disk) {
-        return Err(RunError::Usage(
-            "--precondition writes to the file that inline systems share; a mounted system has its own, so \
-             the two would not be compared on the same ground: leave one of them out"
-                .to_owned(),
-        ));
-    }
-    let (draft, trial_is_asked) = recorded(request, arms.recorded(tier)?)?;
-    let storage = Storage::plan(request, &arms, &run_id)?;
-    if let (Some(pair), Some(target)) = (&request.target.pair, storage.encrypted()) {
-        arms.name_pair(pair.name.as_deref(), target);
+    let (mut arms, mut choices) = Arms::choose(request)?;
+    // Systems that the user did not name are left out where they do not fit.
+    let storage = loop {
+        match storage(request, &arms, choices.as_ref(), &run_id) {
+            Ok(storage) => break storage,
+            Err(error) => {
+                let Some(choices) = &mut choices else { return Err(error) };
+                if !choices.give_way(&error) {
+                    return Err(error);
+                }
+                arms = Arms::Systems(choices.arms()?);
+            }
+        }
+    };
+    let (mut draft, trial_is_asked) = recorded(request, arms.recorded(tier)?)?;
+    (draft.set, draft.left_out) = match (&choices, request.resume.as_deref()) {
+        (Some(choices), _) => {
+            let (set, left_out) = choices.recorded();
+            (Some(set), left_out)
+        }
+        (None, Some(earlier)) => (earlier.plan.set.clone(), earlier.plan.left_out.clone()),
+        (None, None) => (draft.arm_set().map(str::to_owned), Vec::new()),
+    };
+    for (number, (pair, target)) in request.target.pair.iter().zip(storage.encrypted()).enumerate()
+    {
+        arms.name_pair(number, pair.name.as_deref(), target);
     }
     Ok(Plan {
         recorded: record::Plan { arms: arms.recorded(tier)?, ..draft },
         run_id,
         started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         arms,
+        choices,
         workloads: request.profile.workloads.clone(),
         tier,
         engine: request.engine,
@@ -97,7 +116,25 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
     })
 }
 
-/// The plan of `arms` as a record has it, and whether the length of its trials was asked for.
+/// The storage for `arms`, if they fit.
+fn storage(
+    request: &Request,
+    arms: &Arms,
+    choices: Option<&Choices>,
+    run_id: &str,
+) -> Result<Storage, RunError> {
+    if request.precondition > 0 && arms.systems().iter().any(makes_a_disk) {
+        return Err(RunError::Usage(
+            "--precondition writes to the file that inline systems share; a mounted system has its own, so \
+             the two would not be compared on the same ground: leave one of them out"
+                .to_owned(),
+        ));
+    }
+    let most = choices.filter(|choices| !choices.taken().is_empty()).map(|_| choices::RANGE);
+    Storage::plan(request, arms, run_id, most)
+}
+
+/// The plan for `arms` in the form of the record, and whether the length of its trials was set.
 fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, bool), RunError> {
     let profile = &request.profile;
     let workload = |w| workloads::record_workload(w, request);
@@ -109,7 +146,7 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
         Limits::choose(request, arms.len(), is_sliced);
     let seed = match request.seed {
         Some(seed) => seed,
-        // Short enough to be typed again.
+        // Short enough to be typed.
         None => u64::from(getrandom::u32().expect("the kernel's random generator answers")),
     };
     let plan = record::Plan {
@@ -131,6 +168,8 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
         round_pause_s: profile.round_pause_s,
         ramp_s,
         slice_s: is_sliced.then_some(limits::SLICE_S),
+        set: None,
+        left_out: Vec::new(),
     };
     limits::check(&plan)?;
     Ok((plan, trial_is_asked))
@@ -157,7 +196,7 @@ mod tests {
             target: TargetRequest {
                 path: ".".into(),
                 consent: Consent::default(),
-                pair: None,
+                pair: Vec::new(),
                 emulate: None,
                 size: None,
                 buffered: None,
@@ -179,7 +218,7 @@ mod tests {
         }
     }
 
-    /// The plan of `request`, on this directory.
+    /// The plan of `request` on this directory.
     pub(super) fn planned(request: &Request) -> Plan {
         plan(request).unwrap()
     }
@@ -188,8 +227,9 @@ mod tests {
     fn a_pair_is_plain_twice_and_what_was_prepared() {
         let dir = tempfile::tempdir().unwrap();
         let mut request = request();
-        let pair = PairRequest { encrypted: dir.path().into(), name: Some("mine".into()) };
-        request.target.pair = Some(pair);
+        let name = Some("mine".into());
+        let pair = PairRequest { encrypted: dir.path().into(), name, id: None, in_use: None };
+        request.target.pair = vec![pair];
         let recorded = planned(&request).recorded;
         let arms: Vec<_> = recorded.arms.iter().map(|a| a.label.as_str()).collect();
         assert_eq!(arms, ["plain", "plain again", "mine"]);

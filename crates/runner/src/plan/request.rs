@@ -1,4 +1,4 @@
-//! What a user asks for.
+//! A user's request.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,60 +8,66 @@ use cryptbench_load::{EngineChoice, Profile};
 use cryptbench_record as record;
 use cryptbench_system::Selection;
 
-use super::storage::Consent;
+use super::storage::{Consent, InUse};
 use super::volumes::UnlockSelection;
 
 /// Where to measure.
 #[derive(Clone, Debug)]
 pub struct TargetRequest {
-    /// An existing directory, a file that does not exist yet, or a file or block device that is overwritten.
+    /// An existing directory, the path of a new file, or a file or block device to be overwritten.
     pub path: PathBuf,
-    /// What may be overwritten, should `path` name something that is no directory.
+    /// Permission to overwrite `path` if it is not a directory.
     pub consent: Consent,
-    /// A second place, for a comparison of what its user prepared; `path` is then the plain one.
-    pub pair: Option<PairRequest>,
-    /// A modelled device to be served and measured in place of `path`.
+    /// Targets that the user encrypted, to be compared with `path`, which is then the plain one.
+    pub pair: Vec<PairRequest>,
+    /// An emulated device that is served and measured instead of `path`.
     pub emulate: Option<EmulateRequest>,
-    /// Bytes of the scratch file; `None` chooses from the room there is.
+    /// Bytes of the scratch file; `None` chooses from the free space.
     pub size: Option<u64>,
-    /// Whether requests pass the page cache; `None` leaves it to the profile. Where direct I/O does not work
-    /// they always do.
+    /// Whether requests go through the page cache; `None` leaves it to the profile. If direct I/O
+    /// does not work, they always do.
     pub buffered: Option<bool>,
 }
 
-/// The encrypted one of two places that are compared.
+/// An encrypted target beside the plain one.
 #[derive(Clone, Debug)]
 pub struct PairRequest {
-    /// Where; of the same kind as the plain place.
+    /// Its path; of the same kind as the plain target.
     pub encrypted: PathBuf,
-    /// What tables call it; `None` takes its file system and path.
+    /// Its label in tables; `None` uses its file system and path.
     pub name: Option<String>,
+    /// Set if the two are a device in use and the device below it, which are only read.
+    pub in_use: Option<InUse>,
+    /// What identifies its arm in records; `None` if there is no other such target.
+    pub id: Option<String>,
 }
 
-/// A device that is not there, and what is to hold its bytes.
+/// An emulated device, and the storage for its bytes.
 #[derive(Clone, Debug)]
 pub struct EmulateRequest {
-    /// The device.
+    /// The model of the device.
     pub model: Model,
-    /// A directory for its bytes; `None` is memory.
+    /// A directory for its bytes; `None` means memory.
     pub backing: Option<PathBuf>,
 }
 
-/// Everything that a user can ask of a run.
+/// All settings of a run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Where.
+    /// Where to measure.
     pub target: TargetRequest,
     /// The work.
     pub profile: Profile,
-    /// The arms under a load.
+    /// The arms under load.
     pub selection: Selection,
-    /// The volumes, where opening them is the work.
+    /// The volumes, if the work is opening them.
     pub unlock: UnlockSelection,
-    /// Wall-clock bound of the whole run; `None` is [`DEFAULT_BUDGET`](crate::DEFAULT_BUDGET), in proportion more for more arms than
-    /// the default ones, or as long as a profile with a fixed number of trials takes.
+    /// Time limit of the whole run. `None` means [`DEFAULT_BUDGET`](crate::DEFAULT_BUDGET),
+    /// proportionally more for more arms than by default, or as long as a profile with a fixed
+    /// number of trials takes.
     pub budget: Option<Duration>,
-    /// Trials per workload and arm instead of as many as the precision takes; `None` leaves it to the profile.
+    /// Trials per workload and arm instead of as many as the precision needs; `None` leaves it to
+    /// the profile.
     pub trials: Option<u32>,
     /// Measured time of one trial; `None` chooses it from the budget.
     pub trial: Option<Duration>,
@@ -71,14 +77,14 @@ pub struct Request {
     pub precision: f64,
     /// Most pairs per workload.
     pub max_pairs: u32,
-    /// What carries the requests.
+    /// The requested engine.
     pub engine: EngineChoice,
-    /// Whether trials are cut into slices where they can be.
+    /// Whether trials are cut into slices if possible.
     pub slices: bool,
-    /// Read back after each trial what it wrote.
+    /// Verify after each trial what it wrote.
     pub verify: bool,
-    /// Times that the filled scratch file is written again in a random order before the first trial.
+    /// How often the filled scratch file is rewritten in random order before the first trial.
     pub precondition: u32,
-    /// A run that was cut short, with which this one goes on.
+    /// The interrupted run that this one continues.
     pub resume: Option<Box<record::Record>>,
 }

@@ -1,13 +1,13 @@
-//! Bytes: what workloads need, and what a run makes beside the active range.
+//! Sizes in bytes: what workloads need, and what a run creates in addition to the active range.
 
 use cryptbench_load::{BlockWork, FileUse, Pattern, Work, WorkloadSpec};
 use cryptbench_system::{ArmSpec, find};
 
 use super::arms::makes_a_disk;
 
-/// Bytes that the scratch file must have at least for these workloads: eight of the largest requests that
-/// go to places of their own choice, so that the places can differ, one of those that go on in order, and
-/// what a workload names.
+/// Smallest scratch file for these workloads in bytes. A workload needs the size that it names,
+/// otherwise eight requests for random patterns, so that offsets can differ, and one request for
+/// other patterns.
 pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
     let need = |work: &Work| match work {
         Work::Block(b) => match b.file {
@@ -23,7 +23,8 @@ pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
     workloads.iter().map(|w| need(&w.work)).max().unwrap_or(0)
 }
 
-/// Bytes that the new files of these workloads take at most at one time, beside the scratch file.
+/// Most bytes that the new files of these workloads take at any time, in addition to the scratch
+/// file.
 pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
     let mut fresh = 0;
     let mut sets: Vec<(u32, u64)> = Vec::new();
@@ -31,7 +32,8 @@ pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
         match &workload.work {
             Work::Block(BlockWork { file: FileUse::Fresh(bytes), .. }) => fresh = fresh.max(*bytes),
             Work::Files(files) => {
-                // Blocks of 4 KiB and an inode each, and twice the mean for sizes that vary.
+                // Blocks of 4 KiB and an inode for each file, and twice the mean because sizes
+                // vary.
                 let set = (files.count, 2 * files.sizes.mean() + 8192);
                 if !sets.contains(&set) {
                     sets.push(set);
@@ -43,8 +45,8 @@ pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
     fresh + sets.iter().map(|(count, bytes)| u64::from(*count) * bytes).sum::<u64>()
 }
 
-/// Bytes of what systems with files of their own make, each for `len` bytes of files, one after the other where `free`
-/// bytes are free.
+/// Bytes of the files that systems create, each for `len` bytes of files, one after the other, if
+/// `free` bytes are free.
 pub(crate) fn containers(arms: &[ArmSpec], len: u64, free: u64) -> u64 {
     let mut sum = 0;
     for arm in arms.iter().filter(|arm| makes_a_disk(arm)) {
@@ -54,7 +56,7 @@ pub(crate) fn containers(arms: &[ArmSpec], len: u64, free: u64) -> u64 {
     sum
 }
 
-/// Whether a workload makes files of its own.
+/// Whether a workload creates its own files.
 pub(crate) fn makes_files(work: &Work) -> bool {
     match work {
         Work::Block(block) => matches!(block.file, FileUse::Fresh(_)),

@@ -1,4 +1,4 @@
-//! The arms: plain storage, and volumes of each format under each PRF and PIM.
+//! The arms for opening volumes: plain storage, and volumes of each format with each PRF and PIM.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use cryptbench_record::{Arm, ArmRole};
 
 use crate::RunError;
 
-/// The cipher of all volumes: what is measured is what comes before it.
+/// The cipher of all volumes; the measurement covers what comes before it.
 const CIPHER: &str = "aes-256-xts";
 
-/// Bytes of the volume key of LUKS, and of the header key that VeraCrypt and TrueCrypt derive for the
-/// longest cascade, since they learn the cipher only from the header.
+/// Bytes of LUKS's volume key, and of the header key that VeraCrypt and TrueCrypt derive for the
+/// longest cascade, because they learn the cipher only from the header.
 pub(crate) const LUKS_KEY: usize = 64;
 const TCRYPT_KEY: usize = 192;
 
@@ -26,15 +26,15 @@ pub enum UnlockFormat {
     TrueCrypt,
     /// LUKS1: PBKDF2 only.
     Luks1,
-    /// LUKS2: Argon2id, or PBKDF2 for boot loaders that have nothing else.
+    /// LUKS2: Argon2id, or PBKDF2 for boot loaders that support nothing else.
     Luks2,
 }
 
 impl UnlockFormat {
-    /// Every format, in the order in which tables list them.
+    /// All formats, in the order of tables.
     pub const ALL: [Self; 4] = [Self::VeraCrypt, Self::TrueCrypt, Self::Luks1, Self::Luks2];
 
-    /// Name on the command line, and of the opener: `veracrypt`, `truecrypt`, `luks1`, `luks2`.
+    /// Name on the command line and for the opener: `veracrypt`, `truecrypt`, `luks1`, `luks2`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl UnlockFormat {
         }
     }
 
-    /// The kind of volume in the words of the PIM's rules; `None` where the header says what it costs.
+    /// The kind of volume for the rules of PIMs; `None` if the header contains the cost.
     fn kind(self) -> Option<VolumeKind> {
         match self {
             Self::VeraCrypt => Some(VolumeKind::VeraCrypt { system: false }),
@@ -65,7 +65,7 @@ impl UnlockFormat {
         }
     }
 
-    /// The functions that new volumes can have.
+    /// The functions available for new volumes.
     fn functions(self) -> Vec<Function> {
         let Some(kind) = self.kind() else {
             // What the format's own program offers for new keys (cryptsetup 2.6, `--hash`).
@@ -79,14 +79,14 @@ impl UnlockFormat {
         Function::all().filter(|&function| kind.makes_new(function)).collect()
     }
 
-    /// Whether a function is measured where nobody chose one: all of VeraCrypt and TrueCrypt, whose users
-    /// choose among them; of LUKS what its program takes by itself, and PBKDF2 beside Argon2id.
+    /// Whether a function is measured by default: all of VeraCrypt and TrueCrypt, whose users
+    /// choose among them; for LUKS the default of its program, and PBKDF2 beside Argon2id.
     fn by_default(self, function: Function) -> bool {
         self.kind().is_some() || matches!(function.name(), "argon2id" | "sha-256")
     }
 }
 
-/// What to choose from all arms; an empty list means the default ones.
+/// A selection of arms; an empty list means the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct UnlockSelection {
     /// Formats by name: `veracrypt`, `truecrypt`, `luks1`, `luks2`.
@@ -100,15 +100,15 @@ pub struct UnlockSelection {
 /// What an arm opens.
 #[derive(Clone, Copy, Debug)]
 pub enum UnlockKind {
-    /// A plain file: it is opened and its first block read.
+    /// A plain file, whose first block is read.
     Plain,
     /// A volume.
     Volume {
         /// Its format.
         format: UnlockFormat,
-        /// What its header key is derived with.
+        /// The function that derives its header key.
         function: Function,
-        /// Its PIM; `None` is the default cost.
+        /// Its PIM; `None` means the default cost.
         pim: Option<u32>,
     },
 }
@@ -118,9 +118,9 @@ pub enum UnlockKind {
 pub struct UnlockArm {
     /// Identifier within a run, such as `builtin/veracrypt/sha-512` or `builtin/veracrypt/sha-512/pim-1`.
     pub id: String,
-    /// How tables call it, such as `VeraCrypt SHA-512`.
+    /// Label in tables, such as `VeraCrypt SHA-512`.
     pub label: String,
-    /// What it is compared as.
+    /// Role in comparisons.
     pub role: ArmRole,
     /// What it opens.
     pub kind: UnlockKind,
@@ -129,8 +129,8 @@ pub struct UnlockArm {
 /// The arms of a run: plain, plain again, then the chosen volumes by format, PRF and PIM.
 ///
 /// # Errors
-/// [`RunError::Usage`] for a format that is not known, or if nothing can be chosen so;
-/// [`RunError::Kdf`] for a PRF that is not known, or a PIM beyond the highest.
+/// [`RunError::Usage`] for an unknown format, or if the selection matches nothing;
+/// [`RunError::Kdf`] for an unknown PRF, or a PIM above the maximum.
 pub fn arms(selection: &UnlockSelection) -> Result<Vec<UnlockArm>, RunError> {
     let known = |name: &String| UnlockFormat::ALL.iter().any(|format| format.as_str() == name);
     if let Some(name) = selection.formats.iter().find(|name| !known(name)) {
@@ -201,22 +201,22 @@ impl UnlockArm {
         Self { id, label, role: ArmRole::Encrypted, kind }
     }
 
-    /// What the key of its volume costs, where the format has a rule for that; the cost of LUKS is
-    /// chosen when the volume is made.
+    /// The cost of its volume's key, if the format defines it. The cost of LUKS is chosen when the
+    /// volume is created.
     ///
     /// # Errors
-    /// [`RunError::Kdf`] for a PIM beyond the highest.
+    /// [`RunError::Kdf`] for a PIM above the maximum.
     pub(crate) fn ruled_derivation(&self) -> Result<Option<Derivation>, RunError> {
         let UnlockKind::Volume { format, function, pim } = self.kind else { return Ok(None) };
         let ruled = format.kind().map(|kind| pim::derivation(kind, function, pim));
         Ok(ruled.transpose()?)
     }
 
-    /// What the record says of it, as far as it is known before its volume is made: of LUKS, whose cost
-    /// is chosen then, `Unlocker::record_arms` says more.
+    /// The arm in the form of the record, as far as it is known before its volume is created. The
+    /// cost of LUKS is chosen then; `Unlocker::record_arms` includes it.
     ///
     /// # Errors
-    /// [`RunError::Kdf`] for a PIM beyond the highest; [`RunError::Cpu`].
+    /// [`RunError::Kdf`] for a PIM above the maximum; [`RunError::Cpu`].
     pub fn record(&self) -> Result<Arm, RunError> {
         let effort = Effort::new(cryptbench_kdf::tier()?, 1);
         self.record_with(self.ruled_derivation()?, cryptbench_cipher::tier()?, effort)
@@ -268,7 +268,7 @@ impl UnlockArm {
     }
 }
 
-/// The kernel of the cipher that the first block is decrypted with.
+/// The kernel of the cipher that decrypts the first block.
 fn kernel(tier: Tier) -> Result<String, RunError> {
     let info: &CipherInfo = cryptbench_cipher::find(CIPHER).map_err(volume)?;
     let key = vec![0; info.key_bytes];

@@ -1,4 +1,4 @@
-//! The workloads of a profile as a record has them.
+//! The workloads of a profile in the form of the record.
 
 use cryptbench_load::{
     BlockWork, Cache, Content, Direction, FileUse, Flush, Work, WorkAmount, WorkloadSpec,
@@ -41,7 +41,7 @@ fn whole_trials(work: &Work, request: &Request) -> Option<&'static str> {
     reasons.iter().find(|(applies, _)| *applies).map(|(_, why)| *why)
 }
 
-/// The part of a record's workload that says what is done.
+/// Describes the work for the record.
 fn describe(work: &Work) -> record::Workload {
     match work {
         Work::Block(b) => describe_block(b),

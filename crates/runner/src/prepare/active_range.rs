@@ -1,62 +1,106 @@
-//! The active range: the part of a target that the requests of all arms go to (SNIA PTS, ActiveRange).
+//! The active range: the part of a target that receives the requests of all arms (SNIA PTS,
+//! ActiveRange).
 
+use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
-use cryptbench_blockdev::{IoMode, IoTarget};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_system::SystemError;
 use cryptbench_system::resource::{Journal, Scratch};
 
 use crate::RunError;
 use crate::plan::storage::{Overwritten, Target};
 
-/// A scratch file that is removed afterwards, or the beginning of something that is overwritten.
+/// A scratch file that is removed afterwards, the beginning of storage that is overwritten, or a device that is only read.
 pub(crate) enum ActiveRange {
     Made(Scratch),
     Overwritten(Overwritten),
+    Read(OnlyRead),
+}
+
+/// A device in use, open for reading.
+pub(crate) struct OnlyRead {
+    file: Arc<File>,
+    /// All of it that may be read.
+    all: Extent,
+    /// Bytes of it that an arm reads in a block.
+    stretch: u64,
 }
 
 impl ActiveRange {
-    /// `len` bytes of `target`, not yet filled; a file that is made for it lies in `inside`. What is to be overwritten is
-    /// checked once more; nothing is written to it here.
+    /// Claims `len` bytes of `target` without filling them; creates the scratch file, if any, in
+    /// `inside`, to be compared with the file `beside`, without allocating it. Checks storage to be
+    /// overwritten once more, but does not write to it.
     ///
     /// # Errors
-    /// [`RunError::Target`] if it may not be used any more; [`RunError::System`] if the file cannot be made.
+    /// [`RunError::Target`] if it may no longer be used; [`RunError::System`] if the file cannot be
+    /// created.
     pub(super) fn claim(
         target: &Target,
         inside: &Path,
         len: u64,
         buffered: bool,
+        beside: Option<&Scratch>,
         journal: &Journal,
     ) -> Result<Self, RunError> {
+        if let Some((file, all)) = target.open_to_read()? {
+            return Ok(Self::Read(OnlyRead { file: Arc::new(file), all, stretch: len }));
+        }
         if let Some(claimed) = target.claim(len, buffered)? {
             return Ok(Self::Overwritten(claimed));
         }
-        let mut scratch = Scratch::create(&inside.join(&target.scratch), len, journal)?;
+        let mut scratch =
+            Scratch::create_empty(&inside.join(&target.scratch), len, beside, journal)?;
         if buffered {
             scratch.go_buffered()?;
         }
         Ok(Self::Made(scratch))
     }
 
+    /// The file that was made for it.
+    pub(super) fn made(&self) -> Option<&Scratch> {
+        match self {
+            Self::Made(scratch) => Some(scratch),
+            Self::Overwritten(_) | Self::Read(_) => None,
+        }
+    }
+
     pub(crate) fn io_target(&self) -> IoTarget {
         match self {
             Self::Made(scratch) => scratch.io_target(),
             Self::Overwritten(extent) => extent.io_target(),
+            Self::Read(read) => IoTarget {
+                file: Arc::clone(&read.file),
+                extent: read.all,
+                mode: IoMode::Direct,
+                transform: None,
+            },
         }
     }
 
-    /// Bytes.
+    /// Bytes that an arm reads in a block, if the storage is only read: each arm another part.
+    pub(crate) fn stretch(&self) -> Option<u64> {
+        match self {
+            Self::Read(read) => Some(read.stretch),
+            Self::Made(_) | Self::Overwritten(_) => None,
+        }
+    }
+
+    /// Size in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Made(scratch) => scratch.len(),
             Self::Overwritten(extent) => extent.len(),
+            Self::Read(read) => read.stretch,
         }
     }
 
-    /// Bytes below which it cannot be cut: a signature in the middle must go with what it describes.
+    /// Size below which it must not be cut, in bytes: a signature in the middle must go with the
+    /// data that it describes.
     pub(crate) fn least(&self) -> u64 {
         match self {
-            Self::Made(_) => 0,
+            Self::Made(_) | Self::Read(_) => 0,
             Self::Overwritten(extent) => extent.least(),
         }
     }
@@ -65,10 +109,11 @@ impl ActiveRange {
         match self {
             Self::Made(scratch) => scratch.mode(),
             Self::Overwritten(extent) => extent.mode(),
+            Self::Read(_) => IoMode::Direct,
         }
     }
 
-    /// Cuts it, for devices too slow to fill it.
+    /// Truncates it, for devices too slow to fill it.
     pub(crate) fn shrink(&mut self, len: u64) -> Result<(), SystemError> {
         match self {
             Self::Made(scratch) => scratch.shrink(len),
@@ -76,14 +121,16 @@ impl ActiveRange {
                 extent.shrink(len);
                 Ok(())
             }
+            Self::Read(_) => Ok(()),
         }
     }
 
-    /// Removes what was made, lets go of what was there.
+    /// Removes a created file; closes existing storage.
     pub(crate) fn end(self) -> Result<(), SystemError> {
         match self {
             Self::Made(scratch) => scratch.remove(),
             Self::Overwritten(extent) => extent.release(),
+            Self::Read(_) => Ok(()),
         }
     }
 }

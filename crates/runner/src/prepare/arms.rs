@@ -1,80 +1,244 @@
-//! Bringing the arms up.
+//! Sets up the arms.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::IoTarget;
-use cryptbench_system::{self as system, ArmContext, ArmSpec, PreparedArm, SystemError, Target};
+use cryptbench_system::{ArmSpec, PreparedArm, SystemError};
+use cryptbench_text::chain;
 
 use super::Session;
+use super::set_up::{SetUp, Site};
 use super::target::no_direct_io;
+use crate::finish::take_down;
+use crate::plan::arms::makes_a_disk;
+use crate::plan::choices::{Choices, set_up_within};
 use crate::recorder::Recorder;
-use crate::{Event, Halt, Observer as _};
+use crate::{Event, Halt, Observer as _, RunError};
+
+/// How often it is seen whether the run is to end while a system is set up that may not take long.
+const STOP_POLL: Duration = Duration::from_millis(20);
 
 impl Session<'_> {
-    /// Brings `arms` up, one after the other.
+    /// Sets up `arms`, several at once if they belong to several systems with storage of their own.
     ///
     /// # Errors
-    /// [`Halt`]; those before stay up until the run is finished.
+    /// [`Halt`]; arms that are already set up stay until the run is finished.
     pub(super) fn bring_up(
         &mut self,
         arms: &[ArmSpec],
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Halt> {
-        let mode = self.plain.io_target().mode;
-        for arm in arms {
-            self.go_on()?;
-            recorder.event(Event::Preparing { what: &arm.label });
-            let made = self.bring_one_up(arm, recorder).map_err(|error| {
-                // An error of what was cut short is none of the system's.
-                let of_stop = matches!(error, SystemError::Fill(_) | SystemError::Stopped);
-                match of_stop && self.stop.load(Ordering::Relaxed) {
-                    true => Halt::Interrupted,
-                    false => error.into(),
-                }
-            })?;
-            if made.io_target.mode != mode {
-                return Err(no_direct_io(&arm.label).into());
-            }
-            self.arms.push(made);
+        let mut own: Vec<_> = arms.iter().filter(|a| makes_a_disk(a)).map(|a| a.system).collect();
+        own.dedup();
+        if own.len() > 1 {
+            return self.bring_up_together(arms, recorder);
         }
-        for (recorded, arm) in self.recorded.arms.iter_mut().zip(arms) {
-            // The kernel names its drivers once they are in use.
-            recorded.kernel_tier = system::find(arm.system)?.kernel_tier(arm, self.plan.tier);
+        for (number, arm) in arms.iter().enumerate() {
+            let place = (number + 1, arms.len());
+            let made = self.bring_one_up(arm, place, self.stop, recorder)?;
+            self.keep(arm, made);
         }
         Ok(())
     }
 
+    fn bring_up_together(
+        &mut self,
+        arms: &[ArmSpec],
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), Halt> {
+        let (made, failed) = self.set_up().together(arms, self.stop, recorder);
+        let mode = self.plain.io_target().mode;
+        let mut other_mode = None;
+        for (arm, made) in arms.iter().zip(made).filter_map(|(arm, made)| Some((arm, made?))) {
+            if made.io_target.mode != mode {
+                other_mode.get_or_insert_with(|| no_direct_io(&arm.label));
+            }
+            let made = self.on_target(arm, made);
+            self.keep(arm, made);
+        }
+        match failed {
+            Some(error) => Err(halted(error, self.stop)),
+            None => other_mode.map_or(Ok(()), |error| Err(error.into())),
+        }
+    }
+
+    /// Brings up what the program chose. A system that cannot be set up, or not in time, gives its place to the next.
+    ///
+    /// # Errors
+    /// [`Halt`], of plain storage and AES-256 alone; those before stay up until the run is finished.
+    pub(super) fn bring_choices_up(
+        &mut self,
+        mut choices: Choices,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), Halt> {
+        let (all, each) = set_up_within(self.recorded.budget_s);
+        let mut waiting = choices.taken().to_vec();
+        let mut systems = Vec::new();
+        while !waiting.is_empty() {
+            let candidate = waiting.remove(0);
+            let left = all.saturating_sub(self.clock.elapsed()).min(each);
+            let place = systems.len() + 1;
+            match self.bring_candidate_up(&candidate.arms, place, left, recorder)? {
+                Ok(made) => systems.extend(candidate.arms.into_iter().zip(made)),
+                Err((reason, remedy)) => {
+                    let name = candidate.system;
+                    recorder.tell(format!("{name} is left out: {reason}."));
+                    waiting.extend(choices.replace(name, reason, remedy).cloned());
+                }
+            }
+        }
+        self.bring_up(&choices.floor()?, recorder)?;
+        for (arm, made) in systems {
+            self.keep(&arm, made);
+        }
+        let (set, left_out) = choices.recorded();
+        (self.recorded.set, self.recorded.left_out) = (Some(set), left_out);
+        Ok(())
+    }
+
+    /// Brings up all arms of a system within `limit`, or none: then why, and what would mend that.
+    ///
+    /// # Errors
+    /// [`Halt::Interrupted`] if the run is to end.
+    fn bring_candidate_up(
+        &mut self,
+        arms: &[ArmSpec],
+        place: usize,
+        limit: Duration,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Result<Vec<PreparedArm>, (String, String)>, Halt> {
+        let slow = |system: &str| {
+            let reason = match limit.is_zero() {
+                true => "the time for setting systems up had passed".to_owned(),
+                false => format!("it was not set up within {:.1} s", limit.as_secs_f64()),
+            };
+            (reason, format!("give it more time: cryptbench run --system {system}"))
+        };
+        let (began, stop) = (Instant::now(), self.stop);
+        let mut made = Vec::new();
+        for arm in arms {
+            let left = limit.saturating_sub(began.elapsed());
+            let result = match left.is_zero() {
+                true => Err(slow(arm.system)),
+                false => {
+                    let place = (place + made.len(), self.recorded.arms.len());
+                    let up = |stop: &_| self.bring_one_up(arm, place, stop, recorder);
+                    within(left, stop, up).map_err(|halt| match halt {
+                        Halt::Interrupted => slow(arm.system),
+                        Halt::Failed(error) => {
+                            (chain(&error), format!("see cryptbench run --system {}", arm.system))
+                        }
+                    })
+                }
+            };
+            match result {
+                Ok(one) => made.push(one),
+                Err(why) => {
+                    self.left_over.extend(take_down(made));
+                    self.go_on()?;
+                    return Ok(Err(why));
+                }
+            }
+        }
+        Ok(Ok(made))
+    }
+
+    fn keep(&mut self, arm: &ArmSpec, mut made: PreparedArm) {
+        self.specs.push(made.turned_out.take().unwrap_or_else(|| arm.clone()));
+        self.arms.push(made);
+    }
+
+    /// Brings an arm up until `stop` is set.
     fn bring_one_up(
         &mut self,
         arm: &ArmSpec,
+        place: (usize, usize),
+        stop: &AtomicBool,
         recorder: &mut Recorder<'_>,
-    ) -> Result<PreparedArm, SystemError> {
-        let (engine, stop, seed) = (&mut self.engine, self.stop, self.recorded.seed);
-        let mut fill = |io_target: &IoTarget| {
-            let total = io_target.extent.len;
-            engine
-                .prefill(io_target, seed, stop, &mut |done| {
-                    recorder.event(Event::Filling { done, total });
-                })
-                .map_err(|e| SystemError::Fill(Box::new(e)))
-        };
-        let target = match &self.encrypted {
-            Some(encrypted) if arm.target == Target::Encrypted => encrypted,
-            _ => &self.plain,
-        };
-        let mut context = ArmContext {
-            journal: &self.journal,
-            scratch: &target.io_target(),
-            directory: &target.inside,
-            work: target.work.path(),
-            room: self.plan.file_space(),
-            run_id: &self.plan.run_id,
-            tier: self.plan.tier,
-            fill: &mut fill,
-            stop,
-        };
-        let mut made = system::find(arm.system)?.prepare(arm, &mut context)?;
-        target.share(&mut made);
-        Ok(made)
+    ) -> Result<PreparedArm, Halt> {
+        self.go_on()?;
+        recorder.event(Event::Preparing { what: &arm.label, place });
+        let (set_up, total) = (self.set_up(), self.plain.io_target().extent.len);
+        let mut filled = |done| recorder.event(Event::Filling { done, total });
+        let made = set_up.one(arm, &mut self.engine, stop, &mut filled);
+        let made = made.map_err(|error| halted(error, stop))?;
+        if made.io_target.mode != self.plain.io_target().mode {
+            return Err(no_direct_io(&arm.label).into());
+        }
+        Ok(self.on_target(arm, made))
+    }
+
+    /// The arm with what its target lets it share.
+    fn on_target(&self, arm: &ArmSpec, mut made: PreparedArm) -> PreparedArm {
+        self.target_of(Some(arm)).share(&mut made);
+        made
+    }
+}
+
+impl<'a> Session<'a> {
+    fn set_up(&self) -> SetUp<'a> {
+        SetUp {
+            plan: self.plan,
+            journal: self.journal.clone(),
+            reserve: Arc::clone(&self.reserve),
+            seed: self.recorded.seed,
+            plain: Site::of(&self.plain),
+            encrypted: self.encrypted.iter().map(Site::of).collect(),
+        }
+    }
+}
+
+/// Why setting up did not come to its end. An error of what was cut short is none of the system's.
+fn halted(error: SystemError, stop: &AtomicBool) -> Halt {
+    let of_stop = matches!(error, SystemError::Fill(_) | SystemError::Stopped);
+    match of_stop && stop.load(Ordering::Relaxed) {
+        true => Halt::Interrupted,
+        false => RunError::from(error).into(),
+    }
+}
+
+/// Does something that ends when the flag that it is given is set: after `limit`, or once `stop` is set.
+fn within<T>(limit: Duration, stop: &AtomicBool, act: impl FnOnce(&AtomicBool) -> T) -> T {
+    let ended = AtomicBool::new(false);
+    let deadline = Instant::now() + limit;
+    thread::scope(|scope| {
+        let (done, is_done) = channel::<()>();
+        let ended = &ended;
+        scope.spawn(move || {
+            while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
+                if stop.load(Ordering::Relaxed) || Instant::now() >= deadline {
+                    ended.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        let result = act(ended);
+        drop(done);
+        result
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn until_stopped(stop: &AtomicBool) -> bool {
+        let began = Instant::now();
+        while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        stop.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_and_so_it_is_with_the_run() {
+        let run = AtomicBool::new(false);
+        assert!(within(Duration::from_millis(50), &run, until_stopped));
+        assert!(!run.load(Ordering::Relaxed), "the run goes on");
+        assert!(!within(Duration::from_secs(60), &run, |stop| stop.load(Ordering::Relaxed)));
+        run.store(true, Ordering::Relaxed);
+        assert!(within(Duration::from_secs(60), &run, until_stopped));
     }
 }

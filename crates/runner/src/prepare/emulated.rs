@@ -1,4 +1,5 @@
-//! A modelled device as the target of a run: served through FUSE, as root with a loop device and ext4 on it.
+//! An emulated device as the target of a run: served through FUSE; for root with a loop device and
+//! ext4 on it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,11 +23,11 @@ use crate::plan::storage::{Consent, EmulatedStorage, Present, Target, Targets};
 
 const MIB: u64 = 1 << 20;
 
-/// Requests by which the way to the device is measured, and their size.
+/// Number and size of the requests that measure the path to the device.
 const PROBES: usize = 300;
 const PROBE: usize = 4096;
 
-/// Large requests by which its rate is measured.
+/// Number of large requests that measure its rate.
 const LARGE_PROBES: u64 = 24;
 
 /// A device that is being served. Dropping it takes it down.
@@ -38,10 +39,10 @@ pub(crate) struct Emulation {
 }
 
 impl Emulation {
-    /// Serves the device of `storage`, and looks at what a run then has for its target.
+    /// Serves the device of `storage`, and inspects the resulting target.
     ///
     /// # Errors
-    /// Any [`RunError`]; nothing is left.
+    /// Any [`RunError`]; nothing is left behind.
     pub(crate) fn serve(
         storage: &EmulatedStorage,
         plan: &Plan,
@@ -69,7 +70,8 @@ impl Emulation {
             let disk = served.attach_loop(false)?;
             let probed = probe(&disk, *size)?;
             filesystem::make_settled(&disk)?;
-            // A name of its own for the scratch file: one that a run chooses is looked for in other mounts, too.
+            // A fixed name for the scratch file, because cleanup looks for generated names in other
+            // mounts, too.
             (served.mount_in_own_directory(&disk)?.join("device.scratch"), probed)
         } else {
             consent.destroy.push(served.file().to_owned());
@@ -91,18 +93,18 @@ impl Emulation {
         };
         let notes = notes(model, &probed, &described);
         let emulation = Self { served, device, described, notes };
-        let targets =
-            Targets { plain: Target::inspect(&path, &plan.run_id, &consent)?, encrypted: None };
+        let plain = Target::inspect(&path, &plan.run_id, &consent)?;
+        let targets = Targets { plain, encrypted: Vec::new(), in_use: None };
         let range = matches!(plan.arms, Arms::Systems(_)).then(|| range.clone());
         Ok((emulation, Present { targets, range }))
     }
 
-    /// What a reader must know of it, in sentences.
+    /// Notes on it for readers, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What a record says of it, with how it kept its times so far.
+    /// Its description for a record, including how well it has kept its times.
     pub(crate) fn describe(&self) -> record::EmulatedDevice {
         let kept = self.device.kept();
         let share = |part: f64| (kept.requests > 0).then(|| part / kept.requests as f64);
@@ -113,10 +115,10 @@ impl Emulation {
         }
     }
 
-    /// Takes it down, without waiting for what the file system still writes back.
+    /// Takes it down without waiting for data that the file system still writes back.
     ///
     /// # Errors
-    /// What the system refused; it can be tried again.
+    /// The error of taking it down; it can be tried again.
     pub(crate) fn take_down(&mut self) -> Result<(), SystemError> {
         self.device.set_delayed(false);
         self.served.destroy()
@@ -125,18 +127,18 @@ impl Emulation {
 
 impl Drop for Emulation {
     fn drop(&mut self) {
-        // The file system is unmounted by what follows: no need to wait like a disk for that.
+        // The file system will now be unmounted: no need for the delays of a disk.
         self.device.set_delayed(false);
     }
 }
 
-/// The name of the served file: that of the model, as far as it is one.
+/// The name of the served file: that of the model, as far as its characters permit.
 fn model_file(name: &str) -> String {
     let fits = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
     format!("emulated-{}", name.chars().filter(fits).take(40).collect::<String>())
 }
 
-/// What the way to the device takes by itself.
+/// The cost of the path to the device itself.
 struct Probed {
     /// Median of reads of 4 KiB, one at a time.
     round_trip: Duration,
@@ -144,10 +146,10 @@ struct Probed {
     mib_s: f64,
 }
 
-/// Reads the device while it does not wait.
+/// Reads the device while its delays are disabled.
 fn probe(path: &Path, size: u64) -> Result<Probed, RunError> {
     let failed =
-        |source| RunError::Storage { act: "measure the way to the emulated device", source };
+        |source| RunError::Storage { act: "measure the path to the emulated device", source };
     let file = Opening::to_read().direct(true).open(path).map_err(failed)?;
     let mut buf = AlignedBuf::zeroed(PROBE);
     let places = size / PROBE as u64;
@@ -168,18 +170,18 @@ fn probe(path: &Path, size: u64) -> Result<Probed, RunError> {
     Ok(Probed { round_trip: times[PROBES / 2], mib_s })
 }
 
-/// Says where the machine cannot be as fast as the model.
+/// Notes where the machine cannot be as fast as the model.
 fn notes(model: &Model, probed: &Probed, described: &record::EmulatedDevice) -> Vec<String> {
     let mut notes = vec![format!(
-        "EMULATED: the disk is the model {} (parameters {}) over {}, {}; it is no hardware. Its emulator runs in \
-         this process, and its CPU time is among what is shown.",
+        "EMULATED: the disk is the model {} (parameters {}) over {}, {}; it is not hardware. Its emulator runs in \
+         this process, and its CPU time is included in the figures.",
         described.model,
         described.parameters,
         described.backing,
         if described.whole_surface {
-            "drawn together from rim to rim"
+            "which stands for its whole surface"
         } else {
-            "from its start on"
+            "which stands for its beginning"
         },
     )];
     let trip = probed.round_trip.as_secs_f64();
@@ -196,7 +198,7 @@ fn notes(model: &Model, probed: &Probed, described: &record::EmulatedDevice) -> 
     let rate = 1.0 / seconds_per_request(model, &large);
     if trip > small {
         notes.push(format!(
-            "EMULATED: a random read of 4 KiB takes {:.0} µs in the model and {:.0} µs on the way to it alone: small \
+            "EMULATED: a random read of 4 KiB takes {:.0} µs in the model and {:.0} µs on the path to it alone: small \
              requests are slower here than on such a device.",
             small * 1e6,
             trip * 1e6
@@ -204,7 +206,7 @@ fn notes(model: &Model, probed: &Probed, described: &record::EmulatedDevice) -> 
     }
     if probed.mib_s < rate {
         notes.push(format!(
-            "EMULATED: the model reads {rate:.0} MiB/s and the way to it carries {:.0} MiB/s one request at a time: \
+            "EMULATED: the model reads {rate:.0} MiB/s and the path to it carries {:.0} MiB/s one request at a time: \
              large requests are slower here than on such a device.",
             probed.mib_s
         ));

@@ -1,4 +1,4 @@
-//! Filling the storage before the first trial.
+//! Fills the storage before the first trial.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,25 +11,39 @@ use crate::plan::storage::human;
 use crate::recorder::Recorder;
 use crate::{Event, Halt, Observer as _};
 
-/// Bytes of a request of preconditioning (SNIA PTS, workload-independent preconditioning).
+/// Bytes per request of preconditioning (SNIA PTS, workload-independent preconditioning).
 const PRECONDITION_BLOCK: u64 = 128 << 10;
 
-/// Share of the budget that filling the scratch file may take; a slower disk gets a smaller file.
+/// Largest share of the budget for filling the scratch file; a slower disk gets a smaller file.
 const FILL_SHARE: f64 = 0.15;
 
-/// The smallest part of a scratch file that is still worth measuring on.
+/// The smallest part of a scratch file on which measuring makes sense.
 const LEAST_FILLED: u64 = 64 << 20;
 
 impl Session<'_> {
-    /// Fills the active range of each target, and writes it again as often as the user asked.
+    /// Fills the active range of each target, and rewrites it as often as the user requested.
     ///
     /// # Errors
     /// [`Halt`].
     pub(super) fn fill(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
+        if self.plan.storage.is_only_read() {
+            return Ok(());
+        }
         let filled = self.fill_plain(recorder)?;
         self.precondition(&self.plain.io_target(), recorder)?;
+        (0..self.encrypted.len())
+            .try_for_each(|number| self.fill_encrypted(number, filled, recorder))
+    }
+
+    /// Fills the range of encrypted target `number`, as far as the plain one is.
+    fn fill_encrypted(
+        &mut self,
+        number: usize,
+        filled: u64,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), Halt> {
         self.go_on()?;
-        let Some(encrypted) = &mut self.encrypted else { return Ok(()) };
+        let encrypted = &mut self.encrypted[number];
         let began = SystemTime::now();
         let range = encrypted.range.as_mut().expect("systems are under a load");
         if filled < range.len() {
@@ -43,18 +57,19 @@ impl Session<'_> {
         self.precondition(&io_target, recorder)
     }
 
-    /// Fills the plain range, and returns how many bytes it then has: a disk too slow for its size gets a smaller one.
+    /// Fills the plain range and returns its size in bytes, which is smaller on a disk too slow for
+    /// the planned size.
     fn fill_plain(&mut self, recorder: &mut Recorder<'_>) -> Result<u64, Halt> {
         let Self { plain, engine, stop, recorded, plan, .. } = self;
         let range = plain.range.as_mut().expect("systems are under a load");
         let total = range.len();
         let deadline = Instant::now() + Duration::from_secs_f64(recorded.budget_s * FILL_SHARE);
-        // In steps, so that a slow disk can end between two of them.
+        // In steps, so that filling can stop early on a slow disk.
         let mut done = 0;
         let least = LEAST_FILLED.max(least_scratch(&plan.workloads)).max(range.least());
         let io_target = range.io_target();
         while done < total {
-            // Not a byte is written for who has changed their mind.
+            // Writes nothing after an interruption.
             if stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err(Halt::Interrupted);
             }
@@ -62,7 +77,7 @@ impl Session<'_> {
                 range.shrink(done)?;
                 let planned = human(total);
                 plain.size_reason =
-                    format!("cut from {planned}: the disk fills no more in the time there is");
+                    format!("reduced from {planned}: more cannot be written in the time available");
                 break;
             }
             let end = (done + LEAST_FILLED).min(total);
@@ -74,7 +89,7 @@ impl Session<'_> {
         Ok(range.len())
     }
 
-    /// Writes a filled range again in a random order.
+    /// Rewrites a filled range in random order.
     fn precondition(
         &mut self,
         io_target: &IoTarget,

@@ -1,5 +1,6 @@
-//! Where a place that its user prepared keeps what it stores: a file system over a directory has its ciphertext in
-//! files there, and a container is a file, which the page cache keeps a second time.
+//! Finds where a target prepared by its user stores its data: a file system on top of a directory
+//! has its ciphertext in files there, and a container is a file, which the page cache holds a
+//! second time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,25 +11,26 @@ use cryptbench_system::resource::loop_device;
 
 use crate::plan::storage::Target;
 
-/// Files up to which a whole store is walked through between trials.
+/// Most files of a store that is walked completely between trials.
 const FEW: usize = 2_000;
 
-/// Files up to which a store is looked through once.
+/// Most files of a store that is searched once.
 const MANY: usize = 100_000;
 
-/// What was found below a place.
+/// The storage below a target.
 pub(super) enum Below {
-    /// It lies on a device alone: nothing is kept twice.
+    /// Only a device: nothing is cached twice.
     Nothing,
-    /// The file, or the directory with all files, that hold what is stored.
+    /// The file, or the directory of all files, with the stored data.
     Stored(PathBuf),
-    /// Not to be found, for this reason.
+    /// It could not be found, for this reason.
     Hidden(&'static str),
 }
 
-/// Looks where `target` keeps the file of `len` bytes that was written to it since `began`.
+/// Finds where `target` stores the file of `len` bytes that was written to it since `began`.
 pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below {
-    // A mount upon a loop device, or a mapping on one, as containers are opened: the page cache keeps its file too.
+    // A mount on a loop device, or on a mapping over one, as for containers: the page cache holds
+    // the file's data, too.
     if let Some(file) = target.kept_in() {
         return match file.is_file() {
             true => Below::Stored(file),
@@ -45,21 +47,21 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
     if fs::metadata(store).is_ok_and(|found| Details::of(&found).file_system == target.number) {
         return Below::Hidden("it is mounted over the directory that it stores in");
     }
-    // Clocks of file systems tick more coarsely than that of the system.
+    // Clocks of file systems are coarser than the system clock.
     let since = began - Duration::from_secs(1);
     let mut seen = Seen { files: 0, written: Vec::new() };
     if !seen.walk(store, since, len / 2) {
-        return Below::Hidden("it stores more files than can be looked through");
+        return Below::Hidden("it stores too many files to search");
     }
     match &seen.written[..] {
         _ if seen.files <= FEW => Below::Stored(store.to_owned()),
         [only] => Below::Stored(only.clone()),
-        _ => Below::Hidden("which of its many files hold the scratch file cannot be told"),
+        _ => Below::Hidden("it is unknown which of its many files hold the scratch file"),
     }
 }
 
-/// Whether direct writes to `target` end in a page cache below it: that of a loop device's file, or of the files of a
-/// file system over a directory.
+/// Whether direct writes to `target` end in a page cache below it: that of a loop device's file, or
+/// of the files below a file system on top of a directory.
 pub(super) fn caches_below(target: &Target) -> bool {
     let on_loop = target.kept_in().and_then(|file| loop_device::of_file(&file, None));
     on_loop.is_some_and(|device| loop_device::caches(&device)) || is_stacked(target)
@@ -67,12 +69,12 @@ pub(super) fn caches_below(target: &Target) -> bool {
 
 fn is_stacked(target: &Target) -> bool {
     let over_directory = target.filesystem.starts_with("fuse") || target.filesystem == "ecryptfs";
-    target.existing.is_none() && over_directory && target.filesystem != "fuseblk"
+    target.is_directory() && over_directory && target.filesystem != "fuseblk"
 }
 
-/// The processes that serve a file system from user space, where the system tells.
+/// The processes that serve a FUSE file system, if the system reports them.
 pub(super) fn serving(target: &Target) -> Vec<u32> {
-    if target.existing.is_some() || !target.filesystem.starts_with("fuse") {
+    if !target.is_directory() || !target.filesystem.starts_with("fuse") {
         return Vec::new();
     }
     storage::serving(target.number)
@@ -80,12 +82,12 @@ pub(super) fn serving(target: &Target) -> Vec<u32> {
 
 struct Seen {
     files: usize,
-    /// Files that are large enough and were written since.
+    /// Files that are large enough and have been written since.
     written: Vec<PathBuf>,
 }
 
 impl Seen {
-    /// Whether all could be looked at. Symbolic links are not followed.
+    /// Whether all could be inspected. Does not follow symbolic links.
     fn walk(&mut self, directory: &Path, since: SystemTime, least: u64) -> bool {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let Ok(found) = entry.metadata() else { continue };

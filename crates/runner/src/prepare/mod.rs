@@ -1,15 +1,18 @@
-//! Everything that a run is set up with: storage claimed and filled, arms brought up.
+//! Sets up everything for a run: claims and fills storage, sets up arms.
 
 mod active_range;
 mod arms;
 mod emulated;
 mod fill;
 mod lower_cache;
+mod places;
 mod seclusion;
+mod set_up;
 mod target;
 pub(crate) mod volumes;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,72 +21,81 @@ use cryptbench_export::SERVING;
 use cryptbench_load::{Engine, FileSet};
 use cryptbench_os::counters::Counters;
 use cryptbench_record as record;
-use cryptbench_system::resource::Journal;
-use cryptbench_system::{PreparedArm, Target};
+use cryptbench_system::resource::{Journal, Reserve};
+use cryptbench_system::{ArmSpec, PreparedArm, Target};
 
-use self::active_range::ActiveRange;
+pub(crate) use self::active_range::ActiveRange;
 use self::emulated::Emulation;
 pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
-use crate::plan::arms::Arms;
-use crate::plan::storage::{Buffered, Present, Storage};
+use crate::plan::arms::{Arms, all_recorded};
+use crate::plan::storage::{Buffered, InUse, Present, Storage};
 use crate::plan::{Plan, limits};
 use crate::recorder::Recorder;
 use crate::{Event, Halt, Observer as _, RunError, machine, resumed};
 
-/// How long the machine is watched while this program sleeps.
+/// How long to observe the machine while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);
 
-/// A run under way: what it holds. What is still up when it is dropped is taken down, from the first field to the last.
+/// The resources of a running run. Dropping it takes down what still exists, from the first field
+/// to the last.
 pub(crate) struct Session<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) clock: Clock,
     pub(crate) machine: record::Machine,
-    /// What a reader must know of the storage, in sentences.
+    /// Notes on the storage for readers, in sentences.
     pub(crate) notes: Vec<String>,
-    /// The plan as a record has it, with what turned out as arms were brought up.
+    /// The plan in the form of the record, with what became known while arms were set up.
     pub(crate) recorded: record::Plan,
     pub(crate) engine: Engine,
     /// Why io_uring is not used, if it is not.
     fallback: Option<String>,
     pub(crate) counters: Counters,
-    /// Number of the latest job, which is in the verify header of what it writes.
+    /// Number of the latest job, which is part of the verify headers of its data.
     pub(crate) generation: u64,
-    /// The sets of small files of each arm, as far as they were needed.
+    /// The sets of small files of each arm, as far as they have been needed.
     pub(crate) files: BTreeMap<usize, FileSet>,
-    /// The volumes, where opening them is the work.
+    /// The volumes, if the work is opening them.
     pub(crate) unlocker: Option<Unlocker>,
-    /// One for each arm of the plan, where systems are under a load.
+    /// Containers of arms that are not up yet.
+    pub(crate) reserve: Arc<Reserve>,
+    /// One for each arm of the plan as recorded, if systems are under load.
     pub(crate) arms: Vec<PreparedArm>,
-    /// The second target of a pair.
-    pub(crate) encrypted: Option<PreparedTarget>,
+    /// The same as their systems have them.
+    pub(crate) specs: Vec<ArmSpec>,
+    /// What could not be taken down of systems that were left out, in sentences.
+    pub(crate) left_over: Vec<String>,
+    /// The targets that the user encrypted.
+    pub(crate) encrypted: Vec<PreparedTarget>,
+    /// Set if the two targets are a device in use and the device below it.
+    in_use: Option<InUse>,
     pub(crate) plain: PreparedTarget,
     pub(crate) emulation: Option<Emulation>,
-    /// What everything that is set up is written down in first.
+    /// Everything that is set up is recorded here first.
     journal: Journal,
 }
 
-/// The time of a run.
+/// The run time.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock {
     started: Instant,
-    /// What an earlier part of the run took.
+    /// The run time of an earlier part.
     before: Duration,
 }
 
 impl Clock {
-    /// Since the start of the run, without the time between two parts of it.
+    /// Time since the start of the run, without the time between its parts.
     pub(crate) fn elapsed(self) -> Duration {
         self.before + self.started.elapsed()
     }
 }
 
 impl<'a> Session<'a> {
-    /// Claims the storage of `plan`; nothing is written yet but empty files.
+    /// Claims the storage of `plan`; writes nothing except empty files.
     ///
     /// # Errors
-    /// Any [`RunError`]; nothing is left.
+    /// Any [`RunError`]; nothing is left behind.
     pub(crate) fn open(plan: &'a Plan, stop: &'a AtomicBool) -> Result<Self, RunError> {
         let started = Instant::now();
         let journal = Journal::create(&plan.run_id)?;
@@ -95,42 +107,35 @@ impl<'a> Session<'a> {
             }
         };
         let Present { targets, range } = present;
+        let in_use = targets.in_use.clone();
+        let size = range.as_ref().map_or(0, |range| range.size);
         let mut notes = emulation.as_ref().map_or(Vec::new(), |e| e.notes().to_vec());
+        notes.extend(targets.notes(size));
         let (engine, fallback) = Engine::open(plan.engine)?;
         if let Some(reason) = &fallback {
-            let reason =
-                format!("io_uring is not used ({reason}); requests are carried by threads.");
+            let reason = format!("io_uring is not used ({reason}); threads carry the requests.");
             notes.push(reason);
         }
         let mut counters = Counters::new(targets.plain.device_stat.clone(), &SERVING);
         let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let machine = machine(counters.measure_baseline(BASELINE, cpus));
-        let size = range.as_ref().map_or(0, |range| range.size);
-        let target_notes = targets.notes(size);
-        // Both targets are claimed before the first byte is written to either.
-        let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, "work", 0, &journal)?;
-        let encrypted = match targets.encrypted {
-            Some(target) => {
-                let counted_by = counters.add_device(target.device_stat.clone());
-                let encrypted = PreparedTarget::claim(
-                    target,
-                    range,
-                    plan,
-                    "paired-work",
-                    counted_by,
-                    &journal,
-                )?;
-                encrypted.check_mode(&plain)?;
-                Some(encrypted)
-            }
-            None => None,
-        };
-        for target in [Some(&plain), encrypted.as_ref()].into_iter().flatten() {
+        // Claims all targets before the first byte is written to any.
+        let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, 0, &[], &journal)?;
+        let mut encrypted: Vec<PreparedTarget> = Vec::new();
+        for target in targets.encrypted {
+            let counted_by = counters.add_device(target.device_stat.clone());
+            let before: Vec<_> = std::iter::once(&plain).chain(&encrypted).collect();
+            let claimed =
+                PreparedTarget::claim(target, range.clone(), plan, counted_by, &before, &journal)?;
+            claimed.check_mode(&plain)?;
+            encrypted.push(claimed);
+        }
+        let reserve = places::allocate(plan, size, &plain, &encrypted, &journal)?;
+        for target in std::iter::once(&plain).chain(&encrypted) {
             if !counters.device_counts(target.counted_by) {
                 notes.push(target.uncounted());
             }
         }
-        notes.extend(target_notes);
         notes.extend(plan.remarks.iter().cloned());
         notes.extend(buffered_note(plan, &plain));
         let before = plan.earlier.as_ref().map_or(0.0, |earlier| earlier.elapsed_s);
@@ -147,31 +152,45 @@ impl<'a> Session<'a> {
             generation: 0,
             files: BTreeMap::new(),
             unlocker: None,
+            reserve: Arc::new(reserve),
             arms: Vec::new(),
+            specs: Vec::new(),
+            left_over: Vec::new(),
             encrypted,
+            in_use,
             plain,
             emulation,
             journal,
         })
     }
 
-    /// Fills the storage and brings the arms up.
+    /// Fills the storage and sets up the arms.
     ///
     /// # Errors
-    /// [`Halt`]; what is up already is taken down by [`finish`](Self::finish).
+    /// [`Halt`]; [`finish`](Self::finish) takes down what has been set up.
     pub(crate) fn prepare(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
         match &self.plan.arms {
             Arms::Systems(arms) => {
                 self.fill(recorder)?;
-                self.bring_up(arms, recorder)?;
+                match &self.plan.choices {
+                    Some(choices) => self.bring_choices_up(choices.clone(), recorder)?,
+                    None => self.bring_up(arms, recorder)?,
+                }
+                // Systems choose settings that nobody asked for, and the kernel names its drivers once they are in use.
+                self.recorded.arms = all_recorded(&self.specs, self.plan.tier)?;
             }
             Arms::Volumes(arms) => {
+                let mut begun = 0;
                 let made = Unlocker::prepare(
                     arms,
                     self.plain.work.path(),
                     volumes::UNLOCK_TIME,
                     self.stop,
-                    &mut |arm| recorder.event(Event::Preparing { what: &arm.label }),
+                    &mut |arm| {
+                        begun += 1;
+                        let place = (begun, arms.len());
+                        recorder.event(Event::Preparing { what: &arm.label, place });
+                    },
                 )?;
                 self.recorded.arms = made.record_arms()?;
                 self.unlocker = Some(made);
@@ -188,29 +207,35 @@ impl<'a> Session<'a> {
         if let Some((trial_s, ramp_s)) = lengths {
             (self.recorded.trial_s, self.recorded.ramp_s) = (trial_s, ramp_s);
         }
+        let note = match self.in_use {
+            Some(_) => None,
+            None => places::note(&self.specs, &self.plain, &self.encrypted),
+        };
+        note.into_iter().for_each(|note| recorder.note(note));
         recorder.prepared(&self.recorded, self.describe());
         Ok(())
     }
 
     /// # Errors
-    /// [`Halt::Interrupted`] once the run is to end.
+    /// [`Halt::Interrupted`] once the run should end.
     pub(crate) fn go_on(&self) -> Result<(), Halt> {
         if self.stop.load(Ordering::Relaxed) { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
-    /// The target as a record has it, with what is known by now.
+    /// The target in the form of the record, as far as it is known.
     pub(crate) fn describe(&self) -> record::Target {
         let PreparedTarget { target, range, .. } = &self.plain;
         let volumes = self.unlocker.as_ref().is_some_and(|u| u.mode() == IoMode::Direct);
         record::Target {
             directory: target.path.display().to_string(),
-            kind: target.existing.as_ref().map(|_| target.kind().to_owned()),
+            kind: (!target.is_directory()).then(|| target.kind().to_owned()),
             backing_file: target.existing.as_ref().and_then(|e| e.backing_file.clone()),
             erased: target.existing.as_ref().map(|e| e.signatures.clone()).unwrap_or_default(),
             filesystem: target.filesystem.clone(),
             mount_options: target.mount_options.clone(),
             source: target.source.clone(),
             device: target.device.clone(),
+            encrypted_by: target.encrypted_by(),
             scratch: record::Scratch {
                 size_bytes: range.as_ref().map_or(0, ActiveRange::len),
                 size_reason: self.plain.size_reason.clone(),
@@ -222,15 +247,26 @@ impl<'a> Session<'a> {
                 direct: volumes || range.as_ref().is_some_and(|r| r.mode() == IoMode::Direct),
                 details: (!self.arms.is_empty()).then(|| self.engine.details()),
             },
-            paired: self.describe_pair(),
+            paired: self.describe_place(0),
+            also_paired: (1..self.encrypted.len()).filter_map(|n| self.describe_place(n)).collect(),
             emulated: self.emulation.as_ref().map(Emulation::describe),
         }
     }
 
-    fn describe_pair(&self) -> Option<record::PairedTarget> {
-        let target = &self.encrypted.as_ref()?.target;
-        let at = self.plan.arms.systems().iter().position(|arm| arm.target == Target::Encrypted)?;
-        let arm = &self.recorded.arms[at];
+    /// The target that `arm` is measured on.
+    pub(crate) fn target_of(&self, arm: Option<&ArmSpec>) -> &PreparedTarget {
+        match arm.map(|arm| arm.target) {
+            Some(Target::Encrypted(number)) => &self.encrypted[number],
+            Some(Target::Plain) | None => &self.plain,
+        }
+    }
+
+    /// Encrypted target `number` in the form of the record.
+    fn describe_place(&self, number: usize) -> Option<record::PairedTarget> {
+        let target = &self.encrypted.get(number)?.target;
+        let of_place = |arm: &&ArmSpec| arm.target == Target::Encrypted(number);
+        let id = &self.plan.arms.systems().iter().find(of_place)?.id;
+        let arm = self.recorded.arms.iter().find(|arm| arm.id == *id)?;
         let existing = target.existing.as_ref();
         Some(record::PairedTarget {
             name: arm.label.clone(),
@@ -243,11 +279,12 @@ impl<'a> Session<'a> {
             device: target.device.clone(),
             backing_file: existing.and_then(|e| e.backing_file.clone()),
             erased: existing.map(|e| e.signatures.clone()).unwrap_or_default(),
+            in_use: self.in_use.as_ref().map(|in_use| in_use.facts.clone()),
         })
     }
 }
 
-/// What a reader must know where requests pass the page cache.
+/// A note for readers if requests go through the page cache.
 fn buffered_note(plan: &Plan, plain: &PreparedTarget) -> Option<String> {
     plain.range.as_ref().filter(|range| range.mode() == IoMode::Buffered)?;
     let why = match plan.buffered {
@@ -269,7 +306,7 @@ fn buffered_note(plan: &Plan, plain: &PreparedTarget) -> Option<String> {
         false => "",
     };
     Some(format!(
-        "Requests pass the page cache, {why}; what was written is written back after each trial, but the \
+        "Requests go through the page cache, {why}. Written data is flushed after each trial, but the \
          figures are those of the cache and the disk together.{below}"
     ))
 }

@@ -1,5 +1,5 @@
-//! A target in which somebody else could swap what the run makes: the run works in a private directory there, or makes
-//! nothing that is opened by its path.
+//! A target in which someone else could replace the files of the run: the run works in a private
+//! directory there, or creates nothing that is opened by path.
 
 use cryptbench_os::{Writers, renamed_by, user};
 use cryptbench_system::resource::{Journal, PrivateDirectory};
@@ -8,14 +8,16 @@ use cryptbench_text::chain;
 use crate::RunError;
 use crate::plan::storage::Target;
 
-/// A place on `target` where nobody else can rename what a run makes, if somebody could in the target itself; `names` says
-/// whether the run makes anything that is opened by its path again, such as a container. `None` where none is needed.
+/// A private directory on `target`, where no one else can rename the files of a run, if someone
+/// could in the target itself. `names` says whether the run creates anything that is opened again
+/// by path, such as a container. `None` if no such directory is needed.
 ///
-/// Without root, or without the right to mount, there is no such place: then a run that makes the scratch file alone
-/// goes on, since that is opened once and removed from the directory that it was made in.
+/// This requires root and the right to mount. Without them, a run that creates only the scratch
+/// file continues, because that file is opened once and removed from the directory in which it was
+/// created.
 ///
 /// # Errors
-/// [`RunError::Target`] if it cannot be kept apart.
+/// [`RunError::Target`] if the files cannot be protected.
 pub(super) fn seclude(
     target: &Target,
     names: bool,
@@ -23,7 +25,7 @@ pub(super) fn seclude(
     what: &str,
     journal: &Journal,
 ) -> Result<Option<PrivateDirectory>, RunError> {
-    if target.existing.is_some() {
+    if !target.is_directory() {
         return Ok(None);
     }
     let writers = if user::is_root() { Writers::Owner } else { Writers::Group };
@@ -34,13 +36,13 @@ pub(super) fn seclude(
         let name = format!("cryptbench-{run_id}.{what}");
         PrivateDirectory::create(&target.path, &name, journal).map_err(|e| chain(&e))
     } else {
-        Err("a private directory in it takes root".to_owned())
+        Err("only root can make a private directory there".to_owned())
     };
     match made {
         Ok(private) => Ok(Some(private)),
         Err(_) if !names => Ok(None),
         Err(why) => Err(refuse(format!(
-            "other users can rename files in {}, and could put their own in the place of what this run makes ({why}); \
+            "other users can rename files in {}, and could put their own in place of those that this run makes ({why}); \
              name a directory in which only you can",
             way.display()
         ))),
@@ -67,7 +69,7 @@ mod tests {
         let journal = Journal::create(&id).unwrap();
         assert!(seclude(&own, true, &id, "private", &journal).unwrap().is_none());
         if chown(dir.path(), Some(12_345), None).is_err() {
-            eprintln!("SKIPPED: giving a directory away takes root");
+            eprintln!("SKIPPED: giving a directory away requires root");
             return;
         }
         let theirs = inspect(dir.path());
@@ -87,7 +89,7 @@ mod tests {
         let path = dir.path().join(format!("cryptbench-{id}.private"));
         fs::create_dir(&path).unwrap();
         if chown(dir.path(), Some(12_345), None).is_err() {
-            eprintln!("SKIPPED: giving a directory away takes root");
+            eprintln!("SKIPPED: giving a directory away requires root");
             return;
         }
         let error = seclude(&inspect(dir.path()), true, &id, "private", &journal).err().unwrap();

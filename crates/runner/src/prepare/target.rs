@@ -1,4 +1,5 @@
-//! A target that is claimed for a run: where requests go, where new files go, and what is kept below it.
+//! A target claimed for a run: where requests and new files go, and where the data below it is
+//! cached.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -11,6 +12,7 @@ use cryptbench_text::chain;
 
 use super::active_range::ActiveRange;
 use super::lower_cache::{Below, caches_below, look_below, serving};
+use super::places;
 use super::seclusion::seclude;
 use crate::RunError;
 use crate::plan::Plan;
@@ -18,48 +20,52 @@ use crate::plan::arms::{Arms, makes_a_disk};
 use crate::plan::sizes::makes_files;
 use crate::plan::storage::{Buffered, Range, Target};
 
-/// A target in use. Fields are taken down from the first to the last.
+/// A target in use. Its fields are taken down from the first to the last.
 pub(crate) struct PreparedTarget {
-    /// Where systems keep what they make.
+    /// The directory for the data of systems.
     pub(crate) inside: PathBuf,
-    /// Where new files go. In a directory elsewhere, which stays empty, if the target is none.
+    /// The directory for new files. If the target is not a directory, it is elsewhere and stays
+    /// empty.
     pub(crate) work: WorkDirectory,
-    /// Where requests go; `None` where volumes are opened.
+    /// The range for requests; `None` if the work is opening volumes.
     pub(crate) range: Option<ActiveRange>,
-    /// Why the range is of its size, in words.
+    /// The reason for the size of the range, in words.
     pub(crate) size_reason: String,
-    /// What keeps `inside` from others.
+    /// Protects `inside` from other users.
     pub(crate) private: Option<PrivateDirectory>,
-    /// The counters' number of its device.
+    /// Number of its device in the counters.
     pub(crate) counted_by: usize,
-    /// Where what lies on it is kept in the page cache a second time, if it is.
+    /// The file or directory whose pages hold its data a second time, if any.
     stored: Option<PathBuf>,
     /// Whether direct writes end in that cache.
     is_cached_below: bool,
-    /// Processes that serve it, as far as the kernel tells.
+    /// Processes that serve it, as far as the kernel reports them.
     daemons: Vec<u32>,
     pub(crate) target: Target,
 }
 
 impl PreparedTarget {
-    /// Claims the `range` of `target`, and makes the directories of the run there.
+    /// Claims the `range` of `target`, and creates the directories of the run there. `before` are the targets claimed so
+    /// far: plain storage, then encrypted ones.
     ///
     /// # Errors
-    /// [`RunError::Target`] if it may not be used any more, or others could exchange what the run makes.
+    /// [`RunError::Target`] if it may no longer be used, or if others could replace the files of
+    /// the run.
     pub(super) fn claim(
         target: Target,
         range: Option<Range>,
         plan: &Plan,
-        name: &str,
         counted_by: usize,
+        before: &[&Self],
         journal: &Journal,
     ) -> Result<Self, RunError> {
-        let is_paired = counted_by > 0;
-        let private = match is_paired {
-            true => "private-paired",
-            false => "private",
+        let is_paired = !before.is_empty();
+        let (private, name) = match before.len() {
+            0 => ("private".to_owned(), "work".to_owned()),
+            1 => ("private-paired".to_owned(), "paired-work".to_owned()),
+            more => (format!("private-paired-{more}"), format!("paired-work-{more}")),
         };
-        let private = seclude(&target, makes_names(plan), &plan.run_id, private, journal)?;
+        let private = seclude(&target, makes_names(plan), &plan.run_id, &private, journal)?;
         let inside = match &private {
             Some(private) => private.path().to_owned(),
             None => target.path.clone(),
@@ -68,16 +74,18 @@ impl PreparedTarget {
         let buffered = plan.buffered != Buffered::No;
         let range = match range {
             Some(range) => {
-                Some(ActiveRange::claim(&target, &inside, range.size, buffered, journal)?)
+                let beside = before.iter().find(|other| other.target.number == target.number);
+                let beside = beside.and_then(|other| places::made(other));
+                Some(ActiveRange::claim(&target, &inside, range.size, buffered, beside, journal)?)
             }
             None => None,
         };
-        let work = work_directory(&target, &inside, &plan.run_id, name, journal)?;
+        let work = work_directory(&target, &inside, &plan.run_id, &name, journal)?;
         let is_cached_below = caches_below(&target);
         let (stored, daemons) = match is_paired {
-            // Found once something was written.
-            true => (None, serving(&target)),
-            false => (target.kept_in().filter(|_| is_cached_below), Vec::new()),
+            // Can be found only after something has been written.
+            true if target.only_read.is_none() => (None, serving(&target)),
+            _ => (target.kept_in().filter(|_| is_cached_below), Vec::new()),
         };
         let size_reason = size_reason.unwrap_or_else(|| "none: volumes are opened".to_owned());
         Ok(Self {
@@ -95,7 +103,7 @@ impl PreparedTarget {
     }
 
     /// # Errors
-    /// [`RunError::Usage`] if requests pass the page cache here and not on `plain`.
+    /// [`RunError::Usage`] if requests go through the page cache here but not on `plain`.
     pub(super) fn check_mode(&self, plain: &Self) -> Result<(), RunError> {
         let mode = |target: &Self| target.range.as_ref().map(ActiveRange::mode);
         match mode(self) == mode(plain) {
@@ -104,16 +112,16 @@ impl PreparedTarget {
         }
     }
 
-    /// Where requests go.
+    /// The I/O target for requests.
     ///
     /// # Panics
-    /// Where volumes are opened, which no request is sent to.
+    /// If the work is opening volumes, which has no requests.
     pub(crate) fn io_target(&self) -> IoTarget {
         self.range.as_ref().expect("systems are under a load").io_target()
     }
 
-    /// Finds out where the `len` bytes lie that were written since `began`, so that what a cache below keeps of them can be
-    /// dropped; says so where it cannot.
+    /// Finds where the `len` bytes written since `began` are stored, so that they can be dropped
+    /// from a cache below. Returns a note if they cannot be found.
     pub(super) fn find_stored(&mut self, began: SystemTime, len: u64) -> Option<String> {
         match look_below(&self.target, began, len) {
             Below::Stored(path) => {
@@ -122,14 +130,15 @@ impl PreparedTarget {
             }
             Below::Nothing => None,
             Below::Hidden(why) => Some(format!(
-                "What {} keeps in memory below its mount cannot be dropped ({why}): what is read there may not come \
-                 from a disk, and the table says so where the device's counters show it.",
+                "The cache below the mount of {} cannot be dropped ({why}): reads may be answered from memory. \
+                 The table says so where the device's counters show it.",
                 self.target.path.display()
             )),
         }
     }
 
-    /// What lies on this target is kept in the page cache below it too, whoever put it there.
+    /// Marks an arm on this target: its data is cached below in the page cache, too, whichever
+    /// system stored it.
     pub(super) fn share(&self, arm: &mut PreparedArm) {
         arm.cached_below |= self.is_cached_below;
         if let Some(stored) = &self.stored {
@@ -138,16 +147,16 @@ impl PreparedTarget {
         arm.daemons.extend(&self.daemons);
     }
 
-    /// What a reader must know where the device has no counters.
+    /// A note for readers if the device has no counters.
     pub(super) fn uncounted(&self) -> String {
         format!(
-            "The device under {} has no counters ({}): a number from a cache cannot be told here.",
+            "The device under {} has no counters ({}), so figures that come from a cache cannot be recognised.",
             self.target.path.display(),
             self.target.in_words()
         )
     }
 
-    /// Removes what was made, and says what could not be, in sentences.
+    /// Removes everything that was created; returns a sentence for each failure.
     pub(crate) fn take_down(self) -> Vec<String> {
         let Self { work, range, private, counted_by, target, .. } = self;
         let place = match counted_by {
@@ -165,7 +174,7 @@ impl PreparedTarget {
         if let Some(Err(error)) = range.map(ActiveRange::end) {
             notes.push(match &target.existing {
                 Some(_) => format!(
-                    "What was written last{place} may not be on the device: {}.",
+                    "The last writes{place} may not have reached the device: {}.",
                     chain(&error)
                 ),
                 None => remains("The scratch file", &error),
@@ -178,7 +187,7 @@ impl PreparedTarget {
     }
 }
 
-/// Whether the run makes anything that is opened by its path again.
+/// Whether the run creates anything that is opened again by path.
 fn makes_names(plan: &Plan) -> bool {
     match &plan.arms {
         Arms::Systems(arms) => {
@@ -188,7 +197,8 @@ fn makes_names(plan: &Plan) -> bool {
     }
 }
 
-/// A directory for new files on `target`; where that has none, elsewhere, and it stays empty.
+/// Creates a directory for new files on `target`; if the target is not a directory, elsewhere,
+/// where it stays empty.
 fn work_directory(
     target: &Target,
     inside: &std::path::Path,
@@ -196,15 +206,16 @@ fn work_directory(
     unique: &str,
     journal: &Journal,
 ) -> Result<WorkDirectory, RunError> {
-    // In a mount of our own it goes with that, and cleanup is not to wait for it to come back.
+    // In one of our own mounts it disappears with the mount, and cleanup must not wait for it to
+    // come back.
     let name = match target.is_our_own() {
         true => "work".to_owned(),
         false => format!("cryptbench-{run_id}.work"),
     };
-    let path = match &target.existing {
-        None => inside.join(name),
-        // Both targets of a pair may have none.
-        Some(_) => {
+    let path = match target.is_directory() {
+        true => inside.join(name),
+        // Each target may need one.
+        false => {
             let parent = runtime_directory().unwrap_or_else(std::env::temp_dir);
             parent.join(format!("{name}.{unique}"))
         }
@@ -214,7 +225,7 @@ fn work_directory(
 
 pub(super) fn no_direct_io(what: &str) -> RunError {
     RunError::Usage(format!(
-        "{what} has no direct I/O, and plain storage here has: its page cache would be measured beside a disk; give \
-         --buffered, which takes the page cache for all"
+        "{what} has no direct I/O, but plain storage here has: a page cache would be compared with a disk; \
+         --buffered uses the page cache for all"
     ))
 }

@@ -1,4 +1,4 @@
-//! The volumes: small, one for each arm, made by this program as it makes them for its users.
+//! The volumes: small, one for each arm, created in the same way as for users.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use cryptbench_volume::{Credentials, Secret, VolumeError};
 use crate::RunError;
 use crate::plan::volumes::{LUKS_KEY, UnlockArm, UnlockFormat, UnlockKind};
 
-/// Time for which the cost of a new LUKS key is chosen: cryptsetup's default (`--iter-time`).
+/// Time that determines the cost of a new LUKS key: cryptsetup's default (`--iter-time`).
 pub const UNLOCK_TIME: Duration = Duration::from_secs(2);
 
-/// Bytes of data that a volume has at least, beside its headers.
+/// Minimum bytes of data of a volume, in addition to its headers.
 const DATA: u64 = 1 << 20;
 
-/// What opens every volume here, and what opens none. They hold nothing.
+/// The passphrase of every volume, and one that opens none. They protect nothing.
 const RIGHT: &[u8] = b"correct horse battery staple";
 const WRONG: &[u8] = b"correct horse battery staple?";
 
-/// What may be used of the machine: all of it, as `volume mount` does.
+/// The resources of the machine to use: all of them, as for `volume mount`.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub(crate) cipher: Tier,
@@ -61,16 +61,17 @@ pub struct Unlocker {
 }
 
 impl Unlocker {
-    /// Makes a volume for each of `arms` in `directory`, which the caller has made for this and removes
-    /// with all that is in it, should this process be killed. They take about 40 MiB.
+    /// Creates a volume for each of `arms` in `directory`. The caller has created that directory
+    /// for this purpose and removes it with its contents if this process is killed. The volumes
+    /// take about 40 MiB.
     ///
-    /// Keys of LUKS get the cost that takes `unlock_time` here, which is measured ([`UNLOCK_TIME`] as
-    /// cryptsetup does; what it comes to is in [`record_arms`](Self::record_arms)). VeraCrypt's and
-    /// TrueCrypt's costs are ruled by their format. `about` is told of each arm before its volume is made,
-    /// which can take seconds.
+    /// LUKS keys get the cost that takes `unlock_time` on this machine, which is measured
+    /// ([`UNLOCK_TIME`] as in cryptsetup; [`record_arms`](Self::record_arms) includes the result).
+    /// The formats of VeraCrypt and TrueCrypt define their costs. Calls `about` for each arm before
+    /// its volume is created, which can take seconds.
     ///
     /// # Errors
-    /// [`RunError::Storage`] for the files; [`RunError::Volume`], which is
+    /// [`RunError::Storage`] for the files; [`RunError::Volume`], in particular
     /// [`VolumeError::Stopped`] after `stop` was set; [`RunError::Cpu`].
     pub fn prepare(
         arms: &[UnlockArm],
@@ -85,7 +86,7 @@ impl Unlocker {
             about(arm);
             let path = directory.join(format!("{number}.volume"));
             let file = files::create_own(&path, false).map_err(storage("create a volume"))?;
-            // From here on `Drop` removes the file, whatever fails.
+            // From here on `Drop` removes the file after any failure.
             let prepared = Prepared { arm: arm.clone(), path, derivation: None };
             unlocker.prepared.push(prepared);
             unlocker.fill(number, &file, unlock_time, stop)?;
@@ -99,23 +100,23 @@ impl Unlocker {
         Ok(unlocker)
     }
 
-    /// What the record says of the arms, what their keys cost included.
+    /// The arms in the form of the record, including the costs of their keys.
     ///
     /// # Errors
-    /// [`RunError::Volume`] if the cipher cannot be had.
+    /// [`RunError::Volume`] if the cipher is not available.
     pub fn record_arms(&self) -> Result<Vec<Arm>, RunError> {
         let Machine { cipher, .. } = self.machine;
         let effort = self.machine.effort();
         self.prepared.iter().map(|p| p.arm.record_with(p.derivation, cipher, effort)).collect()
     }
 
-    /// Whether volumes are opened past the page cache; otherwise it is dropped before each.
+    /// Whether volumes are opened with direct I/O; otherwise the page cache is dropped before each.
     #[must_use]
     pub fn mode(&self) -> IoMode {
         self.mode
     }
 
-    /// Makes volume `number` in its empty file.
+    /// Creates volume `number` in its empty file.
     fn fill(
         &mut self,
         number: usize,
@@ -152,7 +153,8 @@ impl Unlocker {
                     if format == UnlockFormat::Luks1 { Version::Luks1 } else { Version::Luks2 };
                 let mut options = luks::CreateOptions::new(version, Resources::new(tier, effort))?;
                 options.derivation = derivation;
-                // LUKS1 has one hash for all, and LUKS writes hashes without hyphens.
+                // LUKS1 uses a single hash for everything, and LUKS writes names of hashes without
+                // hyphens.
                 let hash = function.name().replace('-', "");
                 if let Derivation::Pbkdf2 { .. } = derivation {
                     options.hash = &hash;
@@ -172,7 +174,8 @@ impl Unlocker {
         Ok(())
     }
 
-    /// The cost of a LUKS key; the same for all volumes with one function, as they are of one machine.
+    /// The cost of a LUKS key; the same for all volumes with the same function, because they are on
+    /// the same machine.
     fn luks_cost(
         &self,
         function: Function,
@@ -198,16 +201,16 @@ impl Unlocker {
 impl Drop for Unlocker {
     fn drop(&mut self) {
         for prepared in &self.prepared {
-            // What stays behind goes with the caller's directory.
+            // Remaining files are removed with the caller's directory.
             let _ = fs::remove_file(&prepared.path);
         }
     }
 }
 
-/// What is given to the opener.
+/// The credentials for the opener.
 pub(crate) fn credentials(right: bool, pim: Option<u32>) -> Credentials {
     let passphrase = Secret::new(if right { RIGHT } else { WRONG }.to_vec());
-    Credentials { passphrase, keyfiles: Vec::new(), pim }
+    Credentials { passphrase, pim, ..Credentials::default() }
 }
 
 pub(crate) fn storage(act: &'static str) -> impl FnOnce(std::io::Error) -> RunError {

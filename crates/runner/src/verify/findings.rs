@@ -1,4 +1,4 @@
-//! What follows from what was found: whether a run has failed, and with what.
+//! Draws conclusions from the evidence: whether a run has failed, and why.
 
 use cryptbench_record::{Arm, ArmRole, Entropy, Evidence, Randomness, ReadBack};
 use cryptbench_text::chain;
@@ -6,16 +6,16 @@ use cryptbench_text::chain;
 use super::inspect::Failure;
 use crate::RunError;
 
-/// Something that is not as it must be.
+/// A violated requirement.
 pub(super) struct Finding {
-    /// The lower, the graver.
+    /// Severity; a lower number is graver.
     pub(super) gravity: u8,
-    /// In a sentence, with the name of the arm.
+    /// A sentence with the name of the arm.
     pub(super) note: String,
     pub(super) error: RunError,
 }
 
-/// All that is wrong with an arm; `failed` if it could not be looked at.
+/// All violations of an arm; `failed` if it could not be inspected completely.
 pub(super) fn findings(arm: &Arm, evidence: &Evidence, failed: Option<Failure>) -> Vec<Finding> {
     let wrong =
         |gravity, error: RunError| Finding { gravity, note: format!("{}.", chain(&error)), error };
@@ -40,8 +40,8 @@ fn plaintext(arm: &Arm, evidence: &Evidence) -> Option<RunError> {
     Some(RunError::Plaintext { arm: arm.label.clone(), places: scan.markers, file, offset })
 }
 
-/// Where all must be ciphertext, a single block that is not random enough is one too many: none falls below the
-/// threshold by chance.
+/// If everything must be ciphertext, a single block that is not random enough is a failure: none
+/// falls below the threshold by chance.
 fn not_random(arm: &Arm, evidence: &Evidence) -> Option<RunError> {
     if arm.role != ArmRole::Encrypted || evidence.randomness() != Randomness::Broken {
         return None;
@@ -54,7 +54,7 @@ fn lost(arm: &Arm, evidence: &Evidence) -> Option<RunError> {
     let problem = || match &evidence.lost {
         Some(why) => why.clone(),
         None => format!(
-            "of {} bytes that were written, {} came back as they were",
+            "of {} bytes written, only {} came back unchanged",
             evidence.written_bytes, evidence.verified_bytes
         ),
     };
@@ -70,8 +70,9 @@ fn unchecked(failure: Failure) -> Option<RunError> {
     }
 }
 
-/// What the record's notes say where an arm that encrypts nothing does not show what was written, for then the search
-/// of the others proves nothing either; and where one that encrypts shows much that is not random.
+/// Notes for the record in two cases. If an arm without encryption does not show the written data,
+/// the search of the other arms proves nothing, either. And an encrypting arm may store much data
+/// that is not random.
 pub(crate) fn doubts(arms: &[Arm], evidence: &[Evidence]) -> Vec<String> {
     let of = |e: &Evidence| arms.iter().find(|a| a.id == e.arm);
     let doubt = |e: &Evidence| {
@@ -79,15 +80,15 @@ pub(crate) fn doubts(arms: &[Arm], evidence: &[Evidence]) -> Vec<String> {
         let encrypted = arm.role == ArmRole::Encrypted;
         if !encrypted && e.shows_plaintext() == Some(false) {
             return Some(format!(
-                "What was written through {}, which encrypts nothing, was not found on the storage: that it was \
-                 not found below other systems proves nothing here.",
+                "Data written through {}, which does not encrypt, was not found on the storage: that it was \
+                 not found below other systems therefore proves nothing.",
                 arm.label
             ));
         }
         (encrypted && e.randomness() == Randomness::Doubtful).then(|| {
             format!(
-                "Much of what lies on the storage below {} is less random than ciphertext: what was written may lie \
-                 there in another guise.",
+                "Much of the data that lies on the storage below {} is less random than ciphertext: it may \
+                 contain the written data in another form.",
                 arm.label
             )
         })

@@ -1,4 +1,5 @@
-//! Looking at one arm: written to, taken down to its data at rest, searched, brought up again, read back.
+//! Inspects one arm: writes to it, closes it, searches its data at rest, reopens it, and reads
+//! back.
 
 use std::io;
 use std::path::Path;
@@ -17,15 +18,15 @@ use super::tree::Tree;
 use super::{leaks, read_back, signature, write};
 use crate::measure::lower_cache::{forget, write_back};
 
-/// What is looked at.
+/// What is inspected.
 pub(crate) trait Subject {
-    /// Where requests go; while it rests, nowhere.
+    /// The target of requests; unusable while the subject is closed.
     fn io_target(&self) -> &IoTarget;
-    /// Where its files are, if it has files.
+    /// The directory of its files, if it has any.
     fn files(&self) -> Option<&Path>;
-    /// What lies on the storage, if that is known.
+    /// Its stored data, if the place is known.
     fn backing(&self) -> Option<&Backing>;
-    /// Closes it: only its data at rest are left.
+    /// Closes it: only its data at rest is left.
     fn close(&mut self) -> Result<system::Closed, SystemError>;
     /// Opens it again over the same data.
     fn reopen(&mut self) -> Result<(), SystemError>;
@@ -53,27 +54,27 @@ impl Subject for PreparedArm {
     }
 }
 
-/// Why an arm could not be looked at, or not to the end.
+/// Why an arm could not be inspected completely.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The storage failed while the pattern was written, or what lies there was read.
+    /// The storage failed while the pattern was written or stored data was read.
     Storage(&'static str, io::Error),
-    /// It could not be taken down to its data at rest, or did not come up again, or ended while it was read.
+    /// It could not be closed or reopened, or ended while it was read.
     System(SystemError),
-    /// The run is to end.
+    /// The run should end.
     Stopped,
 }
 
 impl Failure {
     fn storage(act: &'static str) -> impl Fn(io::Error) -> Self {
         move |e| match e.kind() {
-            // Of a signal nobody hears here: this is how a search says that it was stopped.
+            // No signal interrupts calls here: a search reports in this way that it was stopped.
             io::ErrorKind::Interrupted => Self::Stopped,
             _ => Self::Storage(act, e),
         }
     }
 
-    /// As the record has it.
+    /// In words for the record; `None` if stopped.
     fn in_words(&self) -> Option<String> {
         match self {
             Self::Storage(act, e) => Some(format!("cannot {act}: {e}")),
@@ -83,7 +84,7 @@ impl Failure {
     }
 }
 
-/// The error by which something long says that `stop` was set.
+/// Returns the error by which a long operation reports that `stop` was set.
 pub(super) fn go_on(stop: &AtomicBool) -> io::Result<()> {
     match stop.load(Ordering::Relaxed) {
         true => Err(io::ErrorKind::Interrupted.into()),
@@ -91,7 +92,7 @@ pub(super) fn go_on(stop: &AtomicBool) -> io::Result<()> {
     }
 }
 
-/// Looks at an arm and notes what is found; what has failed is noted too.
+/// Inspects an arm and records the findings, including failures.
 pub(super) fn inspect(
     subject: &mut impl Subject,
     evidence: &mut Evidence,
@@ -113,7 +114,7 @@ fn all_of(
     let known = subject.files().is_some().then(|| Known::new(&pattern));
     let backing = subject.backing().cloned();
     let before = backing.as_ref().map(trees).unwrap_or_default();
-    let writing = Failure::storage("write what is to be found again");
+    let writing = Failure::storage("write the test pattern");
     let region = write::io_target(subject.io_target(), &pattern, stop).map_err(&writing)?;
     if let (Some(known), Some(root)) = (&known, subject.files()) {
         write::files(root, known, &pattern, stop).map_err(&writing)?;
@@ -122,14 +123,15 @@ fn all_of(
     evidence.rest = in_record(subject.close().map_err(Failure::System)?);
     let what = Written { before: &before, pattern: &pattern, region, known: known.as_ref() };
     let searched = match &backing {
-        Some(backing) => search(backing, &what, evidence, stop)
-            .map_err(Failure::storage("read what lies on the storage")),
+        Some(backing) => {
+            search(backing, &what, evidence, stop).map_err(Failure::storage("read the stored data"))
+        }
         None => {
-            evidence.not_scanned = Some("nobody knows where it keeps its data".to_owned());
+            evidence.not_scanned = Some("it is unknown where it keeps its data".to_owned());
             Ok(())
         }
     };
-    // What was stopped is not brought up only to be taken down.
+    // Do not reopen an arm after a stop only to take it down.
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Stopped);
     }
@@ -153,7 +155,7 @@ struct Written<'a> {
     known: Option<&'a Known>,
 }
 
-/// Reads what was written, and removes the files.
+/// Verifies the written data, and removes the files.
 fn read_back(
     subject: &impl Subject,
     what: &Written<'_>,
@@ -172,9 +174,9 @@ fn read_back(
         Ok(bytes) => evidence.verified_bytes = bytes,
         Err(e) if e.kind() == io::ErrorKind::Interrupted => return Err(Failure::Stopped),
         Err(e) if files::server_is_gone(&e) => {
-            return Err(Failure::Storage("read what was written, for who serves it has ended", e));
+            return Err(Failure::Storage("read the written data, because its server has ended", e));
         }
-        Err(e) => evidence.lost = Some(format!("what was written cannot be read: {e}")),
+        Err(e) => evidence.lost = Some(format!("the written data cannot be read: {e}")),
     }
     if let (Some(known), Some(root)) = (what.known, subject.files()) {
         write::remove(root, known);
@@ -182,8 +184,8 @@ fn read_back(
     Ok(())
 }
 
-/// Searches what lies at rest and says what shows. Before and after, nothing of it is in the page cache: what is
-/// searched, and what is read when it is brought up again, comes from the storage.
+/// Searches the data at rest and records the result. Drops it from the page cache before and after,
+/// so that both the search and the reopened arm read from the storage.
 fn search(
     backing: &Backing,
     what: &Written<'_>,
@@ -204,18 +206,18 @@ fn search_dropped(
 ) -> io::Result<()> {
     if backing.content.is_empty() {
         evidence.not_scanned = Some(
-            "its content lies among that of the target's file system, whose device was not read"
+            "its data is stored within the target's file system, whose device was not read"
                 .to_owned(),
         );
     } else {
         let Written { before, pattern, region, known } = *what;
         let Found { mut scan, names, weak } =
             scan::search(backing, before, pattern, region, known, stop)?;
-        // Of what others use too only the region is searched, all of which is there.
+        // In storage shared with others only the region is searched, and all of it exists.
         let alone = backing.content.iter().all(|c| matches!(c, Content::Path(_)));
         if alone && !scan::is_telling(&scan, evidence.written_bytes) {
             let problem = format!(
-                "{} lie there and {} of them could be read, where {} were written",
+                "only {} bytes are stored and {} of them could be read, although {} were written",
                 scan.stored_bytes, scan.scanned_bytes, evidence.written_bytes
             );
             return Err(io::Error::other(problem));
@@ -236,7 +238,7 @@ fn search_dropped(
     Ok(())
 }
 
-/// Writes what lies at rest back to the device and drops it from the page cache.
+/// Writes the data at rest to the device and drops it from the page cache.
 fn drop_from_cache(backing: &Backing) -> io::Result<()> {
     for content in &backing.content {
         match content {
@@ -246,7 +248,7 @@ fn drop_from_cache(backing: &Backing) -> io::Result<()> {
             }
             Content::IoTarget(io_target) => {
                 io_target.file.sync_data()?;
-                // Advice: where it is not followed, the device's counters show it.
+                // Advice only: if the kernel ignores it, the device's counters show it.
                 files::forget(&io_target.file);
             }
         }
@@ -254,14 +256,14 @@ fn drop_from_cache(backing: &Backing) -> io::Result<()> {
     Ok(())
 }
 
-/// What shows of files where none of those on the storage stands for one of the user's: all is in a container, or
-/// there are none.
+/// What is revealed about files if no stored file corresponds to one of the user's: everything is
+/// in a container, or there are no files.
 fn reveals(backing: &Backing, known: Option<&Known>, names: u64) -> Option<Reveals> {
     let container =
         backing.tree.is_none() && backing.content.iter().all(|c| matches!(c, Content::Path(_)));
     match known {
         Some(_) if container && names > 0 => {
-            // Whoever reads the names reads the rest of the file system too.
+            // Anyone who can read the names can read the rest of the file system, too.
             Some(Reveals { names: Some(Names::Plain), ..Reveals::default() })
         }
         Some(_) if container => Some(leaks::nothing()),
@@ -269,7 +271,7 @@ fn reveals(backing: &Backing, known: Option<&Known>, names: u64) -> Option<Revea
     }
 }
 
-/// What lies at each place before the pattern is written.
+/// The stored files of each place before the pattern is written.
 fn trees(backing: &Backing) -> Vec<Tree> {
     let content = backing.content.iter().filter_map(|content| match content {
         Content::Path(path) => Some(path),

@@ -1,33 +1,35 @@
-//! Files of known names, sizes and times: what is found of them on the storage is what a system reveals.
+//! Files with known names, sizes and times: what can be found of them on the storage is what a
+//! system reveals.
 
 use std::path::{Path, PathBuf};
 
 use super::pattern::Pattern;
 
-/// Lengths of names and bytes of the files. Two differ by one in both: where these differ on the storage too, what is
-/// stored tells lengths and sizes exactly. No rounding to a power of two parts them, and their names are short enough
-/// for all (143 bytes in eCryptfs).
+/// Lengths of the names and sizes of the files in bytes. Two files differ by one in both: if they
+/// also differ on the storage, the stored files reveal lengths and sizes exactly. Rounding to a
+/// power of two does not separate them, and their names are short enough for all systems (143 bytes
+/// in eCryptfs).
 const FILES: [(usize, u64); 5] =
     [(17, 70_001), (18, 70_002), (40, 20_011), (41, 1_000_003), (90, 300_007)];
 
-/// Bytes of all files.
+/// Size of all files in bytes.
 pub(super) const BYTES: u64 = 70_001 + 70_002 + 20_011 + 1_000_003 + 300_007;
 
-/// When the files were last changed, as far as they tell: 4:05:06 on 3 February 2001, in seconds of Unix.
+/// The modification time of the files: 4:05:06 on 3 February 2001, in Unix seconds.
 pub(super) const CHANGED: u64 = 981_173_106;
 
-/// Files, and the directories that they are in.
+/// Files and their directories.
 pub(super) struct Known {
-    /// The directory of all, and the one in it.
+    /// The outer directory, and the one within it.
     pub(super) directories: [PathBuf; 2],
     pub(super) files: Vec<File>,
-    /// What all names have in them.
+    /// A word contained in all names.
     pub(super) word: String,
 }
 
 /// A file.
 pub(super) struct File {
-    /// Its path from where the arm's files are.
+    /// Its path relative to the arm's files.
     pub(super) path: PathBuf,
     pub(super) name_len: usize,
     pub(super) size: u64,
@@ -36,7 +38,7 @@ pub(super) struct File {
 }
 
 impl Known {
-    /// Files whose names are the pattern's.
+    /// Files whose names come from the pattern.
     pub(super) fn new(pattern: &Pattern) -> Self {
         let word = pattern.word().to_owned();
         let outer = PathBuf::from(format!("{word}-outer"));
@@ -45,7 +47,8 @@ impl Known {
             .iter()
             .enumerate()
             .map(|(i, &(name_len, size))| {
-                // No two names are alike but for their length: some systems keep them in the order of the alphabet.
+                // Names differ in more than their length, because some systems keep them in
+                // alphabetical order.
                 let letter = char::from(b'a' + i as u8).to_string();
                 let name = format!("{word}{}", letter.repeat(name_len - word.len()));
                 let directory: &Path = if i < 3 { &outer } else { &inner };

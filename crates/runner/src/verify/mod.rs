@@ -1,9 +1,9 @@
-//! After the trials: what was written through each arm comes back after it lay at rest, and what lies there meanwhile
-//! shows no plaintext.
+//! Checks after the trials that data written through each arm comes back after closing and
+//! reopening it, and that its data at rest contains no plaintext.
 //!
-//! A marked pattern is written into the I/O target of the arm, and into files of known names, sizes and times where it
-//! has files. The arm is taken down to its data at rest, what lies on the storage is searched, the arm is brought up
-//! again, and the pattern is read back. Arms that encrypt nothing prove that the search finds what is there.
+//! Writes a marked pattern to the arm's I/O target and, if the arm has files, to files with known
+//! names, sizes and times. Closes the arm, searches its stored data, reopens it, and reads the
+//! pattern back. Arms that do not encrypt prove that the search finds what is there.
 
 mod findings;
 mod inspect;
@@ -28,7 +28,8 @@ use crate::recorder::Recorder;
 use crate::{Event, Observer, RunError};
 
 impl Session<'_> {
-    /// Looks at what every arm stores, and notes what is found. The gravest of what is not as it must be comes back.
+    /// Inspects the stored data of every arm and records the findings. Returns the gravest
+    /// violation.
     pub(crate) fn verify(&mut self, recorder: &mut Recorder<'_>) -> Option<RunError> {
         let plan = &self.recorded;
         let proof = gather(&mut self.arms, &plan.arms, self.stop, recorder);
@@ -39,28 +40,28 @@ impl Session<'_> {
     }
 }
 
-/// Bytes that looking at arms writes and reads at most: at `arms` of them, `own` of which keep what they store, of
-/// about `each` bytes, in a place of their own.
+/// Most bytes that the inspection writes and reads, for `arms` arms of which `own` store their
+/// data, about `each` bytes, in a place of their own.
 pub(crate) fn traffic(arms: u64, own: u64, each: u64) -> (u64, u64) {
     let written = arms * (write::REGION + known_plaintext::BYTES);
-    // Read back, and searched: all of a place of its own, or what was written.
+    // Read back and searched: all of an own place, or the written data.
     (written, 2 * written + own * each.min(scan::MOST))
 }
 
-/// What looking at all arms brought.
+/// The result of inspecting all arms.
 #[derive(Default)]
 pub(crate) struct Proof {
-    /// What was found of each arm, in the order of the arms.
+    /// The evidence of each arm, in the order of the arms.
     pub(crate) evidence: Vec<Evidence>,
-    /// All that is not as it must be, a sentence each.
+    /// All violations, one sentence each.
     pub(crate) notes: Vec<String>,
-    /// The worst of it: a system that should encrypt and does not, else one that lost what it was given, else the
-    /// first that could not be looked at.
+    /// The worst violation: a system that should encrypt and does not, otherwise one that lost
+    /// data, otherwise the first that could not be inspected.
     pub(crate) error: Option<RunError>,
 }
 
-/// Looks at every arm but plain storage itself, which is looked at as it is set up again, one after the other, until
-/// `stop` is set.
+/// Inspects every arm, one after the other, until `stop` is set. Leaves out plain storage, because
+/// plain again covers it.
 pub(crate) fn gather<S: Subject>(
     subjects: &mut [S],
     arms: &[Arm],
@@ -83,7 +84,7 @@ pub(crate) fn gather<S: Subject>(
         }
         if let Some(Failure::Stopped) = failed {
             evidence.failure = Some("the run was interrupted".to_owned());
-            // What the search found counts, whatever is missing after it.
+            // The results of the search count even if later steps are missing.
             let more = findings(arm, &evidence, None);
             if !more.is_empty() {
                 found.extend(more);
@@ -95,7 +96,7 @@ pub(crate) fn gather<S: Subject>(
         proof.evidence.push(evidence);
     }
     proof.notes = found.iter().map(|f| f.note.clone()).collect();
-    // The first of the gravest: a stable sort.
+    // The first of the gravest: the sort is stable.
     found.sort_by_key(|f| f.gravity);
     proof.error = found.into_iter().next().map(|Finding { error, .. }| error);
     proof

@@ -1,35 +1,35 @@
-//! What is written: text of short lines, each with a marker that no other run has and with its place.
+//! The pattern: text in short lines, each with a marker unique to the run and its position.
 
-/// Bytes of a marker. That it is found by chance at some place of a TiB has a probability of 2^-35.
+/// Bytes of a marker. It appears by chance somewhere in a TiB with a probability of 2^-35.
 pub(super) const MARKER: usize = 16;
 
-/// Bytes of a line. Whatever cuts data into pieces of two lines or more leaves a whole marker in each.
+/// Bytes of a line. Data cut into pieces of at least two lines has a whole marker in each.
 pub(super) const LINE: usize = 64;
 
-/// A pattern with a marker of its own. Text, so that what is not encrypted is far from eight bits of entropy for each
-/// byte.
+/// A pattern with its own marker. It is text, so that unencrypted data is far from eight bits of
+/// entropy per byte.
 pub(super) struct Pattern {
     marker: [u8; MARKER],
     word: String,
 }
 
 impl Pattern {
-    /// One that nobody wrote before.
+    /// A new pattern that has never been written.
     pub(super) fn new() -> Self {
         Self { marker: letters(), word: String::from_utf8_lossy(&letters()).into_owned() }
     }
 
-    /// What no ciphertext holds.
+    /// A string that no ciphertext contains.
     pub(super) fn marker(&self) -> &[u8; MARKER] {
         &self.marker
     }
 
-    /// Another marker, for names of files: content and names are found apart.
+    /// Another marker for names of files, so that content and names are found separately.
     pub(super) fn word(&self) -> &str {
         &self.word
     }
 
-    /// Fills `data` with what belongs at `offset` of the stream, which is a multiple of a line.
+    /// Fills `data` with the contents at `offset` of the stream, a multiple of the line length.
     pub(super) fn fill(&self, data: &mut [u8], stream: u16, offset: u64) {
         for (i, line) in data.chunks_mut(LINE).enumerate() {
             let at = offset + (i * LINE) as u64;
@@ -39,7 +39,7 @@ impl Pattern {
         }
     }
 
-    /// Whether `data` is what belongs there.
+    /// Whether `data` has the contents for this position.
     pub(super) fn is_at(&self, data: &[u8], stream: u16, offset: u64) -> bool {
         let mut expected = vec![0; data.len()];
         self.fill(&mut expected, stream, offset);
@@ -47,7 +47,7 @@ impl Pattern {
     }
 }
 
-/// Random letters and digits, five bits in each.
+/// Random letters and digits, with five random bits each.
 fn letters() -> [u8; MARKER] {
     let mut random = [0; MARKER];
     getrandom::fill(&mut random).expect("the kernel's random generator answers");
@@ -70,9 +70,9 @@ mod tests {
         }
         assert_eq!(data[LINE - 1], b'\n', "a line is whole");
         assert!(pattern.is_at(&data, 2, 128));
-        assert!(!pattern.is_at(&data, 2, 192), "of another place");
-        assert!(!pattern.is_at(&data, 3, 128), "of another stream");
-        assert!(!Pattern::new().is_at(&data, 2, 128), "of another run");
+        assert!(!pattern.is_at(&data, 2, 192), "another position");
+        assert!(!pattern.is_at(&data, 3, 128), "another stream");
+        assert!(!Pattern::new().is_at(&data, 2, 128), "another run");
         data[100] ^= 1;
         assert!(!pattern.is_at(&data, 2, 128), "one bit");
     }

@@ -1,5 +1,5 @@
-//! Which bytes of the storage are searched, and in which order: what was just written first, then the rest evenly, for
-//! as far as there is time.
+//! Which bytes of the storage are searched, and in which order: recently written data first, then
+//! the rest evenly, as time permits.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -12,22 +12,22 @@ use cryptbench_system::{Backing, Content};
 
 use super::tree::{Entry, Tree};
 
-/// Bytes that are searched at once.
+/// Bytes searched at once.
 pub(super) const PIECE: u64 = 1 << 20;
 
-/// Bytes at the beginning of a file that was changed since, which are searched first. The pattern is at the beginning
-/// of an I/O target, and headers of files take little.
+/// Bytes at the beginning of a changed file that are searched first. The pattern is at the
+/// beginning of an I/O target, and headers of files are small.
 const BEGINNING: u64 = 12 << 20;
 
-/// Something to read.
+/// A source of data.
 #[derive(Clone)]
 pub(super) enum Source {
     Path(PathBuf),
-    /// An open file, from this byte on.
+    /// An open file, from this offset on.
     Open(Arc<File>, u64),
 }
 
-/// Bytes of a source.
+/// A range of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) source: usize,
@@ -35,17 +35,18 @@ pub(super) struct Piece {
     pub(super) len: u64,
 }
 
-/// All that an arm stores.
+/// Everything that an arm stores.
 #[derive(Default)]
 pub(super) struct Pieces {
-    /// With their names for people.
+    /// The sources with their names for people.
     pub(super) sources: Vec<(String, Source)>,
-    /// In the order in which they are searched.
+    /// The ranges in search order.
     pub(super) pieces: Vec<Piece>,
 }
 
 impl Pieces {
-    /// The pieces of what lies at rest; of an I/O target that others use in turn, the first `region` bytes.
+    /// The pieces of the data at rest; only the first `region` bytes of an I/O target that others
+    /// also use.
     pub(super) fn of(backing: &Backing, before: &[Tree], region: u64) -> Self {
         let mut all = Self::default();
         let (mut first, mut others) = (Vec::new(), Vec::new());
@@ -85,20 +86,20 @@ impl Pieces {
         self.sources.len() - 1
     }
 
-    /// Bytes of all pieces.
+    /// Total bytes of all pieces.
     pub(super) fn stored(&self) -> u64 {
         self.pieces.iter().map(|p| p.len).sum()
     }
 }
 
-/// The bytes from `from` to `to` of a source in pieces.
+/// Cuts the bytes from `from` to `to` of a source into pieces.
 fn cut(source: usize, from: u64, to: u64) -> impl Iterator<Item = Piece> {
     let starts = (from..to).step_by(PIECE as usize);
     starts.map(move |offset| Piece { source, offset, len: PIECE.min(to - offset) })
 }
 
-/// The same pieces in an order whose every beginning is spread evenly: steps of the golden ratio (Knuth, The Art of
-/// Computer Programming, volume 3, section 6.4, theorem S).
+/// The same pieces in an order of which every prefix is spread evenly: steps of the golden ratio
+/// (Knuth, The Art of Computer Programming, volume 3, section 6.4, theorem S).
 fn spread(pieces: &[Piece]) -> Vec<Piece> {
     let n = pieces.len();
     let ideal = (n as f64 * 0.618_033_988_749_894_8) as usize;
@@ -110,15 +111,15 @@ fn common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// Reads pieces, each with some bytes of what follows it in its source.
+/// Reads pieces, each with some bytes that follow it in its source.
 #[derive(Default)]
 pub(super) struct Reader {
     open: Option<(usize, Arc<File>)>,
 }
 
 impl Reader {
-    /// Fills `buffer` from `piece` on and gives how many bytes there are: the piece and as much of what follows as has
-    /// room. A file that was shorter meanwhile, or is gone, gives fewer.
+    /// Fills `buffer` from `piece` on and returns the number of bytes: the piece, and as many of
+    /// the following bytes as fit. Fewer if the file has become shorter or is gone.
     pub(super) fn read(
         &mut self,
         pieces: &Pieces,
@@ -147,7 +148,7 @@ impl Reader {
                 Ok(0) => break,
                 Ok(n) => there += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // A read in the middle of a sector at the end of a file, without the page cache.
+                // A direct read beginning in the middle of a sector at the end of a file.
                 Err(_) if there >= piece.len as usize => break,
                 Err(e) => return Err(e),
             }
@@ -155,7 +156,7 @@ impl Reader {
         Ok(there)
     }
 
-    /// Lets go of the file, and of what came into memory with it: it is to be read back from the storage.
+    /// Closes the file and drops its pages, because it will be read back from the storage.
     pub(super) fn close(&mut self) {
         if let Some((_, file)) = self.open.take() {
             files::forget(&file);
@@ -179,7 +180,7 @@ mod tests {
             sorted.sort_by_key(|p| p.offset);
             assert_eq!(sorted, all);
             if n >= 100 {
-                // The first tenth leaves no gap of more than three times its mean distance.
+                // The first tenth leaves no gap larger than three times the mean distance.
                 let mut part: Vec<_> = order[..n / 10].iter().map(|p| p.offset / PIECE).collect();
                 part.sort_unstable();
                 let widest = part.windows(2).map(|w| w[1] - w[0]).max().unwrap();

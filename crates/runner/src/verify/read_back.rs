@@ -1,4 +1,4 @@
-//! Reading the pattern back through an arm.
+//! Reads the pattern back through an arm.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use super::known_plaintext::Known;
 use super::pattern::{LINE, Pattern};
 use super::write::REQUEST;
 
-/// Bytes of the I/O target's first `region` bytes that are what was written, counted by lines.
+/// Number of intact bytes among the first `region` bytes of the I/O target, counted by lines.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.
@@ -39,7 +39,7 @@ pub(super) fn io_target(
     Ok(whole)
 }
 
-/// Bytes of the files below `root` that are what was written. A file that is longer than it was has none.
+/// Number of intact bytes in the files below `root`. A file that has become longer counts as 0.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.
@@ -63,7 +63,7 @@ pub(super) fn files(
     Ok(whole)
 }
 
-/// Bytes of whole lines that are what belongs at `offset`.
+/// Number of bytes in whole lines that have the contents for `offset`.
 fn intact(data: &[u8], pattern: &Pattern, stream: u16, offset: u64) -> u64 {
     if pattern.is_at(data, stream, offset) {
         return data.len() as u64;

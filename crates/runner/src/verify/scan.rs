@@ -1,5 +1,5 @@
-//! The search of what lies at rest: for plaintext at any alignment, and for blocks that are not as random as
-//! ciphertext is.
+//! Searches the data at rest for plaintext at any alignment, and for blocks that are less random
+//! than ciphertext.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -17,37 +17,38 @@ use super::pattern::Pattern;
 use super::pieces::{PIECE, Pieces, Reader};
 use super::tree::Tree;
 
-/// Bytes that are searched at most.
+/// Most bytes to search.
 pub(super) const MOST: u64 = 1 << 30;
 
-/// Bytes that are searched however long it takes.
+/// Bytes to search however long it takes.
 const LEAST: u64 = 64 << 20;
 
-/// A slower disk than searches [`MOST`] bytes in this time has less of what it stores searched.
+/// If a disk needs more than this time to search [`MOST`] bytes, less of its stored data is
+/// searched.
 const TIME: Duration = Duration::from_millis(1500);
 
-/// Bytes whose entropy is measured, evenly spread over those that are searched.
+/// Bytes whose entropy is measured, spread evenly over those that are searched.
 const MEASURED: u64 = 64 << 20;
 
-/// Bytes beyond a piece that are read with it, so that what lies across its end is found.
+/// Bytes read beyond a piece, to find what crosses its end.
 const BEYOND: usize = 4096;
 
-/// What a search found.
+/// The result of a search.
 pub(super) struct Found {
     pub(super) scan: Scan,
-    /// Places at which a name of a known file was found.
+    /// Number of places with the name of a known file.
     pub(super) names: u64,
-    /// Blocks below the threshold where all must be random.
+    /// Number of blocks below the threshold where everything must be random.
     pub(super) weak: u64,
 }
 
-/// Searches what `backing` says.
+/// Searches the data in `backing`.
 ///
-/// The marker is that of the pattern, which was just written, and that of all that the workloads and the fill wrote
-/// before.
+/// Looks for two markers: that of the pattern just written, and that of all data written before by
+/// workloads and filling.
 ///
 /// # Errors
-/// What reading gives; [`io::ErrorKind::Interrupted`] if `stop` was set.
+/// Errors of reading; [`io::ErrorKind::Interrupted`] if `stop` was set.
 pub(super) fn search(
     backing: &Backing,
     before: &[Tree],
@@ -94,11 +95,12 @@ pub(super) fn search(
     Ok(Found { scan, names, weak: meter.weak })
 }
 
-/// What the entropy says of a place with `weak` blocks where none may be.
+/// Judges the entropy of a place with `weak` blocks that must be random.
 ///
-/// Where a system has structures of its own in the open beside its ciphertext, they are let pass up to half of what was
-/// written: the pattern in any guise that keeps its redundancy (another alphabet, a repeated key) is more. Headers of
-/// files and lists of names are far less: eCryptfs has 48 KiB of them here.
+/// If a system keeps plain structures beside its ciphertext, these are accepted up to half of the
+/// written amount. The pattern in any form that keeps its redundancy (another alphabet, a repeated
+/// key) is larger. Headers of files and lists of names are much smaller: eCryptfs has 48 KiB of
+/// them here.
 pub(super) fn randomness(random: Random, scan: &Scan, weak: u64, written: u64) -> Randomness {
     let Some(entropy) = scan.entropy else { return Randomness::Untold };
     let low_bytes = entropy.low_share() * scan.scanned_bytes as f64;
@@ -110,12 +112,13 @@ pub(super) fn randomness(random: Random, scan: &Scan, weak: u64, written: u64) -
     }
 }
 
-/// Whether a search that found nothing tells anything: what was written must lie there at all, and have been read.
+/// Whether a search without findings proves anything: the written data must be stored there and
+/// have been read.
 pub(super) fn is_telling(scan: &Scan, written: u64) -> bool {
     scan.stored_bytes >= written && scan.scanned_bytes >= scan.stored_bytes.min(LEAST)
 }
 
-/// Where in the first `own` bytes of `data` something begins, wherever it ends.
+/// Offsets in the first `own` bytes of `data` at which something begins, wherever it ends.
 fn occurrences<'a>(
     finder: &'a Finder<'_>,
     data: &'a [u8],
@@ -130,21 +133,21 @@ struct Meter {
     seen: u64,
     sum: f64,
     found: Entropy,
-    /// Blocks below the threshold among those that must not be.
+    /// Number of blocks below the threshold that must not be.
     weak: u64,
-    /// `n log2 n` for all counts of a byte in a block.
+    /// `n log2 n` for every possible count of a byte in a block.
     terms: Vec<f64>,
 }
 
 impl Meter {
-    /// Of each so-and-so-manieth block.
+    /// Samples every n-th block.
     fn every(every: u64) -> Self {
         let term = |n: usize| if n == 0 { 0.0 } else { n as f64 * (n as f64).log2() };
         let terms = (0..=Entropy::BLOCK).map(term).collect();
         Self { every, seen: 0, sum: 0.0, found: Entropy::default(), weak: 0, terms }
     }
 
-    /// Takes the blocks of `data`, of which those from `must` on must be random.
+    /// Adds the blocks of `data`; those from `must` on must be random.
     fn add(&mut self, data: &[u8], must: u64) {
         for (i, block) in data.chunks_exact(Entropy::BLOCK).enumerate() {
             self.seen += 1;
@@ -160,7 +163,7 @@ impl Meter {
         }
     }
 
-    /// Bits for each byte: `log2 N - (sum of n log2 n) / N`.
+    /// Bits per byte: `log2 N - (sum of n log2 n) / N`.
     fn of(&self, block: &[u8]) -> f64 {
         let mut counts = [0u16; 256];
         for byte in block {
@@ -217,7 +220,7 @@ mod tests {
         assert_eq!((scan.stored_bytes, scan.scanned_bytes), (5 << 20, 5 << 20));
         let entropy = scan.entropy.unwrap();
         assert_eq!((entropy.blocks, entropy.low_blocks), (1280, 0));
-        // 8 - 255 / (2 * 4096 * ln 2), Miller's correction, within what 1280 blocks vary.
+        // 8 - 255 / (2 * 4096 * ln 2), Miller's correction, within the variation of 1280 blocks.
         assert!((entropy.mean - 7.9551).abs() < 0.001, "{}", entropy.mean);
     }
 
@@ -226,7 +229,7 @@ mod tests {
         let pattern = Pattern::new();
         let piece = PIECE as usize;
         let clean = random(3 * piece + 77, 2);
-        // At the edges of pieces, across them, at odd places, at the very end.
+        // At the edges of pieces, across them, at odd offsets, and at the very end.
         for at in [0, 1, 4097, piece - 15, piece - 1, piece, 2 * piece - 8, 3 * piece + 61] {
             let mut data = clean.clone();
             data[at..at + 16].copy_from_slice(pattern.marker());
@@ -264,7 +267,7 @@ mod tests {
         data[777..793].copy_from_slice(known.word.as_bytes());
         let Found { scan, names, .. } = searched(&data, &pattern);
         assert_eq!(names, 1);
-        assert_eq!(scan.markers, 0, "a name is no content");
+        assert_eq!(scan.markers, 0, "a name is not content");
         pattern.fill(&mut data, 1, 0);
         assert_eq!(searched(&data, &pattern).names, 0);
     }
@@ -278,11 +281,11 @@ mod tests {
         // Base64 of anything: six bits.
         let text: Vec<u8> = random(4096, 4).iter().map(|b| b % 64 + 32).collect();
         assert!(meter.of(&text) < 6.01);
-        // One byte in ten is zero more than chance has it.
+        // More zeros than by chance: one byte in ten.
         let mut leaky = random(4096, 5);
         leaky.iter_mut().step_by(10).for_each(|b| *b = 0);
         assert!(meter.of(&leaky) < Entropy::THRESHOLD, "{}", meter.of(&leaky));
-        // Of every fourth block.
+        // Samples every fourth block.
         let mut meter = Meter::every(4);
         meter.add(&random(4096 * 16, 6), 0);
         assert_eq!(meter.entropy().unwrap().blocks, 4);
@@ -314,7 +317,8 @@ mod tests {
         assert_eq!(weak(&data, Random::Untold), (0, Randomness::Untold));
     }
 
-    /// The pattern under a key of one byte, among as much ciphertext: no marker is there, and it is seen.
+    /// The pattern encrypted with a key of one byte, among as much ciphertext: it has no marker,
+    /// but is detected.
     #[test]
     fn what_lies_there_in_another_guise_is_doubted_and_structures_of_a_systems_own_are_not() {
         let pattern = Pattern::new();

@@ -1,4 +1,4 @@
-//! What tells that something is encrypted, and with what: the headers and files by which systems know their volumes.
+//! Recognises encryption by the headers and files of known systems.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use cryptbench_os::files::read_exact_at;
 use cryptbench_system::{Backing, Content};
 use cryptbench_volume::detect::{Kind, detect};
 
-/// Files in the directory of a volume, and below it, whose name is a system's: of gocryptfs, EncFS, CryFS, and of
-/// securefs in its formats.
+/// Names of files that identify a system, in or below the directory of a volume: of gocryptfs,
+/// EncFS, CryFS, and of securefs in its formats.
 const FILES: [&str; 7] = [
     "gocryptfs.conf",
     "gocryptfs.diriv",
@@ -20,13 +20,13 @@ const FILES: [&str; 7] = [
     ".config.pb",
 ];
 
-/// Directories that are looked into for such a file.
+/// Most directories to search for such a file.
 const MOST_DIRECTORIES: usize = 64;
 
-/// Files that are looked at for a header of their own.
+/// Most files to inspect for a header.
 const MOST_FILES: usize = 16;
 
-/// What is recognised of what lies at rest, each in a few words.
+/// What is recognised in the data at rest, a few words each.
 pub(super) fn of(backing: &Backing) -> Vec<String> {
     let mut found = Vec::new();
     for content in &backing.content {
@@ -82,8 +82,8 @@ fn header(path: &Path) -> Option<String> {
     }
 }
 
-/// Whether a file begins as eCryptfs' files do: the second of two words at byte 8 is the first with these bits changed
-/// (Linux, `fs/ecryptfs/crypto.c`, `MAGIC_ECRYPTFS_MARKER`).
+/// Whether a file begins like those of eCryptfs: the second of two words at byte 8 is the first one
+/// with these bits flipped (Linux, `fs/ecryptfs/crypto.c`, `MAGIC_ECRYPTFS_MARKER`).
 fn is_ecryptfs(path: &Path) -> bool {
     const MAGIC: u32 = 0x3c81_b7f5;
     let mut header = [0; 16];

@@ -1,4 +1,4 @@
-//! Arms that fail in every way that one can, each told for what it is.
+//! Arms that fail in every possible way, each with the right error.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -15,11 +15,11 @@ use super::*;
 
 const SIZE: u64 = 1 << 20;
 
-/// A cipher: what is stored is what is given, under these bytes.
+/// A cipher: stored data is the given data combined with these bytes.
 enum Under {
     Nothing,
     OneByte(u8),
-    /// A stream of its own for each block.
+    /// A separate stream for each block.
     Stream,
 }
 
@@ -54,7 +54,7 @@ impl SectorTransform for Under {
     }
 }
 
-/// What a system does in place of coming to rest or up again, with the file that it stores all in.
+/// What a system does instead of closing or reopening, with its storage file.
 type Act = Box<dyn FnMut(&mut IoTarget, &Path) -> Result<(), SystemError>>;
 
 struct Fake {
@@ -155,7 +155,7 @@ fn refused() -> SystemError {
     SystemError::Busy { path: "/a/mount".into() }
 }
 
-/// Overwrites what is stored.
+/// Overwrites the stored data.
 fn damage(_: &mut IoTarget, stored: &Path) -> Result<(), SystemError> {
     let file = File::options().write(true).open(stored).unwrap();
     file.write_all_at(&[7; 100], 5000).unwrap();
@@ -199,7 +199,7 @@ fn what_is_gone_or_cannot_be_read_when_it_comes_up_again_is_lost() {
     for (fake, why) in [
         (Fake::new(Under::Stream).wakes(gone), "is not there"),
         (Fake::new(Under::Stream).wakes(unreadable), "cannot be read"),
-        (Fake::new(Under::Stream).wakes(damage), "came back as they were"),
+        (Fake::new(Under::Stream).wakes(damage), "came back unchanged"),
     ] {
         let proof = alone(fake);
         assert!(matches!(proof.error, Some(RunError::NotKept { .. })), "{why}");
@@ -215,7 +215,7 @@ fn of_plaintext_and_lost_data_plaintext_is_the_error_and_both_are_noted() {
     assert!(matches!(proof.error, Some(RunError::Plaintext { .. })));
     let notes = proof.notes.join(" ");
     assert!(notes.contains("does not encrypt:") && notes.contains("does not keep"), "{notes}");
-    // Whichever arm it is, and whatever the others could not.
+    // Regardless of the order of arms and of failures of the others.
     let mut fakes = [
         Fake::new(Under::Stream).rests(|_, _| Err(refused())),
         Fake::new(Under::Stream).wakes(damage),
@@ -244,7 +244,7 @@ fn what_is_not_as_random_as_ciphertext_fails_where_it_should_be() {
     let proof = proof_of(ArmRole::NullLayer, &mut [Fake::new(Under::OneByte(0x5a))]);
     assert!(proof.error.is_none());
     assert_eq!(proof.evidence[0].randomness(), Randomness::Untold);
-    // Who has structures of its own in the open is doubted, and does not fail.
+    // A system with plain structures of its own is doubtful, but does not fail.
     let mut directory = Fake::new(Under::OneByte(0x5a));
     directory.backing.random = Random::Mostly;
     let proof = alone(directory);
@@ -267,7 +267,7 @@ fn who_is_stopped_at_rest_is_not_brought_up_again() {
     assert!(proof.error.is_none() && proof.evidence.is_empty() && proof.notes.is_empty());
 }
 
-/// What is searched, and what is read when it is brought up again, comes from the storage.
+/// Both the search and the reopened arm read from the storage.
 #[test]
 fn nothing_of_what_rests_is_in_memory_when_it_is_brought_up_again() {
     let fake = Fake::new(Under::Stream).wakes(|_, stored| {
@@ -275,13 +275,13 @@ fn nothing_of_what_rests_is_in_memory_when_it_is_brought_up_again() {
         match cached_share(&file, 0..SIZE) {
             None => eprintln!("SKIPPED: this kernel has no cachestat(2)"),
             Some(_) if rustix::fs::fstatfs(&file).unwrap().f_type as u64 == 0x0102_1994 => {
-                eprintln!("SKIPPED: what lies on tmpfs cannot be dropped from memory");
+                eprintln!("SKIPPED: files on tmpfs cannot be dropped from memory");
             }
             Some(share) => assert_eq!(share, 0.0),
         }
         Ok(())
     });
-    // Dirty as a program leaves it that was told to end.
+    // Dirty pages, as left by a program that was asked to end.
     let fake = fake.rests(|io_target, _| {
         let mut data = vec![0; SIZE as usize];
         io_target.file.read_exact_at(&mut data, 0).unwrap();

@@ -1,4 +1,4 @@
-//! What lies in a directory: the names, sizes and times that anybody sees.
+//! The visible names, sizes and times in a directory.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::Details;
 
-/// Directories deeper than this are not looked into: no system makes them.
+/// Directories below this depth are not searched; no system creates them.
 const DEEPEST: usize = 64;
 
-/// A directory, or a single file, with all that is in it.
+/// A directory with everything in it, or a single file.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) root: PathBuf,
@@ -19,11 +19,11 @@ pub(super) struct Tree {
 /// A file or directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
-    /// Its path from the root; empty for a root that is a file.
+    /// Its path from the root; empty if the root is a file.
     pub(super) path: PathBuf,
     pub(super) is_directory: bool,
     pub(super) len: u64,
-    /// When it was changed, in seconds of Unix and nanoseconds.
+    /// Modification time in Unix seconds and nanoseconds.
     pub(super) changed: (i64, i64),
 }
 
@@ -37,14 +37,15 @@ impl Entry {
         }
     }
 
-    /// Bytes of its name.
+    /// Length of its name in bytes.
     pub(super) fn name_len(&self) -> usize {
         self.path.file_name().map_or(0, std::ffi::OsStr::len)
     }
 }
 
 impl Tree {
-    /// What lies at `root` now; symbolic links are not followed, and what cannot be looked at is left out.
+    /// The current contents of `root`. Does not follow symbolic links, and leaves out what cannot
+    /// be read.
     pub(super) fn of(root: &Path) -> Self {
         let mut entries = Vec::new();
         match fs::symlink_metadata(root) {
@@ -55,7 +56,7 @@ impl Tree {
         Self { root: root.to_owned(), entries }
     }
 
-    /// The entries whose paths `old` does not have.
+    /// The entries whose paths are not in `old`.
     pub(super) fn since(&self, old: Option<&Self>) -> Vec<Entry> {
         let old: HashSet<&Path> =
             old.into_iter().flat_map(|t| &t.entries).map(|e| e.path.as_path()).collect();

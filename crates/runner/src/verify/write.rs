@@ -1,4 +1,4 @@
-//! Writing the pattern through an arm.
+//! Writes the pattern through an arm.
 
 use std::fs::{self, File, FileTimes};
 use std::io::{self, Write as _};
@@ -13,16 +13,17 @@ use super::inspect::go_on;
 use super::known_plaintext::{CHANGED, Known};
 use super::pattern::Pattern;
 
-/// Bytes of the I/O target that are written, where it has as many: as long as a second on the slowest systems.
+/// Bytes written to the I/O target, if it is that large; takes up to a second on the slowest
+/// systems.
 pub(super) const REGION: u64 = 8 << 20;
 
 /// Bytes of a request.
 pub(super) const REQUEST: usize = 1 << 20;
 
-/// The data units of all formats and the sectors of all devices divide it.
+/// A multiple of the data units of all formats and the sectors of all devices.
 const WHOLE: u64 = 4096;
 
-/// Writes the pattern at the beginning of the I/O target, and gives how many bytes that are.
+/// Writes the pattern to the beginning of the I/O target, and returns the number of bytes.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.
@@ -53,7 +54,7 @@ pub(super) fn io_target(
     Ok(region)
 }
 
-/// Makes the files below `root`.
+/// Creates the files below `root`.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.
@@ -73,16 +74,16 @@ pub(super) fn files(
         pattern.fill(&mut data, file.stream, 0);
         made.write_all(&data)?;
         made.sync_all()?;
-        // After the flush: what is written back later is a change of its own in some file systems.
+        // After the flush, because some file systems treat a later write-back as another change.
         let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(CHANGED);
-        // Both at once: libfuse 2 ignores one alone.
+        // Both at once, because libfuse 2 ignores a single one.
         made.set_times(FileTimes::new().set_accessed(changed).set_modified(changed))?;
         made.sync_all()?;
     }
     Ok(())
 }
 
-/// Removes the files; what stays goes with the arm.
+/// Removes the files; remaining ones go with the arm.
 pub(super) fn remove(root: &Path, known: &Known) {
     let _ = fs::remove_dir_all(root.join(&known.directories[0]));
 }

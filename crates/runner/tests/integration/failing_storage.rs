@@ -1,4 +1,4 @@
-//! A whole run on storage that begins to fail: what the kernel said of it reaches the record and the error.
+//! A whole run on storage that begins to fail: the kernel's error reaches the record and the error.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use cryptbench_text::chain;
 
 use crate::request::request;
 
-/// Memory whose reads fail once it is told so.
+/// Memory whose reads fail on demand.
 struct Failing {
     memory: MemoryDevice,
     fails: Arc<AtomicBool>,
@@ -70,7 +70,7 @@ fn what_the_kernel_said_is_in_the_notes_and_in_the_error() {
     let mut trials = 0;
     let mut observer = |event: Event<'_>| {
         trials += u32::from(matches!(event, Event::Trial { .. }));
-        // One was measured, so that there is something to keep.
+        // One trial is measured, so that there is something to keep.
         fails.store(trials > 3, Ordering::Relaxed);
     };
     let stop = AtomicBool::new(false);

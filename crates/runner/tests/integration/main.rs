@@ -1,4 +1,4 @@
-//! What `runner` promises its users, one module for each subject.
+//! Tests what `runner` promises its users, one module per subject.
 
 mod failing_storage;
 mod one_way;

@@ -1,4 +1,4 @@
-//! What is planned is what is announced, and what is written down is what the record says.
+//! The announced plan is the real one, and the record equals the log.
 
 use std::sync::atomic::AtomicBool;
 
@@ -42,7 +42,7 @@ fn a_dry_run_plans_what_a_run_announces_and_the_record_is_what_was_written_down(
     assert!(matches!(lines.last(), Some(Line::End { partial: false, .. })));
     assert_eq!(text(&fold(&lines).unwrap()), text(&record));
     assert!(record.trials.len() >= 2 * record.plan.arms.len() && !record.evidence.is_empty());
-    // Not a trace of it is left.
+    // Nothing of it is left.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 

@@ -1,4 +1,4 @@
-//! What the runs of these tests are asked for.
+//! The requests of these tests.
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub fn request(path: &Path) -> Request {
         target: TargetRequest {
             path: path.to_owned(),
             consent: Consent::default(),
-            pair: None,
+            pair: Vec::new(),
             emulate: None,
             size: Some(8 << 20),
             buffered: None,

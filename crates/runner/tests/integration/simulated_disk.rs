@@ -1,4 +1,4 @@
-//! The whole path from schedule to verdict on a simulated disk whose costs are known.
+//! The whole path from schedule to verdict, on a simulated disk with known costs.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use cryptbench_stats::{estimate, noise_floor};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-/// A disk whose speed wanders, with noise per trial and a known cost per arm.
+/// A disk whose speed drifts, with noise per trial and a known cost per arm.
 struct SimulatedDisk {
     rng: ChaCha8Rng,
     now: Duration,
@@ -20,7 +20,7 @@ struct SimulatedDisk {
     /// Speed of each arm relative to plain.
     kept: Vec<f64>,
     noise: f64,
-    /// Loss of speed per second that all arms suffer alike.
+    /// Loss of speed per second, equal for all arms.
     drift: f64,
     interrupt_at: Option<Duration>,
     fail_at: Option<Duration>,
@@ -42,7 +42,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// A standard normal number (sum of twelve uniform ones, less six).
+    /// A standard normal number (the sum of twelve uniform ones minus six).
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.rng.random::<f64>()).sum::<f64>() - 6.0
     }
@@ -141,8 +141,8 @@ fn an_arm_slowed_by_a_tenth_is_found_to_cost_a_tenth_within_its_interval() {
     let mut mean = 0.0;
     for seed in 0..runs {
         let mut disk = SimulatedDisk::new(seed, &[1.0, 1.0, 0.9]);
-        // Half a percent per second: a quarter of the speed is gone after a minute. Never all of A
-        // and then all of B, so it cancels.
+        // Half a percent per second: a quarter of the speed is gone after a minute. It cancels,
+        // because the run never measures all of A and then all of B.
         disk.drift = 0.005;
         let course = run(&plan(1, &ROLES), &mut disk);
         let e = estimate(&log_ratios(&course.trials, "w0", "a2", "a0"), 0.95).unwrap();
@@ -168,7 +168,7 @@ fn the_schedule_is_balanced_and_the_arms_of_a_block_share_their_places() {
             assert_eq!(blocks, (0..12).collect::<Vec<_>>());
         }
     }
-    // Positions: over 12 blocks each of 3 arms runs first 4 times.
+    // Positions: over 12 blocks, each of 3 arms runs first 4 times.
     let firsts =
         |arm: &str| (0..12).filter(|b| first_of_block(&course.trials, "w0", *b).arm == arm).count();
     assert_eq!([firsts("a0"), firsts("a1"), firsts("a2")], [4, 4, 4]);
@@ -211,7 +211,8 @@ fn quiet_cells_stop_on_precision_and_loud_ones_use_the_budget() {
     tight.budget_s = 30.0;
     let mut loud = SimulatedDisk::new(1, &[1.0, 1.0, 0.8]);
     let course = run(&tight, &mut loud);
-    // Precision may be met through the noise floor; what is not met ends with the budget.
+    // The noise floor may make the precision reachable; workloads that do not reach it end with the
+    // budget.
     assert!(loud.now <= Duration::from_secs(30));
     assert_eq!(course.stops.len(), 2);
 

@@ -1,8 +1,10 @@
-//! Whole runs over simulated storage, from the schedule to the verdict: what the printed words are worth.
+//! Whole runs over simulated storage, from the schedule to the verdict: how reliable the printed
+//! words are.
 //!
-//! Nothing of the method is repeated here: the runner drives the blocks and decides when to stop, the report
-//! judges. `cargo test -p cryptbench-runner --test integration simulated_verdicts -- --nocapture` prints the tables of
-//! docs/methodology.md; the seeds are fixed, so it prints the same again.
+//! No part of the method is repeated here: the runner drives the blocks and decides when to stop,
+//! and the report judges. `cargo test -p cryptbench-runner --test integration simulated_verdicts --
+//! --nocapture` prints the tables of docs/methodology.md. The seeds are fixed, so the output is
+//! reproducible.
 
 #![expect(clippy::print_stdout, reason = "the tables are for docs/methodology.md")]
 
@@ -17,40 +19,40 @@ use cryptbench_record::Verdict;
 use run::{Scenario, run};
 use storage::{DISTURBANCES, Disturbance};
 
-/// Every model of noise.
+/// All models of noise.
 fn all() -> impl Iterator<Item = Disturbance> {
     DISTURBANCES.into_iter().chain([Disturbance::Bursts, Disturbance::Everything])
 }
 
-/// Disturbances under which an interval may be wider than it need be. A drift inside the block as steep as
-/// the noise cancels from the mean but not from the spread.
+/// Disturbances under which an interval may be wider than necessary. A drift within the block as
+/// steep as the noise cancels from the mean, but not from the spread.
 fn may_be_wide(disturbance: Disturbance) -> bool {
     disturbance == Disturbance::LinearDrift(1.0)
 }
 
-/// What many runs of one scenario come to.
+/// The results of many runs of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     runs: f64,
     cells: f64,
-    /// Cells whose interval holds the truth.
+    /// Cells whose interval contains the truth.
     held: f64,
     /// Pairs over all cells.
     pairs: f64,
-    /// Runs with at least one cell that costs, and with one that costs or gains.
+    /// Runs with at least one cell with a cost, and with one with a cost or a gain.
     any_costs: f64,
     any_claimed: f64,
-    /// Runs whose first workload costs.
+    /// Runs whose first workload has a cost.
     first_costs: f64,
-    /// Cells but the first that are equivalent.
+    /// Cells other than the first that are equivalent.
     equivalent: f64,
 }
 
 impl Tally {
-    /// Runs `scenario` with seeds of its own.
+    /// Runs `scenario` with its own seeds.
     fn of(scenario: &Scenario, runs: u32) -> Self {
         let mut tally = Self::default();
-        // FNV-1a, 64 bits: what is luck in one scenario is not the same luck in the next.
+        // FNV-1a, 64 bits, so that luck in one scenario is independent of luck in the next.
         let name = format!("{scenario:?}");
         let base = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -101,7 +103,7 @@ impl Tally {
     }
 }
 
-/// Rows of a table in Markdown, printed at once, since tests run beside each other.
+/// Rows of a Markdown table, printed in one piece because tests run in parallel.
 struct Table(String);
 
 impl Table {
@@ -125,7 +127,8 @@ fn columns(first: &str, sds: &[f64], more: &[&str]) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(sds).chain(more).collect()
 }
 
-/// A block cut into slices: what neighbours in time share, and what they leave to each other, does not make intervals lie.
+/// A block cut into slices: intervals stay correct although neighbouring slices share disturbances
+/// and affect each other.
 #[test]
 fn intervals_of_slices_cover() {
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
@@ -171,14 +174,15 @@ fn intervals_of_slices_cover() {
     assert!((0.93..0.97).contains(&total.coverage()), "{:.3}", total.coverage());
 }
 
-/// Plain storage as the encrypted arm: intervals hold 0, nothing is called a cost.
+/// Plain storage as the encrypted arm: intervals contain 0, and nothing is called a cost.
 #[test]
 fn intervals_cover_and_plain_storage_does_not_look_encrypted() {
     let sds = [0.01, 0.03, 0.10];
     let runs = 100;
     for (title, max_pairs, budget_s) in [
         ("at most 25 pairs", 25, 1e9),
-        // 24 trials of a quarter of a second a round, after as many discarded ones: 9 rounds.
+        // A round of 24 trials takes a quarter of a second each, after as many discarded ones: 9
+        // rounds.
         ("until the budget is used up", 200, 60.0),
     ] {
         let mut table = Table::new(
@@ -215,7 +219,8 @@ fn intervals_cover_and_plain_storage_does_not_look_encrypted() {
     }
 }
 
-/// A tenth is lost, and the encrypted arm is noisier than plain: the interval is about the loss, not about 0.
+/// A loss of a tenth, with the encrypted arm noisier than plain: the interval is around the loss,
+/// not around 0.
 #[test]
 fn intervals_cover_a_loss_under_noise_of_its_own() {
     let sds = [0.01, 0.03, 0.10];
@@ -249,7 +254,7 @@ fn intervals_cover_a_loss_under_noise_of_its_own() {
     table.print();
 }
 
-/// One workload of eight loses 3 %, over noise of 2 %.
+/// One workload of eight loses 3 %, with noise of 2 %.
 #[test]
 fn the_loss_that_was_asked_for_is_found() {
     let sds = [0.01, 0.02, 0.03];

@@ -4,10 +4,11 @@ import { by, say } from "./dom.js";
 import * as compare from "./compare.js";
 import * as form from "./form.js";
 import * as live from "./live.js";
+import * as one from "./run.js";
 import * as runs from "./runs.js";
 import { isRunning, listen, watch } from "./state.js";
 
-const TITLES = { new: "New run", live: "Current run", runs: "Past runs", compare: "Two runs compared" };
+const TITLES = { new: "New run", live: "Current run", runs: "Past runs", run: "Run", compare: "Two runs compared" };
 const VIEWS = Object.keys(TITLES);
 // A reload or a short interruption is no news.
 const LOST_AFTER_MS = 4000;
@@ -27,13 +28,15 @@ function route(event) {
   seen = view;
   for (const other of VIEWS) by(`view-${other}`).hidden = other !== view;
   for (const link of document.querySelectorAll("nav a")) {
-    const here = link.hash === `#${view === "compare" ? "runs" : view}`;
+    const here = link.hash === `#${["compare", "run"].includes(view) ? "runs" : view}`;
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  document.body.dataset.view = view;
   document.title = `${TITLES[view]} – cryptbench`;
   if (view === "live") live.show();
   if (view === "runs") runs.show();
+  if (view === "run") one.show(...rest);
   if (view === "compare") compare.show(...rest);
   // After a change of the view the keyboard and the screen reader go on at its title.
   if (event) by(`title-${view}`).focus();
@@ -89,6 +92,7 @@ watch((state, how) => {
 window.addEventListener("hashchange", route);
 form.start();
 runs.start();
+one.start();
 live.start();
 route(null);
 listen();

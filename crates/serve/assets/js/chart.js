@@ -1,4 +1,4 @@
-// One workload: what each arm keeps of plain speed over the pairs so far, as a line in its
+// One workload: the share of plain speed of each arm over the repeats so far, as a line in its
 // interval, and where it is now.
 
 import { h, s, percent } from "./dom.js";
@@ -25,7 +25,7 @@ export function legend(arms) {
   return h("ul", { class: "legend", "aria-label": "Lines of the charts" }, shown.map((arm) => {
     const { name, dash } = look(arms, arm);
     const line = s("path", { class: `line arm-${name} dash-${dash}`, d: "M0 6H30" });
-    return h("li", null, s("svg", { viewBox: "0 0 30 12", "aria-hidden": "true" }, line), arm.label);
+    return h("li", null, s("svg", { viewBox: "0 0 30 12", "aria-hidden": "true" }, line), arm.name);
   }));
 }
 

@@ -30,12 +30,12 @@ function parts(c) {
     h("ul", { class: "sentences" }, c.sentences.map((sentence) => h("li", null, sentence))),
   ];
   if (c.costs.length > 0) {
-    made.push(table("What is kept of plain speed", ["Workload", "Arm", "A", "B", "Change"], c.costs.map((cost) => [
+    made.push(table("Share of plain speed", ["Workload", "Choice", "A", "B", "Change"], c.costs.map((cost) => [
       cost.workload, cost.arm, percent(cost.a), percent(cost.b),
       cost.changed ? mark(cost.ratio < 1 ? "slower" : "faster") : "not told apart",
     ])));
   }
-  made.push(table("Speed of each workload on each arm", ["Workload and arm", "B / A", "Interval", "Verdict"], c.cells.map((cell) => [
+  made.push(table("Speed of each workload on each choice", ["Workload and choice", "B / A", "Interval", "Verdict"], c.cells.map((cell) => [
     cell.name, number(cell.ratio), cell.interval ? `${number(cell.interval.low)} to ${number(cell.interval.high)}` : "none",
     mark(cell.verdict),
   ])));

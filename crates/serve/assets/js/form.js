@@ -1,4 +1,4 @@
-// The form of a new run: what is offered, what is checked here, and what the server says of it.
+// The form of a new run: what is offered, and what the server says of it. Values are checked by the program alone.
 
 import { by, bytes, facts, h, time } from "./dom.js";
 import { get, post } from "./server.js";
@@ -24,9 +24,28 @@ export async function start() {
   }
 }
 
+/** Which kind of target is chosen. */
+const kind = () => document.querySelector('input[name="kind"]:checked').value;
+
+const PLACES = { directory: "in-directory", device: "on-device", pair: "on-pair", emulate: "on-model" };
+
 function showKind() {
-  by("in-directory").hidden = !by("kind-directory").checked;
-  by("on-device").hidden = !by("kind-device").checked;
+  for (const [name, id] of Object.entries(PLACES)) by(id).hidden = kind() !== name;
+  by("may-erase").hidden = !["device", "pair"].includes(kind());
+  // The systems of a pair are what its places hold.
+  by("not-of-pairs").hidden = kind() === "pair";
+}
+
+/** Options of a list, with a description of the chosen one beside it. */
+function offers(id, list, words, none) {
+  const made = list.map((o) => h("option", { value: o.name }, words(o)));
+  by(id).replaceChildren(...(none ? [h("option", { value: "" }, none)] : []), ...made);
+  const about = () => {
+    const chosen = list.find((o) => o.name === by(id).value);
+    by(`${id}-about`).textContent = chosen ? (chosen.about ?? chosen.label) : "";
+  };
+  by(id).addEventListener("change", about);
+  return about;
 }
 
 function offer(catalogue) {
@@ -34,15 +53,18 @@ function offer(catalogue) {
   if (!by("directory").value) by("directory").value = catalogue.target;
   by("devices").replaceChildren(...catalogue.devices.map((d) =>
     h("option", { value: d.path }, `${bytes(d.size)}, ${d.about}`)));
-  by("profile").replaceChildren(...catalogue.profiles.map((p) => {
+  const about = offers("profile", catalogue.profiles, (p) => {
     const words = p.workloads === 1 ? "1 workload" : `${p.workloads} workloads`;
-    return h("option", { value: p.name, selected: p.name === "quick" }, `${p.name} (${words})`);
-  }));
-  const about = () => {
-    by("profile-about").textContent = catalogue.profiles.find((p) => p.name === by("profile").value)?.about ?? "";
-  };
-  by("profile").addEventListener("change", about);
+    return `${p.name} (${words})`;
+  });
+  by("profile").value = "quick";
   about();
+  offers("emulate", catalogue.models, (m) => m.name)();
+  offers("study", catalogue.studies, (s) => `Study ${s.name}`, "None")();
+  by("study").addEventListener("change", () => {
+    // A study has its own profiles.
+    by("profile").disabled = by("study").value !== "";
+  });
   const here = catalogue.systems.filter((s) => s.version !== null);
   const missing = catalogue.systems.filter((s) => s.version === null);
   by("systems").replaceChildren(...here.map((s) => box("system", s.name, s.name, `${s.about} (${s.version})`)));
@@ -50,6 +72,9 @@ function offer(catalogue) {
   by("missing").firstElementChild.textContent = `Not available here: ${missing.length} more, and why`;
   by("systems-missing").replaceChildren(...missing.map((s) =>
     box("system", s.name, s.name, `${s.about}. Why not: ${s.reason}.${s.remedy ? ` Remedy: ${s.remedy}` : ""}`, true)));
+  const settable = here.filter((s) => s.settings.length > 0);
+  by("settings-known").replaceChildren(...settable.map((s) =>
+    h("div", null, h("dt", null, s.name), h("dd", null, s.settings.map((setting) => h("code", null, setting))))));
   by("ciphers").replaceChildren(...catalogue.ciphers.map((c) => box("cipher", c.name, c.label, null)));
   by("ciphers").addEventListener("change", () => {
     const count = chosen("cipher").length;
@@ -68,9 +93,7 @@ function box(group, name, label, what, disabled) {
 const chosen = (group) =>
   [...document.getElementsByName(group)].filter((input) => input.checked && !input.disabled).map((input) => input.value);
 
-/** Which field of the form a field of the order is. */
-const FIELDS = { confirm: "confirm", erase: "erase", profile: "profile", budget_s: "budget", size_mib: "size" };
-
+/** What is said of a field, or of the whole form. */
 class Wrong extends Error {
   constructor(field, words) {
     super(words);
@@ -78,44 +101,45 @@ class Wrong extends Error {
   }
 }
 
-/** Seconds of `90`, `90s`, `2m` or `1h`; null for nothing. */
-export function seconds(text) {
-  const match = /^\s*(\d+(?:\.\d+)?)\s*(s|m|min|h)?\s*$/.exec(text);
-  if (text.trim() === "") return null;
-  const n = match ? Math.round(Number(match[1]) * { s: 1, m: 60, min: 60, h: 3600 }[match[2] ?? "s"]) : 0;
-  if (n < 1) throw new Wrong("budget_s", "The longest time is no time: write for instance 90s, 5m or 1h.");
-  return n;
-}
-
-function size(text) {
-  if (text.trim() === "") return null;
-  if (!/^\s*\d+\s*$/.test(text)) throw new Wrong("size_mib", "The size of the scratch file is a number of MiB.");
-  return Number(text);
-}
+const typed = (id) => by(id).value.trim();
 
 function order() {
-  const device = by("kind-device").checked;
-  if (device && by("confirm").value === "") {
-    throw new Wrong("confirm", "Everything on it would be overwritten. Type its name again, exactly.");
-  }
-  return {
-    target: by(device ? "device" : "directory").value.trim(),
-    confirm: device ? by("confirm").value : "",
-    erase: device ? by("erase").value.split(",").map((s) => s.trim()).filter(Boolean) : [],
-    systems: chosen("system"),
-    ciphers: chosen("cipher"),
-    profile: by("profile").value,
-    budget_s: seconds(by("budget").value),
-    size_mib: size(by("size").value),
+  const where = kind();
+  const list = (id, between) => typed(id).split(between).map((s) => s.trim()).filter(Boolean);
+  const made = {
+    profile: by("profile").disabled ? "" : by("profile").value,
+    study: by("study").value,
+    budget: typed("budget"),
+    size: typed("size"),
   };
+  if (where === "directory") made.target = typed("directory");
+  if (where === "device") {
+    if (by("confirm").value === "") {
+      throw new Wrong("confirm", "Everything on it would be overwritten. Type its name again, exactly.");
+    }
+    Object.assign(made, { target: typed("device"), confirm: by("confirm").value });
+  }
+  if (where === "emulate") made.emulate = by("emulate").value;
+  if (where === "device" || where === "pair") made.erase = list("erase", ",");
+  if (where === "pair") {
+    made.pair = {
+      plain: typed("plain"), confirm_plain: by("confirm_plain").value, name: typed("name"),
+      encrypted: typed("encrypted"), confirm_encrypted: by("confirm_encrypted").value,
+    };
+    return made;
+  }
+  return Object.assign(made, {
+    systems: chosen("system"), ciphers: chosen("cipher"), builtin_only: by("builtin_only").checked,
+    split: by("split").checked, sector_sizes: typed("sector_sizes"), settings: list("settings", "\n"),
+  });
 }
 
-async function act(button, deed) {
+async function act(button, work) {
   if (button.getAttribute("aria-busy") === "true") return;
   button.setAttribute("aria-busy", "true");
   problem(null);
   try {
-    await deed();
+    await work();
   } catch (refused) {
     problem(refused);
   } finally {
@@ -126,27 +150,35 @@ async function act(button, deed) {
 async function begin() {
   await post("api/run", order());
   by("plan").replaceChildren();
-  by("confirm").value = "";
+  for (const id of ["confirm", "confirm_plain", "confirm_encrypted"]) by(id).value = "";
   location.hash = "#live";
 }
 
 async function plan() {
   by("plan").replaceChildren();
-  const p = await post("api/plan", order());
-  const speeds = p.speeds_from ? `from what run ${p.speeds_from} measured of this disk` : "this disk was not measured yet: speeds of a SATA SSD are assumed";
+  const planned = await post("api/plan", order());
   const title = h("h3", { tabindex: "-1" }, "The plan");
-  by("plan").replaceChildren(
-    title,
-    facts([
-      ["Would write", bytes(p.bytes_written)], ["Would read", bytes(p.bytes_read)],
-      ["Takes up at a time", bytes(p.bytes_taken_up)], ["Takes", `about ${time(p.seconds)} (${speeds})`],
-      ["Storage", `${p.storage}, in ${p.directory}`, true],
-      ["Scratch file", `${bytes(p.scratch_bytes)} (${p.scratch_reason})`, true],
-      ["Workloads", some(p.workloads), true], ["Arms", some(p.arms), true],
-    ]),
-    p.remarks.length > 0 ? h("ul", { class: "notes" }, p.remarks.map((r) => h("li", null, r))) : "",
+  const remarks = (list) => (list?.length > 0 ? h("ul", { class: "notes" }, list.map((r) => h("li", null, r))) : "");
+  // A study has one for each of its profiles.
+  const each = (planned.plans ?? [planned]).flatMap((p) => [factsOf(p), remarks(p.remarks)]);
+  by("plan").replaceChildren(title, planned.plans ? remarks(planned.remarks) : "", ...each,
     h("p", { class: "about" }, "Nothing was written yet."));
   title.focus();
+}
+
+function factsOf(p) {
+  const emulated = p.storage.startsWith("EMULATED") ? "from the model's speeds" : "this disk was not measured yet: speeds of a SATA SSD are assumed";
+  const speeds = p.speeds_from ? `from what run ${p.speeds_from} measured of this disk` : emulated;
+  const left = p.left_out.map((l) => `${l.system}: ${l.reason}`).join("; ");
+  return facts([
+    ["Would write", bytes(p.bytes_written)], ["Would read", bytes(p.bytes_read)],
+    ["Takes up at a time", bytes(p.bytes_taken_up)], ["Takes", `about ${time(p.seconds)} (${speeds})`],
+    ["Storage", `${p.storage}, in ${p.directory}`, true],
+    ...(p.paired ? [["Beside", `${p.paired[1]}, in ${p.paired[0]}`, true]] : []),
+    ["Scratch file", `${bytes(p.scratch_bytes)} (${p.scratch_reason})`, true],
+    ["Workloads", `${p.profile}: ${some(p.workloads)}`, true], ["Arms", some(p.arms), true],
+    ...(left ? [["Left out", left, true]] : []),
+  ]);
 }
 
 /** The names of a list, or of a long one its first. */
@@ -169,16 +201,18 @@ function problem(error) {
   by("wrong")?.remove();
   by("problem").replaceChildren();
   if (!error) return;
-  const device = by("kind-device").checked;
-  // The field for the consent is not seen where a directory is asked for.
-  const isFile = error.field === "confirm" && !device;
-  const words = isFile ? "That is no directory. Choose one, or say above that it may be overwritten." : error.message;
+  // The fields for consent are not seen where directories are asked for.
+  const isFile = error.field === "confirm" && kind() === "directory";
+  const words = isFile ? "That is not a directory. Choose one, or say above that it may be overwritten." : error.message;
   by("problem").replaceChildren(words);
-  const input = error.field === "target" || isFile ? by(device ? "device" : "directory") : by(FIELDS[error.field] ?? "");
+  const field = error.field === "target" || isFile ? { directory: "directory", device: "device" }[kind()] : error.field;
+  const input = field ? by(field) : null;
   if (!input) return by("problem").scrollIntoView({ block: "nearest" });
-  input.closest("details")?.setAttribute("open", "");
-  input.setAttribute("aria-invalid", "true");
-  describe(input, [...hints(input), "wrong"]);
+  // Some fields are groups of boxes.
+  for (let fold = input.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  const control = input.matches("input, select, textarea") ? input : input.querySelector("input");
+  control?.setAttribute("aria-invalid", "true");
+  if (control) describe(control, [...hints(control), "wrong"]);
   input.after(h("span", { class: "wrong", id: "wrong" }, words));
-  input.focus();
+  control?.focus();
 }

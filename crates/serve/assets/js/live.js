@@ -1,6 +1,7 @@
 // The current run: what happens now, the estimates so far, and what came of it.
 
-import { by, h, percent, say, sayFacts, scrolling, time } from "./dom.js";
+import { by, bytes, h, percent, say, sayFacts, time } from "./dom.js";
+import * as answer from "./answer.js";
 import { chart, legend } from "./chart.js";
 import { isRunning, key, watch } from "./state.js";
 import { post } from "./server.js";
@@ -12,8 +13,6 @@ const EVERY_MS = 1000;
 const FIRST_MS = 100;
 // Beyond so many workloads only the one that is measured has its chart; the table has all.
 const MOST_CHARTS = 12;
-// Beyond so many the table has those that were measured last.
-const MOST_ROWS = 60;
 
 let newest = null;
 let connection = null;
@@ -22,11 +21,12 @@ let drawn = nothing(null);
 
 /** What was drawn of a run. */
 function nothing(run) {
-  return { run, plan: null, charts: new Map(), rows: null, cells: new Map(), told: 0, result: null };
+  return { run, plan: null, charts: new Map(), told: 0, result: null };
 }
 
 export function start() {
   by("cancel").addEventListener("click", cancel);
+  by("narrowing").addEventListener("toggle", show);
   watch((state, how) => {
     newest = state;
     connection = how;
@@ -94,8 +94,8 @@ function phase(state) {
     case "starting":
     case "planned": return "The run begins.";
     case "filling": return "The scratch file is being filled.";
-    case "preparing": return "A system is being set up.";
-    case "checking": return "What lies on the disk is looked at: does it come back, is it encrypted?";
+    case "preparing": return "The systems are being set up.";
+    case "checking": return "What lies on the disk is checked: does it come back, is it encrypted?";
     case "saved": return "The record is written.";
     default: {
       const quarter = Math.floor(4 * share(state)) * 25;
@@ -105,7 +105,8 @@ function phase(state) {
 }
 
 function ending(state) {
-  const { code, signal, run } = state.ended;
+  const { code, signal, runs } = state.ended;
+  const run = runs.length > 0;
   if (code === 0) return "The run has ended.";
   if (state.cancelling && run) return "The run was cancelled. What was measured is kept, marked partial.";
   if (state.cancelling) return "The run was cancelled before anything was measured.";
@@ -125,26 +126,34 @@ const PREFIX = "cryptbench: ";
 const plain = (text) => (text.startsWith(PREFIX) ? text.slice(PREFIX.length) : text);
 
 function now(state) {
-  by("now").hidden = !isRunning(state);
+  by("now").hidden = by("about").hidden = !isRunning(state);
   if (by("now").hidden) return;
-  const t = state.trial;
+  by("progress").value = Math.round(100 * share(state));
+  say(by("doing"), doing(state));
   const pairs = [];
   if (state.plan) {
     pairs.push(["Profile", `${state.plan.profile}, ${state.plan.workloads.length} workloads, ${state.plan.arms.length} arms`]);
     pairs.push(["In", state.plan.directory]);
   }
-  if (state.phase === "measuring") {
-    pairs.push(["Workload", t.workload], ["Arm", t.arm]);
-    pairs.push(["Pair", t.pair === null ? "warming up" : String(t.pair)]);
-    if (t.trials) pairs.push(["Trials", `${t.trials_done} of ${t.trials}`]);
-    pairs.push(["At most", `${time(left(t))} left`]);
-  } else if (state.preparing && state.phase !== "filling") {
-    pairs.push(["Now", state.preparing.what]);
-  }
+  if (state.trial?.trials) pairs.push(["Trials", `${state.trial.trials_done} of ${state.trial.trials}`]);
   pairs.push(["All processors together", state.cpu === null ? "not known yet" : `${Math.round(100 * state.cpu)} % busy`]);
   pairs.push(["The same in a terminal", command(state.run.arguments), true]);
-  by("progress").value = Math.round(100 * share(state));
   sayFacts(by("facts"), pairs);
+}
+
+/** What happens now, as the terminal says it. */
+function doing(state) {
+  const t = state.trial;
+  switch (state.phase) {
+    case "measuring": {
+      const repeat = t.pair === null ? "warming up" : `repeat ${t.pair}`;
+      return `${time(left(t))} left · ${repeat} · ${t.names.join(" · ")}`;
+    }
+    case "filling": return `${bytes(state.filling.done)} of ${bytes(state.filling.total)}`;
+    case "preparing": return `${state.preparing.number} of ${state.preparing.of}: ${state.preparing.name}`;
+    case "checking": return state.preparing.name;
+    default: return "";
+  }
 }
 
 /** The command line that the server made of the form. */
@@ -154,92 +163,51 @@ function command(words) {
 }
 
 function estimates(state) {
-  const plan = state.plan;
-  by("estimates").hidden = !plan || state.curves.size === 0;
+  // At the end there is the answer itself.
+  by("estimates").hidden = !state.table || (state.phase === "ended" && state.ended.runs.length > 0);
   if (by("estimates").hidden) return;
-  const arms = plan.arms.filter((arm) => arm.role !== "plain");
+  answer.draw(by("table"), state.table);
+  if (by("narrowing").open) charts(state);
+}
+
+function charts(state) {
+  const plan = state.plan;
   if (drawn.plan !== plan) {
     drawn.plan = plan;
+    drawn.charts = new Map();
     by("legend").replaceChildren(legend(plan.arms));
   }
+  const arms = plan.arms.filter((arm) => arm.role !== "plain");
   const current = state.phase === "measuring" ? state.trial.workload : null;
   const rows = plan.workloads.map((workload) => ({
-    workload: workload.label,
+    workload,
     curves: arms.map((arm) => ({ arm, points: state.curves.get(key(workload.label, arm.label)) ?? [] }))
       .filter((c) => c.points.length > 0),
   }));
   const few = plan.workloads.length <= MOST_CHARTS;
-  const charted = rows.filter((r) => r.curves.length > 0 && (few || r.workload === current));
+  const charted = rows.filter((r) => r.curves.length > 0 && (few || r.workload.label === current));
   const figures = charted.map((row) => figure(plan.arms, row, current));
   const shown = by("charts").children;
   if (shown.length !== figures.length || figures.some((f, index) => f !== shown[index])) {
     by("charts").replaceChildren(...figures);
   }
-  table(recent(rows, current), arms, current, rows.length);
-}
-
-/** All workloads, or of very many those before and with the current one that have estimates. */
-function recent(rows, current) {
-  if (rows.length <= MOST_ROWS) return rows;
-  const at = rows.findIndex((row) => row.workload === current);
-  const before = at < 0 ? rows : [...rows.slice(at + 1), ...rows.slice(0, at + 1)];
-  return before.filter((row) => row.curves.length > 0).slice(-MOST_ROWS / 2);
 }
 
 // What has not changed is not drawn again.
 function figure(arms, row, current) {
   const points = row.curves.reduce((sum, c) => sum + c.points.length, 0);
-  const isCurrent = row.workload === current;
-  const old = drawn.charts.get(row.workload);
+  const { label, name } = row.workload;
+  const isCurrent = label === current;
+  const old = drawn.charts.get(label);
   if (old && old.points === points && old.isCurrent === isCurrent) return old.figure;
-  const caption = h("figcaption", null, row.workload, isCurrent ? h("span", { class: "state" }, " · now") : null);
-  const words = `${row.workload}: ${row.curves.map(({ arm, points: p }) => `${arm.label} ${interval(p[p.length - 1])}`).join("; ")}`;
+  const caption = h("figcaption", null, name, isCurrent ? h("span", { class: "state" }, " · now") : null);
+  const words = `${name}: ${row.curves.map(({ arm, points: p }) => `${arm.name} ${interval(p[p.length - 1])}`).join("; ")}`;
   const made = h("figure", null, caption, chart(arms, row.curves, words));
-  drawn.charts.set(row.workload, { points, isCurrent, figure: made });
+  drawn.charts.set(label, { points, isCurrent, figure: made });
   return made;
 }
 
-const interval = (e) => `keeps ${percent(e.kept)}, between ${percent(e.low)} and ${percent(e.high)}`;
-
-/** The table: made anew for other rows, and else only its cells change, so that who reads it keeps the place. */
-function table(rows, arms, current, all) {
-  const names = rows.map((row) => row.workload);
-  if (names.length !== drawn.rows?.length || names.some((name, index) => name !== drawn.rows[index])) {
-    drawn.rows = names;
-    drawn.cells = new Map();
-    // The box stays: it may have the focus, and be scrolled.
-    const box = by("table").firstElementChild ?? scrolling("Estimates so far", "");
-    box.replaceChildren(empty(names, arms, all));
-    if (!box.parentNode) by("table").append(box);
-  }
-  for (const row of rows) {
-    say(drawn.cells.get(row.workload), row.workload === current ? " (now)" : "");
-    for (const { arm, points } of row.curves) {
-      const [kept, ends] = drawn.cells.get(key(row.workload, arm.label));
-      const e = points[points.length - 1];
-      say(kept, percent(e.kept));
-      say(ends, ` ${percent(e.low)} to ${percent(e.high)}`);
-    }
-  }
-}
-
-/** The table before there is an estimate. */
-function empty(names, arms, all) {
-  const head = h("tr", null, h("th", { scope: "col" }, "Workload"),
-    arms.map((arm) => h("th", { scope: "col", class: "number" }, arm.label)));
-  const body = names.map((name) => {
-    const mark = h("span");
-    drawn.cells.set(name, mark);
-    return h("tr", null, h("th", { scope: "row" }, name, mark), arms.map((arm) => {
-      const cell = [h("span"), h("span", { class: "interval" }, "not yet")];
-      drawn.cells.set(key(name, arm.label), cell);
-      return h("td", { class: "number" }, cell);
-    }));
-  });
-  const of = names.length < all ? `; ${names.length} of ${all} workloads, the report has all` : "";
-  const caption = h("caption", null, `Kept of plain speed with 95 % interval${of}`);
-  return h("table", null, caption, h("thead", null, head), h("tbody", null, body));
-}
+const interval = (e) => `${percent(e.kept)} of plain speed, between ${percent(e.low)} and ${percent(e.high)}`;
 
 function notes(state) {
   const all = [...state.notes, ...state.messages.map(plain)];
@@ -250,10 +218,11 @@ function notes(state) {
 }
 
 async function outcome(state) {
-  const name = state.phase === "ended" ? state.ended.run : null;
-  if (!name || name === drawn.result) return;
-  drawn.result = name;
+  const runs = state.phase === "ended" ? state.ended.runs : [];
+  if (runs.length === 0 || drawn.result) return;
+  drawn.result = runs;
   const mine = drawn;
-  const made = await result(name, state.ended.directory);
-  if (drawn === mine) by("result").replaceChildren(made);
+  const made = await Promise.all(runs.map((name, index) => result(name, state.ended.directories[index])));
+  const tables = (state.study?.tables ?? []).map(answer.studied);
+  if (drawn === mine) by("result").replaceChildren(...made, ...tables);
 }

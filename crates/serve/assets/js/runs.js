@@ -1,6 +1,7 @@
 // Past runs: the list, their files, and two to be compared.
 
 import { by, h, say, time } from "./dom.js";
+import { answer } from "./answer.js";
 import { get } from "./server.js";
 import { choices } from "./form.js";
 import { isRunning, watch } from "./state.js";
@@ -55,33 +56,45 @@ function item(run, formats) {
     chosen = box.checked ? [...chosen, run.name] : chosen.filter((name) => name !== run.name);
     tell(`${count()}${chosen.length > 2 ? "; two can be compared" : ""}.`);
   });
-  const title = h("h3", null, title_of(run));
+  const title = h("h3", null, h("a", { href: address(run.name) }, named(run)));
   const choose = h("p", { class: "row" }, box, h("label", { for: id }, `Compare ${run.name}`));
-  if (!run.summary) return h("li", null, title, h("p", { class: "what" }, run.problem ?? "It cannot be read."));
-  const s = run.summary;
-  const what = [
-    `${s.profile}, ${s.workloads} workloads`, s.arms.join(", "),
-    s.device ? `${s.device}, ${s.directory}` : s.directory, time(s.elapsed_s),
-  ].join(" · ");
-  return h("li", null, title, h("p", { class: "what" }, what),
-    s.verdict.length > 0 ? h("p", null, s.verdict[0]) : null, choose, links(run, formats));
+  if (!run.summary) return h("li", null, title, h("p", { class: "what" }, about(run)));
+  return h("li", null, title, h("p", { class: "what" }, about(run)),
+    run.summary.verdict.length > 0 ? h("p", null, run.summary.verdict[0]) : null, choose, links(run, formats));
 }
 
-function title_of(run) {
+/** Where a run's own view is. */
+export const address = (name) => `#run/${encodeURIComponent(name)}`;
+
+/** What a run is called: by its title, else by its time. */
+export const named = (run) => run.title ?? when(run);
+
+/** What was measured, in a line. */
+export function about(run) {
+  const s = run.summary;
+  if (!s) return run.problem ?? "It cannot be read.";
+  return [
+    run.title ? when(run) : null, `${s.profile}, ${s.workloads} workloads`, s.arms.join(", "),
+    s.device ? `${s.device}, ${s.directory}` : s.directory, time(s.elapsed_s),
+  ].filter(Boolean).join(" · ");
+}
+
+function when(run) {
   if (!run.summary) return run.name;
   const { partial, cancelled, emulated } = run.summary;
   const marks = [partial ? (cancelled ? "cancelled, partial" : "partial") : null, emulated ? "EMULATED" : null];
   const at = new Date(run.summary.started);
-  const when = Number.isNaN(at.getTime()) ? run.summary.started : at.toLocaleString();
-  return [when, ...marks.filter(Boolean)].join(" · ");
+  const words = Number.isNaN(at.getTime()) ? run.summary.started : at.toLocaleString();
+  return [words, ...marks.filter(Boolean)].join(" · ");
 }
 
-function links(run, formats) {
+/** The report of a run, and its data to take elsewhere. */
+export function links(run, formats) {
   const base = `runs/${encodeURIComponent(run.name)}`;
   const link = (href, words, more) =>
     h("li", null, h("a", { href, ...more, "aria-label": `${words} of ${run.name}` }, words));
   return h("ul", { class: "links" },
-    link(`${base}/report.html`, "Report", { target: "_blank", rel: "noreferrer" }),
+    link(`${base}/report.html`, "Whole report", { target: "_blank", rel: "noreferrer" }),
     link(`${base}/record.json`, "JSON", { download: `${run.name}.json` }),
     // Conversions take the processor that is measured.
     running && formats.length > 0
@@ -89,18 +102,13 @@ function links(run, formats) {
       : formats.map((f) => link(`${base}/export/${encodeURIComponent(f.name)}`, f.label, { download: `${run.name}.${f.extension}` })));
 }
 
-/** What came of the run `name`, which was saved in `directory`: its verdict and its files. */
+/** What came of the run `name`, which was saved in `directory`: its answer and its files. */
 export async function result(name, directory) {
   try {
     const run = (await get("api/runs")).find((r) => r.name === name);
     if (!run?.summary) return h("p", null, run?.problem ?? `Its record is not among the past runs: it is in ${directory}.`);
-    const [first, ...rest] = run.summary.verdict;
-    return h("div", null,
-      h("div", { class: "verdict" },
-        h("h3", null, "Verdict"),
-        h("p", { class: "lede" }, first ?? "There are no measured pairs, and so no verdict."),
-        h("ul", { class: "sentences" }, rest.map((sentence) => h("li", null, sentence)))),
-      links(run, (await choices()).formats));
+    const more = h("p", null, h("a", { href: address(name) }, "Rename or delete this run"));
+    return h("div", null, await answer(name), links(run, (await choices()).formats), more);
   } catch (refused) {
     return h("p", null, refused.message);
   }

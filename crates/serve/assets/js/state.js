@@ -3,7 +3,7 @@
 // `run` is an object of its own for each run: what was drawn of another one is void.
 const NONE = () => ({
   phase: "none", run: null, plan: null, trial: null, filling: null, preparing: null, cpu: null,
-  curves: new Map(), notes: [], messages: [], ended: null, cancelling: false,
+  table: null, curves: new Map(), study: null, notes: [], messages: [], ended: null, cancelling: false,
 });
 
 const AGAIN_MS = 5000;
@@ -39,7 +39,10 @@ export const key = (workload, arm) => `${workload}\n${arm}`;
 export function step(state, event) {
   switch (event.event) {
     case "started": return { ...NONE(), phase: "starting", run: event };
-    case "planned": return { ...state, phase: "planned", plan: event };
+    // A study has a plan for each of its profiles.
+    case "planned": return { ...state, phase: "planned", plan: event, trial: null, table: null, curves: new Map() };
+    case "table": return { ...state, table: event.table };
+    case "study": return { ...state, study: event };
     case "filling": return { ...state, phase: "filling", filling: event };
     case "preparing":
     case "checking": return { ...state, phase: event.event, preparing: event };

@@ -13,13 +13,14 @@ fn ids(text: &str) -> Vec<u64> {
 fn two_pages_and_one_that_comes_back_are_told_the_same() {
     let place = Place::new();
     place.start();
-    place.wait_for("arguments", "--profile quick");
+    place.wait_for("arguments", "--profile=quick");
     let first = place.events_until("\"n\":20}", None);
     let (status, answer) = place.post("/api/run", &place.order(&place.target()));
     assert_eq!(status, 409, "{answer}");
     // What takes the processor waits for the end of the run.
     assert_eq!(place.get("/api/compare?a=one&b=one").0, 409);
     assert_eq!(place.get("/runs/one/export/csv").0, 409);
+    assert_eq!(place.get("/api/runs/one/answer").0, 409);
     assert_eq!(place.post("/api/plan", &place.order(&place.target())).0, 409);
     place.tell("end");
     let [a, b] = [place.events_until_ended(), place.events_until_ended()];
@@ -58,7 +59,7 @@ fn cancelling_interrupts_the_run_and_its_record_is_named() {
     assert!(!told.contains("finished"));
     let text = place.events_until_ended();
     assert!(
-        text.contains("\"cancelling\"") && text.contains("\"run\":\"cancelled\""),
+        text.contains("\"cancelling\"") && text.contains("\"runs\":[\"cancelled\"]"),
         "{text:.800}"
     );
     assert!(text.contains("\"code\":130"), "{text:.800}");
@@ -89,8 +90,56 @@ fn nothing_is_overwritten_unless_its_name_is_typed_again() {
     assert!(!place.dir.path().join("arguments").exists(), "nothing was started");
     assert_eq!(place.post("/api/run", &order(&name)).0, 202);
     let arguments = place.wait_for("arguments", "--destroy");
-    assert!(arguments.contains(&format!("--destroy {name} -- {name}")), "{arguments}");
+    assert!(arguments.contains(&format!("--destroy={name} -- {name}")), "{arguments}");
     place.tell("end");
+}
+
+#[test]
+fn pairs_models_studies_and_settings_reach_the_program_as_its_own_options() {
+    let place = Place::new();
+    let here = place.target().display().to_string();
+    let planned = |order: serde_json::Value| {
+        let (status, answer) = place.post("/api/plan", &order.to_string());
+        assert_eq!(status, 200, "{answer}");
+        answer.split("\r\n\r\n").nth(1).unwrap().to_owned()
+    };
+    let pair = serde_json::json!({ "plain": here, "encrypted": here, "name": "my disk" });
+    let order = serde_json::json!({ "profile": "quick", "pair": pair });
+    let words = format!("--profile=quick --pair {here} {here} --pair-name=my disk");
+    assert_eq!(planned(order), format!("{{\"planned\":\"{words}\"}}"));
+    let order = serde_json::json!({ "study": "A", "emulate": "nvme", "size": "1GiB" });
+    assert!(planned(order).contains("\"--study=A --size=1GiB --emulate=nvme\""));
+    let order = serde_json::json!({
+        "target": here, "systems": ["builtin"], "ciphers": ["aes-256-xts"], "sector_sizes": "512,4096",
+        "settings": ["format=luks2", "workqueues=on,off"], "split": true, "builtin_only": true, "budget": "5m",
+    });
+    let words = "--system=builtin --cipher=aes-256-xts --sector-size=512,4096 --set=format=luks2 \
+                 --set=workqueues=on,off --budget=5m --builtin-only --split -- ";
+    assert!(planned(order).contains(words));
+}
+
+#[test]
+fn what_the_program_refuses_is_said_at_its_field_and_starts_nothing() {
+    let place = Place::new();
+    for (value, field) in [
+        (serde_json::json!({ "budget": "never" }), "budget"),
+        (serde_json::json!({ "settings": ["never"] }), "settings"),
+        (serde_json::json!({ "sector_sizes": "never" }), "sector_sizes"),
+        (serde_json::json!({ "profile": "/etc/shadow" }), "profile"),
+        (serde_json::json!({ "target": "", "emulate": "./model.toml" }), "emulate"),
+    ] {
+        let mut order: serde_json::Value =
+            serde_json::from_str(&place.order(&place.target())).unwrap();
+        order.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
+        for path in ["/api/plan", "/api/run"] {
+            let (status, answer) = place.post(path, &order.to_string());
+            assert_eq!(status, 422, "{value}: {answer}");
+            assert!(answer.contains(&format!("\"field\":\"{field}\"")), "{value}: {answer}");
+        }
+    }
+    let (_, answer) = place.post("/api/run", &serde_json::json!({ "shell": "sh" }).to_string());
+    assert!(answer.contains("unknown field"), "{answer}");
+    assert!(!place.dir.path().join("arguments").exists(), "nothing was started");
 }
 
 #[test]
@@ -98,7 +147,11 @@ fn the_program_answers_what_is_asked_beside_runs() {
     let place = Place::new();
     let (status, answer) = place.post("/api/plan", &place.order(&place.target()));
     assert_eq!(status, 200, "{answer}");
-    assert!(answer.contains("run --dry-run --json --profile quick -- /"), "{answer}");
+    assert!(answer.contains("{\"planned\":\"--profile=quick -- /"), "{answer}");
+    let (status, answer) = place.get("/api/runs/one/answer");
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer.contains("report --format answer -- /"), "{answer}");
+    assert_eq!(place.get("/api/runs/two/answer").0, 404);
     assert!(place.get("/api/compare?a=one&b=one").1.ends_with("{\"compared\":true}"));
     let (_, csv) = place.get("/runs/one/export/csv");
     assert!(csv.contains("filename=\"one.csv\"") && csv.ends_with("a,b\n"), "{csv}");
@@ -151,7 +204,7 @@ fn a_run_that_is_killed_is_told_as_such_and_another_one_can_start() {
     let text = place.events_until_ended();
     let ended = text.lines().find(|l| l.contains("\"ended\"")).unwrap();
     assert!(ended.contains("\"signal\":9") && ended.contains("\"code\":null"), "{ended}");
-    assert!(ended.contains("\"run\":null"), "{ended}");
+    assert!(ended.contains("\"runs\":[]"), "{ended}");
     fs::remove_file(place.dir.path().join("die")).unwrap();
     place.start();
     place.tell("end");
@@ -165,7 +218,7 @@ fn what_a_run_leaves_behind_keeps_no_record_and_tells_nothing_of_the_next_run() 
     place.start();
     // Its standard error is still open, and the record is known all the same.
     let text = place.events_until_ended();
-    assert!(text.contains("\"run\":\"inherited\""), "{text:.800}");
+    assert!(text.contains("\"runs\":[\"inherited\"]"), "{text:.800}");
     place.start();
     place.tell("tell");
     place.wait_for("done", "heir");

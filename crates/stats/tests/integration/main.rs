@@ -5,6 +5,7 @@ mod detect;
 mod edge_cases;
 mod explanation;
 mod placement;
+mod places;
 mod prediction;
 mod reference;
 mod schedule;

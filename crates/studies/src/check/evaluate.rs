@@ -66,6 +66,17 @@ impl Check {
                 Ok(finding(a > b, numbers))
             }
             Self::LessSpread { a, b, along } => less_spread(all, a, b, *along),
+            Self::Exceeds { more, less, times } => {
+                let (least, most) = (range(&values(all, more)?).0, range(&values(all, less)?).1);
+                let found = least / most;
+                let (least, most, unit) = (rounded(least), rounded(most), more.in_unit());
+                let numbers = vec![format!(
+                    "{} times: {least} at least and {most} {unit} at most; stated {} or more",
+                    rounded(found),
+                    rounded(*times)
+                )];
+                Ok(finding(found >= *times, numbers))
+            }
             Self::Equals { of, value } => equals(all, of, *value),
             Self::Mean { of, within } => {
                 let values = values(all, of)?;

@@ -121,6 +121,15 @@ pub enum Check {
         /// The dimension in which the numbers of a cell differ.
         along: Dimension,
     },
+    /// The smallest of `more` is at least so many times the largest of `less`.
+    Exceeds {
+        /// The larger numbers.
+        more: Select,
+        /// The smaller ones.
+        less: Select,
+        /// The factor between them.
+        times: f64,
+    },
     /// Every number equals the stated one.
     Equals {
         /// The numbers.

@@ -72,4 +72,9 @@ pub(crate) struct Study {
     pub read: fn(&Files) -> Result<Numbers, DataError>,
 }
 
+/// All studies, in the order of their letters.
+pub fn abouts() -> impl Iterator<Item = &'static About> {
+    STUDIES.iter().map(|study| study.about)
+}
+
 pub(crate) const STUDIES: [Study; 4] = [a::STUDY, b::STUDY, c::STUDY, d::STUDY];

@@ -1,4 +1,5 @@
 //! What `studies` promises its users, one module for each subject.
 
 mod beside;
+mod here;
 mod replay;

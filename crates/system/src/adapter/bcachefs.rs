@@ -1,4 +1,4 @@
-//! bcachefs with encryption: a file system of the kernel that encrypts and authenticates by itself.
+//! bcachefs with encryption: a kernel file system that encrypts and authenticates by itself.
 
 use crate::System;
 use crate::kind::unsupported::because;

@@ -1,7 +1,8 @@
-//! bindfs: a directory passed through FUSE as it is, the null layer of the stacked systems that programs serve.
+//! bindfs passes a directory through FUSE unchanged: the null layer of the stacked systems served
+//! by programs.
 //!
-//! It is built on libfuse 2, as EncFS, CryFS and securefs are, and does for each request what they do besides
-//! encrypting: what it costs is the way through user space.
+//! Like EncFS, CryFS and securefs it is built on libfuse 2, and it does for each request what they
+//! do besides encrypting. Its cost is that of the path through user space.
 
 use crate::System;
 use crate::command::Invocation;
@@ -23,8 +24,8 @@ pub(crate) static BINDFS: System = System::program(
 );
 
 fn serve(dirs: &StackedDirs<'_>) -> Invocation {
-    // The others serve from several threads too. The subtype tells its mount from those of other programs. Ordinary
-    // users may not let others in.
+    // The other programs serve from several threads, too. The subtype distinguishes its mount from
+    // those of other programs. Ordinary users must not use allow_other.
     Invocation::new("bindfs")
         .args(["-f", "--multithreaded", "--no-allow-other", "-o", "subtype=bindfs"])
         .args([dirs.ciphertext, dirs.mount_point])

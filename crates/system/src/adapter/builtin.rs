@@ -1,18 +1,22 @@
-//! The built-in engine: encryption in the process that does the I/O, the floor of what it can cost.
+//! The built-in engine: encryption in the process that does the I/O, the lower bound of its cost.
 //!
-//! Sectors are laid out as a real format lays them out (tweak origin and step), so that the work per
-//! byte is that format's. No header is written: the scratch file stands for the data area.
+//! Sectors use the layout of a real format (tweak origin and step), so the work per byte is that of
+//! the format. No header is written: the scratch file stands for the data area.
+//!
+//! BitLocker's ciphers are this program's own code on BitLocker's layout. What Windows' driver adds
+//! or saves is not in them.
 
 use std::sync::Arc;
 
 use cryptbench_blockdev::SectorTransform;
 use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
+use cryptbench_volume::format::bitlocker::Method;
 use zeroize::Zeroizing;
 
 use crate::system::{Kind, Role, System};
 use crate::{ArmSpec, Availability, Selection, SystemError};
 
-/// Ciphers in this process, no kernel layer.
+/// Ciphers in this process, without a kernel layer.
 pub(crate) static BUILTIN: System = System {
     has_our_ciphers: true,
     availability: |_, _| Availability::Available(env!("CARGO_PKG_VERSION").to_owned()),
@@ -25,7 +29,7 @@ pub(crate) static BUILTIN: System = System {
     )
 };
 
-/// How a volume format places tweaks over its data area.
+/// How a volume format assigns tweaks to its data area.
 struct SectorLayout {
     /// The format.
     format: &'static str,
@@ -43,7 +47,7 @@ impl SectorLayout {
     }
 }
 
-/// VeraCrypt counts 512-byte units from the start of the container, whose header area of 128 KiB
+/// VeraCrypt counts 512-byte units from the start of the container. Its header area of 128 KiB
 /// makes the first data unit number 256 (VeraCrypt Volume Format Specification). LUKS2 counts in
 /// 512-byte steps from 0 even for sectors of 4096 bytes (LUKS2 On-Disk Format, section 3.4,
 /// `iv_tweak`; dm-crypt without `iv_large_sectors`).
@@ -52,21 +56,159 @@ const LAYOUTS: &[SectorLayout] = &[
     SectorLayout { format: "LUKS2", data_unit: 4096, first_tweak: 0, tweak_step: 8 },
 ];
 
-/// What `run` measures when no cipher is named.
+/// BitLocker counts from 0, and how its tweaks count depends on the cipher.
+const BITLOCKER: &str = "BitLocker";
+
+/// Sectors of disks that Windows encrypts.
+const BITLOCKER_SECTORS: &[u32] = &[512, 4096];
+
+/// BitLocker's ciphers, by the names that `--cipher` takes.
+const BITLOCKER_CIPHERS: &[(&str, Method)] = &[
+    ("bitlocker-aes-128-xts", Method::Xts128),
+    ("bitlocker-aes-256-xts", Method::Xts256),
+    ("bitlocker-aes-128-cbc", Method::Cbc128),
+    ("bitlocker-aes-256-cbc", Method::Cbc256),
+    ("bitlocker-aes-128-cbc-elephant", Method::Elephant128),
+    ("bitlocker-aes-256-cbc-elephant", Method::Elephant256),
+];
+
+/// A cipher and mode as dm-crypt specifies it, on LUKS1's layout: 512-byte sectors, counted from 0.
+struct Specified {
+    /// The name that `--cipher` takes.
+    name: &'static str,
+    label: &'static str,
+    /// Cipher and mode of the specification.
+    specification: (&'static str, &'static str),
+    key_bytes: usize,
+}
+
+/// The modes before XTS: what LUKS1 took by default until 2013 (cryptsetup 1.6.0, release notes), which study C measured;
+/// and LRW, which TrueCrypt 4.1 to 4.3 and old LUKS volumes have (its key ends with 16 bytes for the tweaks).
+const SPECIFIED: &[Specified] = &[
+    Specified {
+        name: "aes-256-cbc-essiv",
+        label: "AES-256-CBC-ESSIV",
+        specification: ("aes", "cbc-essiv:sha256"),
+        key_bytes: 32,
+    },
+    Specified {
+        name: "aes-256-lrw",
+        label: "AES-256-LRW",
+        specification: ("aes", "lrw-benbi"),
+        key_bytes: 48,
+    },
+];
+
+/// The layout of those.
+const LUKS1: SectorLayout =
+    SectorLayout { format: "LUKS1", data_unit: 512, first_tweak: 0, tweak_step: 1 };
+
+/// Whether this engine has a cipher of that name.
+pub(crate) fn has(cipher: &str) -> bool {
+    Ours::find(cipher).is_ok()
+}
+
+/// A cipher of this engine.
+#[derive(Clone, Copy)]
+enum Ours {
+    /// Of the registry, on the layouts of VeraCrypt and LUKS2.
+    Registered(&'static CipherInfo),
+    /// Of BitLocker, on its own layout.
+    BitLocker(&'static str, Method),
+    /// Of dm-crypt, on LUKS1's layout.
+    Specified(&'static Specified),
+}
+
+impl Ours {
+    fn find(name: &str) -> Result<Self, SystemError> {
+        if let Some(specified) = SPECIFIED.iter().find(|s| s.name == name) {
+            return Ok(Self::Specified(specified));
+        }
+        match BITLOCKER_CIPHERS.iter().find(|(known, _)| *known == name) {
+            Some((known, method)) => Ok(Self::BitLocker(known, *method)),
+            None if name.starts_with("bitlocker") => {
+                let known: Vec<&str> = BITLOCKER_CIPHERS.iter().map(|(name, _)| *name).collect();
+                Err(SystemError::NothingSelected {
+                    what: format!("the cipher {name:?}"),
+                    hint: format!("BitLocker has: {}", known.join(", ")),
+                })
+            }
+            None => Ok(Self::Registered(cryptbench_cipher::find(name)?)),
+        }
+    }
+
+    /// The layouts on which it runs: data unit and format.
+    fn layouts(self) -> Vec<(u32, &'static str)> {
+        match self {
+            Self::Registered(_) => LAYOUTS.iter().map(|l| (l.data_unit, l.format)).collect(),
+            Self::BitLocker(..) => BITLOCKER_SECTORS.iter().map(|s| (*s, BITLOCKER)).collect(),
+            Self::Specified(_) => vec![(LUKS1.data_unit, LUKS1.format)],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Registered(info) => info.name,
+            Self::BitLocker(name, _) => name,
+            Self::Specified(specified) => specified.name,
+        }
+    }
+
+    /// As tables call it. Those of BitLocker say whose code it is.
+    fn label(self) -> String {
+        match self {
+            Self::Registered(info) => info.label.to_owned(),
+            Self::BitLocker(_, method) => format!("BitLocker {method} (not Windows' driver)"),
+            Self::Specified(specified) => specified.label.to_owned(),
+        }
+    }
+
+    fn key_bytes(self) -> usize {
+        match self {
+            Self::Registered(info) => info.key_bytes,
+            Self::BitLocker(_, method) => method.key_bytes(),
+            Self::Specified(specified) => specified.key_bytes,
+        }
+    }
+
+    /// The cipher under `key` on the layout with data units of `data_unit` bytes.
+    fn keyed(self, data_unit: u32, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
+        match self {
+            Self::Registered(info) => {
+                let layout = LAYOUTS.iter().find(|l| l.data_unit == data_unit);
+                let layout = layout.unwrap_or(&LAYOUTS[0]);
+                let cipher = info.with_key(key, layout.cipher_layout(), tier)?;
+                let (first_tweak, tweak_step) = (layout.first_tweak, layout.tweak_step);
+                Ok(Keyed { cipher, first_tweak, tweak_step })
+            }
+            Self::BitLocker(_, method) => {
+                let (cipher, tweak_step) = method.keyed(key, data_unit as usize, tier)?;
+                Ok(Keyed { cipher, first_tweak: 0, tweak_step })
+            }
+            Self::Specified(specified) => {
+                let (cipher, mode) = specified.specification;
+                let layout = LUKS1.cipher_layout();
+                let cipher = cryptbench_cipher::dm_crypt(cipher, mode, key, layout, tier)?;
+                let (first_tweak, tweak_step) = (LUKS1.first_tweak, LUKS1.tweak_step);
+                Ok(Keyed { cipher, first_tweak, tweak_step })
+            }
+        }
+    }
+}
+
+/// The cipher that `run` measures by default.
 const DEFAULT_CIPHER: &str = "aes-256-xts";
 
-/// The arms of a system that puts our ciphers on the formats' sector layouts: the null layer, then each
-/// cipher on each layout. `prefix` begins their labels.
+/// The arms of a system with our ciphers on the sector layouts of the formats: the null layer, then
+/// each cipher on each layout. Their labels begin with `prefix`.
 pub(super) fn offered(
     system: &System,
     prefix: &str,
     selection: &Selection,
 ) -> Result<Vec<ArmSpec>, SystemError> {
-    let layouts: Vec<_> = LAYOUTS
-        .iter()
-        .filter(|l| selection.data_units.is_empty() || selection.data_units.contains(&l.data_unit))
-        .collect();
-    if layouts.is_empty() {
+    let wanted =
+        |unit: &u32| selection.data_units.is_empty() || selection.data_units.contains(unit);
+    if !LAYOUTS.iter().any(|layout| wanted(&layout.data_unit)) {
         let asked: Vec<_> = selection.data_units.iter().map(ToString::to_string).collect();
         return Err(SystemError::NothingSelected {
             what: format!("a data unit of {} bytes", asked.join(" or ")),
@@ -78,14 +220,14 @@ pub(super) fn offered(
     let null = format!("{}/null", system.name);
     let mut arms = vec![system.arm(null, format!("{prefix}null layer"), Role::NullLayer)];
     for name in names {
-        let cipher = cryptbench_cipher::find(name)?;
-        for layout in &layouts {
-            let id = format!("{}/{}/{}", system.name, cipher.name, layout.data_unit);
-            let label = format!("{prefix}{} {} B", cipher.label, layout.data_unit);
+        let cipher = Ours::find(name)?;
+        for (unit, format) in cipher.layouts().into_iter().filter(|(unit, _)| wanted(unit)) {
+            let id = format!("{}/{}/{unit}", system.name, cipher.name());
+            let label = format!("{prefix}{} {unit} B", cipher.label());
             arms.push(ArmSpec {
-                cipher: Some(cipher.name),
-                data_unit: Some(layout.data_unit),
-                layout: Some(layout.format),
+                cipher: Some(cipher.name()),
+                data_unit: Some(unit),
+                layout: Some(format),
                 ..system.arm(id, label, Role::Encrypted)
             });
         }
@@ -93,52 +235,55 @@ pub(super) fn offered(
     Ok(arms)
 }
 
-/// A key for `arm`, empty where nothing is encrypted.
+/// A random key for `arm`, empty if it does not encrypt.
 pub(super) fn random_key(arm: &ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError> {
     let key_bytes = match arm.cipher {
         None => 0,
-        Some(name) => cryptbench_cipher::find(name)?.key_bytes,
+        Some(name) => Ours::find(name)?.key_bytes(),
     };
     let mut key = Zeroizing::new(vec![0; key_bytes]);
     getrandom::fill(&mut key).expect("the kernel's random generator answers");
     Ok(key)
 }
 
-/// Where the data units of `arm` get their tweaks from, and its keyed cipher.
+/// The keyed cipher of `arm`, and where its data units get their tweaks from.
 pub(super) fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
-    let layout = layout_of(arm);
-    let cipher = match arm.cipher {
-        None => Box::new(super::builtin_mounted::NoCipher) as Box<dyn SectorCipher>,
-        Some(name) => cryptbench_cipher::find(name)?.with_key(key, layout.cipher_layout(), tier)?,
-    };
-    Ok(Keyed { cipher, first_tweak: layout.first_tweak, tweak_step: layout.tweak_step })
+    match arm.cipher {
+        None => {
+            let cipher = Box::new(super::builtin_mounted::NoCipher) as Box<dyn SectorCipher>;
+            Ok(Keyed {
+                cipher,
+                first_tweak: LAYOUTS[0].first_tweak,
+                tweak_step: LAYOUTS[0].tweak_step,
+            })
+        }
+        Some(name) => {
+            Ours::find(name)?.keyed(arm.data_unit.unwrap_or(LAYOUTS[0].data_unit), key, tier)
+        }
+    }
 }
 
-/// A cipher with its key, and the tweaks that it is used under.
+/// A cipher with its key, and its tweaks.
 pub(super) struct Keyed {
     pub(super) cipher: Box<dyn SectorCipher>,
     pub(super) first_tweak: u64,
     pub(super) tweak_step: u64,
 }
 
-fn layout_of(arm: &ArmSpec) -> &'static SectorLayout {
-    LAYOUTS.iter().find(|l| Some(l.data_unit) == arm.data_unit).unwrap_or(&LAYOUTS[0])
-}
-
-/// The kernel that runs the arm's cipher at `tier`.
+/// The kernel that runs the cipher of `arm` at `tier`.
 pub(super) fn kernel_of(arm: &ArmSpec, tier: Tier) -> Option<String> {
-    let info = cryptbench_cipher::find(arm.cipher?).ok()?;
-    let key: Vec<u8> = (0..info.key_bytes).map(|i| i as u8).collect();
+    let key_bytes = Ours::find(arm.cipher?).ok()?.key_bytes();
+    let key: Vec<u8> = (0..key_bytes).map(|i| i as u8).collect();
     Some(keyed(arm, &key, tier).ok()?.cipher.tier().to_owned())
 }
 
-/// The inline layer of a built-in arm under a given key; an arm without a cipher ignores the key.
+/// The inline layer of a built-in arm with a given key. An arm without a cipher ignores the key.
 ///
-/// A run draws its keys itself; this is for those who must know the key, to
-/// read with another implementation what was written.
+/// A run draws its own keys. This function is for callers that must know the key, to read the
+/// stored data with another implementation.
 ///
 /// # Errors
-/// [`SystemError::Cipher`] when the key does not fit the cipher.
+/// [`SystemError::Cipher`] if the key does not fit the cipher.
 pub fn inline_layer(
     arm: &ArmSpec,
     key: &[u8],
@@ -146,13 +291,11 @@ pub fn inline_layer(
 ) -> Result<Arc<dyn SectorTransform>, SystemError> {
     Ok(match arm.cipher {
         None => Arc::new(Identity),
-        Some(name) => {
-            Arc::new(Encrypted::new(cryptbench_cipher::find(name)?, arm.data_unit, key, tier)?)
-        }
+        Some(_) => Arc::new(Encrypted(keyed(arm, key, tier)?)),
     })
 }
 
-/// The null layer: the same path with nothing but the copy that encryption out of place implies.
+/// The null layer: the same path with only the copy that out-of-place encryption implies.
 struct Identity;
 
 impl SectorTransform for Identity {
@@ -168,43 +311,25 @@ impl SectorTransform for Identity {
 }
 
 /// A cipher on a format's sector layout.
-struct Encrypted {
-    cipher: Box<dyn SectorCipher>,
-    first_tweak: u64,
-    tweak_step: u64,
-}
+struct Encrypted(Keyed);
 
 impl Encrypted {
-    fn new(
-        info: &CipherInfo,
-        data_unit: Option<u32>,
-        key: &[u8],
-        tier: Tier,
-    ) -> Result<Self, SystemError> {
-        let layout = LAYOUTS
-            .iter()
-            .find(|l| Some(l.data_unit) == data_unit)
-            .expect("arms are made from the layouts");
-        let cipher = info.with_key(key, layout.cipher_layout(), tier)?;
-        Ok(Self { cipher, first_tweak: layout.first_tweak, tweak_step: layout.tweak_step })
-    }
-
     /// Tweak of the data unit at byte `offset` of the data area.
     fn tweak(&self, offset: u64) -> u64 {
-        self.first_tweak + offset / self.cipher.data_unit() as u64 * self.tweak_step
+        self.0.first_tweak + offset / self.0.cipher.data_unit() as u64 * self.0.tweak_step
     }
 }
 
 impl SectorTransform for Encrypted {
     fn unit(&self) -> usize {
-        self.cipher.data_unit()
+        self.0.cipher.data_unit()
     }
 
     fn seal(&self, offset: u64, plain: &[u8], stored: &mut [u8]) {
-        self.cipher.encrypt(self.tweak(offset), plain, stored);
+        self.0.cipher.encrypt(self.tweak(offset), plain, stored);
     }
 
     fn open(&self, offset: u64, data: &mut [u8]) {
-        self.cipher.decrypt_in_place(self.tweak(offset), data);
+        self.0.cipher.decrypt_in_place(self.tweak(offset), data);
     }
 }

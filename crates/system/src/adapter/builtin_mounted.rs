@@ -1,8 +1,8 @@
-//! The built-in engine, mounted: a container served through FUSE, a loop device on it, ext4 on that; what
-//! `cryptbench volume mount` does.
+//! The built-in engine, mounted like `cryptbench volume mount`: a container served through FUSE, a
+//! loop device on it, and ext4 on that.
 //!
-//! No header is written: what follows a volume's opening is measured. The null layer is the same path
-//! without a cipher.
+//! No header is written, because the measurement covers only an open volume. The null layer is the
+//! same path without a cipher.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +13,14 @@ use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
 use super::builtin::{Keyed, kernel_of, keyed, offered, random_key};
 use crate::kind::mapped::{Disk, Mapped};
+use crate::kind::served::Served;
 use crate::machine::Machine;
 use crate::resource::container::Container;
 use crate::served_volume;
 use crate::system::{Kind, System};
 use crate::{ArmSpec, Availability, SystemError};
 
-/// Ciphers in this process behind a file system of their own.
+/// Ciphers in this process behind a separate file system.
 pub(crate) static BUILTIN_MOUNTED: System = System {
     has_our_ciphers: true,
     availability,
@@ -33,6 +34,8 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
             spare: |_| 0,
             secret: random_key,
             cached: false,
+            parameters: |_| Vec::new(),
+            turned_out: |_, _| None,
             open: |volume, stack| {
                 let shown = plaintext(volume.arm, volume.secret, volume.container, volume.tier)?;
                 let (device, file) = served_volume::as_disk(stack, shown)?;
@@ -44,7 +47,7 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
 
 fn availability(_: &System, machine: &Machine) -> Availability {
     if !machine.root {
-        return Availability::without("loop devices and mounts take root", "run as root");
+        return Availability::without("loop devices and mounts require root", "run as root");
     }
     for (node, remedy) in [
         ("/dev/fuse", "load the fuse module (modprobe fuse)"),
@@ -63,7 +66,25 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     }
 }
 
-/// The plaintext of a container without a header.
+/// The same as a file, with no file system on it: it takes neither root nor a loop device.
+pub(crate) static BUILTIN_RAW: System = System {
+    has_our_ciphers: true,
+    // With root, `builtin-mounted` is the same with a file system, which people use.
+    in_all: false,
+    availability: |_, machine| {
+        let version = || Availability::Available(env!("CARGO_PKG_VERSION").to_owned());
+        machine.lacks_fuse().unwrap_or_else(version)
+    },
+    arms: |system, selection| offered(system, "raw mount ", selection),
+    kernel_tier: kernel_of,
+    ..System::new(
+        "builtin-raw",
+        "the same behind FUSE alone, as `cryptbench volume mount --raw` has it: takes no root",
+        Kind::Served(Served { secret: random_key, open: plaintext }),
+    )
+};
+
+/// The plaintext device of a container without a header.
 fn plaintext(
     arm: &ArmSpec,
     key: &[u8],
@@ -95,7 +116,7 @@ fn plaintext(
     Ok(Arc::new(Volume::new(Arc::new(device), mapping, Access::ReadWrite, info)?))
 }
 
-/// The null layer's cipher: what it would have to copy is copied, nothing is changed.
+/// The cipher of the null layer: copies where encryption would copy, and changes nothing.
 pub(super) struct NoCipher;
 
 impl SectorCipher for NoCipher {

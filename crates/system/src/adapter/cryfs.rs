@@ -1,11 +1,12 @@
-//! CryFS: a file system cut into encrypted blocks of one size, so that not even the sizes of files show.
+//! CryFS: a file system split into encrypted blocks of equal size, which hides even the sizes of
+//! files.
 
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
 use crate::kind::program::{Program, StackedDirs, first_version};
 use crate::{Setting, System};
 
-/// As `cryfs --show-ciphers` of version 0.11 lists them.
+/// As listed by `cryfs --show-ciphers` of version 0.11.
 const CIPHERS: Setting = Setting {
     name: "cipher",
     about: "what encrypts the blocks",
@@ -53,7 +54,7 @@ pub(crate) static CRYFS: System = System {
             cipher: Some(|choice| choice["cipher"]),
             version: &["--version"],
             read_version: first_version,
-            // It makes the volume when it finds none.
+            // CryFS creates the volume if it finds none.
             create: None,
             serve,
         },
@@ -65,10 +66,10 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
         .args(["-f", "--cipher", dirs.setting("cipher")])
         .args(["--blocksize", dirs.setting("block-size")])
         .args([dirs.ciphertext, dirs.mount_point])
-        // It asks nothing, and looks for no newer version in the network.
+        // Prevents questions, and the search for newer versions on the network.
         .variable("CRYFS_FRONTEND", "noninteractive")
         .variable("CRYFS_NO_UPDATE_CHECK", "true")
-        // What it remembers of each volume would otherwise stay in the user's home.
+        // Otherwise it would leave state of each volume in the user's home directory.
         .variable("CRYFS_LOCAL_STATE_DIR", dirs.memory)
         .input(dirs.passphrase())
 }

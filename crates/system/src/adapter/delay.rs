@@ -1,5 +1,5 @@
-//! A layer of known cost: it waits a given time per request and per byte and does nothing else, so that what a run
-//! finds of it can be held against the truth.
+//! A layer of known cost: it waits a given time per request and per byte, and does nothing else.
+//! The results of a run can thus be checked against the truth.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use crate::{ArmSpec, Selection, SystemError};
 
 const PER_REQUEST: &str = "per-request";
 const PER_BYTE: &str = "per-byte";
+const BASE: &str = "base";
 
 const SETTINGS: &[Setting] = &[
     Setting {
@@ -25,9 +26,14 @@ const SETTINGS: &[Setting] = &[
         about: "time that each byte waits",
         values: &["0.5ns", "0ns", "0.1ns", "0.2ns", "1ns", "2ns"],
     },
+    Setting {
+        name: BASE,
+        about: "time that each request waits besides, also in an arm of its own that waits for nothing else",
+        values: &["0us", "200us"],
+    },
 ];
 
-/// A known cost, which nobody would take for a system.
+/// A known cost, which nobody would mistake for a system.
 pub(crate) static DELAY: System = System {
     settings: SETTINGS,
     in_all: false,
@@ -36,19 +42,27 @@ pub(crate) static DELAY: System = System {
         "delay",
         "no encryption: a known wait per request and per byte, to try what a run finds",
         Kind::Inline(|arm, _| {
-            let (request_ns, byte_ns) = (nanoseconds(arm, PER_REQUEST), nanoseconds(arm, PER_BYTE));
-            Ok(Arc::new(Wait { request_ns, byte_ns }))
+            let request_ns = nanoseconds(arm, BASE) + nanoseconds(arm, PER_REQUEST);
+            Ok(Arc::new(Wait { request_ns, byte_ns: nanoseconds(arm, PER_BYTE) }))
         }),
     )
 };
 
 fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     let arm = |values: &Choice| {
-        let label = format!("wait {} + {}/B", values[PER_REQUEST], values[PER_BYTE]);
+        let base = match values[BASE] {
+            "0us" => String::new(),
+            base => format!("{base} + "),
+        };
+        let label = format!("wait {base}{} + {}/B", values[PER_REQUEST], values[PER_BYTE]);
         let settings = in_words(values);
         ArmSpec { settings, ..system.arm(identifier(system, values), label, Role::NullLayer) }
     };
-    Ok(choices(system, selection).iter().map(arm).collect())
+    let choices = choices(system, selection);
+    let nothing = |base| Choice::from([(PER_REQUEST, "0us"), (PER_BYTE, "0ns"), (BASE, base)]);
+    let mut bases: Vec<_> = choices.iter().map(|c| c[BASE]).filter(|base| *base != "0us").collect();
+    bases.dedup();
+    Ok(bases.into_iter().map(nothing).chain(choices.iter().cloned()).map(|c| arm(&c)).collect())
 }
 
 fn nanoseconds(arm: &ArmSpec, setting: &str) -> f64 {
@@ -58,8 +72,8 @@ fn nanoseconds(arm: &ArmSpec, setting: &str) -> f64 {
     unit * digits.parse::<f64>().expect("values are those of the settings")
 }
 
-/// Waits as long as a request of so many bytes is to take. It spins: a sleep is longer than asked for by more than what
-/// is to be found.
+/// Waits for the time of a request. It spins, because a sleep overshoots by more than the cost to
+/// be detected.
 struct Wait {
     request_ns: f64,
     byte_ns: f64,
@@ -79,7 +93,7 @@ impl SectorTransform for Wait {
         512
     }
 
-    /// The copy out of place is part of the wait, where that is longer.
+    /// The out-of-place copy counts as part of the wait, unless it takes longer.
     fn seal(&self, _offset: u64, plain: &[u8], stored: &mut [u8]) {
         let began = Instant::now();
         stored.copy_from_slice(plain);
@@ -94,6 +108,14 @@ impl SectorTransform for Wait {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_base_is_an_arm_of_its_own() {
+        let settings = [(BASE.to_owned(), vec!["200us".to_owned()])].into();
+        let arms = arms(&DELAY, &Selection { settings, ..Selection::default() }).unwrap();
+        let labels: Vec<_> = arms.iter().map(|arm| &arm.label[..]).collect();
+        assert_eq!(labels, ["wait 200us + 0us + 0ns/B", "wait 200us + 20us + 0.5ns/B"]);
+    }
 
     #[test]
     fn a_request_waits_as_long_as_it_is_told_and_data_stay_the_same() {

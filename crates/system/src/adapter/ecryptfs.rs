@@ -1,7 +1,7 @@
-//! eCryptfs: a stacked file system of the kernel, each file encrypted in extents of 4096 bytes.
+//! eCryptfs: a stacked file system of the kernel that encrypts each file in extents of 4096 bytes.
 //!
-//! The program ecryptfs-add-passphrase reads the passphrase from its standard input and puts what it is stretched
-//! to into the user's keyring; the mount names it by its signature alone.
+//! The program ecryptfs-add-passphrase reads the passphrase from its standard input and puts the
+//! key derived from it into the user's keyring. The mount refers to the key only by its signature.
 
 use std::fs;
 
@@ -12,6 +12,7 @@ use crate::command::{Invocation, remedy};
 use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
 use crate::prepared::Shown;
+use crate::provision::kernel_crypto::{self, Accepts};
 use crate::provision::secret;
 use crate::resource::{ResourceStack, WorkTree, key, mount};
 use crate::settings::{self, Choice};
@@ -30,7 +31,7 @@ const NAMES: Setting = Setting {
     values: &["plain", "encrypted"],
 };
 
-/// The salt of passphrases where the user gives none, and how often they are hashed (eCryptfs,
+/// The default salt of passphrases, and the number of hash iterations (eCryptfs,
 /// `ECRYPTFS_DEFAULT_SALT_HEX` and `ECRYPTFS_DEFAULT_NUM_HASH_ITERATIONS`).
 const SALT: [u8; 8] = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
 const ITERATIONS: u32 = 65536;
@@ -45,6 +46,9 @@ pub(crate) static ECRYPTFS: System = System {
             ..settings::arm(system, "eCryptfs", Role::Encrypted, choice)
         };
         Ok(settings::choices(system, selection).iter().map(arm).collect())
+    },
+    kernel_tier: |arm, _| {
+        arm.cipher.and_then(|_| kernel_crypto::in_use(&["cbc(aes)"], Accepts::Any))
     },
     ..System::new(
         "ecryptfs",
@@ -64,7 +68,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
         );
     }
     if !machine.root {
-        return Availability::without("mounting it takes root", "run as root");
+        return Availability::without("mounting it requires root", "run as root");
     }
     match machine.missing(&["ecryptfs-add-passphrase", "keyctl", "mount"]) {
         Some(program) => {
@@ -119,8 +123,8 @@ fn options(choice: &Choice, signature: &str) -> String {
     options
 }
 
-/// What names a passphrase in the keyring: the first 8 bytes of the hash of what it is stretched to, in hexadecimal
-/// digits (ecryptfs-utils, `generate_passphrase_sig`).
+/// The name of a passphrase in the keyring: the first 8 bytes of the hash of its derived key, in
+/// hexadecimal (ecryptfs-utils, `generate_passphrase_sig`).
 fn signature(passphrase: &str) -> String {
     let mut key: Zeroizing<[u8; 64]> =
         Zeroizing::new(Sha512::new().chain_update(SALT).chain_update(passphrase).finalize().into());
@@ -134,7 +138,7 @@ fn signature(passphrase: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As ecryptfs-add-passphrase of ecryptfs-utils 111 prints it for this passphrase.
+    /// The output of ecryptfs-add-passphrase of ecryptfs-utils 111 for this passphrase.
     #[test]
     fn a_passphrase_is_named_as_the_program_names_it() {
         assert_eq!(signature("secret phrase"), "8cc52ac324e5c4e3");
@@ -165,7 +169,7 @@ mod tests {
         assert!(reason(&machine).contains("CONFIG_ECRYPT_FS"), "{}", reason(&machine));
         fs::write(lists.path().join("modules.dep"), "kernel/fs/ecryptfs/ecryptfs.ko: \n").unwrap();
         machine.root = false;
-        assert!(reason(&machine).contains("takes root"));
+        assert!(reason(&machine).contains("requires root"));
         machine.root = true;
         machine.path = lists.path().into();
         assert!(reason(&machine).contains("apt install ecryptfs-utils"));

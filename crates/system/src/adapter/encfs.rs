@@ -1,11 +1,11 @@
-//! EncFS: files encrypted in blocks of 1024 bytes, in its two presets.
+//! EncFS: encrypts files in blocks of 1024 bytes; available in its two presets.
 //!
 //! | preset | cipher | MAC of each block | IV of a file chained to its path |
 //! |---|---|---|---|
 //! | standard | AES-192 | no | no |
 //! | paranoia | AES-256 | 8 bytes | yes |
 //!
-//! Both have an IV of their own for each file and chain the IVs of names (encfs(1), "Paranoia mode").
+//! Both use a separate IV for each file and chain the IVs of names (encfs(1), "Paranoia mode").
 
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
@@ -34,7 +34,7 @@ pub(crate) static ENCFS: System = System {
             }),
             version: &["--version"],
             read_version: first_version,
-            // It makes the volume when it finds none.
+            // EncFS creates the volume if it finds none.
             create: None,
             serve,
         },

@@ -1,9 +1,9 @@
-//! FileVault 2 on CoreStorage: volumes of macOS, which only their owner can name and open.
+//! FileVault 2 on CoreStorage: volumes of macOS, which only their owner can identify and open.
 
 use crate::System;
 use crate::kind::unsupported::because;
 
-/// The disk encryption of macOS before APFS. cryptsetup(8) opens it by `fvault2Open` since 2.6.
+/// The disk encryption of macOS before APFS. cryptsetup(8) opens it with `fvault2Open` since 2.6.
 pub(crate) static FILEVAULT: System = System::unsupported(
     "filevault2",
     "a FileVault 2 (CoreStorage) volume of yours, opened by cryptsetup",

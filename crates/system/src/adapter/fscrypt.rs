@@ -1,7 +1,8 @@
-//! fscrypt: the kernel's own encryption of directories, in ext4, f2fs and others.
+//! fscrypt: the kernel's own directory encryption in ext4, f2fs and other file systems.
 //!
-//! Its policies are set by xfs_io(8), which knows them for every file system and keeps no files of its own, unlike
-//! the program fscrypt(8). The key goes to the kernel through a pipe (Linux, Documentation/filesystems/fscrypt.rst).
+//! Policies are set with xfs_io(8), which supports every such file system and keeps no state of its
+//! own, unlike the program fscrypt(8). The key reaches the kernel through a pipe (Linux,
+//! Documentation/filesystems/fscrypt.rst).
 
 use std::fs::{self, File};
 use std::ops::RangeInclusive;
@@ -15,6 +16,7 @@ use crate::command::{remedy, run};
 use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
 use crate::prepared::{Reopen, Shown};
+use crate::provision::kernel_crypto::{self, Accepts};
 use crate::provision::{filesystem, mountinfo, secret};
 use crate::resource::{ResourceStack, WorkTree, container, key, loop_device, mount};
 use crate::settings::{self, Choice};
@@ -39,19 +41,19 @@ const ON: Setting = Setting {
     values: &["container", "target"],
 };
 
-/// Bytes of a container beyond the scratch file in it: what ext4 needs for itself (journal, inode tables),
-/// and room for the files of workloads; less where the scratch file is small too.
+/// Bytes of a container in addition to the scratch file: what ext4 needs for itself (journal, inode
+/// tables) and space for the files of workloads. The minimum applies to small scratch files.
 const ROOM: RangeInclusive<u64> = (64 << 20)..=(512 << 20);
 
-/// Bytes of a master key: the most that the kernel takes.
+/// Bytes of a master key: the maximum of the kernel.
 const KEY: usize = 64;
 
-/// The features that the kernel's ext4 and f2fs announce when they can encrypt.
+/// The feature files of the kernel's ext4 and f2fs that show support for encryption.
 const FEATURES: [&str; 2] =
     ["/sys/fs/ext4/features/encryption", "/sys/fs/f2fs/features/encryption"];
 
-/// Modes of content and names as xfs_io(8) takes them (fscrypt.rst, "Encryption modes and usage": 10 is
-/// AES-256-HCTR2); `None` where the kernel does not take them together.
+/// Modes of content and names as arguments of xfs_io(8) (fscrypt.rst, "Encryption modes and usage":
+/// 10 is AES-256-HCTR2). `None` if the kernel does not support the combination.
 fn modes(choice: &Choice) -> Option<(&'static str, &'static str)> {
     match (choice["cipher"], choice["names"]) {
         ("aes-256-xts", "aes-256-hctr2") => Some(("AES-256-XTS", "10")),
@@ -62,11 +64,24 @@ fn modes(choice: &Choice) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Directories under a policy of the kernel's.
+/// The kernel's driver for the content of files: as it logged when it first used one, else the one that it would take
+/// (fs/crypto/keysetup.c, `fscrypt_modes`).
+fn driver(cipher: &str) -> Option<String> {
+    let (mode, name) = match cipher {
+        "aes-128-cbc" => ("AES-128-CBC-ESSIV", "essiv(cbc(aes),sha256)"),
+        "adiantum" => ("Adiantum", "adiantum(xchacha12,aes)"),
+        _ => ("AES-256-XTS", "xts(aes)"),
+    };
+    kernel_crypto::logged_by_fscrypt(mode)
+        .or_else(|| kernel_crypto::in_use(&[name], Accepts::Synchronous))
+}
+
+/// Directories under a policy of the kernel.
 pub(crate) static FSCRYPT: System = System {
     settings: &[CIPHERS, NAMES, ON],
     availability,
     arms,
+    kernel_tier: |arm, _| driver(arm.cipher?),
     ..System::new(
         "fscrypt",
         "a directory that the kernel's file system encrypts, in an ext4 of its own or on the target",
@@ -106,7 +121,7 @@ fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemEr
             hint: "choose cipher=aes-256-xts".to_owned(),
         });
     }
-    // On the target itself, plain storage is what it is without its cipher.
+    // On the target itself, the null layer is plain storage.
     let container = choices.iter().find(|choice| choice["on"] == "container");
     let null = container.map(|container| ArmSpec {
         settings: settings::in_words(container),
@@ -132,7 +147,7 @@ fn create(
         let room = len.clamp(*ROOM.start(), *ROOM.end()).max(context.room + context.room / 16);
         let len = (len + len / 16 + room).next_multiple_of(1 << 20);
         let file = context.path_for(arm, "container");
-        container::create(stack, &file, len, context.stop)?;
+        container::create(stack, &file, len, context)?;
         context.go_on()?;
         stored = Some(file);
     }
@@ -156,7 +171,7 @@ fn create(
                     what.path
                 }
             };
-            // What shows without the key is the file system of the container, or of the target.
+            // Without the key, the file system of the container or of the target remains visible.
             let (directory, secret) = (root.join(FILES), secret::random_key(KEY));
             let (tree, mut is_new) = (directory.clone(), true);
             let open = move |stack: &mut ResourceStack| {
@@ -170,11 +185,12 @@ fn create(
         }
     };
     let backing = Backing { content, tree, random: Random::Untold };
-    // The kernel encrypts in the page cache, whatever is asked for; what is not encrypted goes past it.
+    // The kernel encrypts in the page cache even with direct I/O; without encryption, direct I/O
+    // bypasses the cache.
     Ok(Laid { backing, stored, cached: arm.cipher.is_some(), open })
 }
 
-/// The directory for files, in a file system of the arm's own.
+/// The directory for files in the arm's own file system.
 const FILES: &str = "files";
 
 fn shown(directory: &Path) -> Shown {
@@ -186,7 +202,7 @@ fn make_directory(root: &Path) -> Result<(), SystemError> {
     fs::create_dir(&directory).map_err(SystemError::io("create", &directory))
 }
 
-/// Mounts the ext4 of a container, and makes it first if that is new.
+/// Mounts the ext4 of a container, and creates it if the container is new.
 fn mount_container(
     stack: &mut ResourceStack,
     file: &Path,
@@ -203,7 +219,7 @@ fn mount_container(
     Ok(root)
 }
 
-/// Puts an empty directory under a policy with a key.
+/// Sets a policy with a key on an empty directory.
 fn encrypt(
     stack: &mut ResourceStack,
     root: &Path,
@@ -214,10 +230,10 @@ fn encrypt(
     let identifier = key::add_to_file_system(stack, root, secret.clone())
         .map_err(|e| if chain(&e).contains("not supported") { no_feature(root) } else { e })?;
     let (content, names) = modes(choice).expect("arms are made from modes that go together");
-    // Flags 3: names are padded to multiples of 32 bytes, as fscrypt(8) does.
+    // Flags 3: pads names to multiples of 32 bytes, as fscrypt(8) does.
     let policy = format!("set_encpolicy -v 2 -c {content} -n {names} -f 3 {identifier}");
     run("xfs_io", ["-c".as_ref(), policy.as_ref(), directory.as_os_str()])?;
-    // The kernel looks for its ciphers when the first file is made.
+    // The kernel looks for its ciphers when the first file is created.
     let probe = directory.join("probe");
     match File::create_new(&probe) {
         Ok(_) => fs::remove_file(&probe).map_err(SystemError::io("remove", &probe)),
@@ -233,7 +249,7 @@ fn encrypt(
     }
 }
 
-/// What to do about a file system that could be encrypted and is not set up for it.
+/// The error for a file system that supports encryption but does not have it enabled.
 fn no_feature(path: &Path) -> SystemError {
     let device = fs::metadata(path).map(|m| m.dev()).ok();
     let mounts = mountinfo::mounts().unwrap_or_default();

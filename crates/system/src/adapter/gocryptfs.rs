@@ -1,4 +1,4 @@
-//! gocryptfs: each file encrypted in blocks of 4096 bytes with their authentication tags.
+//! gocryptfs: encrypts each file in blocks of 4096 bytes with authentication tags.
 
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
@@ -39,7 +39,8 @@ pub(crate) static GOCRYPTFS: System = System {
 };
 
 fn create(dirs: &StackedDirs<'_>) -> Invocation {
-    // The passphrase has 256 random bits: stretching it would take time and make nothing safer.
+    // The passphrase has 256 random bits: a slow key derivation would take time and add no
+    // security.
     let mut program = Invocation::new("gocryptfs").args(["-init", "-q", "-scryptn", "10"]);
     match dirs.setting("cipher") {
         "xchacha20-poly1305" => program = program.args(["-xchacha"]),

@@ -1,5 +1,5 @@
-//! nbdkit's LUKS filter: LUKS1 in user space, served through nbdfuse(1) as a file; a loop device makes a disk
-//! of it, ext4 lies on that. The null layer is the same path without the filter.
+//! nbdkit's LUKS filter: LUKS1 in user space, served through nbdfuse(1) as a file, with a loop
+//! device on it and ext4 on that. The null layer is the same path without the filter.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use cryptbench_volume::format::luks::{self, CreateOptions, Resources, Version};
 use cryptbench_volume::{Credentials, Secret};
 
 use crate::command::{Invocation, remedy, run};
-use crate::kind::mapped::{Disk, Mapped, SURFACE, Volume};
+use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume};
 use crate::machine::Machine;
 use crate::resource::{ResourceStack, daemon, loop_device};
 use crate::settings::luks_arms;
@@ -20,10 +20,10 @@ use crate::{Availability, SystemError};
 
 const DAEMON: &str = "nbdfuse";
 
-/// Room for the header: LUKS1 has its data at 2 MiB, and whole MiB.
+/// Space for the header: the data of LUKS1 begins at 2 MiB, rounded to whole MiB.
 const HEADER: u64 = 4 << 20;
 
-/// The passphrase has 256 random bits: stretching it would take time and make nothing safer.
+/// The passphrase has 256 random bits: a slow key derivation would take time and add no security.
 const ITERATIONS: u32 = 1000;
 
 const CIPHER: Setting = Setting {
@@ -34,7 +34,7 @@ const CIPHER: Setting = Setting {
 
 /// LUKS1 by nbdkit.
 pub(crate) static NBDKIT_LUKS: System = System {
-    settings: &[CIPHER, SURFACE],
+    settings: &[CIPHER, IO_TARGET],
     availability,
     arms: |system, selection| {
         Ok(luks_arms(system, selection, "nbdkit", ("null", "without its filter")))
@@ -42,7 +42,7 @@ pub(crate) static NBDKIT_LUKS: System = System {
     ..System::new(
         "nbdkit-luks",
         "LUKS1 in user space by nbdkit's filter, behind nbdfuse, a loop device and ext4",
-        // Its file plugin goes through the page cache.
+        // nbdkit's file plugin uses the page cache.
         Kind::Mapped(Mapped { cached: true, ..Mapped::new(open, |_, _| HEADER) }),
     )
 };
@@ -57,12 +57,13 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {
         return lacking;
     }
-    // `nbdkit 1.32.5`
+    // Prints `nbdkit 1.32.5`.
     let said = run("nbdkit", ["--version"]).unwrap_or_default();
     Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
 }
 
-/// What cryptsetup calls a cipher in XTS, and the bytes of its two keys: `aes-xts-plain64` and 64.
+/// cryptsetup's name of a cipher in XTS, and the size of its two keys in bytes: `aes-xts-plain64`
+/// and 64.
 fn their_cipher(cipher: &str) -> (String, usize) {
     let mut parts = cipher.split('-');
     let name = parts.next().unwrap_or_default();
@@ -70,7 +71,7 @@ fn their_cipher(cipher: &str) -> (String, usize) {
     (format!("{name}-xts-plain64"), 2 * bits / 8)
 }
 
-/// Puts the header of a volume over the beginning of `path`, which is filled at random.
+/// Writes the header of a volume to the beginning of `path`, which is filled with random data.
 fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;
@@ -99,7 +100,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     }
     let (file, daemon) = daemon::serve_file(stack, DAEMON, |at| {
         let invocation = Invocation::new(DAEMON).args([at]).args(serve(cipher.is_some()));
-        // A path may hold what nbdkit takes for a parameter; behind `file=` it does not.
+        // nbdkit may take a path for a parameter, but not after `file=`.
         let mut named = std::ffi::OsString::from("file=");
         named.push(container);
         let invocation = invocation.args([named]).args(["]"]);
@@ -112,8 +113,9 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
-/// How nbdfuse starts the server, up to the name of the container. The passphrase comes through the standard
-/// input, which is a pipe; a server whose client has gone ends.
+/// The arguments with which nbdfuse starts the server, up to the name of the container. The
+/// passphrase comes through standard input, which is a pipe. The server ends when its client is
+/// gone.
 fn serve(luks: bool) -> Vec<&'static str> {
     let mut words = vec!["[", "nbdkit", "--exit-with-parent"];
     if luks {
@@ -137,14 +139,14 @@ mod tests {
             NBDKIT_LUKS.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
         };
         assert_eq!(ids(&Selection::default()), ["nbdkit-luks/null", "nbdkit-luks/aes-256-xts"]);
-        let settings = [("surface".to_owned(), vec!["device".to_owned()])].into();
+        let settings = [("io-target".to_owned(), vec!["device".to_owned()])].into();
         let ciphers = vec!["aes-256-xts".to_owned(), "aes-128-xts".to_owned()];
         assert_eq!(
             ids(&Selection { settings, ciphers, ..Selection::default() }),
             [
-                "nbdkit-luks/null/surface=device",
-                "nbdkit-luks/aes-256-xts/surface=device",
-                "nbdkit-luks/aes-128-xts/surface=device"
+                "nbdkit-luks/null/io-target=device",
+                "nbdkit-luks/aes-256-xts/io-target=device",
+                "nbdkit-luks/aes-128-xts/io-target=device"
             ]
         );
     }

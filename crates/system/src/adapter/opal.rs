@@ -1,9 +1,10 @@
-//! Self-encrypting drives (TCG Opal): the drive encrypts whether or not it is locked.
+//! Self-encrypting drives (TCG Opal): the drive always encrypts, locked or not.
 
 use crate::System;
 use crate::kind::unsupported::because;
 
-/// A drive's own encryption, set up by `cryptsetup luksFormat --hw-opal-only` (2.7 and later) or sedutil.
+/// A drive's own encryption, set up with `cryptsetup luksFormat --hw-opal-only` (2.7 and later) or
+/// sedutil.
 pub(crate) static OPAL: System = System::unsupported(
     "opal",
     "a self-encrypting drive: as fast as plain storage, for it encrypts always, with a key of its own",

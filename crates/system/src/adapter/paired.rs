@@ -1,19 +1,20 @@
-//! Whatever its user prepared: a place with encryption beside one without, each measured as it is found.
+//! Any encryption prepared by the user: an encrypted place beside a plain one, each measured as it
+//! is.
 //!
-//! BestCrypt, FreeOTFE, a drive that encrypts by itself, a phone's storage over a cable: nothing needs to be
-//! known of it but a path.
+//! BestCrypt, FreeOTFE, a self-encrypting drive, a phone's storage over a cable: cryptbench needs
+//! only a path.
 
 use std::collections::BTreeMap;
 
 use crate::system::{Attachment, Kind, Role, System, Target};
 use crate::{ArmSpec, Availability};
 
-/// The encrypted one of two places that were named.
+/// The encrypted ones of the named places.
 pub(crate) static PAIRED: System = System {
     availability: |_, _| {
         Availability::without(
             "it is whatever you have prepared yourself, and is chosen by naming it",
-            "cryptbench run --pair PLAIN ENCRYPTED, two directories or two devices",
+            "cryptbench run --pair PLAIN ENCRYPTED..., all directories or all devices",
         )
     },
     ..System::new(
@@ -23,12 +24,14 @@ pub(crate) static PAIRED: System = System {
     )
 };
 
-/// The arm for the place at `path`, which tables call `name`.
+/// The arm for encrypted place `number` at `path`; its label is `name`. `id` tells it from other places of the run; without
+/// it, there is no other.
 #[must_use]
-pub fn paired_arm(name: &str, path: &str) -> ArmSpec {
+pub fn paired_arm(number: usize, id: Option<&str>, name: &str, path: &str) -> ArmSpec {
+    let id = id.map_or_else(|| PAIRED.name.to_owned(), |id| format!("{}/{id}", PAIRED.name));
     ArmSpec {
-        target: Target::Encrypted,
+        target: Target::Encrypted(number),
         settings: BTreeMap::from([("path", path.to_owned())]),
-        ..PAIRED.arm(PAIRED.name, name, Role::Encrypted)
+        ..PAIRED.arm(id, name, Role::Encrypted)
     }
 }

@@ -1,4 +1,4 @@
-//! Plain storage: the baseline, and the baseline again for the noise floor.
+//! Plain storage: the baseline, measured twice to determine the noise floor.
 
 use crate::system::{Attachment, Kind, Role, System};
 

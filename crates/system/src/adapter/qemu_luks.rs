@@ -1,12 +1,12 @@
-//! QEMU's own LUKS in user space: qemu-storage-daemon serves the plaintext through FUSE, a loop device makes
-//! a disk of it, ext4 lies on that. The null layer is the same path with QEMU's raw format.
+//! QEMU's own LUKS in user space: qemu-storage-daemon serves the plaintext through FUSE, with a
+//! loop device on it and ext4 on that. The null layer is the same path with QEMU's raw format.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use crate::command::{Invocation, run};
-use crate::kind::mapped::{Disk, Mapped, SURFACE, Volume};
+use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume};
 use crate::machine::Machine;
 use crate::resource::{ResourceStack, WorkTree, daemon, loop_device};
 use crate::settings::luks_arms;
@@ -15,7 +15,7 @@ use crate::{Availability, SystemError};
 
 const DAEMON: &str = "qemu-storage-daemon";
 
-/// Room for the header, which QEMU puts within the first 4 MiB.
+/// Space for the header, which QEMU puts into the first 4 MiB.
 const HEADER: u64 = 4 << 20;
 
 const SETTINGS: &[Setting] = &[
@@ -24,7 +24,7 @@ const SETTINGS: &[Setting] = &[
         about: "cipher and key size, in XTS",
         values: &["aes-256-xts", "aes-128-xts", "serpent-256-xts", "twofish-256-xts"],
     },
-    SURFACE,
+    IO_TARGET,
 ];
 
 /// LUKS1 by QEMU.
@@ -57,16 +57,17 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     })
 }
 
-/// `7.2.22` of `qemu-storage-daemon version 7.2.22 (Debian ...)`.
+/// Extracts `7.2.22` from `qemu-storage-daemon version 7.2.22 (Debian ...)`.
 fn version() -> String {
     let said = run(DAEMON, ["--version"]).unwrap_or_default();
     said.split_whitespace().nth(2).unwrap_or("of unknown version").to_owned()
 }
 
-/// Whether the FUSE export can be given requests in parallel. In QEMU 7.2 the next request is read into the
-/// buffer that a write is still being carried out from, and what was written is damaged: ext4 that is made
-/// through a loop device with direct I/O does not mount. Newer sources copy the buffer first (the comment in
-/// `read_from_fuse_export()`, `block/export/fuse.c`); versions from 10.1 on are taken to do so.
+/// Whether the FUSE export can handle parallel requests. In QEMU 7.2, reading the next request
+/// overwrites the buffer of a write that is still running, which corrupts the written data: an ext4
+/// created through a loop device with direct I/O does not mount. Newer versions copy the buffer
+/// first (the comment in `read_from_fuse_export()`, `block/export/fuse.c`); this is assumed of
+/// versions from 10.1 on.
 fn takes_parallel_requests(version: &str) -> bool {
     let mut numbers = version.split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
@@ -75,7 +76,7 @@ fn takes_parallel_requests(version: &str) -> bool {
     }
 }
 
-/// Puts the header of a volume that the secret opens over the beginning of the container.
+/// Writes the header of a volume that the secret opens to the beginning of the container.
 fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<(), SystemError> {
     let container = &volume.container.path;
     let what = WorkTree { path: container.with_extension("store") };
@@ -88,9 +89,9 @@ fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Resul
     stack.destroy_last()
 }
 
-/// What `make` gives, again where qemu-img could not time its key derivation: it refuses where the kernel counted no
-/// processor time for a short try (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`), as in virtual machines that share
-/// their processors. Another try has the same chance as the first.
+/// Calls `make`, and again if qemu-img could not time its key derivation. qemu-img refuses if the
+/// kernel counted no CPU time for a short trial (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`),
+/// which happens in virtual machines that share their processors. Each attempt has the same chance.
 fn until_timed(mut make: impl FnMut() -> Result<(), SystemError>) -> Result<(), SystemError> {
     const UNTIMED: &str = "Unable to get accurate CPU usage";
     const TRIES: usize = 5;
@@ -125,8 +126,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
-/// Makes a small image: it is the header that is wanted. Key derivation is made cheap, for opening is not
-/// what is measured.
+/// Creates a small image, of which only the header is needed. Key derivation is configured to be
+/// cheap, because opening is not measured.
 fn create(cipher: &str, image: &Path) -> Invocation {
     let (algorithm, _) = cipher.rsplit_once('-').unwrap_or((cipher, ""));
     let options = format!(
@@ -137,11 +138,11 @@ fn create(cipher: &str, image: &Path) -> Invocation {
         .args([image.as_os_str(), "1M".as_ref()])
 }
 
-/// The passphrase comes through the standard input, which is a pipe.
+/// The passphrase comes through standard input, which is a pipe.
 const SECRET: &str = "secret,id=key,file=/dev/stdin";
 
-/// Arguments with which the daemon serves `container` at `mount_point`. A comma in a path is doubled
-/// (qemu(1)).
+/// Arguments with which the daemon serves `container` at `mount_point`. Commas in a path are
+/// doubled (qemu(1)).
 fn serve(container: &Path, luks: bool, mount_point: &Path) -> Vec<String> {
     let escaped = |path: &Path| path.display().to_string().replace(',', ",,");
     let file = format!(
@@ -161,13 +162,17 @@ fn serve(container: &Path, luks: bool, mount_point: &Path) -> Vec<String> {
     words
 }
 
-/// Puts the header of `image` over the beginning of the filled container. A LUKS1 header does not say how
-/// long the volume is (LUKS1 On-Disk Format, figure 1), only where its payload begins.
+/// Writes the header of `image` to the beginning of the filled container. A LUKS1 header does not
+/// contain the length of the volume, only where its payload begins (LUKS1 On-Disk Format, figure
+/// 1).
 fn put_header(image: &Path, container: &Path) -> Result<(), SystemError> {
     let bytes = fs::read(image).map_err(SystemError::io("read", image))?;
     let sectors = bytes.get(104..108).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let header = sectors.and_then(|s| bytes.get(..s as usize * 512)).ok_or_else(|| {
-        SystemError::Program { program: "qemu-img", reason: "it made no LUKS1 header".to_owned() }
+        SystemError::Program {
+            program: "qemu-img",
+            reason: "it did not create a LUKS1 header".to_owned(),
+        }
     })?;
     let file = fs::OpenOptions::new().write(true).open(container);
     let file = file.map_err(SystemError::io("open", container))?;
@@ -206,11 +211,11 @@ mod tests {
             QEMU_LUKS.arms(selection).unwrap().into_iter().map(|a| a.id).collect()
         };
         assert_eq!(ids(&Selection::default()), ["qemu-luks/raw", "qemu-luks/aes-256-xts"]);
-        let settings = [("surface".to_owned(), vec!["device".to_owned()])].into();
+        let settings = [("io-target".to_owned(), vec!["device".to_owned()])].into();
         let ciphers = vec!["serpent-256-xts".to_owned()];
         assert_eq!(
             ids(&Selection { settings, ciphers, ..Selection::default() }),
-            ["qemu-luks/raw/surface=device", "qemu-luks/serpent-256-xts/surface=device"]
+            ["qemu-luks/raw/io-target=device", "qemu-luks/serpent-256-xts/io-target=device"]
         );
     }
 

@@ -1,4 +1,4 @@
-//! securefs in its lite format: each file encrypted in authenticated blocks, names too.
+//! securefs in its lite format: encrypts each file in authenticated blocks, and names as well.
 
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
@@ -21,10 +21,10 @@ pub(crate) static SECUREFS: System = System {
         Program {
             label: "securefs",
             file_system: "fuse.securefs",
-            // As `securefs info` says of the lite format.
+            // According to `securefs info` for the lite format.
             cipher: Some(|_| "aes-128-gcm"),
             version: &["version"],
-            // Debian's build says GIT-NOTFOUND where others have a number.
+            // Debian's build prints GIT-NOTFOUND instead of a number.
             read_version: |said| {
                 let version = said.lines().next()?.strip_prefix("securefs ")?.trim();
                 Some(
@@ -40,7 +40,8 @@ pub(crate) static SECUREFS: System = System {
 
 fn create(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("securefs")
-        // The passphrase has 256 random bits: stretching it would take time and make nothing safer.
+        // The passphrase has 256 random bits: a slow key derivation would take time and add no
+        // security.
         .args(["create", "--rounds", "1", "--format", "4"])
         .args(["--block-size", dirs.setting("block-size")])
         .args([dirs.ciphertext])

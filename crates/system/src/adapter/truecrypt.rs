@@ -1,7 +1,8 @@
-//! TrueCrypt's format on the kernel's dm-crypt, mapped by tcplay(8).
+//! TrueCrypt's format on the kernel's dm-crypt, mapped with tcplay(8).
 //!
-//! The headers are written by this program, bit for bit as TrueCrypt's: tcplay asks for passphrases and for consent
-//! as it creates, on a terminal, and what it creates is the same. Opening is tcplay's, as users have it.
+//! cryptbench writes the headers itself, bit for bit like TrueCrypt: when tcplay creates a volume,
+//! it asks for passphrases and consent on a terminal, with the same result. tcplay opens the
+//! volumes, as for its users.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,24 +16,27 @@ use cryptbench_volume::{Credentials, Secret};
 
 use super::dmcrypt::DM_CRYPT;
 use crate::command::{Invocation, remedy};
-use crate::kind::mapped::{Disk, Mapped, SURFACE, Volume};
+use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume};
+use crate::kind::place::{self, ON};
 use crate::kind::program::first_version;
 use crate::machine::Machine;
+use crate::provision::kernel_crypto;
 use crate::provision::secret::line;
-use crate::resource::{ResourceStack, loop_device, mapping};
+use crate::resource::{ResourceStack, mapping};
 use crate::settings::volume_arms;
 use crate::system::{Kind, Setting, System};
 use crate::{Availability, SystemError};
 
 const PROGRAM: &str = "tcplay";
 
-/// It tries one PRF after the other, those of VeraCrypt with 200 times the iterations among them.
+/// tcplay tries one PRF after the other, including those of VeraCrypt with 200 times the
+/// iterations.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Headers at both ends, and whole MiB.
+/// Bytes of the headers at both ends, rounded to whole MiB.
 const HEADERS: u64 = 1 << 20;
 
-/// TrueCrypt's ciphers; those of a cascade are applied from the last to the first.
+/// TrueCrypt's ciphers. Those of a cascade are applied from last to first.
 const CIPHERS: Setting = Setting {
     name: "cipher",
     about: "cipher or cascade",
@@ -50,10 +54,11 @@ const CIPHERS: Setting = Setting {
 
 /// TrueCrypt volumes through tcplay.
 pub(crate) static TRUECRYPT: System = System {
-    settings: &[CIPHERS, SURFACE],
+    settings: &[CIPHERS, IO_TARGET, ON],
     null_layer: Some(&DM_CRYPT),
     availability,
-    arms: |system, selection| volume_arms(system, selection, "TrueCrypt", |_| ""),
+    arms: |system, selection| volume_arms(system, selection, "TrueCrypt"),
+    kernel_tier: |arm, _| kernel_crypto::of_xts(arm.cipher?),
     ..System::new(
         "truecrypt",
         "TrueCrypt volumes by tcplay on the kernel's dm-crypt",
@@ -80,12 +85,12 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     )
 }
 
-/// Writes the headers of a volume of all of `path`, which is filled at random.
+/// Writes the headers of a volume that fills `path`, which holds random data.
 fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;
     let credentials =
-        Credentials { passphrase: Secret::new(secret.to_vec()), keyfiles: Vec::new(), pim: None };
+        Credentials { passphrase: Secret::new(secret.to_vec()), ..Credentials::default() };
     let effort = Effort::new(tier, 1);
     let options = CreateOptions {
         product: Product::TrueCrypt,
@@ -100,8 +105,8 @@ fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), Sy
     })
 }
 
-/// One mapping for each cipher of a cascade, as tcplay names them from the lowest up: `name.1`, `name.0`, `name`
-/// (tcplay, `dm_setup()`).
+/// One mapping for each cipher of a cascade, with tcplay's names from the lowest up: `name.1`,
+/// `name.0`, `name` (tcplay, `dm_setup()`).
 fn names(name: &str, ciphers: usize) -> Vec<String> {
     (0..ciphers.saturating_sub(1))
         .rev()
@@ -115,7 +120,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     if volume.is_new {
         format(path, cipher, volume.secret, volume.tier)?;
     }
-    let device = loop_device::create(stack, path, false)?;
+    let device = place::device(stack, path, None)?;
     let typed = line(volume.secret);
     let device = mapping::create(stack, &names(volume.name, stages(cipher)), || {
         mapping::program(PROGRAM)
@@ -128,7 +133,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk::by_kernel(device))
 }
 
-/// Ciphers of a cascade.
+/// Number of ciphers in a cascade.
 fn stages(cipher: &str) -> usize {
     let ciphers = ["aes", "serpent", "twofish"];
     cipher.split('-').filter(|part| ciphers.contains(part)).count()

@@ -1,4 +1,4 @@
-//! ZFS with native encryption: a pool is made on whole devices, by its own programs.
+//! ZFS with native encryption: its own programs create a pool on whole devices.
 
 use crate::System;
 use crate::kind::unsupported::because;

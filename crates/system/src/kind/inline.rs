@@ -1,4 +1,4 @@
-//! Systems in the process that issues the requests: the scratch file of plain storage behind a transform.
+//! Systems within the submitting process: a transform over the scratch file of plain storage.
 
 use cryptbench_blockdev::IoTarget;
 

@@ -1,9 +1,9 @@
-//! A disk of an arm's own: a container file on the storage under measurement, a device that shows its plaintext, ext4 on
-//! that, and the I/O target that requests go to.
+//! Gives an arm its own disk: a container file on the measured storage, a device that shows its
+//! plaintext, ext4 on that, and the I/O target for requests.
 //!
-//! One device serves both kinds of workload. Small files are made in the file system. Requests go either to a scratch
-//! file in it, as users have it and as the built-in engine is mounted, or to the device itself, behind the file system's
-//! end.
+//! One device serves both kinds of workload. Small files are created in the file system. Requests
+//! go either to a scratch file in it, as for users and for the mounted built-in engine, or to the
+//! device itself, behind the end of the file system.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -11,7 +11,7 @@ use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
@@ -20,116 +20,129 @@ use rustix::fs::{OFlags, statvfs};
 use zeroize::Zeroizing;
 
 use crate::command::Invocation;
+use crate::kind::place::{self, Place};
 use crate::machine::Machine;
-use crate::prepared::Shown;
+use crate::prepared::{CONTAINER, Shown};
 use crate::provision::secret;
 use crate::resource::container::{self, Container};
-use crate::resource::{ResourceStack, mount};
+use crate::resource::{ResourceStack, kernel_parameter, mount};
 use crate::{ArmContext, ArmSpec, Backing, Content, PreparedArm, Random, Setting, SystemError};
 
 const MIB: u64 = 1 << 20;
 
-/// Making a file system on a large slow disk takes minutes.
+/// Creating a file system on a large slow disk takes minutes.
 const MKFS_LIMIT: Duration = Duration::from_secs(900);
 
-/// The setting that chooses what requests go to.
-pub(crate) const SURFACE: Setting = Setting {
-    name: "surface",
+/// The setting that chooses where requests go.
+pub(crate) const IO_TARGET: Setting = Setting {
+    name: "io-target",
     about: "what requests go to: a file in ext4 on the system's disk, or that disk itself",
     values: &["file", "device"],
 };
 
-/// Room that there is in any case, beside the new files of workloads.
+/// Minimum space in bytes, in addition to the new files of workloads.
 const LEAST_ROOM: u64 = 160 << 20;
 
-/// Room for the file system's own (journal, inode tables) and for the files of workloads: 512 MiB, less
-/// where little is free.
+/// Space for the file system itself (journal, inode tables) and for the files of workloads: 512
+/// MiB, or less if little is free.
 fn room(free: u64) -> u64 {
     (free / 4 / MIB * MIB).clamp(64 * MIB, 512 * MIB)
 }
 
-/// Bytes that are free on the file system that `directory` lies on.
+/// Free bytes on the file system of `directory`.
 fn free(directory: &Path) -> Result<u64, SystemError> {
     let space = statvfs(directory).map_err(|e| SystemError::io("inspect", directory)(e.into()))?;
     Ok(space.f_bavail * space.f_frsize)
 }
 
-/// Bytes that the mapped device needs for `len` bytes of I/O target, and those of them that are the file
-/// system's; whole MiB.
+/// Bytes that the mapped device needs for an I/O target of `len` bytes, and the part of the file
+/// system; whole MiB.
 fn layout(len: u64, room: u64, on_device: bool) -> (u64, u64) {
     let len = len.next_multiple_of(MIB);
     if on_device {
         return (len + room, room);
     }
-    // ext4 keeps a sixteenth at most for its tables.
+    // ext4 needs at most a sixteenth for its tables.
     let all = (len + len / 16 + room).next_multiple_of(MIB);
     (all, all)
 }
 
-/// A name that no other mapping of any run has; short, because UUIDs are made from it.
+/// A mapping name that no other run uses. It is short, because UUIDs are made from it.
 fn mapping_name(run_id: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("cryptbench-{run_id}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// How the container of a system becomes a device.
+/// How to turn the container of a system into a device.
 pub(crate) struct Mapped {
-    /// Bytes of the container beyond a device of that many.
+    /// Bytes of the container beyond those of the device.
     pub(crate) overhead: fn(&ArmSpec, u64) -> u64,
-    /// Bytes for files beside those that a run needs, where so many are free.
+    /// Bytes for files in addition to those that a run needs, depending on the free space.
     pub(crate) spare: fn(u64) -> u64,
-    /// Draws what opens the container.
+    /// Draws the secret that opens the container.
     pub(crate) secret: fn(&ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError>,
-    /// Whether it writes to the container through the page cache, whatever is asked for.
+    /// Whether it writes to the container through the page cache in any case.
     pub(crate) cached: bool,
-    /// Makes the device, and first what the container holds if that is new.
+    /// Parameters of the kernel for the trials of an arm: files in sysfs, and values.
+    pub(crate) parameters: fn(&ArmSpec) -> Vec<(PathBuf, String)>,
+    /// The arm as it turned out on that device, where the system chose a setting that nobody had asked for.
+    pub(crate) turned_out: fn(&ArmSpec, &Path) -> Option<ArmSpec>,
+    /// Creates the device; if the container is new, formats it first.
     pub(crate) open: fn(&Volume<'_>, &mut ResourceStack) -> Result<Disk, SystemError>,
 }
 
 impl Mapped {
-    /// One that a passphrase opens, with room for what its users have.
+    /// A system opened by a passphrase, with the usual space for files.
     pub(crate) const fn new(
         open: fn(&Volume<'_>, &mut ResourceStack) -> Result<Disk, SystemError>,
         overhead: fn(&ArmSpec, u64) -> u64,
     ) -> Self {
         let secret = |_: &ArmSpec| Ok(Zeroizing::new(secret::passphrase().as_bytes().to_vec()));
-        Self { overhead, spare: room, secret, cached: false, open }
+        Self {
+            overhead,
+            spare: room,
+            secret,
+            cached: false,
+            parameters: |_| Vec::new(),
+            turned_out: |_, _| None,
+            open,
+        }
     }
 }
 
-/// What is to become a device.
+/// A container that will become a device.
 pub(crate) struct Volume<'a> {
     pub(crate) arm: &'a ArmSpec,
     pub(crate) container: &'a Container,
-    /// Whether the container is filled at random and holds nothing yet; else it was open before.
+    /// Whether the container is new and holds only random data; otherwise it has been open before.
     pub(crate) is_new: bool,
     pub(crate) secret: &'a Zeroizing<Vec<u8>>,
-    /// A name for a mapping that no other has.
+    /// A unique name for a mapping.
     pub(crate) name: &'a str,
     pub(crate) tier: Tier,
 }
 
 /// A device that shows the plaintext of a container.
 pub(crate) struct Disk {
-    /// Where it is reached.
+    /// Path of the device.
     pub(crate) device: PathBuf,
-    /// The file that it is a loop device over; `None` for a device-mapper device.
+    /// The file below, if it is a loop device; `None` for a device-mapper device.
     pub(crate) file: Option<PathBuf>,
-    /// Whether sectors that were never written cannot be read, as under dm-integrity.
+    /// Whether unwritten sectors cannot be read, as with dm-integrity.
     pub(crate) unreadable: bool,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
 }
 
 impl Disk {
-    /// By the kernel, all of it readable.
+    /// A device of the kernel, completely readable.
     pub(crate) fn by_kernel(device: PathBuf) -> Self {
         Self { device, file: None, unreadable: false, daemons: Vec::new() }
     }
 }
 
-/// Bytes of storage that an arm takes with `len` bytes of files where `free` are free: those of a container with a file
-/// system, a header and room for both.
+/// Bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free: a
+/// container with a file system, a header and space for both kinds of workload.
 pub(crate) fn footprint(len: u64, free: u64) -> u64 {
     len + len / 16 + room(free).max(LEAST_ROOM) + (16 << 20)
 }
@@ -140,23 +153,34 @@ pub(crate) fn prepare(
     context: &mut ArmContext<'_>,
 ) -> Result<PreparedArm, SystemError> {
     let len = context.scratch.extent.len;
-    let spare = (mapped.spare)(free(context.directory)?);
+    // Where no workload makes files, the file system needs no room for them, which would be filled for nothing.
+    let spare = match context.room {
+        0 => 0,
+        _ => (mapped.spare)(free(context.directory)?),
+    };
     let room = spare.max(context.room + context.room / 16 + LEAST_ROOM);
-    let on_device = arm.is_set(SURFACE.name, "device");
+    let on_device = arm.is_set(IO_TARGET.name, "device");
     let (bytes, file_system) = layout(len, room, on_device);
     let own = (mapped.overhead)(arm, bytes);
     let mut stack = ResourceStack::new(context.journal);
-    let path = context.path_for(arm, "container");
+    let path = context.path_for(arm, CONTAINER);
     let all = (bytes + own).next_multiple_of(MIB);
-    let container = container::create(&mut stack, &path, all, context.stop)?;
+    let place = Place::of(arm);
+    let image = container::create(&mut stack, &path, place.image(all), context)?;
+    let parameters = (mapped.parameters)(arm)
+        .into_iter()
+        .map(|(path, value)| kernel_parameter::promise(&mut stack, path, &value))
+        .collect::<Result<_, _>>()?;
     stack.data_ends_here();
+    let asked = arm;
     let (arm, tier, name) = (arm.clone(), context.tier, mapping_name(context.run_id));
     let (secret, open_disk) = ((mapped.secret)(&arm)?, mapped.open);
-    let disk = move |stack: &mut ResourceStack, is_new| {
-        let (arm, container, secret) = (&arm, &container, &secret);
+    let disk = move |stack: &mut ResourceStack, new: Option<&AtomicBool>| {
+        let container = place::bring_up(stack, place, &image, all, new)?;
+        let (arm, container, secret, is_new) = (&arm, &container, &secret, new.is_some());
         open_disk(&Volume { arm, container, is_new, secret, name: &name, tier }, stack)
     };
-    let made = disk(&mut stack, true)?;
+    let made = disk(&mut stack, Some(context.stop))?;
     context.go_on()?;
     let whole = open(&made.device, IoMode::Direct, 0, None)?;
     if whole.extent.len < bytes {
@@ -175,16 +199,19 @@ pub(crate) fn prepare(
     context.go_on()?;
     Invocation::new("mkfs.ext4")
         .args(mkfs(&made.device, on_device.then_some(file_system)))
-        // Zeros are written, not asked for: QEMU takes a hole that is punched and leaves what was there.
+        // Writes zeros explicitly: QEMU accepts hole punching but keeps the old data.
         .variable("UNIX_IO_NOZEROOUT", "1")
         .run(&Machine::this(), MKFS_LIMIT)?;
     context.go_on()?;
-    let random = match made.unreadable {
-        // Tags and a journal lie among the data.
+    let random = match made.unreadable || place == Place::ContainerInPartition {
+        // Tags and a journal lie among the data, or the tables of a file system around it.
         true => Random::Untold,
-        // Behind headers, which may have zeros, all is ciphertext or the random bytes that were there before.
+        // After the headers, which may contain zeros, everything is ciphertext or the original
+        // random data.
+        false if place == Place::Partition => Random::From(place::FIRST + own),
         false => Random::From(own),
     };
+    let turned_out = (mapped.turned_out)(asked, &made.device);
     let mode = context.scratch.mode;
     let show = move |stack: &mut ResourceStack, made: Disk| {
         let directory = mount(stack, &made)?;
@@ -195,11 +222,13 @@ pub(crate) fn prepare(
     let shown = show(&mut stack, made)?;
     let cached = mapped.cached || stack.caches();
     let reopen = Box::new(move |stack: &mut ResourceStack| {
-        let made = disk(stack, false)?;
+        let made = disk(stack, None)?;
         show(stack, made)
     });
     let backing = Backing { content: vec![Content::Path(path.clone())], tree: None, random };
-    let prepared = PreparedArm::on_stack(shown, context, stack, backing, reopen)?;
+    let mut prepared = PreparedArm::on_stack(shown, context, stack, backing, reopen)?;
+    prepared.turned_out = turned_out;
+    prepared.parameters = parameters;
     Ok(if cached { prepared.cached_in(path) } else { prepared })
 }
 
@@ -212,16 +241,16 @@ fn mount(stack: &mut ResourceStack, disk: &Disk) -> Result<PathBuf, SystemError>
     Ok(root)
 }
 
-/// Keeps the mounted file system from asking a loop device for zeros where it can do without.
+/// Stops the mounted file system from requesting zeroing from a loop device if it can avoid that.
 fn zero_by_writing(device: &Path) {
     if let Some(name) = device.file_name() {
         let knob = Path::new("/sys/fs/ext4").join(name).join("extent_max_zeroout_kb");
-        // A kernel without it splits extents in other ways.
+        // A kernel without this file splits extents in other ways.
         let _ = std::fs::write(knob, "0");
     }
 }
 
-/// ext4 with nothing left to be done later in the background; of `size` bytes, or all of the device.
+/// Arguments for an ext4 of `size` bytes, or on the whole device, that leaves no background work.
 fn mkfs(device: &Path, size: Option<u64>) -> Vec<OsString> {
     let options = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
     let mut words: Vec<OsString> =
@@ -231,8 +260,8 @@ fn mkfs(device: &Path, size: Option<u64>) -> Vec<OsString> {
     words
 }
 
-/// The device from `offset` on, at most `len` bytes.
-fn open(
+/// Opens the device from `offset` on, with at most `len` bytes.
+pub(super) fn open(
     device: &Path,
     mode: IoMode,
     offset: u64,
@@ -282,7 +311,7 @@ mod tests {
     fn names_are_short_and_never_given_twice() {
         let (one, two) = (mapping_name("20261121-203000-1a2b3c"), mapping_name("x"));
         assert_ne!(one.rsplit('-').next(), two.rsplit('-').next());
-        // With `CRYPT-INTEGRITY-`, a UUID, `_dif`: 128 bytes at most (DM_UUID_LEN, dm-ioctl.h).
+        // With `CRYPT-INTEGRITY-`, a UUID, `_dif`: at most 128 bytes (DM_UUID_LEN, dm-ioctl.h).
         assert!(one.len() + 16 + 33 + 4 < 128, "{one}");
     }
 

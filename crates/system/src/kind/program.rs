@@ -1,7 +1,7 @@
-//! Stacked file systems that a program serves through FUSE: a directory with ciphertext on the storage under
-//! measurement, and a mount in which it is plain.
+//! Stacked file systems that a program serves through FUSE: a directory with ciphertext on the
+//! measured storage, and a mount that shows the plaintext.
 //!
-//! What differs from program to program is data ([`Program`]); setting up and serving is here.
+//! The differences between the programs are data ([`Program`]); the code here sets up and serves.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,38 +21,38 @@ use crate::{
     ArmContext, ArmSpec, Availability, Backing, Content, Random, Role, Selection, SystemError,
 };
 
-/// A program that asks its version takes this long at most.
+/// Longest time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
-/// One such program, whose name is the system's.
+/// Such a program; its name is that of the system.
 pub(crate) struct Program {
-    /// How tables call it.
+    /// Its label in tables.
     pub(crate) label: &'static str,
-    /// The type of its mounts, as the kernel lists them.
+    /// The type of its mounts in the kernel's list.
     pub(crate) file_system: &'static str,
-    /// The cipher that a choice means; `None` where nothing is encrypted.
+    /// The cipher of a choice; `None` if nothing is encrypted.
     pub(crate) cipher: Option<fn(&Choice) -> &'static str>,
-    /// Arguments upon which it prints its version.
+    /// Arguments that make it print its version.
     pub(crate) version: &'static [&'static str],
-    /// What of that it is.
+    /// Extracts the version from that output.
     pub(crate) read_version: fn(&str) -> Option<String>,
-    /// Makes an empty volume, where that is a step of its own.
+    /// Creates an empty volume, if that is a separate step.
     pub(crate) create: Option<fn(&StackedDirs<'_>) -> Invocation>,
     /// Serves the volume in the foreground.
     pub(crate) serve: fn(&StackedDirs<'_>) -> Invocation,
 }
 
-/// Where a volume is made and served.
+/// Where to create and serve a volume.
 pub(crate) struct StackedDirs<'a> {
-    /// The directory with ciphertext, empty at first.
+    /// The directory for ciphertext, initially empty.
     pub(crate) ciphertext: &'a Path,
-    /// A directory on the same storage for what a program remembers of its volumes.
+    /// A directory on the same storage for the state that a program keeps about its volumes.
     pub(crate) memory: &'a Path,
-    /// The directory in which it is plain.
+    /// The mount point for the plaintext.
     pub(crate) mount_point: &'a Path,
-    /// What the system is set to.
+    /// The settings of the system.
     pub(crate) choice: &'a Choice,
-    /// What opens the volume.
+    /// The passphrase of the volume.
     passphrase: &'a str,
 }
 
@@ -62,14 +62,14 @@ impl StackedDirs<'_> {
         self.choice.get(name).copied().unwrap_or_default()
     }
 
-    /// The passphrase as a program reads it from its standard input.
+    /// The passphrase in the form that a program reads from its standard input.
     pub(crate) fn passphrase(&self) -> Zeroizing<Vec<u8>> {
         secret::line(self.passphrase.as_bytes())
     }
 }
 
 impl System {
-    /// The system that a program is.
+    /// A system served by a program.
     pub(crate) const fn program(name: &'static str, about: &'static str, program: Program) -> Self {
         let kind = Kind::Stacked(Stacked::Program(program));
         Self { availability, arms, ..Self::new(name, about, kind) }
@@ -96,8 +96,8 @@ fn availability(system: &System, machine: &Machine) -> Availability {
             (program.read_version)(&said).unwrap_or_else(|| "of unknown version".to_owned()),
         ),
         Err(e) => Availability::without(
-            format!("its version cannot be asked: {}", chain(&e)),
-            format!("install it anew: {}", remedy(name)),
+            format!("cannot get its version: {}", chain(&e)),
+            format!("reinstall it: {}", remedy(name)),
         ),
     }
 }
@@ -107,13 +107,13 @@ fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemEr
     let role = if program.cipher.is_some() { Role::Encrypted } else { Role::NullLayer };
     let arm = |choice: Choice| ArmSpec {
         cipher: program.cipher.map(|cipher| cipher(&choice)),
-        // Requests of any size are whole for a file system.
+        // File systems take requests of any size.
         ..settings::arm(system, program.label, role, &choice)
     };
     Ok(settings::choices(system, selection).into_iter().map(arm).collect())
 }
 
-/// Makes a volume, and gives what serves it.
+/// Creates a volume, and returns what serves it.
 pub(crate) fn create(
     program: &Program,
     system: &System,
@@ -150,16 +150,16 @@ pub(crate) fn create(
         Ok(Shown { directory: mount_point.clone(), device: None, daemons: vec![number] })
     };
     let backing = Backing {
-        // What the program remembers of its volumes lies there too.
+        // The state that the program keeps about its volumes lies there, too.
         content: vec![Content::Path(store)],
         tree: Some(ciphertext.clone()),
         random: Random::Mostly,
     };
-    // The program's files go through the page cache of the target.
+    // The program's files use the page cache of the target.
     Ok(Laid { backing, stored: Some(ciphertext), cached: true, open: Box::new(open) })
 }
 
-/// The word of a text that looks like a version: digits and points, as in `1.9.5`.
+/// The first word that looks like a version: digits and dots, as in `1.9.5`.
 pub(crate) fn first_version(said: &str) -> Option<String> {
     let numeric =
         |word: &&str| word.contains('.') && word.starts_with(|c: char| c.is_ascii_digit());

@@ -1,4 +1,5 @@
-//! Stacked systems: a directory or a file system on the storage under measurement, and another that shows it plain.
+//! Stacked systems: a directory or a file system on the measured storage, and another one that
+//! shows its plaintext.
 
 use std::path::PathBuf;
 
@@ -8,31 +9,31 @@ use crate::resource::ResourceStack;
 use crate::system::System;
 use crate::{ArmContext, ArmSpec, Backing, PreparedArm, SystemError};
 
-/// How the data of such an arm come to lie on the storage.
+/// How the data of such an arm gets onto the storage.
 pub(crate) enum Stacked {
-    /// In a directory, by a program that serves it through FUSE.
+    /// In a directory, through a program that serves it with FUSE.
     Program(Program),
-    /// By the kernel.
+    /// Through the kernel.
     Kernel {
-        /// Lays the data down on the stack.
+        /// Prepares the data on the stack.
         create: Create,
-        /// Whether they may lie in a container with a file system, and not in a directory.
+        /// Whether the data may lie in a container with a file system instead of a directory.
         contained: bool,
     },
 }
 
-/// Lays the data of an arm down.
+/// Prepares the data of an arm.
 type Create =
     fn(&System, &ArmSpec, &ArmContext<'_>, &mut ResourceStack) -> Result<Laid, SystemError>;
 
-/// Data that were laid down: all that is on the stack by now.
+/// Prepared data; its resources are on the stack.
 pub(crate) struct Laid {
     pub(crate) backing: Backing,
     /// As [`PreparedArm::stored`].
     pub(crate) stored: Option<PathBuf>,
-    /// Whether it writes through the page cache, whatever is asked for.
+    /// Whether it writes through the page cache in any case.
     pub(crate) cached: bool,
-    /// What shows them, the first time and again.
+    /// Brings up the plaintext, the first time and again.
     pub(crate) open: Reopen,
 }
 
@@ -42,7 +43,7 @@ impl Stacked {
     }
 }
 
-/// Bytes that a directory takes for `len` bytes of files: blocks with their tags, padded.
+/// Bytes of storage for `len` bytes of files: blocks with tags and padding.
 pub(crate) fn footprint(len: u64) -> u64 {
     len + len / 8
 }

@@ -1,12 +1,12 @@
-//! Systems that this program knows and cannot set up by itself: what they are, why not here, and what their
-//! users can do.
+//! Systems that cryptbench knows but cannot set up: what they are, the reason, and what their users
+//! can do instead.
 
 use crate::machine::Machine;
 use crate::system::{Kind, System};
 use crate::{ArmSpec, Availability, Selection, SystemError};
 
 impl System {
-    /// One that `why` says of, on a machine, why it cannot be set up there, and what would mend it.
+    /// A system that cannot be set up; `why` gives the reason and the remedy for a machine.
     pub(crate) const fn unsupported(
         name: &'static str,
         about: &'static str,
@@ -22,12 +22,12 @@ fn availability(system: &System, machine: &Machine) -> Availability {
     Availability::without(reason, remedy)
 }
 
-/// The arms of a system that is not set up by choosing it.
+/// The arms of a system that cannot be set up: an error.
 pub(crate) fn no_arms(system: &System, _: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
     Err(refusal(system))
 }
 
-/// Why a system is not set up.
+/// The error that explains why a system cannot be set up.
 pub(crate) fn refusal(system: &System) -> SystemError {
     let (reason, remedy) = match system.availability() {
         Availability::Unavailable { reason, remedy } => (reason, remedy),
@@ -36,7 +36,7 @@ pub(crate) fn refusal(system: &System) -> SystemError {
     SystemError::Unavailable { name: system.name.to_owned(), reason, remedy }
 }
 
-/// Reason and remedy, owned.
+/// Reason and remedy as owned strings.
 pub(crate) fn because(reason: impl Into<String>, remedy: impl Into<String>) -> (String, String) {
     (reason.into(), remedy.into())
 }

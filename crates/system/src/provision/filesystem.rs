@@ -1,4 +1,4 @@
-//! File systems of real disks: making, mounting and unmounting them with the system's own programs.
+//! File systems on real disks: creates, mounts and unmounts them with the programs of the system.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::SystemError;
 use crate::command::run;
 
-/// A file system that can be made on a new volume.
+/// A file system for a new volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileSystemKind {
-    /// Linux's usual one.
+    /// Linux's usual file system.
     Ext4,
     /// For large files and parallel writers.
     Xfs,
@@ -19,26 +19,30 @@ pub enum FileSystemKind {
     Vfat,
     /// exFAT: readable on Windows, macOS and Linux.
     Exfat,
+    /// NTFS: Windows' own.
+    Ntfs,
 }
 
-/// Makes a file system on `device`, which may be a block device or a regular file.
+/// Creates a file system on `device`, a block device or a regular file.
 ///
 /// # Errors
-/// [`SystemError::Program`] if the program is missing or refuses, such as for too small a device.
+/// [`SystemError::Program`] if the program is missing or refuses, for example because the device is
+/// too small.
 pub fn make(kind: FileSystemKind, device: &Path) -> Result<(), SystemError> {
     let (program, options): (_, &[&str]) = match kind {
-        // -F, -f, -I: a file, or a device without partitions, is what the user asked for.
+        // -F, -f, -I: allow a file, or a device without partitions, as the user requested.
         FileSystemKind::Ext4 => ("mkfs.ext4", &["-q", "-F", "-E", "nodiscard"]),
         FileSystemKind::Xfs => ("mkfs.xfs", &["-q", "-f", "-K"]),
         FileSystemKind::Btrfs => ("mkfs.btrfs", &["-q", "-f", "-K"]),
         FileSystemKind::Vfat => ("mkfs.vfat", &["-I"]),
         FileSystemKind::Exfat => ("mkfs.exfat", &[]),
+        // -F: a file is no block device. -f: does not write zeros to all of it.
+        FileSystemKind::Ntfs => ("mkfs.ntfs", &["-q", "-F", "-f"]),
     };
     run(program, options.iter().map(AsRef::as_ref).chain([device.as_os_str()])).map(drop)
 }
 
-/// Makes ext4 on `device` with nothing left to be done later in the background, where it would disturb a
-/// measurement.
+/// Creates an ext4 on `device` that leaves no background work, which would disturb a measurement.
 ///
 /// # Errors
 /// [`SystemError::Program`].
@@ -46,7 +50,7 @@ pub fn make_settled(device: &Path) -> Result<(), SystemError> {
     make_settled_with(None, device)
 }
 
-/// The same with a feature more, such as `encrypt` (ext4(5)).
+/// The same with an additional feature, such as `encrypt` (ext4(5)).
 pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<(), SystemError> {
     let settled = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
     let mut options = vec!["-q", "-F", "-E", settled, "-m", "0"];
@@ -56,10 +60,10 @@ pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<
     run("mkfs.ext4", options.iter().map(AsRef::as_ref).chain([device.as_os_str()])).map(drop)
 }
 
-/// Mounts `device` at `directory` with mount(8), which finds out the type.
+/// Mounts `device` at `directory` with mount(8), which detects the type.
 ///
-/// Whoever made the file system chose the owners and modes in it, so set-user-ID programs and device nodes there do not
-/// work. `options` come last and win: `suid,dev` allows both.
+/// The creator of the file system chose the owners and modes in it, so set-user-ID programs and
+/// device nodes are disabled. `options` come last and win: `suid,dev` allows both.
 ///
 /// # Errors
 /// [`SystemError::Program`].
@@ -77,7 +81,7 @@ pub(crate) fn mount(
     run("mount", arguments).map(drop)
 }
 
-/// Unmounts what is at `directory`, writing back what is dirty.
+/// Unmounts the file system at `directory` and writes dirty data back.
 ///
 /// # Errors
 /// [`SystemError::Busy`], [`SystemError::Io`].
@@ -90,7 +94,7 @@ pub fn unmount(directory: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Tries `act` again for two seconds while something is in use.
+/// Retries `act` for two seconds while something is in use.
 pub(crate) fn once_let_go(
     mut act: impl FnMut() -> Result<(), SystemError>,
 ) -> Result<(), SystemError> {
@@ -104,7 +108,7 @@ pub(crate) fn once_let_go(
     act()
 }
 
-/// Takes a mount whose disk is gone out of the way, in use or not.
+/// Detaches a mount whose disk is gone, even if it is in use.
 pub(crate) fn unmount_dead(directory: &Path) -> Result<(), SystemError> {
     use rustix::mount::{UnmountFlags, unmount};
     unmount(directory, UnmountFlags::NOFOLLOW)
@@ -141,7 +145,7 @@ mod tests {
     #[test]
     fn a_mount_goes_once_its_last_user_has_let_go() {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("SKIPPED: mounting takes root");
+            eprintln!("SKIPPED: mounting requires root");
             return;
         }
         let place = tempfile::tempdir().unwrap();

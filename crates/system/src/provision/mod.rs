@@ -1,12 +1,17 @@
-//! What the machine shows and offers to those who set something up on it: mounts, processes, signatures, directories.
+//! The state of the machine for setting up resources: mounts, processes, signatures, directories.
 
+mod crypt_table;
 pub mod filesystem;
+pub(crate) mod kernel_crypto;
 pub mod mountinfo;
 pub(crate) mod process;
 pub(crate) mod secret;
 mod signature;
 mod state;
+mod zfs;
 
+pub use crypt_table::{CryptTable, crypt_table};
 pub use signature::{Signature, signatures};
 pub(crate) use state::make_private;
 pub use state::{data_directory, runtime_directory, state_directories, trusted_state_directories};
+pub use zfs::zfs_encryption;

@@ -1,20 +1,21 @@
-//! What is mounted where, in the words of this crate.
+//! The list of mounts, in this crate's types.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cryptbench_os::storage::{self, Mount};
 
-/// One mount of this process's mount namespace.
+/// A mount in this process's mount namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
-    /// Device number of the file system, as `st_dev` shows it.
+    /// Device number of the file system, equal to `st_dev`.
     pub device: u64,
-    /// Where it is mounted.
+    /// The mount point.
     pub mountpoint: PathBuf,
     /// Its type, such as `ext4` or `fuse.cryptbench`.
     pub file_system: String,
-    /// What is mounted: a device, or a name of the file system's choice. What is not UTF-8 in it is replaced.
+    /// What is mounted: a device, or a name chosen by the file system. Bytes that are not UTF-8 are
+    /// replaced.
     pub source: String,
 }
 
@@ -29,15 +30,15 @@ impl From<Mount> for MountEntry {
     }
 }
 
-/// Every mount, the latest last.
+/// All mounts, the latest last.
 ///
 /// # Errors
-/// If the system does not tell.
+/// If the system does not report its mounts.
 pub fn mounts() -> io::Result<Vec<MountEntry>> {
     Ok(storage::mounts()?.into_iter().map(Into::into).collect())
 }
 
-/// What is mounted at `path`, the topmost where several are.
+/// The topmost mount at `path`.
 #[must_use]
 pub fn mount_at(path: &Path) -> Option<MountEntry> {
     storage::mount_at(path).map(Into::into)

@@ -1,4 +1,4 @@
-//! Processes that serve: told apart by number and start time, ended, and found again after a kill.
+//! Serving processes: identified by number and start time, ended, and found again after a kill.
 
 use std::fs;
 use std::io;
@@ -14,17 +14,17 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 
 use crate::resource::Identity;
 
-/// A program that was asked to end gets this long to write back what it holds.
+/// Time for a program to write back its data after being asked to end.
 pub(crate) const GRACE: Duration = Duration::from_secs(60);
 
-/// The identity of a process: its number, and when it started in clock ticks after boot.
+/// The identity of a process: its number, and its start time in clock ticks since boot.
 pub(crate) fn identity(process: u32) -> Option<Identity> {
     let start = cryptbench_os::process::started(process)?;
     Some(Identity { device: process.into(), inode: start, born: None })
 }
 
-/// The process that a dead run started as `program` with the unique `argument`: the very one if its identity was
-/// noted, else the one of this user with that program and argument.
+/// The process that a dead run started as `program` with the unique `argument`: the one with the
+/// noted identity or, without one, this user's process with that program and argument.
 pub(crate) fn of_dead_run(
     program: &str,
     argument: &Path,
@@ -48,19 +48,19 @@ fn runs(process: u32, program: &str, argument: &Path) -> bool {
     let Ok(line) = fs::read(format!("{proc}/cmdline")) else { return false };
     let mut words = line.split(|&b| b == 0);
     let is_program = |word: &&[u8]| word.rsplit(|&b| b == b'/').next() == Some(program.as_bytes());
-    // A script has its interpreter before it.
+    // The command line of a script begins with its interpreter.
     own && words.clone().take(2).any(|w| is_program(&w))
         && words.any(|w| is_or_sets(w, argument.as_os_str().as_bytes()))
 }
 
-/// Whether a word is `value`, or ends with an option that is set to it, as in `mountpoint=value`.
+/// Whether a word is `value`, or an option set to it, as in `mountpoint=value`.
 fn is_or_sets(word: &[u8], value: &[u8]) -> bool {
     word.strip_suffix(value).is_some_and(|rest| rest.is_empty() || rest.ends_with(b"="))
 }
 
-/// Waits until `child` has ended, for at most `limit`.
+/// Waits at most `limit` for `child` to end.
 pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    // One that was waited for has no number any more.
+    // A child that has been waited for has no number any more.
     if let Some(status) = child.try_wait()? {
         return Ok(Some(status));
     }
@@ -68,19 +68,19 @@ pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Opti
     if has_ended(&handle, limit) { child.wait().map(Some) } else { Ok(None) }
 }
 
-/// Kills a child with all that it started in its process group.
+/// Kills a child and everything that it started in its process group.
 pub(crate) fn kill_group(child: &mut Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Ends a process of a dead run: it gets the time to end by itself, then a signal, then the last one.
+/// Ends a process of a dead run: waits for it, then asks it to end with a signal, then kills it.
 pub(crate) fn end(process: Identity) -> io::Result<()> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     let pid = Pid::from_raw(process.device as i32).ok_or_else(gone)?;
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
-    // The handle keeps the number from being another's; whose it is, is asked with the handle held.
+    // The handle reserves the number; the identity must be checked while it is held.
     if identity(process.device as u32) != Some(process) || has_ended(&handle, GRACE / 12) {
         return Ok(());
     }
@@ -102,7 +102,7 @@ fn has_ended(handle: &OwnedFd, limit: Duration) -> bool {
     wait_for(&mut fds, limit).is_ok_and(|ready| ready > 0)
 }
 
-/// poll(2) with a limit, taken up again after a signal.
+/// poll(2) with a time limit; continues after a signal.
 pub(crate) fn wait_for(fds: &mut [PollFd<'_>], limit: Duration) -> rustix::io::Result<usize> {
     let end = std::time::Instant::now() + limit;
     loop {
@@ -129,7 +129,7 @@ mod tests {
         sh.args(["-c", "read line", "sh"]).arg(argument).process_group(0);
         sh.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = sh.spawn().unwrap();
-        // spawn(2) comes back as the program begins, a moment before its arguments can be read.
+        // spawn(2) returns when the program begins, slightly before its arguments can be read.
         while fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().is_empty() {
             std::thread::yield_now();
         }

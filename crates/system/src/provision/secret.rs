@@ -1,12 +1,13 @@
-//! Secrets of a run: drawn at random, wiped when dropped, handed to programs through a pipe.
+//! Secrets of a run: drawn at random, wiped when dropped, passed to programs through a pipe.
 
 use std::fmt::Write as _;
 
 use zeroize::Zeroizing;
 
-/// A passphrase of 256 random bits, which nobody needs to know twice: what it opens goes with the run.
+/// A passphrase of 256 random bits. It is never needed again, because what it opens is removed
+/// after the run.
 ///
-/// As hexadecimal digits, which every program takes.
+/// In hexadecimal digits, which every program accepts.
 pub(crate) fn passphrase() -> Zeroizing<String> {
     let raw = random_key(32);
     let mut digits = Zeroizing::new(String::with_capacity(64));
@@ -16,7 +17,7 @@ pub(crate) fn passphrase() -> Zeroizing<String> {
     digits
 }
 
-/// A passphrase as programs read it from their standard input: as one line.
+/// A passphrase as a line, the form that programs read from their standard input.
 pub(crate) fn line(passphrase: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut line = Zeroizing::new(Vec::with_capacity(passphrase.len() + 1));
     line.extend_from_slice(passphrase);
@@ -27,7 +28,7 @@ pub(crate) fn line(passphrase: &[u8]) -> Zeroizing<Vec<u8>> {
 /// Random bytes.
 ///
 /// # Panics
-/// If the kernel's generator fails, which it does not do once it has answered.
+/// If the kernel's generator fails, which does not happen once it has worked.
 pub(crate) fn random_key(len: usize) -> Zeroizing<Vec<u8>> {
     let mut key = Zeroizing::new(vec![0; len]);
     getrandom::fill(&mut key).expect("the kernel's random generator answers");

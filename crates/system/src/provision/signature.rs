@@ -1,4 +1,4 @@
-//! What a device holds, by the signatures that libblkid knows.
+//! Detects the contents of a device by the signatures that libblkid knows.
 
 use std::path::Path;
 
@@ -9,26 +9,27 @@ use crate::SystemError;
 use crate::command::Invocation;
 use crate::machine::Machine;
 
-/// Seconds that wipefs(8) may take: a disk with bad sectors answers slowly.
+/// Time limit for wipefs(8) in seconds: a disk with bad sectors answers slowly.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// One signature.
+/// A signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Its name, as blkid(8) has it: `ext4`, `crypto_LUKS`, `swap`, `gpt`, `dos` and so on.
+    /// Its name in blkid(8): `ext4`, `crypto_LUKS`, `swap`, `gpt`, `dos` and so on.
     pub name: String,
-    /// The byte that its magic begins at.
+    /// Byte offset of its magic.
     pub offset: u64,
 }
 
-/// All signatures on the file or device at `path`; one that lies in several places comes several times. Empty means
-/// that none is known, not that nothing is there: a VeraCrypt volume has none.
+/// All signatures on the file or device at `path`; a signature at several offsets appears several
+/// times. An empty list means that no known signature was found, not that there is no data: a
+/// VeraCrypt volume has none.
 ///
-/// wipefs(8) lists them, which unlike blkid names all where there are several; what our own detection finds where it
-/// finds nothing is added.
+/// Uses wipefs(8), which lists all signatures, unlike blkid. If it finds none, adds the result of
+/// our own detection.
 ///
 /// # Errors
-/// [`SystemError::Program`] if wipefs is missing or fails: without it nobody knows what is there.
+/// [`SystemError::Program`] if wipefs is missing or fails, because the contents are then unknown.
 /// [`SystemError::Io`] if `path` cannot be read.
 pub fn signatures(path: &Path) -> Result<Vec<Signature>, SystemError> {
     signatures_by(&Machine::this(), path)
@@ -60,20 +61,20 @@ fn signatures_by(machine: &Machine, path: &Path) -> Result<Vec<Signature>, Syste
     Ok(found)
 }
 
-/// `0x438 ext4`.
+/// Parses `0x438 ext4`.
 fn parse(line: &str) -> Option<Signature> {
     let (offset, name) = line.trim().split_once(char::is_whitespace)?;
     let offset = u64::from_str_radix(offset.strip_prefix("0x")?, 16).ok()?;
     Some(Signature { name: name.trim().to_owned(), offset })
 }
 
-/// The name that libblkid has for it, where it has one.
+/// libblkid's name, if it has one.
 fn name_of(kind: &Kind) -> Option<String> {
     let name = match kind {
         Kind::Luks { .. } => "crypto_LUKS",
         Kind::BitLocker { .. } => "BitLocker",
         Kind::FileVault => "cs_fvault2",
-        // Names with commas could not be given away.
+        // Names with commas cannot be passed on.
         Kind::FileSystem { name } if name.starts_with("ext2") => "ext4",
         Kind::FileSystem { name: "FAT" } => "vfat",
         Kind::FileSystem { name: "HFS+" } => "hfsplus",
@@ -94,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of 4 MiB with these bytes at these places.
+    /// A file of 4 MiB with these bytes at these offsets.
     fn image(dir: &tempfile::TempDir, name: &str, parts: &[(usize, &[u8])]) -> std::path::PathBuf {
         let mut bytes = vec![0; 4 << 20];
         for (at, part) in parts {
@@ -109,11 +110,12 @@ mod tests {
     fn signatures_have_the_names_that_blkid_gives_them() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(signatures(&image(&dir, "zeros", &[])).unwrap(), []);
-        // mkswap(8): the magic ends the first page; libblkid wants a version of 1 and a last page after it.
+        // mkswap(8): the magic ends the first page. libblkid expects version 1 and a last page
+        // after it.
         let swap: &[(usize, &[u8])] = &[(1024, &[1, 0, 0, 0, 255, 3, 0, 0]), (4086, b"SWAPSPACE2")];
         let swap = signatures(&image(&dir, "swap", swap)).unwrap();
         assert_eq!(swap, [Signature { name: "swap".to_owned(), offset: 4086 }]);
-        // BitLocker's boot sector; our own detection knows it as well.
+        // BitLocker's boot sector, which our own detection also knows.
         let bitlocker: &[(usize, &[u8])] = &[(0, b"\xeb\x58\x90-FVE-FS-"), (510, b"\x55\xaa")];
         let found = signatures(&image(&dir, "bitlocker", bitlocker)).unwrap();
         assert!(!found.is_empty(), "{found:?}");
@@ -131,7 +133,7 @@ mod tests {
     #[test]
     fn a_superblock_at_the_end_is_told_with_its_place() {
         let dir = tempfile::tempdir().unwrap();
-        // md(4), version 0.90: 64 KiB before the end, at a multiple of that.
+        // md(4), version 0.90: at least 64 KiB before the end, at a multiple of 64 KiB.
         let at = (4 << 20) - (64 << 10);
         let magic: &[u8] = &[0xfc, 0x4e, 0x2b, 0xa9, 0, 0, 0, 0, 90, 0, 0, 0];
         let found = signatures(&image(&dir, "md", &[(at, magic)])).unwrap();

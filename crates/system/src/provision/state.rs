@@ -1,4 +1,4 @@
-//! Where journals and records live (XDG Base Directory Specification).
+//! The directories of journals and records (XDG Base Directory Specification).
 
 use std::env;
 use std::fs;
@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::{Writers, renamed_by};
 
-/// Where root's journals lie whatever its home is said to be: `sudo` and a login of root have different
-/// ones, and the one has to find what the other mounted.
+/// The directory of root's journals, for any home directory: `sudo` and a root login use different
+/// ones, but each must find what the other mounted.
 const OF_ROOT: &str = "/var/lib/cryptbench";
 
 /// Directories that may hold journals, the preferred one first.
 ///
-/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private
-/// directory in the temporary directory for users without a writable home. All of them are looked through
-/// for what is to be cleaned up or unmounted. Root takes none in which another user could rename anything, such as the
-/// home that `sudo` may leave in the environment: what a journal names is removed.
+/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a
+/// private directory in the temporary directory for users without a writable home. Cleaning up and
+/// unmounting searches all of them. For root, directories in which another user could rename
+/// anything are left out, such as the home that `sudo` may leave in the environment, because
+/// cleanup removes what a journal names.
 pub fn state_directories() -> Vec<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let chosen = env::var_os("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute());
@@ -27,18 +28,18 @@ pub fn state_directories() -> Vec<PathBuf> {
     found
 }
 
-/// Whether only root decides what lies at `directory`, which need not be there yet.
+/// Whether only root controls the contents of `directory`, which need not exist yet.
 fn is_roots_own(directory: &Path) -> bool {
     let mut there = directory.ancestors().filter(|way| fs::symlink_metadata(way).is_ok());
     there.next().is_some_and(|way| matches!(renamed_by(way, 0, Writers::Owner), Ok(None)))
 }
 
-/// Those that are there and in which nobody but this user can have put anything.
+/// The existing ones that only this user can have written to.
 pub fn trusted_state_directories() -> Vec<PathBuf> {
     state_directories().into_iter().filter(|dir| trusted(dir)).collect()
 }
 
-/// `found` with root's own directory: first, unless somebody chose another by the variable.
+/// Adds root's own directory to `found`: at the beginning, unless the variable names another one.
 fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf> {
     if root {
         found.insert(usize::from(chosen), OF_ROOT.into());
@@ -46,20 +47,24 @@ fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf>
     found
 }
 
-/// The directory for records: `$XDG_DATA_HOME/cryptbench` or its fallbacks, the first writable one.
+/// The directory for records: the first writable one of `$XDG_DATA_HOME/cryptbench` and its
+/// fallbacks. Root takes none in which another user could rename anything, as
+/// for journals.
 pub fn data_directory() -> Option<PathBuf> {
-    candidates("XDG_DATA_HOME", ".local/share").into_iter().find(|d| make_private(d))
+    let root = rustix::process::getuid().is_root();
+    let mut fit = candidates("XDG_DATA_HOME", ".local/share").into_iter();
+    fit.find(|directory| (!root || is_roots_own(directory)) && make_private(directory))
 }
 
-/// A private directory that does not outlive a reboot, for mounts: below `/run` for root,
-/// `$XDG_RUNTIME_DIR` for others, the temporary directory where neither is there.
+/// A private directory for mounts that does not survive a reboot: below `/run` for root,
+/// `$XDG_RUNTIME_DIR` for others, or the temporary directory.
 pub fn runtime_directory() -> Option<PathBuf> {
     let root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/run/cryptbench"));
     let user = env::var_os("XDG_RUNTIME_DIR").map(|d| PathBuf::from(d).join("cryptbench"));
     let uid = rustix::process::getuid().as_raw();
     let of_user = user.filter(|d| d.is_absolute() && d.parent().is_some_and(Path::is_dir));
     let found = [root, of_user].into_iter().flatten().find(|d| make_private(d));
-    // Both levels are checked: whoever may write the parent may replace the child.
+    // Both levels are checked, because anyone who can write to the parent can replace the child.
     let shared = env::temp_dir().join(format!("cryptbench-{uid}"));
     let last = shared.join("run");
     found.or_else(|| (make_private(&shared) && make_private(&last)).then_some(last))
@@ -67,7 +72,7 @@ pub fn runtime_directory() -> Option<PathBuf> {
 
 fn candidates(variable: &str, below_home: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    // The specification: a relative path in the variable is to be ignored.
+    // The specification requires relative paths in the variable to be ignored.
     if let Some(base) = env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute()) {
         found.push(base.join("cryptbench"));
     } else if let Some(home) = env::home_dir().filter(|p| p.is_absolute()) {
@@ -78,10 +83,10 @@ fn candidates(variable: &str, below_home: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Creates `dir` for this user alone, or accepts it when it is this user's and writable.
+/// Creates `dir` for this user only, or accepts it if this user owns it and can write to it.
 ///
-/// Ownership matters in the shared temporary directory: a journal that somebody else could write
-/// would make cleanup delete files of their choice.
+/// Ownership matters in the shared temporary directory: someone else who could write a journal
+/// could make cleanup delete any file.
 pub(crate) fn make_private(dir: &Path) -> bool {
     if fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).is_err() {
         return false;
@@ -89,7 +94,7 @@ pub(crate) fn make_private(dir: &Path) -> bool {
     trusted(dir) && rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// Whether `dir` is a real directory of this user that nobody else may write.
+/// Whether `dir` is a real directory of this user that no one else can write to.
 pub(crate) fn trusted(dir: &Path) -> bool {
     fs::symlink_metadata(dir).is_ok_and(|m| {
         m.is_dir()
@@ -110,7 +115,7 @@ mod tests {
         assert_eq!(with_roots(login.clone(), true, false)[0], Path::new(OF_ROOT));
         // Others come after it.
         assert_eq!(with_roots(sudo.clone(), true, false)[1..], sudo);
-        // A directory that was chosen stays the first, and an ordinary user's are as they were.
+        // An explicitly chosen directory stays first, and those of an ordinary user are unchanged.
         let chosen = with_roots(login.clone(), true, true);
         assert_eq!((&chosen[0], chosen[1].as_path()), (&login[0], Path::new(OF_ROOT)));
         assert_eq!(with_roots(login.clone(), false, false), login);
@@ -122,13 +127,13 @@ mod tests {
         let home = dir.path().join("home");
         fs::create_dir(&home).unwrap();
         if std::os::unix::fs::chown(&home, Some(12_345), None).is_err() {
-            eprintln!("SKIPPED: giving a directory away takes root");
+            eprintln!("SKIPPED: giving a directory away requires root");
             return;
         }
         let inside = home.join(".local/state/cryptbench");
         assert!(is_roots_own(dir.path()) && is_roots_own(&dir.path().join("new/deep")));
         assert!(!is_roots_own(&home) && !is_roots_own(&inside));
-        // Root's own directory in a user's home is still the user's to rename.
+        // A directory owned by root in a user's home can still be renamed by the user.
         fs::create_dir_all(&inside).unwrap();
         assert!(!is_roots_own(&inside));
     }

@@ -1,4 +1,4 @@
-//! A directory mounted once more where only root can rename it (mount(2), `MS_BIND`).
+//! Bind mounts of a directory at a place where only root can rename it (mount(2), `MS_BIND`).
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::SystemError;
 use crate::provision::filesystem;
 use crate::provision::mountinfo::mount_at;
 
-/// A directory mounted once more where only root can rename it.
+/// A bind mount of a directory at a place where only root can rename it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindMount {
     /// Absolute path of the mount point.
@@ -20,7 +20,7 @@ pub struct BindMount {
 }
 
 impl BindMount {
-    /// Mounts the open directory `held`, which was made as `path`, at `mount_point`.
+    /// Mounts the open directory `held`, which was created as `path`, at `mount_point`.
     pub(super) fn create(
         stack: &mut ResourceStack,
         held: &Directory,

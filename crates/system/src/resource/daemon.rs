@@ -1,5 +1,5 @@
-//! Programs that work for a run or serve a file system through FUSE: started, awaited, ended, and found again after a
-//! kill.
+//! Programs that work for a run or serve a FUSE file system: started, awaited, ended, and found
+//! again after a kill.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,36 +18,37 @@ use crate::machine::Machine;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 use crate::provision::{filesystem, process};
 
-/// The type of a mount whose program names none.
+/// The type of a mount if its program sets none.
 const UNNAMED: &str = "fuse";
 
-/// A program that works or serves, started as a child.
+/// A working or serving program, started as a child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Daemon {
     /// Its name.
     pub program: String,
-    /// Absolute path of what it makes or mounts at, which is among its arguments and no other run's.
+    /// Absolute path of the file that it creates or of its mount point. The path is one of its
+    /// arguments and unique to the run.
     pub path: PathBuf,
 }
 
-/// When a program ends that serves.
+/// When a serving program ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// When its mount is gone.
     Unmounted,
-    /// When it is asked to, and then it unmounts what it serves.
+    /// When it is asked to; it then unmounts what it serves.
     Asked,
 }
 
-/// The process, once it is started.
+/// The process, once started.
 pub(crate) struct Served {
     running: Option<Running>,
     ends: Ends,
 }
 
-/// Runs a program that makes a volume at `path`, which it is given as an argument.
+/// Runs a program that creates a volume at `path`, one of its arguments.
 ///
-/// It is in the journal while it runs: it would outlive a killed run, and write on.
+/// It is in the journal while it runs, because it would outlive a killed run and continue to write.
 pub(crate) fn run_to_its_end(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -55,19 +56,31 @@ pub(crate) fn run_to_its_end(
     path: &Path,
     machine: &Machine,
 ) -> Result<(), SystemError> {
+    run_to_its_end_within(stack, program, invocation, path, machine, machine.ready_within)
+}
+
+/// The same for what may take until `limit`.
+pub(crate) fn run_to_its_end_within(
+    stack: &mut ResourceStack,
+    program: &'static str,
+    invocation: &Invocation,
+    path: &Path,
+    machine: &Machine,
+    limit: Duration,
+) -> Result<(), SystemError> {
     let what = Daemon { program: program.to_owned(), path: path.to_owned() };
     let number = stack.announce(what, Served { running: None, ends: Ends::Asked })?;
     let ended = invocation.start(machine).and_then(|started| {
         let identity = process::identity(started.child.id());
         let noted = identity.map_or(Ok(()), |identity| stack.note(number, identity));
-        started.finish(machine.limit(program, machine.ready_within)).and(noted)
+        started.finish(machine.limit(program, limit)).and(noted)
     });
     let gone = stack.destroy_last();
     ended.and(gone)
 }
 
-/// Starts a program that serves a file system of the type `file_system` at the mount point `path`, awaits its mount, and
-/// gives the number of its process.
+/// Starts a program that serves a file system of type `file_system` at the mount point `path`,
+/// waits for the mount, and returns the process number.
 pub(crate) fn serve(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -79,8 +92,8 @@ pub(crate) fn serve(
     serve_until(Ends::Unmounted, stack, program, invocation, path, file_system, machine)
 }
 
-/// Lets a program serve the plaintext of something as a file, which is a FUSE mount by itself; gives the file and the
-/// number of the process. `invocation` gets the path at which to mount.
+/// Lets a program serve plaintext as a file that is itself a FUSE mount. Returns the file and the
+/// process number. `invocation` gets the mount point.
 pub(crate) fn serve_file(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -136,7 +149,7 @@ impl Resource for Daemon {
     fn destroy(&self, live: &mut Served, _: Option<Identity>) -> Result<(), SystemError> {
         let Served { running: Some(Running { child, .. }), ends } = live else { return Ok(()) };
         let failed = SystemError::io("await the end of the process that served", &self.path);
-        // One that ends by itself writes back what it holds.
+        // A program that ends by itself writes back its data.
         let alone = *ends == Ends::Unmounted
             && process::wait_within(child, process::GRACE).map_err(failed)?.is_some();
         if !alone {
@@ -146,14 +159,14 @@ impl Resource for Daemon {
                 process::kill_group(child);
             }
         }
-        // It may have come to it after its mount was looked for, or have ended without unmounting.
+        // It may have mounted after the search for its mount, or ended without unmounting.
         if serves_at(&self.path) { unmount_dead(&self.path) } else { Ok(()) }
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
         let found = process::of_dead_run(&self.program, &self.path, identity)?;
         let ended = process::end(found);
-        // One that was killed before it had mounted may have come to it after its mount was looked for.
+        // A program killed before it had mounted may have mounted after the search for its mount.
         if ended.is_ok() && serves_at(&self.path) {
             return removed(unmount_dead(&self.path));
         }
@@ -166,9 +179,11 @@ fn serves_at(path: &Path) -> bool {
     mount_at(path).is_some_and(|m| m.file_system == UNNAMED || m.file_system.starts_with("fuse."))
 }
 
-/// Waits until `daemon` has mounted a file system of the type `file_system` at `path` and answers there.
+/// Waits until `daemon` has mounted a file system of type `file_system` at `path` and the file
+/// system responds.
 ///
-/// The kernel tells when its list of mounts changes (proc_pid_mountinfo(5)), and when the daemon has ended.
+/// The kernel reports changes of its list of mounts (proc_pid_mountinfo(5)) and the end of the
+/// daemon.
 ///
 /// # Errors
 /// [`SystemError::Program`] if the daemon ends or if nothing is mounted within `limit`.
@@ -180,7 +195,7 @@ fn wait_until_mounted(
 ) -> Result<MountEntry, SystemError> {
     const LIST: &str = "/proc/self/mountinfo";
     let end = Instant::now() + limit;
-    // Opened before the first look: no change after that look is missed.
+    // Opened before the first check, so that no later change is missed.
     let list = File::open(LIST).map_err(SystemError::io("open", LIST))?;
     let handle = pidfd_open(Pid::from_child(&daemon.child), PidfdFlags::empty())
         .map_err(|e| SystemError::io("watch", path)(e.into()))?;
@@ -190,7 +205,7 @@ fn wait_until_mounted(
             return if answers(path, left) {
                 Ok(entry)
             } else {
-                Err(daemon.failed("it mounted its file system and does not answer"))
+                Err(daemon.failed("it mounted its file system but does not respond"))
             };
         }
         let status = daemon.child.try_wait().map_err(SystemError::io("watch", path))?;
@@ -208,8 +223,8 @@ fn wait_until_mounted(
     }
 }
 
-/// Whether the file system at `path` answers within `limit`. A call to one that hangs comes back when its daemon
-/// is killed.
+/// Whether the file system at `path` responds within `limit`. A call to a hanging one returns when
+/// its daemon is killed.
 fn answers(path: &Path, limit: Duration) -> bool {
     let (answer, answered) = channel();
     let path = path.to_owned();
@@ -217,10 +232,10 @@ fn answers(path: &Path, limit: Duration) -> bool {
     answered.recv_timeout(limit).unwrap_or(false)
 }
 
-/// Unmounts what a program serves at `path`.
+/// Unmounts the file system that a program serves at `path`.
 ///
 /// # Errors
-/// [`SystemError::Busy`], or what the system refused.
+/// [`SystemError::Busy`], or the error of unmounting.
 pub(super) fn unmount(path: &Path) -> Result<(), SystemError> {
     if rustix::process::geteuid().is_root() {
         return filesystem::unmount(path);
@@ -233,7 +248,7 @@ pub(super) fn unmount(path: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Takes a mount out of the way whose user is gone, in use or not.
+/// Detaches a mount whose server is gone, even if it is in use.
 pub(super) fn unmount_dead(path: &Path) -> Result<(), SystemError> {
     if rustix::process::geteuid().is_root() {
         return filesystem::unmount_dead(path);

@@ -1,5 +1,6 @@
-//! Every program of every system made to fail, to hang, to die and to be missing at each step: the error names it, and
-//! afterwards nothing is mounted, attached or running, nothing lies there, and the user's file is what it was.
+//! Makes every program of every system fail, hang, die or be missing at each step. The error must
+//! name it. Afterwards nothing is mounted, attached, running or left on disk, and the user's file
+//! is unchanged.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +14,7 @@ use cryptbench_export::fuse::FuseOptions;
 use rustix::mount::{MountFlags, mount, unmount};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Journal, Scratch, WorkDirectory, cleanup};
+use super::{Journal, Reserve, Scratch, WorkDirectory, cleanup};
 use crate::ServedVolume;
 use crate::machine::Machine;
 use crate::provision::mountinfo::mounts;
@@ -21,7 +22,7 @@ use crate::provision::{filesystem, state_directories};
 use crate::{ArmContext, Availability, PreparedArm, Role, Selection, SystemError, find};
 
 /// Programs that systems call.
-const PROGRAMS: [&str; 15] = [
+const PROGRAMS: [&str; 18] = [
     "losetup",
     "mount",
     "umount",
@@ -37,12 +38,15 @@ const PROGRAMS: [&str; 15] = [
     "cryfs",
     "securefs",
     "fusermount3",
+    "veracrypt",
+    "partx",
+    "dmsetup",
 ];
 
-/// What a user has in the directory that is measured.
+/// A user's file in the measured directory.
 const USERS: &str = "what the user had written before";
 
-/// What goes wrong.
+/// The ways to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     Fails,
@@ -53,13 +57,13 @@ enum Fault {
 
 use Fault::{Dies, Fails, Hangs, Missing};
 
-/// A step of setting up: the program that takes it, and its arguments as a pattern of the shell.
+/// A step of setting up: its program, and the arguments as a shell pattern.
 type Step = (&'static str, &'static str);
 
-/// All that can go wrong with a system's own programs.
+/// All failures of a system's own programs.
 const ANY: [Fault; 4] = [Fails, Hangs, Dies, Missing];
 
-/// What can go wrong with a program that is the same for many systems.
+/// Failures of programs that many systems share.
 const SOME: [Fault; 3] = [Fails, Hangs, Missing];
 
 const LOOP: Step = ("losetup", "--find*");
@@ -67,7 +71,7 @@ const DETACH: Step = ("losetup", "--detach*");
 const MKFS: Step = ("mkfs.ext4", "*");
 const MOUNT: Step = ("mount", "*");
 
-/// A place of its own: a file system in memory that is measured, programs, and mount points.
+/// A separate place: a file system in memory to measure, programs, and mount points.
 struct Place {
     root: tempfile::TempDir,
 }
@@ -78,7 +82,7 @@ impl Place {
         for directory in ["target", "programs", "mounts"] {
             fs::create_dir(place.at(directory)).unwrap();
         }
-        // Small, so that containers are: their room is a part of what is free.
+        // Small, because the space in containers is a fraction of the free space.
         let options = c"size=400m,mode=700";
         mount("faults", place.at("target"), "tmpfs", MountFlags::empty(), Some(options)).unwrap();
         fs::write(place.at("target/user"), USERS).unwrap();
@@ -89,7 +93,7 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// Programs of which one does not do what it should at that step.
+    /// A machine on which one program misbehaves at that step.
     fn machine(&self, broken: Option<(Step, Fault)>) -> Machine {
         let programs = self.at("programs");
         for program in PROGRAMS {
@@ -128,6 +132,7 @@ impl Place {
             scratch: &scratch.io_target(),
             directory: &target,
             work: work.path(),
+            reserve: &Reserve::default(),
             room: 0,
             run_id,
             tier: cryptbench_cipher::tier().unwrap(),
@@ -179,15 +184,19 @@ impl Drop for Place {
     }
 }
 
-/// Where a program is.
+/// The path of a program.
 fn real(program: &str) -> Option<PathBuf> {
+    // What no package installs lies elsewhere in the search path.
+    let path = std::env::var_os("PATH").unwrap_or_default();
     ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
         .into_iter()
-        .map(|directory| Path::new(directory).join(program))
+        .map(PathBuf::from)
+        .chain(std::env::split_paths(&path))
+        .map(|directory| directory.join(program))
         .find(|path| path.exists())
 }
 
-/// A program that does at `step` what `fault` says, and else what the real one does.
+/// A script that misbehaves as `fault` at `step`, and otherwise runs the real program.
 fn script(path: &Path, real: &Path, step: &str, fault: Fault) {
     let does = match fault {
         Fails => "echo 'the disk is haunted' >&2; exit 1",
@@ -202,10 +211,10 @@ fn script(path: &Path, real: &Path, step: &str, fault: Fault) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Whether the faults of `system` can be tried here.
+/// Whether the faults of `system` can be tested here.
 fn runs_here(system: &str) -> bool {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: {system}: a file system of one's own takes root");
+        eprintln!("SKIPPED: {system}: a separate file system requires root");
         return false;
     }
     match find(system).unwrap().availability() {
@@ -221,7 +230,7 @@ fn run_id(system: &str) -> String {
     format!("test-{}-faults-{system}", std::process::id())
 }
 
-/// Breaks each step of setting up in each way; a program that is missing is so at all of its steps.
+/// Breaks each step of setting up in each way. A missing program is missing at all of its steps.
 fn each_step(system: &str, steps: &[Step], faults: &[Fault]) {
     if !runs_here(system) {
         return;
@@ -243,7 +252,7 @@ fn each_step(system: &str, steps: &[Step], faults: &[Fault]) {
                 Err(error) => error.to_string(),
                 Ok(_) => panic!("{what}: it was set up all the same"),
             };
-            // nbdfuse starts nbdkit, and tells of it.
+            // nbdfuse starts nbdkit and reports its errors.
             let named =
                 error.contains(program) || (program == "nbdkit" && error.contains("nbdfuse"));
             assert!(named, "{what}: {error}");
@@ -252,10 +261,11 @@ fn each_step(system: &str, steps: &[Step], faults: &[Fault]) {
     }
 }
 
-/// Held from what is left behind until it is cleaned up.
+/// Held from when something is left behind until it is cleaned up.
 static CLEANUP: Mutex<()> = Mutex::new(());
 
-/// Breaks a program that takes down what was set up: it stays in the journal, and goes when the program works again.
+/// Breaks a program that takes down a resource: the resource stays in the journal, and is removed
+/// when the program works again.
 fn each_step_down(system: &str, steps: &[Step], faults: &[Fault]) {
     if !runs_here(system) {
         return;
@@ -266,7 +276,7 @@ fn each_step_down(system: &str, steps: &[Step], faults: &[Fault]) {
             let what = format!("{system}: {} {} {fault:?}", step.0, step.1);
             Machine::pretend(Some(place.machine(None)));
             let prepared = place.provision(system, &run_id).unwrap();
-            // Another test's cleanup would find what this one leaves.
+            // The cleanup of another test would find what this one leaves.
             let _alone = CLEANUP.lock().unwrap_or_else(PoisonError::into_inner);
             Machine::pretend(Some(place.machine(Some((*step, fault)))));
             let error = prepared.destroy().expect_err(&what).to_string();
@@ -279,7 +289,7 @@ fn each_step_down(system: &str, steps: &[Step], faults: &[Fault]) {
     }
 }
 
-/// Kills what serves a system while it is in use, then takes it down.
+/// Kills the server of a system while it is in use, then takes the system down.
 fn dies_midway(system: &str) {
     if !runs_here(system) {
         return;
@@ -295,7 +305,7 @@ fn dies_midway(system: &str) {
             kill_process(Pid::from_raw(*daemon as i32).unwrap(), Signal::KILL).unwrap();
         }
         if rests {
-            // Whether it can rest so is its own affair.
+            // Closing may or may not work then.
             let _ = prepared.close();
         }
         prepared.destroy().unwrap_or_else(|e| panic!("{system}: {e}"));
@@ -303,8 +313,8 @@ fn dies_midway(system: &str) {
     }
 }
 
-/// As a volume of the user's is served: what could not be taken down is, once the program works again. (Its server ends
-/// with this process; what is left of a killed one is found by others' tests.)
+/// Serves a volume like a user's: what could not be taken down is taken down once the program works
+/// again. (Its server ends with this process; other tests cover what a killed one leaves.)
 #[test]
 fn what_cannot_be_unmounted_is_served_on_until_it_can() {
     if !runs_here("builtin-mounted") {
@@ -348,6 +358,16 @@ fn directories_over_fuse() {
     }
 }
 
+/// With VeraCrypt's own program. Where it dies while it serves, nothing of it is listed any more.
+#[test]
+fn veracrypt() {
+    let own = [("veracrypt", "*--create*"), ("veracrypt", "*--protect-hidden*")];
+    each_step("veracrypt", &own, &ANY);
+    each_step("veracrypt", &[MKFS, MOUNT], &SOME);
+    each_step_down("veracrypt", &[("veracrypt", "*--dismount*")], &[Fails]);
+    dies_midway("veracrypt");
+}
+
 #[test]
 fn builtin_mounted() {
     each_step("builtin-mounted", &[LOOP, MKFS, MOUNT], &SOME);
@@ -356,13 +376,13 @@ fn builtin_mounted() {
 #[test]
 fn qemu_luks() {
     let own = [("qemu-img", "create*"), ("qemu-storage-daemon", "--blockdev*")];
-    // Each time qemu-img measures its key derivation for seconds.
+    // Each run of qemu-img measures its key derivation for seconds.
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
     let (any, some): (&[Fault], &[Fault]) =
         if nightly { (&ANY, &SOME) } else { (&[Dies], &[Fails]) };
     each_step("qemu-luks", &own, any);
     each_step("qemu-luks", &[LOOP, ("losetup", "--direct-io=off*"), MKFS, MOUNT], some);
-    // The daemon that is left is given some seconds to end by itself.
+    // The remaining daemon gets some seconds to end by itself.
     each_step_down("qemu-luks", &[DETACH], &[Hangs]);
     dies_midway("qemu-luks");
 }

@@ -1,4 +1,4 @@
-//! A FUSE mount that this process serves.
+//! FUSE mounts that this process serves.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,8 +20,9 @@ pub struct FuseMount {
     pub path: PathBuf,
 }
 
-/// The server. Dropped while it is there, it serves on for as long as this process lives: it would detach its mount, and
-/// then nobody could tell the loop device on its file any more.
+/// The server. If dropped while the mount still exists, it continues to serve as long as this
+/// process lives. Ending it would detach the mount, and the loop device on its file could then no
+/// longer be identified.
 pub(crate) struct Serving(Option<Server>);
 
 impl Drop for Serving {
@@ -30,7 +31,7 @@ impl Drop for Serving {
     }
 }
 
-/// Serves `device` as a file in a mount at `path`, and gives the file.
+/// Serves `device` as a file in a mount at `path`, and returns the file.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,

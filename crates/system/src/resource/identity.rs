@@ -1,4 +1,4 @@
-//! What tells a thing that was made from another of the same name.
+//! Distinguishes a resource that we created from another one with the same name.
 
 use std::fs::File;
 use std::io;
@@ -7,21 +7,22 @@ use std::path::Path;
 use cryptbench_os::FileIdentity;
 use serde::{Deserialize, Serialize};
 
-/// What tells a thing that we made from another of the same name.
+/// Distinguishes a resource that we created from another one with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Device of the file system; of a loop device or a process, its own number.
+    /// Device number of the file system; for a loop device or a process, its own number.
     pub device: u64,
-    /// Inode number; of a process, its start in clock ticks after boot; 0 for mounts and loop devices.
+    /// Inode number; for a process, its start in clock ticks since boot; 0 for mounts and loop
+    /// devices.
     pub inode: u64,
-    /// When a file was made, in nanoseconds since 1970, where its file system keeps that: inode numbers are given
-    /// again. Journals of versions before 0.2 have none.
+    /// Creation time of a file in nanoseconds since 1970, if its file system records that, because
+    /// inode numbers are reused. Missing in journals of versions before 0.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub born: Option<i64>,
 }
 
 impl Identity {
-    /// What a number alone tells: of a mount or a device.
+    /// The identity of a mount or a device, which is only a number.
     #[must_use]
     pub fn number(device: u64) -> Self {
         Self { device, inode: 0, born: None }
@@ -30,26 +31,26 @@ impl Identity {
     /// The identity of an open file.
     ///
     /// # Errors
-    /// What statx(2) says.
+    /// The error of statx(2).
     pub fn of(file: &File) -> io::Result<Self> {
         FileIdentity::of(file).map(Self::from)
     }
 
-    /// The identity of what lies at `path`, a symbolic link not followed.
+    /// The identity of the file at `path`; does not follow a symbolic link.
     ///
     /// # Errors
-    /// What statx(2) says.
+    /// The error of statx(2).
     pub fn at(path: &Path) -> io::Result<Self> {
         FileIdentity::at(path).map(Self::from)
     }
 
-    /// Whether `found` is what was noted; births are compared where both are known.
+    /// Whether `found` is the resource that was noted. Compares creation times if both are known.
     #[must_use]
     pub fn is(self, found: Self) -> bool {
         (self.device, self.inode) == (found.device, found.inode) && self.is_born_like(found)
     }
 
-    /// Whether nothing is known of two births that tells one file from the other.
+    /// Whether the two creation times may be equal; true if either is unknown.
     pub(super) fn is_born_like(self, found: Self) -> bool {
         self.born.zip(found.born).is_none_or(|(noted, now)| noted == now)
     }

@@ -1,9 +1,9 @@
-//! The journal of a run: each thing is written down before it is made, with its identity after it, so that a killed run's
-//! left-overs can be found, recognised and removed.
+//! The journal of a run. It records each resource before it is created, and its identity
+//! afterwards, so that the left-overs of a killed run can be found, recognised and removed.
 //!
-//! It is one file of JSON lines for all of a run, numbered in the order in which things are made, and undone from the
-//! highest number down. It is locked for as long as its run lives. The kernel drops the lock when the process ends,
-//! however it ends, so a journal that can be locked belongs to a dead run.
+//! A run has one journal, a file of JSON lines. They are numbered in order of creation and undone
+//! from the highest number down. The journal is locked while its run lives. The kernel drops the
+//! lock when the process ends in any way, so a journal that can be locked belongs to a dead run.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,7 +22,7 @@ use crate::provision::state_directories;
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {
-    /// Who writes the journal: the first line.
+    /// The first line: the process that writes the journal.
     Owner {
         process: u32,
         /// What the user named, such as the volume.
@@ -42,7 +42,8 @@ enum Line {
     },
 }
 
-/// The journal of this run. Clones write to the same file, which goes with the last of them when all is undone.
+/// The journal of this run. Clones write to the same file, which the last of them removes if
+/// everything is undone.
 #[derive(Clone)]
 pub struct Journal {
     open: Arc<Mutex<Open>>,
@@ -53,7 +54,7 @@ struct Open {
     directory: Journals,
     name: OsString,
     next: u32,
-    /// How many things are there.
+    /// Number of existing resources.
     there: u32,
 }
 
@@ -61,15 +62,15 @@ impl Journal {
     /// Creates and locks the journal of the run `run_id` in the first usable state directory.
     ///
     /// # Errors
-    /// [`SystemError::Target`] if no directory for it can be written, else [`SystemError::Io`].
+    /// [`SystemError::Target`] if no directory for it is writable, otherwise [`SystemError::Io`].
     pub fn create(run_id: &str) -> Result<Self, SystemError> {
         Self::create_in(&state_directories(), run_id)
     }
 
-    /// The same, with what it is about, by which [`living`] finds it.
+    /// The same with a subject, by which [`living`] finds it.
     ///
     /// # Errors
-    /// As those.
+    /// Those of [`create`](Self::create).
     pub fn create_about(run_id: &str, subject: &Path) -> Result<Self, SystemError> {
         let journal = Self::create(run_id)?;
         journal.tell_owner(std::process::id(), subject)?;
@@ -80,7 +81,7 @@ impl Journal {
         self.held().append(&Line::Owner { process, subject: subject.to_owned() })
     }
 
-    pub(super) fn create_in(directories: &[PathBuf], run_id: &str) -> Result<Self, SystemError> {
+    pub(crate) fn create_in(directories: &[PathBuf], run_id: &str) -> Result<Self, SystemError> {
         let mut tried = Vec::new();
         for state in directories {
             let Some(directory) = Journals::make(state) else {
@@ -89,8 +90,8 @@ impl Journal {
             };
             let name = OsString::from(format!("{run_id}.jsonl"));
             let path = directory.path(&name);
-            // Locked before it takes the name that cleanup looks for: a cleanup at this very
-            // moment would otherwise take it for a dead run's.
+            // Locked before it gets the name that cleanup looks for, because a simultaneous cleanup
+            // would otherwise treat it as a dead run's.
             let unlocked = OsString::from(format!("{run_id}.new"));
             let held = directory.held();
             let file = held
@@ -104,13 +105,13 @@ impl Journal {
         }
         Err(SystemError::Target {
             path: PathBuf::from(tried.join(", ")),
-            problem: "no directory for the journal can be written, and without it a killed run \
-                      could not be cleaned up; set XDG_STATE_HOME to a writable directory"
+                problem: "no directory for the journal is writable, and without a journal a killed run could \
+                          not be cleaned up; set XDG_STATE_HOME to a writable directory"
                 .to_owned(),
         })
     }
 
-    /// Writes down that `what` is about to be made, and gives its number; call before making it.
+    /// Records that `what` is about to be created, and returns its number. Call it before creation.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -123,7 +124,7 @@ impl Journal {
         Ok(id)
     }
 
-    /// Writes down what was made under the number `id`; call right after it.
+    /// Records the identity of the resource with number `id`. Call it right after creation.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -131,7 +132,7 @@ impl Journal {
         self.held().append(&Line::Made { id, identity })
     }
 
-    /// Writes down that it is not there any more.
+    /// Records that the resource does not exist any more.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -143,7 +144,7 @@ impl Journal {
     }
 
     fn held(&self) -> MutexGuard<'_, Open> {
-        // A line is whole or torn, and a torn one is passed over.
+        // A torn line is skipped, so a poisoned lock does no harm.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -161,28 +162,28 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // With something still there the journal is what cleanup needs: it stays.
+        // If resources remain, cleanup needs the journal, so it stays.
         if self.there == 0 {
             let _ = self.directory.held().remove_file(&self.name);
         }
     }
 }
 
-/// A process that lives and has set something up.
+/// A living process that has set something up.
 #[derive(Clone, Debug)]
 pub struct Living {
-    /// Its number.
+    /// Process number.
     pub process: u32,
     /// What it was asked to work on.
     pub subject: PathBuf,
-    /// What it has made and not yet taken down, the last first.
+    /// Its existing resources, the latest first.
     pub resources: Vec<AnyResource>,
     state: PathBuf,
     journal: OsString,
 }
 
 impl Living {
-    /// Whether it has ended since: then its journal is gone or no longer locked.
+    /// Whether it has ended since: its journal is then gone or no longer locked.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         let found = Journals::open(&self.state).and_then(|journals| journals.look(&self.journal));
@@ -190,7 +191,7 @@ impl Living {
     }
 }
 
-/// This user's processes that live and told what they work on.
+/// This user's living processes that recorded a subject.
 #[must_use]
 pub fn living() -> Vec<Living> {
     state_directories().iter().flat_map(|state| living_in(state)).collect()
@@ -217,10 +218,10 @@ pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
     })
 }
 
-/// What was not undone, the highest number first.
+/// The resources that were not undone, highest number first.
 pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
     let mut left: Vec<(u32, AnyResource, Option<Identity>)> = Vec::new();
-    // The last line may be torn by the kill: what does not parse was not acted upon.
+    // A kill may have torn the last line. A line that does not parse was not acted upon.
     for line in text.lines().filter_map(|l| serde_json::from_str(l).ok()) {
         match line {
             Line::Intent { id, what } => left.push((id, what, None)),
@@ -237,7 +238,8 @@ pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
 
 #[cfg(test)]
 impl Journal {
-    /// Lets go of the lock as a killed process does: without any farewell. Gives the file, which can be locked then.
+    /// Releases the lock like a killed process, without cleaning up. Returns the file, which can
+    /// then be locked.
     pub(super) fn killed(self) -> File {
         use std::os::fd::AsRawFd as _;
         let mut open = self.held();

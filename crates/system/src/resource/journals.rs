@@ -1,7 +1,8 @@
-//! The directory of a user's journals, held open: what is read there was written by that user alone.
+//! The directory of a user's journals, held open: everything read there was written by that user.
 //!
-//! A journal says what to remove. Whoever could write one, or lead the reader to another, would have it remove what they
-//! choose, so directory and file are opened without following links, and their owner is checked on the open descriptor.
+//! A journal says what to remove. Anyone who could write one, or redirect the reader to another,
+//! could choose what is removed. Directory and file are therefore opened without following links,
+//! and the owner is checked on the open descriptor.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,10 +15,11 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::provision::make_private;
 
-/// Its name in the state directory: that of earlier versions, whose journals are found there.
+/// Its name in the state directory, unchanged from earlier versions so that their journals are
+/// found.
 const NAME: &str = "ledgers";
 
-/// Most bytes of a journal; a run writes some kilobytes.
+/// Largest journal in bytes; a run writes some kilobytes.
 const MOST: u64 = 64 << 20;
 
 /// Permission bits that let others write.
@@ -38,12 +40,13 @@ pub(super) enum Found {
 }
 
 impl Journals {
-    /// Makes the directory in `state`, or takes the one that is there; `None` if it could be somebody else's.
+    /// Creates the directory in `state`, or uses the existing one. `None` if it could belong to
+    /// someone else.
     pub(super) fn make(state: &Path) -> Option<Self> {
         (make_private(state) && make_private(&state.join(NAME))).then(|| Self::open(state))?
     }
 
-    /// Opens the directory in `state`; `None` if there is none, or if it could be somebody else's.
+    /// Opens the directory in `state`. `None` if it does not exist or could belong to someone else.
     pub(super) fn open(state: &Path) -> Option<Self> {
         let above = Directory::open_no_follow(state).ok().filter(is_ours)?;
         let directory = above.subdirectory(OsStr::new(NAME)).ok().filter(is_ours)?;
@@ -54,12 +57,12 @@ impl Journals {
         &self.directory
     }
 
-    /// Where a journal lies, for messages.
+    /// Path of a journal, for messages.
     pub(super) fn path(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }
 
-    /// All names of journals.
+    /// The names of all journals.
     pub(super) fn names(&self) -> Vec<OsString> {
         let mut names = self.directory.names().unwrap_or_default();
         names.retain(|name| Path::new(name).extension().is_some_and(|e| e == "jsonl"));
@@ -67,14 +70,14 @@ impl Journals {
         names
     }
 
-    /// Reads a journal that is this user's, and finds out whether its process lives.
+    /// Reads a journal of this user, and checks whether its process lives.
     pub(super) fn look(&self, name: &OsStr) -> Option<Found> {
         let file = self.directory.open_file(name).ok()?;
         let about = file.metadata().ok()?;
         if about.uid() != rustix::process::getuid().as_raw() || about.mode() & OTHERS != 0 {
             return None;
         }
-        // Shared: others who look at the same time do not make a dead process look alive.
+        // A shared lock, so that simultaneous readers do not make a dead process look alive.
         let dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
         let mut text = String::new();
         (&file).take(MOST).read_to_string(&mut text).ok()?;

@@ -1,4 +1,4 @@
-//! Keys that the kernel holds for file systems: put there through a pipe, and taken back.
+//! Keys that the kernel holds for file systems: added through a pipe, and removed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::SystemError;
 use crate::command::{Invocation, run};
 use crate::machine::Machine;
 
-/// A key of fscrypt in the kernel.
+/// An fscrypt key in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystemKey {
-    /// A path on the file system that it was added to.
+    /// A path on the file system to which it was added.
     pub path: PathBuf,
-    /// What names it, in hexadecimal digits.
+    /// Its identifier in hexadecimal.
     pub identifier: String,
 }
 
 /// A key in the user's keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserKey {
-    /// What names it.
+    /// Its name.
     pub description: PathBuf,
 }
 
-/// Adds a key of fscrypt to the file system that `path` lies on, and gives what names it.
+/// Adds an fscrypt key to the file system of `path`, and returns its identifier.
 pub(crate) fn add_to_file_system(
     stack: &mut ResourceStack,
     path: &Path,
@@ -40,7 +40,8 @@ pub(crate) fn add_to_file_system(
     Ok(identifier)
 }
 
-/// Adds a key to the user's keyring by a program that is given its secret, and will name it `description`.
+/// Adds a key to the user's keyring with a program that gets the secret and names the key
+/// `description`.
 pub(crate) fn add_to_user(
     stack: &mut ResourceStack,
     description: &str,
@@ -62,7 +63,7 @@ impl Resource for FileSystemKey {
 
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
         remove_from_file_system(&self.path, &self.identifier)?;
-        // The kernel keeps the keys of files that are in use, until they are taken away once more.
+        // The kernel keeps keys of files in use until they are removed again.
         match on_file_system(&self.path, &self.identifier)? {
             true => Err(SystemError::Busy { path: self.path.clone() }),
             false => Ok(()),
@@ -106,18 +107,19 @@ impl Resource for UserKey {
     }
 }
 
-/// Putting a key into the kernel is a matter of milliseconds.
+/// Adding a key to the kernel takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What names a key of fscrypt: HKDF-SHA512 of the key without salt, under the context 1, cut to 16 bytes; in
-/// hexadecimal digits (Linux, `fs/crypto/fscrypt_private.h`, `HKDF_CONTEXT_KEY_IDENTIFIER`; RFC 5869).
+/// The identifier of an fscrypt key in hexadecimal: HKDF-SHA512 of the key without salt, with
+/// context 1, truncated to 16 bytes (Linux, `fs/crypto/fscrypt_private.h`,
+/// `HKDF_CONTEXT_KEY_IDENTIFIER`; RFC 5869).
 fn identifier(key: &[u8]) -> String {
     let secret = Zeroizing::new(hmac(&[0; 64], key));
     let identifier = hmac(&secret[..], b"fscrypt\0\x01\x01");
     identifier[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// HMAC-SHA512 (RFC 2104) under a key of one block or less.
+/// HMAC-SHA512 (RFC 2104) with a key of at most one block.
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 64] {
     let pad = |with: u8| {
         let mut block = Zeroizing::new([with; 128]);
@@ -128,10 +130,10 @@ fn hmac(key: &[u8], message: &[u8]) -> [u8; 64] {
     Sha512::new().chain_update(pad(0x5c)).chain_update(inner).finalize().into()
 }
 
-/// Adds a key of fscrypt to the file system that `path` lies on.
+/// Adds an fscrypt key to the file system of `path`.
 ///
 /// # Errors
-/// [`SystemError::Program`], such as when the file system has no encryption.
+/// [`SystemError::Program`], for example if the file system has no encryption.
 fn add(path: &Path, key: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
     Invocation::new("xfs_io")
         .args(["-c".as_ref(), "add_enckey".as_ref(), path.as_os_str()])
@@ -140,37 +142,39 @@ fn add(path: &Path, key: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
         .map(drop)
 }
 
-/// Whether the file system that `path` lies on holds the key, be it only until the last file under it is closed.
+/// Whether the file system of `path` holds the key, even if only until the last file that uses it
+/// is closed.
 ///
 /// # Errors
-/// [`SystemError::Program`], if that cannot be told.
+/// [`SystemError::Program`] if the status cannot be determined.
 fn on_file_system(path: &Path, identifier: &str) -> Result<bool, SystemError> {
     let ask = format!("enckey_status {identifier}");
     match run("xfs_io", ["-c".as_ref(), ask.as_ref(), path.as_os_str()]) {
         Ok(status) => Ok(!status.to_lowercase().contains("absent")),
-        // What was mounted here is gone: what is below it knows no keys.
+        // The file system mounted here is gone, and the one below knows no keys.
         Err(e) if says(&e, &["Operation not supported", "Inappropriate ioctl"]) => Ok(false),
         Err(e) => Err(e),
     }
 }
 
-/// Takes a key of fscrypt away, if it is there.
+/// Removes an fscrypt key if it exists.
 ///
 /// # Errors
 /// [`SystemError::Program`].
 fn remove_from_file_system(path: &Path, identifier: &str) -> Result<(), SystemError> {
     let remove = format!("rm_enckey {identifier}");
     match run("xfs_io", ["-c".as_ref(), remove.as_ref(), path.as_os_str()]) {
-        // Somebody was quicker, such as the xfs_io of a run that was killed while it took the key away.
+        // It has been removed already, for example by the xfs_io of a run that was killed
+        // meanwhile.
         Err(e) if says(&e, &["Required key not available"]) => Ok(()),
         done => done.map(drop),
     }
 }
 
-/// Number of the user's key of that description, if there is one.
+/// Number of the user's key with that description, if it exists.
 ///
 /// # Errors
-/// [`SystemError::Program`], if that cannot be told.
+/// [`SystemError::Program`] if that cannot be determined.
 fn of_user(description: &Path) -> Result<Option<String>, SystemError> {
     let arguments = ["search".as_ref(), "@u".as_ref(), "user".as_ref(), description.as_os_str()];
     match run("keyctl", arguments) {
@@ -180,7 +184,7 @@ fn of_user(description: &Path) -> Result<Option<String>, SystemError> {
     }
 }
 
-/// Takes the user's key of that description away, if it is there.
+/// Removes the user's key with that description if it exists.
 ///
 /// # Errors
 /// [`SystemError::Program`].
@@ -191,7 +195,7 @@ fn remove_of_user(description: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Whether a program gave one of the C library's texts as its reason.
+/// Whether the reason of a program contains one of these texts of the C library.
 fn says(error: &SystemError, texts: &[&str]) -> bool {
     matches!(error, SystemError::Program { reason, .. } if texts.iter().any(|t| reason.contains(t)))
 }

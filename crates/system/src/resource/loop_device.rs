@@ -1,8 +1,10 @@
-//! Loop devices: a file as a block device, which takes root.
+//! Loop devices: files as block devices. Requires root.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,14 +20,62 @@ pub struct LoopDevice {
     pub file: PathBuf,
 }
 
-/// Puts a loop device on `file` and gives its path.
+/// Attaches a loop device to `file` and returns the device's path.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     file: &Path,
     read_only: bool,
 ) -> Result<PathBuf, SystemError> {
+    attached(stack, file, || attach(file, read_only, None))
+}
+
+/// The same, to be written to, with blocks of so many bytes instead of the kernel's 512.
+pub(crate) fn create_with(
+    stack: &mut ResourceStack,
+    file: &Path,
+    blocks: Option<u32>,
+) -> Result<PathBuf, SystemError> {
+    attached(stack, file, || attach(file, false, blocks))
+}
+
+/// A loop device over `file`, which is a disk with a partition table; returns the path of the first partition.
+pub(crate) fn create_partitioned(
+    stack: &mut ResourceStack,
+    file: &Path,
+) -> Result<PathBuf, SystemError> {
+    let device = attached(stack, file, || attach_with(file, &["--partscan"]))?;
+    let partition = PathBuf::from(format!("{}p1", device.display()));
+    if !partition.exists() {
+        // A kernel that does not read the table itself is told.
+        let told = run(
+            "partx",
+            ["--add", "--nr", "1"].map(AsRef::as_ref).into_iter().chain([device.as_os_str()]),
+        );
+        if !partition.exists() {
+            told?;
+        }
+    }
+    let until = Instant::now() + NODE_LIMIT;
+    while !partition.exists() {
+        if Instant::now() >= until {
+            let problem = "the partition's node does not appear; is udev running?".to_owned();
+            return Err(SystemError::Target { path: partition, problem });
+        }
+        sleep(Duration::from_millis(10));
+    }
+    Ok(partition)
+}
+
+/// Time limit for the node of a partition to appear.
+const NODE_LIMIT: Duration = Duration::from_secs(10);
+
+fn attached(
+    stack: &mut ResourceStack,
+    file: &Path,
+    attach: impl FnOnce() -> Result<PathBuf, SystemError>,
+) -> Result<PathBuf, SystemError> {
     let device = stack.create(LoopDevice { file: file.to_owned() }, || {
-        let device = attach(file, read_only)?;
+        let device = attach()?;
         let identity = number(&device).map(Identity::number);
         Ok((device, identity))
     })?;
@@ -33,7 +83,7 @@ pub(crate) fn create(
 }
 
 impl Resource for LoopDevice {
-    /// Where the device is reached.
+    /// Path of the device.
     type Live = PathBuf;
 
     fn path(&self) -> &Path {
@@ -64,28 +114,33 @@ impl Resource for LoopDevice {
     }
 }
 
-/// Direct I/O, so that nothing is cached twice; the kernel falls back where the file has none.
+/// Direct I/O, so that nothing is cached twice. The kernel falls back if the file does not support
+/// it.
 const DIRECT: &str = "--direct-io=on";
 
 /// Attaches `file` to a free loop device and gives the device's path.
-fn attach(file: &Path, read_only: bool) -> Result<PathBuf, SystemError> {
-    let mut arguments = vec!["--find", "--show"];
+fn attach(file: &Path, read_only: bool, blocks: Option<u32>) -> Result<PathBuf, SystemError> {
+    let blocks = blocks.map(|bytes| format!("--sector-size={bytes}"));
+    let mut options: Vec<&str> = blocks.as_deref().into_iter().collect();
     if read_only {
-        arguments.push("--read-only");
+        options.push("--read-only");
     }
-    arguments.push(DIRECT);
-    let arguments = arguments.into_iter().map(AsRef::as_ref);
+    attach_with(file, &options)
+}
+
+fn attach_with(file: &Path, options: &[&str]) -> Result<PathBuf, SystemError> {
+    let arguments = ["--find", "--show"].iter().chain(options).chain(&[DIRECT]).map(AsRef::as_ref);
     run("losetup", arguments.chain([file.as_os_str()])).map(PathBuf::from)
 }
 
-/// Lets a loop device give its file one request after the other: without direct I/O a single worker carries them, each
-/// to its end.
+/// Makes a loop device send one request after the other to its file: without direct I/O a single
+/// worker processes them in sequence.
 pub(crate) fn carry_in_turn(device: &Path) -> Result<(), SystemError> {
     run("losetup", ["--direct-io=off".as_ref(), device.as_os_str()]).map(drop)
 }
 
-/// Whether what is written to a loop device stays in the page cache of its file for a while; direct I/O, where the
-/// file has it, passes that by.
+/// Whether data written to a loop device stays in the page cache of its file for a while. Direct
+/// I/O, if the file supports it, bypasses that.
 #[must_use]
 pub fn caches(device: &Path) -> bool {
     let name = device.file_name().unwrap_or_default();
@@ -93,8 +148,8 @@ pub fn caches(device: &Path) -> bool {
     fs::read_to_string(direct).is_ok_and(|direct| direct.trim() == "0")
 }
 
-/// Detaches a loop device; the kernel does so once its last user has gone.
-fn detach(device: &Path) -> Result<(), SystemError> {
+/// Detaches a loop device; the kernel completes that when its last user is gone.
+pub(super) fn detach(device: &Path) -> Result<(), SystemError> {
     run("losetup", ["--detach".as_ref(), device.as_os_str()]).map(drop)
 }
 
@@ -103,17 +158,19 @@ pub(super) fn number(device: &Path) -> Option<u64> {
     fs::metadata(device).ok().map(|m| m.rdev())
 }
 
-/// The loop device of the kernel that `file` is attached to, by the name that it was attached under; if
-/// `number` is given, only the device of that number.
+/// The loop device to which `file` is attached under that name. With `device`, only the device that has that number, or a
+/// partition that has it.
 #[must_use]
 pub fn of_file(file: &Path, device: Option<u64>) -> Option<PathBuf> {
     let entries = fs::read_dir("/sys/block").ok()?;
     entries.flatten().find_map(|entry| {
         let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
-        // A file whose mount is gone is shown as deleted.
+        // The kernel marks a file whose mount is gone as deleted.
         let backing = backing.trim_end_matches('\n').trim_end_matches(" (deleted)");
         let node = Path::new("/dev").join(entry.file_name());
-        let fits = device.is_none_or(|wanted| number(&node) == Some(wanted));
+        let part = || PathBuf::from(format!("{}p1", node.display()));
+        let fits = device
+            .is_none_or(|wanted| number(&node) == Some(wanted) || number(&part()) == Some(wanted));
         (Path::new(backing) == file && fits).then_some(node)
     })
 }
@@ -125,13 +182,18 @@ mod tests {
     #[test]
     fn a_loop_device_caches_unless_it_has_direct_io() {
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
-            eprintln!("SKIPPED: loop devices take root, and the loop module");
+            eprintln!("SKIPPED: loop devices require root and the loop module");
             return;
         }
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("file");
         fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
-        let device = attach(&file, false).unwrap();
+        let device = attach(&file, false, Some(4096)).unwrap();
+        let name = device.file_name().unwrap();
+        let queue = Path::new("/sys/block").join(name).join("queue");
+        for size in ["logical_block_size", "physical_block_size"] {
+            assert_eq!(fs::read_to_string(queue.join(size)).unwrap().trim(), "4096");
+        }
         let set = |mode: &str| run("losetup", [mode.as_ref(), device.as_os_str()]);
         let direct = set("--direct-io=on").map(|_| caches(&device));
         let buffered = set("--direct-io=off").map(|_| caches(&device));

@@ -1,4 +1,5 @@
-//! Device-mapper devices: made by several programs, told apart by name in sysfs, removed with dmsetup(8).
+//! Device-mapper devices: created by several programs, identified by name in sysfs, removed with
+//! dmsetup(8).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +13,17 @@ use crate::SystemError;
 use crate::command::{Invocation, run};
 use crate::machine::Machine;
 
-/// A device-mapper device, whose name is unique to the run.
+/// A device-mapper device with a name unique to the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
-    /// Where it is reached, below `/dev/mapper`.
+    /// Its path below `/dev/mapper`.
     pub path: PathBuf,
 }
 
-/// Lets `make` set up the mappings of these names, the lowest first, and gives the path of the last.
+/// Calls `make` to set up the mappings with these names, lowest first, and returns the path of the
+/// last one.
 ///
-/// A program that fails in the middle may leave some of them: those go with the rest.
+/// If a program fails midway, the mappings that it left are removed with the others.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     names: &[String],
@@ -54,7 +56,7 @@ impl Resource for Mapping {
     fn recover(&self, identity: Option<Identity>) -> Recovered {
         let name = name_of(&self.path)?;
         let number = number_of(name)?;
-        // Without an identity the name has to do, which no other run has.
+        // Without an identity, the name must suffice; no other run uses it.
         if identity.is_some_and(|id| id.device != number) {
             return NOT_OURS;
         }
@@ -66,23 +68,23 @@ impl Resource for Mapping {
     }
 }
 
-/// dmsetup takes milliseconds, and 5 s where a device is in use.
+/// dmsetup takes milliseconds, and 5 s if a device is in use.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// How long a node may take to appear: udev makes it, or libdevmapper itself.
+/// Time limit for a node to appear, created by udev or by libdevmapper itself.
 const NODE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Whether the running kernel has a device mapper. A `/dev/mapper/control` alone says nothing: the node
-/// can be there without a driver behind it.
+/// Whether the running kernel has device mapper. `/dev/mapper/control` alone proves nothing,
+/// because the node can exist without a driver.
 pub(crate) fn in_kernel() -> bool {
     let misc = fs::read_to_string("/proc/misc").unwrap_or_default();
     misc.lines().any(|line| line.split_whitespace().nth(1) == Some("device-mapper"))
 }
 
-/// A program that sets devices up by libdevmapper. Where no udev runs that would make the nodes in /dev, the
-/// library is told to make them itself.
+/// A program that sets up devices with libdevmapper. If no udev is running to create the nodes in
+/// /dev, the library is told to create them.
 pub(crate) fn program(name: &'static str) -> Invocation {
     let program = Invocation::new(name);
     match Path::new("/run/udev/control").exists() {
@@ -95,19 +97,19 @@ fn dmsetup(arguments: &[&str]) -> Result<String, SystemError> {
     program("dmsetup").args(arguments).run(&Machine::this(), LIMIT)
 }
 
-/// Where the device of that name is reached.
+/// The path of the device with that name.
 fn path_of(name: &str) -> PathBuf {
     Path::new("/dev/mapper").join(name)
 }
 
-/// The name of the device that is reached at `path`.
+/// The name of the device at `path`.
 pub(super) fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// Number of the device of that name, or `None` if the kernel has none.
+/// Number of the device with that name; `None` if the kernel has none.
 ///
-/// Sysfs is asked rather than /dev: nodes are made and removed by udev at its own pace.
+/// Uses sysfs instead of /dev, where udev creates and removes nodes with a delay.
 pub(super) fn number_of(name: &str) -> Option<u64> {
     let entries = fs::read_dir("/sys/block").ok()?;
     entries.flatten().find_map(|entry| {
@@ -121,12 +123,13 @@ pub(super) fn number_of(name: &str) -> Option<u64> {
     })
 }
 
-/// Maps `name` straight to all of `device`: the null layer of everything that is built on device mapper.
+/// Maps `name` linearly to the whole of `device`: the null layer of every system based on device
+/// mapper.
 pub(crate) fn make_linear(name: &str, device: &Path) -> Result<(), SystemError> {
     let sectors = run("blockdev", ["--getsz".as_ref(), device.as_os_str()])?;
     let sectors = sectors.parse().map_err(|_| SystemError::Program {
         program: "blockdev",
-        reason: format!("{sectors:?} is no number of sectors"),
+        reason: format!("{sectors:?} is not a number of sectors"),
     })?;
     let table = linear_table(device, sectors);
     dmsetup(&["create", name, "--table", &table]).map(drop)
@@ -136,7 +139,7 @@ fn linear_table(device: &Path, sectors: u64) -> String {
     format!("0 {sectors} linear {} 0", device.display())
 }
 
-/// Waits until `/dev` shows the device of that name and that number.
+/// Waits until `/dev` has the device with that name and number.
 fn await_node(name: &str) -> Result<PathBuf, SystemError> {
     use std::os::unix::fs::MetadataExt as _;
     let path = path_of(name);
@@ -157,11 +160,28 @@ fn await_node(name: &str) -> Result<PathBuf, SystemError> {
     }
 }
 
-/// Removes the device of that name; none is fine.
+/// Removes the devices that stand on `device`, the topmost first, as sysfs lists them.
 ///
 /// # Errors
-/// [`SystemError::Busy`] if it is still open after dmsetup's own attempts over 5 s (udev looks at a new
-/// device for a moment), else what dmsetup said.
+/// Those of [`remove`].
+pub(super) fn remove_above(device: &Path) -> Result<(), SystemError> {
+    let Some(block) = device.file_name() else { return Ok(()) };
+    let holders = Path::new("/sys/block").join(block).join("holders");
+    for holder in fs::read_dir(holders).into_iter().flatten().flatten() {
+        remove_above(&Path::new("/dev").join(holder.file_name()))?;
+        let name = Path::new("/sys/block").join(holder.file_name()).join("dm/name");
+        if let Ok(name) = fs::read_to_string(name) {
+            remove(name.trim_end_matches('\n'))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the device with that name; no error if it does not exist.
+///
+/// # Errors
+/// [`SystemError::Busy`] if it is still open after dmsetup's own attempts over 5 s (udev inspects a
+/// new device for a moment), otherwise dmsetup's error.
 fn remove(name: &str) -> Result<(), SystemError> {
     if number_of(name).is_none() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! What is set up on a user's machine: each kind of thing is made, destroyed, and recovered after a kill in a file of its
-//! own, and all of them are written down in the [`Journal`] first.
+//! Resources on a user's machine. Each kind has a file with how it is created, destroyed, and
+//! recovered after a kill; all of them are written to the [`Journal`] first.
 
 mod bind_mount;
 pub(crate) mod container;
@@ -10,6 +10,7 @@ pub(crate) mod fuse_server;
 mod identity;
 mod journal;
 mod journals;
+pub(crate) mod kernel_parameter;
 pub(crate) mod key;
 pub mod loop_device;
 pub(crate) mod mapping;
@@ -19,6 +20,7 @@ mod orphans;
 mod ours;
 mod private_directory;
 mod recover;
+mod reserve;
 mod scratch_file;
 mod stack;
 mod stuck;
@@ -37,6 +39,7 @@ pub use daemon::Daemon;
 pub use fuse_server::FuseMount;
 pub use identity::Identity;
 pub use journal::{Journal, Living, living};
+pub use kernel_parameter::{ForTrials, KernelParameter};
 pub use key::{FileSystemKey, UserKey};
 pub use loop_device::LoopDevice;
 pub use mapping::Mapping;
@@ -44,62 +47,65 @@ pub use mount::{FileSystem, MappedFileSystem, ProgramMount, StackedMount};
 pub use mount_point::MountPoint;
 pub use private_directory::PrivateDirectory;
 pub use recover::{Cleaned, cleanup, cleanup_by_subject};
+pub use reserve::{Reserve, allocate_in_turn};
 pub(crate) use scratch_file::Left;
 pub use scratch_file::{Scratch, ScratchFile};
 pub use stack::ResourceStack;
 pub use veracrypt_volume::VeraCryptVolume;
 pub use work_directory::{WorkDirectory, WorkTree};
 
-/// A kind of thing that is set up. Its fields are what the journal says of it, so that it can be found by them after a
-/// kill: they hold no secret.
+/// A kind of resource. Its fields are stored in the journal and suffice to find the resource after
+/// a kill. They contain no secrets.
 pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
-    /// What is held of it while it is there.
+    /// What is held while the resource exists.
     type Live: Send;
 
-    /// Whether one system call makes it, which refuses where something has its name: if that fails, nothing was made,
-    /// and what is there is somebody else's.
+    /// Whether a single system call creates it and fails if the name exists. If that call fails,
+    /// nothing was created, and an existing resource belongs to someone else.
     const EXCLUSIVE: bool = false;
 
-    /// Whether it is a key: without it, nothing shows what it had decrypted.
+    /// Whether it is a key. Once a key is removed, the data that it decrypted is not accessible.
     const IS_KEY: bool = false;
 
-    /// What it makes, or what it makes something of.
+    /// The path of the resource, or of what it is based on.
     fn path(&self) -> &Path;
 
-    /// Takes it down. What is gone already is no error, and after an error it can be tried again.
+    /// Destroys the resource. A resource that is already gone is not an error, and after an error
+    /// it can be tried again.
     fn destroy(&self, live: &mut Self::Live, identity: Option<Identity>)
     -> Result<(), SystemError>;
 
-    /// Takes down what a killed process made, or a failed program left, as far as it is proved to be ours.
+    /// Destroys what a killed process created or a failed program left, as far as it is proved to
+    /// be ours.
     fn recover(&self, identity: Option<Identity>) -> Recovered;
 
-    /// What stands in the arguments of the program that makes it: one that a killed run had started lives on, and is
-    /// awaited before anything is recovered.
+    /// A text in the arguments of the program that creates it. Such a program can outlive a killed
+    /// run, so recovery waits for it to end.
     fn made_by(&self) -> Option<String> {
         None
     }
 
-    /// Whether what is written through it stays in a page cache below it.
+    /// Whether data written through it stays in a page cache below it.
     fn caches(&self, _live: &Self::Live) -> bool {
         false
     }
 }
 
-/// Whether it was ours and is gone now, or why not; `None` if there is nothing.
+/// Whether it was ours and is now gone, or the error; `None` if nothing was found.
 pub(crate) type Recovered = Option<Result<bool, String>>;
 
-/// What has its name is not what was made: it is left alone.
+/// The name belongs to something else, which is left alone.
 const NOT_OURS: Recovered = Some(Ok(false));
 
-/// It was ours, and this is how removing it went.
+/// It was ours; the result of removing it.
 fn removed<E: std::error::Error>(result: Result<(), E>) -> Recovered {
     Some(result.map(|()| true).map_err(|e| chain(&e)))
 }
 
-/// Lists the kinds under the names that lines of a journal have for them.
+/// Lists the kinds with their names in the lines of a journal.
 macro_rules! kinds {
     ($($(#[$about:meta])* $name:ident($kind:ty),)*) => {
-        /// Something that must be taken down, of any kind, as a line of the journal has it.
+        /// A resource of any kind that must be taken down, as a line of the journal.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "act", rename_all = "kebab-case")]
         pub enum AnyResource {
@@ -113,7 +119,7 @@ macro_rules! kinds {
         })*
 
         impl AnyResource {
-            /// What it makes, or what it makes something of.
+            /// The path of the resource, or of what it is based on.
             #[must_use]
             pub fn path(&self) -> &Path {
                 match self {
@@ -137,11 +143,11 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// A file created where none was.
+    /// A file that did not exist before.
     ScratchFile(ScratchFile),
-    /// A directory made for a mount of ours.
+    /// A directory created for one of our mounts.
     Directory(MountPoint),
-    /// A directory that goes with all that is in it.
+    /// A directory that is removed with all its contents.
     WorkDirectory(WorkTree),
     /// A FUSE mount that this process serves.
     FuseMount(FuseMount),
@@ -149,21 +155,23 @@ kinds! {
     LoopDevice(LoopDevice),
     /// A file system mounted from a loop device.
     FileSystem(FileSystem),
-    /// A program that works or serves.
+    /// A working or serving program.
     Daemon(Daemon),
     /// A mount that a program serves.
     ProgramMount(ProgramMount),
-    /// A file system of the kernel mounted over a directory.
+    /// A kernel file system mounted over a directory.
     StackedMount(StackedMount),
-    /// A key of fscrypt in the kernel.
+    /// An fscrypt key in the kernel.
     FileSystemKey(FileSystemKey),
     /// A key in the user's keyring.
     UserKey(UserKey),
     /// A device-mapper device.
     Mapping(Mapping),
-    /// A volume that VeraCrypt's own program has open.
+    /// A volume that VeraCrypt's program has open.
     VeraCryptVolume(VeraCryptVolume),
-    /// A directory mounted once more where only root can rename it.
+    /// A parameter of a kernel module.
+    KernelParameter(KernelParameter),
+    /// A directory bind-mounted where only root can rename it.
     BindMount(BindMount),
     /// A file system mounted from a device-mapper device.
     MappedFileSystem(MappedFileSystem),

@@ -1,5 +1,5 @@
-//! File systems that are mounted: from a loop device, from a mapped device, over a directory, or by a program that serves
-//! them.
+//! Mounted file systems: from a loop device, from a mapped device, over a directory, or served by a
+//! program.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::provision::mountinfo::mount_at;
 pub struct FileSystem {
     /// Absolute path of the mount point.
     pub path: PathBuf,
-    /// Absolute path of the file that the loop device is over.
+    /// Absolute path of the file below the loop device.
     pub file: PathBuf,
 }
 
@@ -29,11 +29,11 @@ pub struct FileSystem {
 pub struct MappedFileSystem {
     /// Absolute path of the mount point.
     pub path: PathBuf,
-    /// Where the device is reached.
+    /// Path of the device.
     pub device: PathBuf,
 }
 
-/// A file system of the kernel mounted over a directory.
+/// A kernel file system mounted over a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackedMount {
     /// Absolute path of the mount point.
@@ -51,12 +51,13 @@ pub struct ProgramMount {
     pub file_system: String,
 }
 
-/// What is mounted at `path` now, as the journal knows it.
+/// The identity of the current mount at `path`, as stored in the journal.
 fn found(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
 }
 
-/// Mounts the file system of `device`, which is a loop device over `file` if one is given, in a directory of its own.
+/// Mounts the file system of `device`, a loop device over `file` if given, in a new private
+/// directory.
 pub(crate) fn mount(
     stack: &mut ResourceStack,
     device: &Path,
@@ -76,7 +77,8 @@ pub(crate) fn mount(
     Ok(path)
 }
 
-/// Mounts the file system on the loop device over `file` at `path`, with `nosuid,nodev` unless `options` say otherwise.
+/// Mounts the file system of the loop device over `file` at `path`, with `nosuid,nodev` unless
+/// `options` say otherwise.
 pub(crate) fn mount_at_path(
     stack: &mut ResourceStack,
     device: &Path,
@@ -92,7 +94,7 @@ pub(crate) fn mount_at_path(
     Ok(())
 }
 
-/// Mounts a stacked file system of the kernel over the directory `lower`, in a directory of its own.
+/// Mounts a stacked kernel file system over the directory `lower`, in a new private directory.
 pub(crate) fn mount_stacked(
     stack: &mut ResourceStack,
     file_system: &'static str,
@@ -100,7 +102,7 @@ pub(crate) fn mount_stacked(
     options: &str,
 ) -> Result<PathBuf, SystemError> {
     let path = mount_point::create(stack)?;
-    // -i: the kernel's own options, not those of a mount program that asks questions.
+    // -i: passes only options of the kernel, without a mount helper that would ask questions.
     let words = ["-i", "-t", file_system, "-o", options].map(AsRef::as_ref);
     let places = [lower.as_os_str(), path.as_os_str()];
     stack.create(
@@ -113,8 +115,8 @@ pub(crate) fn mount_stacked(
     Ok(path)
 }
 
-/// Unmounts what was mounted at `path`. Whoever did so in the meantime has done our work; and whoever mounted something
-/// else on top is in the way.
+/// Unmounts our file system at `path`. If someone has already unmounted it, there is nothing to do;
+/// if someone has mounted something on top of it, that is an error.
 pub(super) fn unmount_ours(
     path: &Path,
     identity: Option<Identity>,
@@ -127,8 +129,9 @@ pub(super) fn unmount_ours(
     }
 }
 
-/// Unmounts in a process of its own. What is unmounted writes to its disk, which this very process may serve: a thread of
-/// it that waited for that, were the process killed, would keep the server's connection open and wait for ever.
+/// Unmounts in a separate process. Unmounting writes to the disk, which this process may serve. If
+/// this process were killed meanwhile, a thread of it that waits for that would keep the server's
+/// connection open and wait forever.
 fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
     match run("umount", [path]) {
         Err(SystemError::Program { reason, .. }) if reason.contains("busy") => {
@@ -151,7 +154,7 @@ impl Resource for FileSystem {
 
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
         let entry = mount_at(&self.path)?;
-        // Numbers of loop devices are given out again: only the file below tells ours from another's mount.
+        // Numbers of loop devices are reused: only the file below proves that the mount is ours.
         match loop_device::of_file(&self.file, Some(entry.device)) {
             None => NOT_OURS,
             Some(_) => removed(filesystem::unmount_dead(&self.path)),
@@ -201,7 +204,7 @@ impl Resource for StackedMount {
 }
 
 impl Resource for ProgramMount {
-    /// What ends the program.
+    /// When the program ends.
     type Live = Ends;
 
     fn path(&self) -> &Path {
@@ -211,7 +214,7 @@ impl Resource for ProgramMount {
     fn destroy(&self, ends: &mut Ends, identity: Option<Identity>) -> Result<(), SystemError> {
         match ends {
             Ends::Unmounted => unmount_ours(&self.path, identity, daemon::unmount),
-            // With its program, which comes next.
+            // Unmounted by its program, which is next.
             Ends::Asked => Ok(()),
         }
     }
@@ -221,7 +224,7 @@ impl Resource for ProgramMount {
     }
 }
 
-/// A mount that is told by its type and, where that was noted, its device number.
+/// A mount identified by its type and, if noted, its device number.
 fn named(
     path: &Path,
     file_system: &str,

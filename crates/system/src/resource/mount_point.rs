@@ -1,4 +1,4 @@
-//! Private directories in which something is mounted: named at random, and removed only when they are empty.
+//! Private directories for mounts: with random names, and removed only when empty.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,22 +13,22 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::runtime_directory;
 
-/// A directory made for a mount of ours.
+/// A directory created for one of our mounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountPoint {
     /// Absolute path.
     pub path: PathBuf,
 }
 
-/// A path below the private directory for mounts that nobody has used: 48 random bits.
+/// An unused path below the private directory for mounts, with 48 random bits.
 ///
 /// # Errors
-/// [`SystemError::Target`] if no private directory can be made.
+/// [`SystemError::Target`] if no private directory can be created.
 pub(crate) fn unused() -> Result<PathBuf, SystemError> {
     let Some(parent) = Machine::this().mount_points.or_else(runtime_directory) else {
         return Err(SystemError::Target {
             path: PathBuf::from("/run"),
-            problem: "no private directory can be made for a mount; name one".to_owned(),
+            problem: "cannot create a private directory for a mount; name one".to_owned(),
         });
     };
     let mut number = [0; 6];
@@ -39,7 +39,7 @@ pub(crate) fn unused() -> Result<PathBuf, SystemError> {
     Ok(parent.join(name))
 }
 
-/// Makes an empty private directory for a mount.
+/// Creates an empty private directory for a mount.
 pub(crate) fn create(stack: &mut ResourceStack) -> Result<PathBuf, SystemError> {
     let path = unused()?;
     stack.create(MountPoint { path: path.clone() }, || {
@@ -56,7 +56,7 @@ pub(crate) fn create(stack: &mut ResourceStack) -> Result<PathBuf, SystemError> 
 }
 
 impl Resource for MountPoint {
-    /// Where it was made, and its name there.
+    /// The directory that contains it, and its name there.
     type Live = (Directory, OsString);
     const EXCLUSIVE: bool = true;
 
@@ -83,7 +83,7 @@ impl Resource for MountPoint {
     }
 }
 
-/// Only an empty directory goes, so that nothing of anybody is lost.
+/// Removes only an empty directory, so that no data is lost.
 pub(super) fn recover(path: &Path, identity: Option<Identity>) -> Recovered {
     let (above, name, found) = held(path)?;
     let ours = identity.is_none_or(|id| id.is(found.identity.into()));

@@ -1,4 +1,5 @@
-//! Programs that a killed run had started and that still work: awaited, so that what they make is found.
+//! Programs of a killed run that are still working: waits for them, so that what they create is
+//! found.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +10,13 @@ use super::loop_device;
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// How long what a killed run had started may take to end.
+/// Longest time for the programs of a killed run to end.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Waits until no program works with `word`, which is unique to a run, in its arguments any more.
+/// Waits until no program has `word`, which is unique to a run, in its arguments any more.
 ///
-/// A killed run's cryptsetup lives on and finishes what it was asked for: looked at too early, nothing is
-/// there yet.
+/// The cryptsetup of a killed run lives on and finishes its work: recovery that starts too early
+/// finds nothing.
 pub(crate) fn await_programs(word: &str) {
     let until = Instant::now() + LIMIT;
     while Instant::now() < until && somebody_works_with(word) {
@@ -27,7 +28,7 @@ fn somebody_works_with(word: &str) -> bool {
     !processes_with(word).is_empty()
 }
 
-/// The processes, but this one, that have `word` in their arguments.
+/// The processes except this one that have `word` in their arguments.
 pub(super) fn processes_with(word: &str) -> Vec<u32> {
     let own = std::process::id();
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
@@ -43,8 +44,8 @@ fn contains(line: &[u8], word: &str) -> bool {
     line.windows(word.len()).any(|window| window == word.as_bytes())
 }
 
-/// Waits until the loop device `device` has let go of `file`: a detached one does when its last user ends, which
-/// may be udev, or what a killed run had started.
+/// Waits until the loop device `device` has released `file`. A detached device does that when its
+/// last user ends, for example udev or a program of a killed run.
 pub(super) fn await_detached(file: &Path, device: &Path) {
     let until = Instant::now() + LIMIT;
     let number = loop_device::number(device);
@@ -65,7 +66,7 @@ mod tests {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        // Its arguments are there a moment after spawn(2) has come back: vfork(2) returns within exec.
+        // The arguments appear a moment after spawn(2) has returned: vfork(2) returns within exec.
         let until = Instant::now() + LIMIT;
         while !somebody_works_with(&word) {
             assert!(Instant::now() < until, "it never showed");

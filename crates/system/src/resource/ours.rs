@@ -1,4 +1,4 @@
-//! What tells a file or directory of a killed run from a user's.
+//! Distinguishes a file or directory of a killed run from a user's.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,16 +9,16 @@ use cryptbench_os::{Directory, Entry};
 use super::{AnyResource, Identity};
 use crate::provision::runtime_directory;
 
-/// The open directory that `path` lies in, its name there, and what has that name. What is removed is removed in that
-/// directory: whoever swaps a part of the path meanwhile leads nothing elsewhere.
+/// The open directory that contains `path`, the name there, and its entry. Removal happens in that
+/// directory: replacing a part of the path meanwhile redirects nothing.
 pub(super) fn held(path: &Path) -> Option<(Directory, OsString, Entry)> {
     let (directory, name) = Directory::of(path).ok()?;
     let found = directory.entry(&name).ok()??;
     Some((directory, name, found))
 }
 
-/// Whether it is what was noted. A file system that was mounted anew has another device number, perhaps with other
-/// inodes: there the name tells, which no other run has, and the owner.
+/// Whether it is the file that was noted. A file system that was mounted again has another device
+/// number and possibly other inodes; then the name, which no other run uses, and the owner decide.
 pub(super) fn is_noted(path: &Path, found: &Entry, noted: Identity) -> bool {
     let now = Identity::from(found.identity);
     noted.is(now)
@@ -32,12 +32,12 @@ pub(super) fn is_this_users(found: &Entry) -> bool {
     found.owner == rustix::process::getuid().as_raw()
 }
 
-/// Whether it lies among mounts of our own, which do not come back.
+/// Whether it lies in one of our own mounts, which do not come back.
 pub(super) fn is_in_runtime_directory(path: &Path) -> bool {
     runtime_directory().is_some_and(|ours| path.starts_with(ours))
 }
 
-/// Whether a name is one that a run chose for itself: `cryptbench-20261121-203000-1a2b3c.scratch`.
+/// Whether a run generated this name, such as `cryptbench-20261121-203000-1a2b3c.scratch`.
 fn is_chosen_name(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let Some(rest) = name.and_then(|name| name.strip_prefix("cryptbench-")) else { return false };
@@ -49,8 +49,9 @@ fn is_chosen_name(path: &Path) -> bool {
     matches!(parts[..], [day, time, random] if digits(day, 8) && digits(time, 6) && digits(random, 6))
 }
 
-/// Whether what was made may be on a file system that is not mounted now, as an encrypted one is not after a restart: it
-/// cannot be recovered yet. What lies in a mount of our own has gone with it, and has another name.
+/// Whether the resource may be on a file system that is currently not mounted, such as an encrypted
+/// one after a restart; it cannot be recovered yet. A resource in one of our own mounts is gone
+/// with the mount, and has another name.
 pub(super) fn is_away(what: &AnyResource, identity: Option<Identity>) -> bool {
     if !matches!(what, AnyResource::ScratchFile(_) | AnyResource::WorkDirectory(_)) {
         return false;

@@ -1,10 +1,11 @@
-//! A directory on a user's storage in which nobody but root can rename anything, for runs of root in a directory that
-//! belongs to somebody else.
+//! A directory on a user's storage in which only root can rename entries, for runs of root in a
+//! directory of another user.
 //!
-//! Whoever may rename in a directory can swap a container for a symbolic link between the moment that it is made and the
-//! moment that a program opens it by its path, and root would write to what the link names. So a run of root makes a
-//! directory of its own there, which only root may enter, and mounts it once more below `/run` (mount(2), `MS_BIND`).
-//! All further paths begin at that mount, and root alone can change what they lead to.
+//! Anyone who may rename in a directory can replace a container with a symbolic link between its
+//! creation and the moment when a program opens it by path; root would then write to the target of
+//! the link. A run of root therefore creates its own directory there, which only root may enter,
+//! and bind-mounts it below `/run` (mount(2), `MS_BIND`). All further paths begin at that mount, so
+//! only root can change where they lead.
 
 use std::path::{Path, PathBuf};
 
@@ -12,23 +13,23 @@ use super::work_directory::WorkTree;
 use super::{BindMount, Journal, ResourceStack, mount_point};
 use crate::SystemError;
 
-/// The directory. Dropping it takes it down with all that is in it, as far as that can be done.
+/// The directory. Dropping it removes it with all its contents, as far as possible.
 pub struct PrivateDirectory {
     stack: ResourceStack,
     mounted: PathBuf,
 }
 
 impl PrivateDirectory {
-    /// Makes it in `parent` under `name`, which must begin with `cryptbench-`. Takes root.
+    /// Creates it in `parent` as `name`, which must begin with `cryptbench-`. Requires root.
     ///
     /// # Errors
-    /// [`SystemError::Io`], such as without the right to mount; nothing is left.
+    /// [`SystemError::Io`], for example without the right to mount; nothing is left behind.
     pub fn create(parent: &Path, name: &str, journal: &Journal) -> Result<Self, SystemError> {
         let path = parent.join(name);
         let mut stack = ResourceStack::new(journal);
         let what = WorkTree { path: path.clone() };
         let held = &stack.create(what.clone(), || what.make())?.held;
-        // Between being made and being opened it could have been swapped for another.
+        // It could have been replaced between creation and opening.
         let (owner, mode) = held.owner_and_mode().map_err(SystemError::io("inspect", &path))?;
         if owner != 0 || mode & 0o077 != 0 || !held.names().is_ok_and(|names| names.is_empty()) {
             return Err(SystemError::Target {
@@ -36,23 +37,24 @@ impl PrivateDirectory {
                 problem: "was replaced by another directory as it was made".to_owned(),
             });
         }
-        // By its descriptor: the path may lead elsewhere by now.
+        // By descriptor, because the path may lead elsewhere by now.
         let held = held.try_clone().map_err(SystemError::io("open", &path))?;
         let mounted = mount_point::create(&mut stack)?;
         BindMount::create(&mut stack, &held, &mounted, &path)?;
         Ok(Self { stack, mounted })
     }
 
-    /// Where it is reached.
+    /// The path at which it is reached.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.mounted
     }
 
-    /// Removes it with all that is in it.
+    /// Removes it with all its contents.
     ///
     /// # Errors
-    /// [`SystemError::Busy`] while something in it is in use, [`SystemError::Io`]; it can be tried again.
+    /// [`SystemError::Busy`] if something in it is in use, [`SystemError::Io`]; it can be tried
+    /// again.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.stack.destroy()
     }
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn paths_in_it_lead_to_the_same_files_after_its_owner_renamed_all_around_it() {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("SKIPPED: mounting takes root");
+            eprintln!("SKIPPED: mounting requires root");
             return;
         }
         let dir = tempfile::tempdir().unwrap();

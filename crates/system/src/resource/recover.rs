@@ -1,4 +1,4 @@
-//! Cleaning up after runs that were killed: what their journals list is taken down, if it is still what they made.
+//! Cleans up after killed runs: removes what their journals list, if it is still what they created.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use super::ours::is_away;
 use super::{AnyResource, Identity, stuck};
 use crate::provision::state_directories;
 
-/// What cleanup did.
+/// A result of cleanup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cleaned {
     /// A left-over was removed.
     Removed(PathBuf),
-    /// Something of that name is there, but it is not what the dead run made: left alone.
+    /// The name exists, but it is not what the dead run created: left alone.
     NotOurs(PathBuf),
     /// It is ours and could not be removed.
     Failed(PathBuf, String),
@@ -25,12 +25,13 @@ pub enum Cleaned {
 
 /// Replays the journals of dead runs in reverse and removes what they left behind.
 ///
-/// Journals of runs that still live are locked and are not touched, but for killed ones that cannot end by themselves.
+/// Leaves the journals of living runs, which are locked, alone, except for killed processes that
+/// cannot end by themselves.
 pub fn cleanup() -> Vec<Cleaned> {
     cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
 }
 
-/// The same, with what each dead process had worked on, where it told.
+/// The same, with the subject of each dead process if it recorded one.
 pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
     state_directories().iter().flat_map(|d| cleanup_in(d)).collect()
 }
@@ -48,14 +49,15 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
             found = journals.look(&name);
         }
         let Some(Found::Dead { text, lock }) = found else { continue };
-        // One cleanup at a time replays it.
+        // Only one cleanup at a time replays it.
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
         let left = left_over(&text);
         let away = left.iter().any(|l| is_away(&l.0, l.1));
         let results = recover_all(&left);
-        // A thing that could not be removed, or is not there to be, keeps its journal for the next attempt.
+        // If a resource could not be removed, or is currently not accessible, the journal stays for
+        // the next attempt.
         if !away && !results.iter().any(|r| matches!(r, Cleaned::Failed(..))) {
             let _ = journals.held().remove_file(&name);
         }
@@ -65,10 +67,10 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
     done
 }
 
-/// Takes down all that is left of a run, in the order given.
+/// Removes everything that is left of a run, in the given order.
 ///
-/// What failed is tried once more after the rest. It may have lain on a device that this run served itself: while that
-/// is mounted without its server it looks broken, and afterwards it is gone.
+/// Retries failed resources at the end. They may lie on a device that this run served itself: while
+/// that is mounted without its server it looks broken, and afterwards they are gone.
 fn recover_all(left: &[(AnyResource, Option<Identity>)]) -> Vec<Cleaned> {
     let once = |(what, identity): &(AnyResource, Option<Identity>)| recover(what, *identity);
     let mut results: Vec<_> = left.iter().map(once).collect();
@@ -80,7 +82,7 @@ fn recover_all(left: &[(AnyResource, Option<Identity>)]) -> Vec<Cleaned> {
     results.into_iter().flatten().collect()
 }
 
-/// `None` if nothing is left of it.
+/// `None` if nothing of it is left.
 fn recover(what: &AnyResource, identity: Option<Identity>) -> Option<Cleaned> {
     if let Some(word) = what.made_by() {
         await_programs(&word);
@@ -93,9 +95,10 @@ fn recover(what: &AnyResource, identity: Option<Identity>) -> Option<Cleaned> {
     })
 }
 
-/// The order in which journals are replayed. Versions before 0.2 wrote several for a run, which told by their names what
-/// stood on what: an emulated device, with all that lay on it; then what shows a container or a store, with the programs
-/// that still write to it, before these themselves; and a private directory, in which all of it may lie, last.
+/// The order in which to replay journals. Versions before 0.2 wrote several per run, whose names
+/// show the dependencies. First comes an emulated device with everything on it. Next come the
+/// mounts of a container or store with the programs that still write to it, and then the containers
+/// and stores. A private directory, which may contain all of this, comes last.
 fn undone_when(name: &OsStr) -> usize {
     const ORDER: [&[&str]; 5] = [
         &["-emulated"],
@@ -150,10 +153,10 @@ mod tests {
         cleanup_in(&p.state()).into_iter().map(|(_, done)| done).collect()
     }
 
-    /// Lets go of the lock as a killed process does: without any farewell.
+    /// Releases the lock like a killed process, without cleaning up.
     ///
-    /// A child that another test starts at this moment holds the lock until it executes its program, so the
-    /// lock is waited for.
+    /// A child that another test starts at this moment holds the lock until it executes its
+    /// program, so this waits for the lock.
     fn kill(journal: Journal) {
         let again = journal.killed();
         again.lock().unwrap();
@@ -240,7 +243,7 @@ mod tests {
             eprintln!("SKIPPED: this file system keeps no birth times");
             return;
         };
-        // What a run noted whose file is gone, and whose inode number was given to the user's.
+        // The file of the run is gone, and the user's file got its inode number.
         journal.made(id, Identity { born: Some(born - 1), ..theirs }).unwrap();
         kill(journal);
         assert_eq!(cleaned(&p), [Cleaned::NotOurs(p.file())]);
@@ -274,21 +277,21 @@ mod tests {
         };
         let journals = p.state().join("ledgers");
         drop(p.journal());
-        // A link to a file that is ours.
+        // A link to one of our files.
         let elsewhere = p.dir.path().join("elsewhere");
         forged(&elsewhere);
         symlink(&elsewhere, journals.join("link.jsonl")).unwrap();
         assert_eq!(cleaned(&p), []);
-        // One that others may write.
+        // A journal that others may write.
         let open = journals.join("open.jsonl");
         forged(&open);
         fs::set_permissions(&open, fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(cleaned(&p), []);
-        // Another user's.
+        // A journal of another user.
         let theirs = journals.join("theirs.jsonl");
         forged(&theirs);
         if chown(&theirs, Some(12_345), None).is_err() {
-            eprintln!("SKIPPED: giving a file away takes root");
+            eprintln!("SKIPPED: giving a file away requires root");
         } else {
             assert_eq!(cleaned(&p), []);
         }
@@ -299,7 +302,7 @@ mod tests {
         assert_eq!(cleaned(&p), []);
         fs::remove_file(&journals).unwrap();
         fs::rename(p.dir.path().join("moved"), &journals).unwrap();
-        // The same line in a journal of our own is obeyed.
+        // The same line in our own journal is obeyed.
         assert_eq!(cleaned(&p), [Cleaned::Removed(p.file())]);
     }
 
@@ -342,10 +345,11 @@ mod tests {
         assert_eq!((cleaned(&p), p.journals()), (vec![], 1), "no mount point");
         fs::create_dir(&place).unwrap();
         assert_eq!((cleaned(&p), p.journals()), (vec![], 1), "an empty one");
-        // It is mounted again, under another number.
+        // It is mounted again, with another number.
         fs::write(&path, "ours").unwrap();
         assert_eq!((cleaned(&p), p.journals()), (vec![Cleaned::Removed(path.clone())], 0));
-        // On the same file system another inode is another file, and a user's name tells nothing.
+        // On the same file system a different inode is a different file, and a name chosen by a
+        // user proves nothing.
         let here = Identity::at(&place).unwrap().device;
         let chosen = place.join("scratch");
         for (path, device) in [(&path, here), (&chosen, 999_999)] {
@@ -361,7 +365,7 @@ mod tests {
         assert_eq!((cleaned(&p), p.journals()), (vec![], 0), "gone with its container");
     }
 
-    /// Lines as versions before this one wrote them, of every kind.
+    /// Lines of every kind as written by versions before this one.
     const LINES: &[&str] = &[
         r#"{"intent":{"id":0,"act":"scratch-file","path":"/x"}}"#,
         r#"{"intent":{"id":1,"act":"directory","path":"/x"}}"#,
@@ -378,6 +382,7 @@ mod tests {
         r#"{"intent":{"id":12,"act":"vera-crypt-volume","path":"/x"}}"#,
         r#"{"intent":{"id":13,"act":"bind-mount","path":"/x"}}"#,
         r#"{"intent":{"id":14,"act":"mapped-file-system","path":"/x","device":"/y"}}"#,
+        r#"{"intent":{"id":15,"act":"kernel-parameter","path":"/x","before":"0"}}"#,
     ];
 
     #[test]
@@ -426,7 +431,7 @@ mod tests {
         fs::create_dir(&mount_point).unwrap();
         let id = journal.intend(MountPoint { path: mount_point.clone() }).unwrap();
         journal.made(id, Identity::at(&mount_point).unwrap()).unwrap();
-        // Somebody's file keeps it from being removed by itself.
+        // A foreign file prevents its removal.
         fs::write(mount_point.join("file"), "x").unwrap();
         kill(journal);
         assert_eq!(cleaned(&p), [Cleaned::Removed(below)]);

@@ -1,13 +1,16 @@
-//! Files that are made where none was: the scratch file, which is one stretch of the disk that all arms share, and what
-//! programs mount upon.
+//! Newly created files: the scratch file, one range of the disk that all arms share, and the files
+//! on which programs mount.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
+use cryptbench_os::machine::possible_cpus;
 use cryptbench_os::{Directory, FileType};
 use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -18,10 +21,12 @@ use super::stack::Made;
 use super::{Identity, Journal, NOT_OURS, Recovered, Resource, removed};
 use crate::SystemError;
 
-/// What the kernel says of a file whose server in user space is gone, the last two while it clears up.
+/// The kernel's errors for a file whose FUSE server is gone; it returns the last two while it
+/// cleans up.
 const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
 
-/// A file created where none was (exclusively), empty until its identity is written down.
+/// A file that did not exist before (created exclusively). It stays empty until its identity is
+/// recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScratchFile {
     /// Absolute path.
@@ -31,13 +36,14 @@ pub struct ScratchFile {
 /// The open file.
 pub(crate) struct Held {
     pub(crate) file: Arc<File>,
-    /// Held open: it is removed from where it was made, wherever its path leads by then.
+    /// Held open, so that the file is removed where it was created, wherever its path leads by
+    /// then.
     directory: Directory,
     name: OsString,
 }
 
 impl ScratchFile {
-    /// Makes it, empty and for this user alone.
+    /// Creates it, empty and for this user only.
     pub(crate) fn make(&self) -> Result<(Held, Option<Identity>), SystemError> {
         let failed = || SystemError::io("create", &self.path);
         let (directory, name) = Directory::of(&self.path).map_err(failed())?;
@@ -47,6 +53,27 @@ impl ScratchFile {
             SystemError::io("inspect", &self.path)(e)
         })?;
         Ok((Held { file: Arc::new(file), directory, name }, Some(identity)))
+    }
+
+    /// Makes it so that a file system which keeps several places to go on allocating at takes the same one as for `like`.
+    ///
+    /// ext4 has had one for each processor since Linux 6.17, chosen by the inode's number (`ext4_mb_regular_allocator`).
+    pub(super) fn make_like(&self, like: &File) -> Result<(Held, Option<Identity>), SystemError> {
+        let inode = |file: &File| file.metadata().map(|found| found.ino());
+        let wanted = inode(like).map_err(SystemError::io("inspect", &self.path))?;
+        let places = u64::from(possible_cpus());
+        // Open without a name: their inodes are not given away again meanwhile.
+        let mut passed_over = Vec::new();
+        loop {
+            let made = self.make()?;
+            let found = inode(&made.0.file).unwrap_or(wanted);
+            if found % places == wanted % places || passed_over.len() as u64 > places {
+                return Ok(made);
+            }
+            let (Held { directory, name, file }, _) = made;
+            directory.remove_file(&name).map_err(SystemError::io("remove", &self.path))?;
+            passed_over.push(file);
+        }
     }
 }
 
@@ -59,7 +86,7 @@ impl Resource for ScratchFile {
     }
 
     fn destroy(&self, live: &mut Held, identity: Option<Identity>) -> Result<(), SystemError> {
-        // Only the very file that was created: somebody may have replaced it meanwhile.
+        // Removes only exactly the file that was created: someone may have replaced it meanwhile.
         match live.directory.entry(&live.name) {
             Ok(Some(found)) if identity.is_some_and(|id| id.is(found.identity.into())) => {
                 match live.directory.remove_file(&live.name) {
@@ -77,7 +104,7 @@ impl Resource for ScratchFile {
         let (directory, name, found) = held(&self.path)?;
         let ours = match identity {
             Some(id) => is_noted(&self.path, &found, id),
-            // Killed between creation and the note of it: our file has no byte in it yet.
+            // Killed between creation and recording: our file is still empty.
             None => found.len == 0 && is_this_users(&found),
         };
         if found.kind != FileType::RegularFile || !ours {
@@ -87,19 +114,24 @@ impl Resource for ScratchFile {
     }
 }
 
-/// Whether whoever served the file's file system is gone: what that lies in is removed by who made it.
+/// Whether the server of the file's file system is gone. Its creator removes the enclosing
+/// resource.
 fn server_is_gone(e: &io::Error) -> bool {
     SERVER_GONE.iter().any(|gone| e.raw_os_error() == Some(gone.raw_os_error()))
 }
 
-/// Takes `len` bytes of the device for an empty file, and sets `O_DIRECT` on it; a file system without it refuses.
-pub(super) fn allocate(file: &File, len: u64, path: &Path) -> Result<IoMode, SystemError> {
-    match fallocate(file, FallocateFlags::empty(), 0, len) {
-        Ok(()) => {}
-        // Prefilling writes every byte anyway; allocation only finds a full disk earlier.
-        Err(Errno::OPNOTSUPP) => file.set_len(len).map_err(SystemError::io("extend", path))?,
-        Err(e) => return Err(SystemError::io("allocate", path)(e.into())),
+/// Allocates the bytes of `part` for a file.
+pub(super) fn allocate(file: &File, part: Range<u64>, path: &Path) -> Result<(), SystemError> {
+    match fallocate(file, FallocateFlags::empty(), part.start, part.end - part.start) {
+        Ok(()) => Ok(()),
+        // Prefilling writes every byte anyway; allocation only detects a full disk earlier.
+        Err(Errno::OPNOTSUPP) => file.set_len(part.end).map_err(SystemError::io("extend", path)),
+        Err(e) => Err(SystemError::io("allocate", path)(e.into())),
     }
+}
+
+/// Sets `O_DIRECT` on a file; a file system without it refuses.
+pub(super) fn go_direct(file: &File, path: &Path) -> Result<IoMode, SystemError> {
     let flags = fcntl_getfl(file).map_err(|e| SystemError::io("inspect", path)(e.into()))?;
     Ok(match fcntl_setfl(file, flags | OFlags::DIRECT) {
         Ok(()) => IoMode::Direct,
@@ -107,9 +139,9 @@ pub(super) fn allocate(file: &File, len: u64, path: &Path) -> Result<IoMode, Sys
     })
 }
 
-/// An allocated file that is removed when it is dropped, and by cleanup when it is not.
+/// An allocated file that is removed when dropped, otherwise by cleanup.
 pub struct Scratch {
-    /// There until it is removed.
+    /// `None` once it has been removed.
     made: Option<Made<ScratchFile>>,
     file: Arc<File>,
     path: PathBuf,
@@ -120,22 +152,42 @@ pub struct Scratch {
 impl Scratch {
     /// Creates `path`, which must not exist, with `len` bytes allocated on the device.
     ///
-    /// Direct I/O where the file system has it, the page cache otherwise (see [`mode`](Self::mode)).
+    /// Uses direct I/O if the file system supports it, otherwise the page cache (see
+    /// [`mode`](Self::mode)).
     ///
     /// # Errors
-    /// [`SystemError::Io`]; nothing is left.
+    /// [`SystemError::Io`]; nothing is left behind.
     pub fn create(path: &Path, len: u64, journal: &Journal) -> Result<Self, SystemError> {
-        let what = ScratchFile { path: path.to_owned() };
-        let made = Made::make(journal, what.clone(), || what.make())?;
-        let file = Arc::clone(&made.live.file);
-        // From here on `Drop` removes the file, whatever fails.
-        let mode = IoMode::Buffered;
-        let mut scratch = Self { made: Some(made), file, path: path.to_owned(), len, mode };
-        scratch.mode = allocate(&scratch.file, len, path)?;
+        let scratch = Self::create_empty(path, len, None, journal)?;
+        allocate(&scratch.file, 0..len, path)?;
         Ok(scratch)
     }
 
-    /// Gives up direct I/O, for tests and for users who ask for the page cache.
+    /// Creates `path`, which must not exist, for `len` bytes that [`allocate_in_turn`](super::allocate_in_turn) takes
+    /// from the device, together with those of `beside`.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`]; nothing is left.
+    pub fn create_empty(
+        path: &Path,
+        len: u64,
+        beside: Option<&Self>,
+        journal: &Journal,
+    ) -> Result<Self, SystemError> {
+        let what = ScratchFile { path: path.to_owned() };
+        let made = Made::make(journal, what.clone(), || match beside {
+            Some(beside) => what.make_like(&beside.file),
+            None => what.make(),
+        })?;
+        let file = Arc::clone(&made.live.file);
+        // From here on `Drop` removes the file after any failure.
+        let mode = IoMode::Buffered;
+        let mut scratch = Self { made: Some(made), file, path: path.to_owned(), len, mode };
+        scratch.mode = go_direct(&scratch.file, path)?;
+        Ok(scratch)
+    }
+
+    /// Switches to the page cache, for tests and for users who request it.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -164,14 +216,18 @@ impl Scratch {
         self.mode
     }
 
-    /// Bytes.
+    /// Length in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it holds no byte at all.
+    /// Whether its length is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    pub(super) fn file(&self) -> &Arc<File> {
+        &self.file
     }
 
     /// Where it lies.
@@ -179,7 +235,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Cuts the file to `len` bytes, for devices too slow to fill it.
+    /// Truncates the file to `len` bytes, for devices too slow to fill it.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -189,14 +245,14 @@ impl Scratch {
         Ok(())
     }
 
-    /// Lets go of the file and leaves it where it is. It must lie in something that is removed as a whole by who made
-    /// that: from here on, nothing else removes it.
+    /// Closes the file and leaves it in place. It must lie in something that its creator removes as
+    /// a whole, because nothing else will remove it.
     pub(crate) fn leave(mut self) -> Result<Left, SystemError> {
         self.made.take().map_or(Ok(()), Made::leave)?;
         Ok(Left { len: self.len, mode: self.mode })
     }
 
-    /// Removes the file and says whether that went well. What fails stays in the journal, and cleanup tries again.
+    /// Removes the file. On failure it stays in the journal, and cleanup tries again.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -207,12 +263,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What fails here stays in the journal, and cleanup tries again.
+        // On failure it stays in the journal, and cleanup tries again.
         let _ = self.made.take().map(|mut made| made.destroy());
     }
 }
 
-/// A scratch file that was left where it is, while what shows it is taken down.
+/// A scratch file left in place while its file system is taken down.
 #[derive(Clone, Copy)]
 pub(crate) struct Left {
     len: u64,
@@ -220,27 +276,26 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Opens the file, which is now reached at `path`.
+    /// Opens the file, now at `path`.
     ///
     /// # Errors
-    /// [`SystemError::Lost`] if it is not there or shorter; else [`SystemError::Io`].
+    /// [`SystemError::Lost`] if it is missing or shorter; otherwise [`SystemError::Io`].
     pub(crate) fn open(self, path: &Path) -> Result<IoTarget, SystemError> {
         let file =
             OpenOptions::new().read(true).write(true).open(path).map_err(|e| match e.kind() {
-                io::ErrorKind::NotFound => {
-                    lost(path, "the file that was written is not there".to_owned())
-                }
+                io::ErrorKind::NotFound => lost(path, "the written file is missing".to_owned()),
                 _ => SystemError::io("open", path)(e),
             })?;
         if self.mode == IoMode::Direct {
-            // Afterwards, as it was set: some that serve files refuse to open them so.
+            // Set after opening, like the first time: some file servers refuse to open with this
+            // flag.
             fcntl_getfl(&file)
                 .and_then(|flags| fcntl_setfl(&file, flags | OFlags::DIRECT))
                 .map_err(|e| SystemError::io("change the mode of", path)(e.into()))?;
         }
         let there = file.metadata().map_err(SystemError::io("inspect", path))?.len();
         if there < self.len {
-            return Err(lost(path, format!("{there} bytes are there where {} were", self.len)));
+            return Err(lost(path, format!("{there} bytes are left of {}", self.len)));
         }
         Ok(IoTarget {
             file: Arc::new(file),

@@ -1,4 +1,5 @@
-//! Things that were set up one upon another: each in the journal before it is made, all taken down last in first out.
+//! Resources that build on each other: each is in the journal before it is created, and all are
+//! destroyed last in, first out.
 
 use std::any::Any;
 
@@ -7,7 +8,7 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::filesystem::once_let_go;
 
-/// A thing that was made, with its number in the journal.
+/// A created resource with its number in the journal.
 pub(super) struct Made<R: Resource> {
     what: R,
     journal: Journal,
@@ -17,12 +18,12 @@ pub(super) struct Made<R: Resource> {
 }
 
 impl<R: Resource> Made<R> {
-    /// Writes down what is about to be made, makes it, and writes down what it is.
+    /// Records the resource, creates it, and records its identity.
     ///
-    /// What a `make` that fails may have left is taken down at once.
+    /// If `make` fails, destroys at once what it may have left.
     ///
     /// # Errors
-    /// Those of `make`, or that the journal cannot be written.
+    /// Those of `make`, and errors of writing the journal.
     pub(super) fn make(
         journal: &Journal,
         what: R,
@@ -41,7 +42,8 @@ impl<R: Resource> Made<R> {
                 }
             }
             Err(e) => {
-                // Of what is made by one call nothing is there, or it is somebody else's.
+                // A failed exclusive call created nothing; an existing resource belongs to someone
+                // else.
                 let nothing = R::EXCLUSIVE || is_missing(&e);
                 if nothing || !matches!(what.recover(None), Some(Err(_))) {
                     journal.undone(number)?;
@@ -56,18 +58,18 @@ impl<R: Resource> Made<R> {
         self.journal.undone(self.number)
     }
 
-    /// Lets go of it and leaves it where it is: it goes with what it lies in.
+    /// Releases it and leaves it in place: it is removed with what contains it.
     pub(super) fn leave(self) -> Result<(), SystemError> {
         self.journal.undone(self.number)
     }
 }
 
-/// Whether the program that was to make something is not there at all.
+/// Whether the program that should create something is not installed.
 fn is_missing(e: &SystemError) -> bool {
     matches!(e, SystemError::Program { program, .. } if !Machine::this().has(program))
 }
 
-/// What a stack needs to know of what is on it.
+/// What a stack needs to know about its resources.
 trait Standing: Send {
     fn number(&self) -> u32;
     fn destroy(&mut self) -> Result<(), SystemError>;
@@ -103,40 +105,46 @@ impl<R: Resource<Live: 'static>> Standing for Made<R> {
     }
 }
 
-/// What an arm, a served volume or a private directory stands on. Dropping it takes it down, as far as it lets itself be.
+/// The resources of an arm, a served volume or a private directory. Dropping it destroys them as
+/// far as possible.
 pub struct ResourceStack {
     journal: Journal,
     resources: Vec<Box<dyn Standing>>,
-    /// How many of them hold the data, and stay when it is closed.
+    /// Number of resources that hold the data and stay when it is closed.
     data: usize,
 }
 
 impl ResourceStack {
-    /// An empty one, whose things are written down in `journal`.
+    /// An empty stack, whose resources are recorded in `journal`.
     #[must_use]
     pub fn new(journal: &Journal) -> Self {
         Self { journal: journal.clone(), resources: Vec::new(), data: 0 }
     }
 
-    /// Makes `what` on top of all that is there, and gives what is held of it.
+    /// Creates `what` on top of the stack and returns what is held of it.
     ///
     /// # Errors
-    /// Those of `make`, after which nothing of it is left; or that the journal cannot be written.
+    /// Those of `make`, after which nothing of it is left, and errors of writing the journal.
     pub(crate) fn create<R: Resource<Live: 'static>>(
         &mut self,
         what: R,
         make: impl FnOnce() -> Result<(R::Live, Option<Identity>), SystemError>,
     ) -> Result<&mut R::Live, SystemError> {
         let made = Made::make(&self.journal, what, make)?;
-        let number = made.number;
-        self.resources.push(Box::new(made));
-        Ok(self.live::<R>(number))
+        Ok(self.adopt(made))
     }
 
-    /// Writes down something that is about to be made with what comes upon it, and gives its number.
+    /// Puts something that was made before on top of all that is there, and gives what is held of it.
+    pub(super) fn adopt<R: Resource<Live: 'static>>(&mut self, made: Made<R>) -> &mut R::Live {
+        let number = made.number;
+        self.resources.push(Box::new(made));
+        self.live::<R>(number)
+    }
+
+    /// Records a resource that will be created together with the next one, and returns its number.
     ///
     /// # Errors
-    /// That the journal cannot be written.
+    /// Errors of writing the journal.
     pub(crate) fn announce<R: Resource<Live: 'static>>(
         &mut self,
         what: R,
@@ -148,16 +156,16 @@ impl ResourceStack {
         Ok(number)
     }
 
-    /// Writes down what it is that was announced under `number`.
+    /// Records the identity of the resource announced as `number`.
     ///
     /// # Errors
-    /// That the journal cannot be written.
+    /// Errors of writing the journal.
     pub(crate) fn note(&mut self, number: u32, identity: Identity) -> Result<(), SystemError> {
         self.standing(number).note(identity);
         self.journal.made(number, identity)
     }
 
-    /// What is held of a thing of the kind `R`.
+    /// What is held of the resource `number`, of kind `R`.
     pub(crate) fn live<R: Resource<Live: 'static>>(&mut self, number: u32) -> &mut R::Live {
         self.standing(number).live().downcast_mut().expect("a number is one thing's")
     }
@@ -171,48 +179,48 @@ impl ResourceStack {
         &self.journal
     }
 
-    /// What was made so far is the data at rest; what is made from here on shows it.
+    /// Marks the resources so far as the data at rest; later ones give access to it.
     pub(crate) fn data_ends_here(&mut self) {
         self.data = self.resources.len();
     }
 
-    /// Whether a loop device among it keeps what is written in the page cache of its file.
+    /// Whether a loop device in the stack keeps written data in the page cache of its file.
     #[must_use]
     pub fn caches(&self) -> bool {
         self.resources.iter().any(|r| r.caches())
     }
 
-    /// Takes down all that shows the data, and says whether that was keys alone.
+    /// Destroys everything that gives access to the data. Returns whether that was only keys.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or what the system refused; it can be tried again.
+    /// [`SystemError::Busy`], or another error of taking it down; it can be tried again.
     pub(crate) fn close(&mut self) -> Result<bool, SystemError> {
         let keys = self.resources.iter().skip(self.data).all(|r| r.is_key());
         self.destroy_down_to(self.data)?;
         Ok(keys)
     }
 
-    /// Takes down what was made last.
+    /// Destroys the latest resource.
     ///
     /// # Errors
-    /// As [`Self::close`].
+    /// Those of [`Self::close`].
     pub(crate) fn destroy_last(&mut self) -> Result<(), SystemError> {
         self.destroy_down_to(self.resources.len().saturating_sub(1))
     }
 
-    /// Takes everything down. What is in use is waited for, two seconds each: somebody who looks at every mount, such as
-    /// an indexer, lets go of it a moment later.
+    /// Destroys everything. Waits up to two seconds for each resource that is in use: an indexer
+    /// that inspects every mount releases it after a moment.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or what the system refused; it can be tried again.
+    /// [`SystemError::Busy`], or another error of taking it down; it can be tried again.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.destroy_down_to(0)
     }
 
-    /// The same without waiting for what is in use.
+    /// The same without waiting for resources in use.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or what the system refused; it can be tried again.
+    /// [`SystemError::Busy`], or another error of taking it down; it can be tried again.
     pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
         while let Some(last) = self.resources.last_mut() {
             last.destroy()?;
@@ -234,7 +242,7 @@ impl ResourceStack {
 
 impl Drop for ResourceStack {
     fn drop(&mut self) {
-        // What is still in use stays in the journal, for cleanup.
+        // Resources still in use stay in the journal for cleanup.
         let _ = self.destroy();
     }
 }
@@ -269,7 +277,7 @@ mod tests {
         tree(&mut stack, &data).unwrap();
         stack.data_ends_here();
         tree(&mut stack, &shown).unwrap();
-        // Another stack of the run in between.
+        // Another stack of the same run in between.
         let mut other = ResourceStack::new(&journal);
         tree(&mut other, &dir.path().join("other")).unwrap();
         assert!(!stack.close().unwrap(), "it was no key");
@@ -288,7 +296,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let journal = journal(dir.path());
         let mut stack = ResourceStack::new(&journal);
-        // Empty, and this user's: what a run that was killed at the worst moment would have left.
+        // Empty, and owned by this user: what a run killed at the worst moment would have left.
         let path = dir.path().join("theirs");
         fs::write(&path, "").unwrap();
         let what = ScratchFile { path: path.clone() };
@@ -300,7 +308,7 @@ mod tests {
     #[test]
     fn what_a_program_left_when_it_failed_goes_at_once() {
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
-            eprintln!("SKIPPED: loop devices take root, and the loop module");
+            eprintln!("SKIPPED: loop devices require root and the loop module");
             return;
         }
         let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,9 @@
-//! A killed process that serves a file system and waits for it: it ends only once the file system's connection is broken.
+//! Frees a killed process that serves a file system and waits for it: it ends only once the
+//! connection of the file system is broken.
 //!
-//! Its server threads are gone, a thread of it that flushes or reads the device above waits where no signal reaches it,
-//! and until that thread ends nothing closes the connection that would let it end.
+//! The server threads are gone. Another thread of the process flushes or reads the device above and
+//! waits where no signal reaches it. Until that thread ends, nothing closes the connection that
+//! would let it end.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,17 +19,17 @@ use crate::provision::mountinfo::mount_at;
 /// Where the kernel shows FUSE connections (Linux, `Documentation/filesystems/fuse/fuse.rst`).
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
-/// How long a forked process may take to become its program.
+/// Longest time for a forked process to execute its program.
 const FORKED: Duration = Duration::from_secs(2);
 
 /// Bit of SIGKILL in the masks of proc_pid_status(5).
 const KILL: u64 = 1 << (9 - 1);
 
-/// What a process whose connection was broken gets to end in.
+/// Time for a process to end after its connection was broken.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Breaks the connections of what a killed process served, as its journal tells, and waits for its end. A process
-/// that lives on is left alone.
+/// Breaks the FUSE connections of a killed process, according to its journal, and waits for it to
+/// end. Leaves a living process alone.
 pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     let served = left.iter().filter_map(|(what, identity)| match what {
         AnyResource::FuseMount(FuseMount { path }) => Some((path, *identity)),
@@ -44,7 +46,8 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     }
     with_connections(|| {
         for device in &devices {
-            // The number of a connection is that of its file system, whose major number is 0.
+            // The number of a connection is the minor number of its file system, whose major number
+            // is 0.
             let abort = format!("{CONNECTIONS}/{}/abort", rustix::fs::minor(*device));
             let _ = fs::write(abort, "1");
         }
@@ -55,8 +58,8 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     }
 }
 
-/// Waits for a process that a dead run had forked and that has not become its program yet: until then it holds the lock
-/// of the run's journal, and the run looks alive.
+/// Waits for a process that a dead run had forked and that has not executed its program yet: until
+/// then it holds the lock of the journal, and the run looks alive.
 pub(super) fn await_forked(journal: &File) {
     let until = Instant::now() + FORKED;
     while holder(journal).is_some_and(cryptbench_os::process::has_ended) && Instant::now() < until {
@@ -80,7 +83,7 @@ fn holder(journal: &File) -> Option<u32> {
     locks.lines().find_map(fields)
 }
 
-/// Whether a SIGKILL is on its way to some thread of a process.
+/// Whether a SIGKILL is pending for some thread of a process.
 fn is_killed(process: u32) -> bool {
     let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else { return false };
     tasks.flatten().any(|task| {
@@ -97,7 +100,7 @@ fn is_pending(status: &str) -> bool {
     status.lines().filter_map(mask).any(|pending| pending & KILL != 0)
 }
 
-/// Does something while the connections can be seen; a system without systemd has them mounted by nobody.
+/// Calls `act` while the connections are visible; without systemd nothing mounts them.
 fn with_connections(act: impl FnOnce()) {
     let is_mounted = mount_at(Path::new(CONNECTIONS)).is_some();
     let mounted =

@@ -1,17 +1,31 @@
-//! Volumes that VeraCrypt's own program has open: found in its list, dismounted by it.
+//! Volumes that VeraCrypt's program has open: found in its list and dismounted by it or, where its process has died, by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Identity, Recovered, Resource, ResourceStack, orphans, removed};
+use super::{Identity, Recovered, Resource, ResourceStack, loop_device, mapping, orphans, removed};
 use crate::SystemError;
-use crate::command::run;
+use crate::command::Invocation;
+use crate::machine::Machine;
+use crate::provision::filesystem::unmount_dead;
+use crate::provision::mountinfo::{MountEntry, mounts};
 
 const PROGRAM: &str = "veracrypt";
 
-/// A volume that VeraCrypt's own program has open.
+/// Longest time for listing or dismounting, and for the program of a killed run to end.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// Where the program mounts what its process serves: the name begins like this, in `$TMPDIR`, which is the same for a run
+/// and for the cleanup after it ([`program`]).
+const SERVED_AT: &str = "/tmp/.veracrypt_aux_mnt";
+
+/// A volume that VeraCrypt's program has open. Its identity is the number of the mount that the program's process serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VeraCryptVolume {
     /// Absolute path of the container.
@@ -22,28 +36,43 @@ pub struct VeraCryptVolume {
 pub(crate) struct Shown {
     /// The device with the plaintext.
     pub(crate) device: PathBuf,
-    /// The file that it is a loop device over, where the program encrypts by itself.
+    /// The file below, if the program encrypts by itself and this is a loop device.
     pub(crate) file: Option<PathBuf>,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
 }
 
-/// Lets VeraCrypt's program open `container`.
+/// The program, which looks in one place for what it has open.
+pub(crate) fn program() -> Invocation {
+    mapping::program(PROGRAM).variable("TMPDIR", "/tmp")
+}
+
+/// Opens `container` with VeraCrypt's program.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     container: &Path,
     open: impl FnOnce() -> Result<(), SystemError>,
 ) -> Result<Shown, SystemError> {
+    let before = served();
     stack.create(VeraCryptVolume { path: container.to_owned() }, || {
         open()?;
-        Ok(((), None))
+        let is_new = |mount: &&MountEntry| !before.iter().any(|b| b.device == mount.device);
+        let device = device_of(container);
+        let file = device.as_deref().and_then(file_below);
+        // Of several new ones, the one that the device shows; a kernel's device shows none.
+        let mount = served()
+            .iter()
+            .filter(is_new)
+            .find(|m| file.as_ref().is_none_or(|f| f.starts_with(&m.mountpoint)))
+            .map(|m| Identity::number(m.device));
+        Ok(((), mount))
     })?;
     let device = device_of(container).ok_or_else(|| SystemError::Program {
         program: PROGRAM,
         reason: "it does not list the volume that it has opened".to_owned(),
     })?;
     let file = file_below(&device);
-    // Where the program encrypts by itself, it does so in a process that has the volume's name.
+    // If the program encrypts by itself, a process with the volume's name does it.
     let daemons = match file {
         Some(_) => orphans::processes_with(&container.to_string_lossy()),
         None => Vec::new(),
@@ -58,52 +87,122 @@ impl Resource for VeraCryptVolume {
         &self.path
     }
 
-    fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
-        dismount(&self.path)
+    fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
+        dismount(&self.path)?;
+        by_hand(&self.path, identity).map(drop)
     }
 
-    fn recover(&self, _: Option<Identity>) -> Recovered {
-        device_of(&self.path)?;
-        removed(dismount(&self.path))
-    }
-
-    fn made_by(&self) -> Option<String> {
-        // What has it open may be a process of that name, which serves on.
-        device_of(&self.path).is_none().then(|| self.path.to_string_lossy().into_owned())
+    fn recover(&self, identity: Option<Identity>) -> Recovered {
+        await_opening(&self.path);
+        let listed = is_listed(&self.path);
+        match dismount(&self.path).and_then(|()| by_hand(&self.path, identity)) {
+            Ok(false) if !listed => None,
+            result => removed(result.map(drop)),
+        }
     }
 }
 
-/// The device on which the program shows the plaintext of the volume at `path`, if it has it open.
+/// Waits until the program of a killed run has opened the volume or given up: it lives on, and what it sets up later would
+/// stay.
+fn await_opening(path: &Path) {
+    let until = Instant::now() + LIMIT;
+    let word = path.to_string_lossy();
+    while Instant::now() < until
+        && device_of(path).is_none()
+        && !orphans::processes_with(&word).is_empty()
+    {
+        sleep(POLL);
+    }
+}
+
+/// What the program lists; nothing where it has no volume open, which it calls an error.
+fn list() -> String {
+    let words = ["--text", "--non-interactive", "--list"];
+    program().args(words).run(&Machine::this(), LIMIT).unwrap_or_default()
+}
+
+/// The device with the plaintext of the volume at `path`, if the program has it open.
 fn device_of(path: &Path) -> Option<PathBuf> {
-    // Without any volume the program fails.
-    device_in(&run(PROGRAM, ["--text", "--non-interactive", "--list"]).ok()?, path)
+    device_in(&list(), path)
 }
 
-/// `1: /dir/file /dev/mapper/veracrypt1 -`; a path with spaces stands in single quotes.
-fn device_in(list: &str, path: &Path) -> Option<PathBuf> {
+/// Whether the program has it open, be it without its device yet.
+fn is_listed(path: &Path) -> bool {
+    entry_in(&list(), path).is_some()
+}
+
+/// What follows the path in its line: `1: /dir/file /dev/mapper/veracrypt1 -`; a path with spaces is in single quotes.
+fn entry_in<'a>(list: &'a str, path: &Path) -> Option<&'a str> {
     let path = path.to_str()?;
     let quoted = format!("'{path}'");
     list.lines().find_map(|line| {
         let (_, rest) = line.split_once(": ")?;
         let rest = rest.strip_prefix(&quoted).or_else(|| rest.strip_prefix(path))?;
-        let device = rest.strip_prefix(' ')?.split(' ').next()?;
-        device.starts_with("/dev/").then(|| device.into())
+        rest.strip_prefix(' ')
     })
+}
+
+fn device_in(list: &str, path: &Path) -> Option<PathBuf> {
+    let device = entry_in(list, path)?.split(' ').next()?;
+    device.starts_with("/dev/").then(|| device.into())
 }
 
 /// Dismounts the volume at `path` if it is open.
 ///
 /// # Errors
-/// [`SystemError::Program`] with what the program said.
+/// [`SystemError::Program`] with the program's message.
 fn dismount(path: &Path) -> Result<(), SystemError> {
-    if device_of(path).is_none() {
+    if !is_listed(path) {
         return Ok(());
     }
     let words = ["--text", "--non-interactive", "--dismount"].map(AsRef::as_ref);
-    run(PROGRAM, words.into_iter().chain([path.as_os_str()])).map(drop)
+    let words = words.into_iter().chain([path.as_os_str()]);
+    program().args(words).run(&Machine::this(), LIMIT).map(drop)
 }
 
-/// The file that a loop device is over, if `device` is one.
+/// Removes what the program no longer lists because the process that served it has died: mappings over the container,
+/// its loop device, the served mount and the loop device in that. Whether anything was there.
+fn by_hand(path: &Path, identity: Option<Identity>) -> Result<bool, SystemError> {
+    let mut found = false;
+    if let Some(device) = loop_device::of_file(path, None) {
+        mapping::remove_above(&device)?;
+        detach(path, &device)?;
+        found = true;
+    }
+    let ours = |m: &MountEntry| identity.is_some_and(|id| id.device == m.device);
+    for mount in served().into_iter().filter(ours) {
+        let image = mount.mountpoint.join(IMAGE);
+        if let Some(device) = loop_device::of_file(&image, None) {
+            detach(&image, &device)?;
+        }
+        unmount_dead(&mount.mountpoint)?;
+        // Empty, and the program takes another name if it stays.
+        let _ = fs::remove_dir(&mount.mountpoint);
+        found = true;
+    }
+    Ok(found)
+}
+
+/// Detaches a loop device, which the program may just be doing itself.
+fn detach(file: &Path, device: &Path) -> Result<(), SystemError> {
+    let tried = loop_device::detach(device);
+    match loop_device::of_file(file, loop_device::number(device)) {
+        Some(_) => tried,
+        None => Ok(()),
+    }
+}
+
+/// The file that shows the plaintext in a served mount (FuseService, `GetVolumeImagePath`).
+const IMAGE: &str = "volume";
+
+/// The mounts that processes of the program serve, living or dead.
+fn served() -> Vec<MountEntry> {
+    let mut all = mounts().unwrap_or_default();
+    all.retain(|m| m.mountpoint.to_string_lossy().starts_with(SERVED_AT));
+    all
+}
+
+/// The file below a loop device, if `device` is one.
 fn file_below(device: &Path) -> Option<PathBuf> {
     let name = device.file_name()?.to_str()?;
     let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;
@@ -120,7 +219,7 @@ mod tests {
         let device = |path: &str| device_in(list, Path::new(path));
         assert_eq!(device("/a/b"), Some("/dev/mapper/veracrypt1".into()));
         assert_eq!(device("/a/b c"), Some("/dev/loop3".into()));
-        // Open, but without a device of its own yet.
+        // Open, but without its own device yet.
         assert_eq!(device("/a/bb"), None);
         assert_eq!(device("/a"), None);
     }

@@ -1,4 +1,5 @@
-//! Directories that go with all that is in them: for the files that workloads make, and for what systems store.
+//! Directories that are removed with all their contents: for the files of workloads, and for the
+//! data that systems store.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,8 @@ use super::stack::Made;
 use super::{Identity, Journal, NOT_OURS, Recovered, Resource, removed};
 use crate::SystemError;
 
-/// A private directory that goes with all that is in it. Its name begins with `cryptbench-`, unless it lies among mounts
-/// of our own.
+/// A private directory that is removed with all its contents. Its name begins with `cryptbench-`
+/// unless it lies in one of our own mounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkTree {
     /// Absolute path.
@@ -23,13 +24,13 @@ pub struct WorkTree {
 /// The open directory.
 pub(crate) struct Tree {
     pub(super) held: Directory,
-    /// Where it was made, and its name there.
+    /// The directory that contains it, and its name there.
     above: Directory,
     name: OsString,
 }
 
 impl WorkTree {
-    /// Makes it, empty and for this user alone.
+    /// Creates it, empty and for this user only.
     pub(crate) fn make(&self) -> Result<(Tree, Option<Identity>), SystemError> {
         let failed = || SystemError::io("create", &self.path);
         let (above, name) = Directory::of(&self.path).map_err(failed())?;
@@ -61,7 +62,7 @@ impl Resource for WorkTree {
         if is_there(above, name) {
             return above.remove_directory(name).map_err(failed());
         }
-        // Its surroundings' owner may have renamed it meanwhile, wherever it is, or removed it.
+        // The owner of the parent may have renamed, moved or removed it meanwhile.
         match held.path().and_then(|path| Directory::of(&path)) {
             Ok((above, name)) if is_there(&above, &name) => {
                 above.remove_directory(&name).map_err(failed())
@@ -71,10 +72,11 @@ impl Resource for WorkTree {
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
-        // Without an identity the process died between making it and noting it: nothing is in it yet.
+        // Without an identity the process died between creating and recording it; it is still
+        // empty.
         let Some(identity) = identity else { return mount_point::recover(&self.path, None) };
         let (above, name, found) = held(&self.path)?;
-        // All that is in it goes: its name must be one that a run gives, too.
+        // All contents will be removed, so the name must also be one that a run generates.
         let prefixed = name.to_str().is_some_and(|name| name.starts_with("cryptbench-"));
         let named = prefixed || is_in_runtime_directory(&self.path);
         if found.kind != FileType::Directory || !named || !is_noted(&self.path, &found, identity) {
@@ -84,10 +86,9 @@ impl Resource for WorkTree {
     }
 }
 
-/// A private directory that is removed with its content when it is dropped, and by cleanup when it is
-/// not.
+/// A private directory that is removed with its contents when dropped, otherwise by cleanup.
 pub struct WorkDirectory {
-    /// There until it is removed.
+    /// `None` once it has been removed.
     made: Option<Made<WorkTree>>,
     path: PathBuf,
 }
@@ -109,7 +110,7 @@ impl WorkDirectory {
         &self.path
     }
 
-    /// Removes it and says whether that went well. What fails stays in the journal, and cleanup tries again.
+    /// Removes it. On failure it stays in the journal, and cleanup tries again.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -120,7 +121,7 @@ impl WorkDirectory {
 
 impl Drop for WorkDirectory {
     fn drop(&mut self) {
-        // What fails here stays in the journal, and cleanup tries again.
+        // On failure it stays in the journal, and cleanup tries again.
         let _ = self.made.take().map(|mut made| made.destroy());
     }
 }

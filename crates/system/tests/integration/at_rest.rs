@@ -1,5 +1,5 @@
-//! PreparedArms are taken down to what lies on the storage and brought up again: what was written comes back, nothing
-//! that shows it stays meanwhile, and nothing is left in the end.
+//! Arms are closed and reopened: the data comes back, nothing gives access to it meanwhile, and
+//! nothing is left behind in the end.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use cryptbench_blockdev::{AlignedBuf, IoTarget};
 use cryptbench_load::{Engine, EngineChoice, SectorState, verify_sector};
 use cryptbench_system::provision::mountinfo::mounts;
-use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
+use cryptbench_system::resource::{Journal, Reserve, Scratch, WorkDirectory};
 use cryptbench_system::{
     ArmContext, Availability, Closed, Content, PreparedArm, Selection, SystemError, find,
 };
@@ -19,17 +19,18 @@ use crate::place::Place;
 
 const SIZE: u64 = 4 << 20;
 
-/// Sets each arm of `system` up, writes, lets it rest twice, and reads.
+/// Sets up each arm of `system`, writes, closes and reopens it twice, and reads.
 fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed) {
     let system = find(system).unwrap();
     if let Availability::Unavailable { reason, .. } = system.availability() {
         eprintln!("SKIPPED: {}: {reason}", system.name());
         return;
     }
-    // What encrypts on the target needs a target that can.
-    let place = match (settings.iter().any(|(name, _)| *name == "on"), system.name()) {
+    // Encryption on the target requires a target that supports it.
+    let on_target = settings.iter().any(|(_, values)| values.contains(&"target"));
+    let place = match (on_target, system.name()) {
         (true, _) => Place::that_encrypts(),
-        (false, "builtin-mounted" | "qemu-luks" | "nbdkit-luks" | "fscrypt") => {
+        (false, "builtin-mounted" | "qemu-luks" | "nbdkit-luks" | "fscrypt" | "veracrypt") => {
             Some(Place::with_little_room())
         }
         _ => Some(Place::new()),
@@ -54,6 +55,7 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
             scratch: &scratch.io_target(),
             directory: place.path(),
             work: work.path(),
+            reserve: &Reserve::default(),
             room: 0,
             run_id: &run_id,
             tier: cryptbench_cipher::tier().unwrap(),
@@ -68,16 +70,16 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
             }
             Err(e) => panic!("{}: {e}", arm.id),
         };
-        // Where direct writes end in a page cache first, whatever is asked for.
+        // Whether direct writes end in a page cache first in any case.
         let cached = match system.name() {
             "plain" | "builtin" | "builtin-mounted" => Some(false),
             "fscrypt" => Some(arm.cipher.is_some()),
-            // As the version's loop device is.
+            // The same as the loop device of that version.
             "qemu-luks" => None,
             _ => Some(true),
         };
         assert!(cached.is_none_or(|c| c == prepared.cached_below), "{}", arm.id);
-        // What they write to is the others' too, and is filled with their data.
+        // They share the storage below with others, whose data fills it.
         if expected == Closed::CacheDropped {
             fill_through(&prepared.io_target);
         }
@@ -85,7 +87,7 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
         for round in 0..ROUNDS {
             let daemons = prepared.daemons.clone();
             let rest = prepared.close().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
-            // The null layer has no key that could be taken.
+            // The null layer has no key to remove.
             let rests = if arm.cipher.is_none() && expected == Closed::KeyRemoved {
                 Closed::Unmounted
             } else {
@@ -123,7 +125,7 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
     }
 }
 
-/// How many times an arm rests: what worked once works from what it was woken to, too.
+/// Number of times that an arm is closed: closing must also work after reopening.
 const ROUNDS: usize = 2;
 
 fn fill_through(io_target: &IoTarget) {
@@ -131,7 +133,7 @@ fn fill_through(io_target: &IoTarget) {
     engine.prefill(io_target, 1, &AtomicBool::new(false), &mut |_| ()).unwrap();
 }
 
-/// Every sector of the I/O target holds what the prefill wrote there.
+/// Checks that every sector of the I/O target holds the data of the prefill.
 fn whole(prepared: &PreparedArm, id: &str) {
     let IoTarget { file, extent, transform, .. } = &prepared.io_target;
     assert_eq!(extent.len, SIZE, "{id}");
@@ -188,8 +190,8 @@ fn encfs() {
     rests_and_wakes("encfs", &[("preset", &["standard", "paranoia"])], Closed::Unmounted);
 }
 
-/// Its key derivation takes seconds each time. Where there is little time, the evidence of a run (`cli`) and `killed` are
-/// what takes it to its rest and wakes it (CONTRIBUTING.md, "Tiers").
+/// CryFS takes seconds for each key derivation. The short tier covers it with the evidence of a run
+/// (`cli`) and `killed` (CONTRIBUTING.md, "Tiers").
 #[test]
 fn cryfs() {
     if std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly") {
@@ -207,7 +209,22 @@ fn fscrypt() {
     rests_and_wakes("fscrypt", &[("on", &["container", "target"])], Closed::KeyRemoved);
 }
 
+/// VeraCrypt's own program, in its own process: every cipher and cascade, every PRF, PIM, and each place.
+#[test]
+fn veracrypt() {
+    let who = ("kernel-crypto", &["no"][..]);
+    let closed = Closed::Unmounted;
+    let setting = |name: &str| {
+        let all = find("veracrypt").unwrap().settings();
+        all.iter().find(|s| s.name == name).unwrap().values
+    };
+    rests_and_wakes("veracrypt", &[who, ("cipher", setting("cipher"))], closed);
+    rests_and_wakes("veracrypt", &[who, ("prf", setting("prf")), ("pim", &["10"])], closed);
+    let io_targets = ("io-target", setting("io-target"));
+    rests_and_wakes("veracrypt", &[who, ("on", setting("on")), io_targets], closed);
+}
+
 #[test]
 fn qemu_luks() {
-    rests_and_wakes("qemu-luks", &[("surface", &["file", "device"])], Closed::Unmounted);
+    rests_and_wakes("qemu-luks", &[("io-target", &["file", "device"])], Closed::Unmounted);
 }

@@ -1,5 +1,5 @@
-//! A run that is killed at any point while it sets a prepared up, or uses it: cleanup removes all of it, and nothing
-//! of the user's.
+//! A run is killed at any point while it sets up or uses an arm: cleanup removes everything of it,
+//! and nothing of the user's.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, stdout};
@@ -9,41 +9,41 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cryptbench_system::provision::mountinfo::mounts;
-use cryptbench_system::resource::{Cleaned, Journal, Scratch, WorkDirectory, cleanup};
+use cryptbench_system::resource::{Cleaned, Journal, Reserve, Scratch, WorkDirectory, cleanup};
 use cryptbench_system::{ArmContext, Availability, Selection, find};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
 use crate::place::Place;
 
-/// Names the number of points at which each system is killed while it is set up.
+/// Variable with the number of points at which each system is killed during set-up.
 const KILLS: &str = "CRYPTBENCH_TEST_KILLS";
 
 /// When a run is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
-    /// All is there.
+    /// When everything is set up.
     Standing,
-    /// At any time before.
+    /// At any time before that.
     SettingUp,
-    /// While it is taken down to its data at rest and brought up again.
+    /// While it is closed and reopened.
     Resting,
 }
 
-/// The first of them measures how long setting up takes.
+/// The first moment also measures how long setting up takes.
 fn moments(system: &str) -> Vec<Moment> {
     use Moment::{Resting, SettingUp, Standing};
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
     let asked = std::env::var(KILLS).ok().and_then(|n| n.parse().ok());
     if system == "cryfs" && !nightly && asked.is_none() {
-        // Its key derivation takes seconds, and what comes and goes has stood before.
+        // CryFS takes seconds for each key derivation, and closing has a complete set-up before it.
         return vec![Resting, SettingUp];
     }
     let (usual, resting) = if nightly { (3, 4) } else { (1, 1) };
     [vec![Standing], vec![SettingUp; asked.unwrap_or(usual)], vec![Resting; resting]].concat()
 }
 
-/// What a child of this test is to do, and where.
+/// The variables with a child's task and directory.
 const PART: &str = "CRYPTBENCH_TEST_PART";
 const PLACE: &str = "CRYPTBENCH_TEST_PLACE";
 
@@ -51,7 +51,7 @@ fn part() -> Option<(String, String)> {
     Some((std::env::var(PART).ok()?, std::env::var(PLACE).ok()?))
 }
 
-/// Sets `system` up and waits for its end.
+/// Sets up `system` and waits to be killed.
 fn set_up(system: &str, place: &Path) {
     let system = find(system).unwrap();
     let journal = Journal::create("killed").unwrap();
@@ -64,6 +64,7 @@ fn set_up(system: &str, place: &Path) {
         scratch: &scratch.io_target(),
         directory: place,
         work: work.path(),
+        reserve: &Reserve::default(),
         room: 0,
         run_id: "killed",
         tier: cryptbench_cipher::tier().unwrap(),
@@ -74,7 +75,7 @@ fn set_up(system: &str, place: &Path) {
     let mut prepared = system.prepare(arms.last().unwrap(), &mut context).unwrap();
     fs::write(prepared.directory.join("file"), "content").unwrap();
     say("stands");
-    // Until it is told to go on, and then until it is killed.
+    // Waits for a signal to continue, and then to be killed.
     let _ = std::io::stdin().read(&mut [0]);
     loop {
         prepared.close().unwrap();
@@ -83,12 +84,12 @@ fn set_up(system: &str, place: &Path) {
     }
 }
 
-/// Tells the parent how far it has come.
+/// Reports progress to the parent.
 fn say(word: &str) {
     writeln!(stdout(), "{word}").and_then(|()| stdout().flush()).unwrap();
 }
 
-/// This very test as a process of its own.
+/// This test as a separate process.
 fn child(test: &str, part: &str, place: &Path, state: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -128,7 +129,7 @@ fn killed_anywhere(test: &str, system: &str) {
         let mut said = BufReader::new(run.stdout.take().unwrap()).lines();
         said.find(|l| l.as_ref().unwrap().ends_with("begins")).unwrap().unwrap();
         if moment == Moment::SettingUp {
-            // A point in time, not a limit: wherever it falls, all must go.
+            // A random point in time, not a limit: everything must go in any case.
             sleep(took.mul_f64(random.random_range(0.0..1.0)));
         } else {
             let began = Instant::now();
@@ -207,6 +208,11 @@ fn bindfs_killed() {
 #[test]
 fn builtin_mounted_killed() {
     killed_anywhere("builtin_mounted_killed", "builtin-mounted");
+}
+
+#[test]
+fn veracrypt_killed() {
+    killed_anywhere("veracrypt_killed", "veracrypt");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! What `system` promises its users, one module for each subject.
+//! Tests what `system` promises its users, one module per subject.
 
 mod at_rest;
+mod in_turn;
 mod killed;
 mod openssl_reads_what_we_write;
 mod place;

@@ -1,5 +1,5 @@
-//! What the built-in engine leaves on the disk is what OpenSSL's AES-256-XTS decrypts, sector by
-//! sector, and the plaintext pattern is nowhere in it.
+//! OpenSSL's AES-256-XTS decrypts what the built-in engine leaves on the disk, sector by sector,
+//! and the plaintext pattern does not appear in it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! Where arms are set up: on the build directory's disk, or on an ext4 of its own that can encrypt directories.
+//! Where arms are set up: on the build directory's disk, or on a separate ext4 that can encrypt
+//! directories.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::process::Command;
 use tempfile::{TempDir, tempdir, tempdir_in};
 
 pub struct Place {
-    // In the order in which they go.
+    // Dropped in this order.
     directory: TempDir,
     _disk: Option<Disk>,
 }
@@ -17,12 +18,13 @@ impl Place {
         Self { directory: tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), _disk: None }
     }
 
-    /// Where fscrypt can be on the target itself. The build directory's file system hardly ever has it switched on.
+    /// A place for fscrypt on the target itself. The build directory's file system rarely has
+    /// encryption enabled.
     pub fn that_encrypts() -> Option<Self> {
         let disk = match Disk::new() {
             Ok(disk) => disk,
             Err(why) => {
-                eprintln!("SKIPPED: an ext4 with encryption of one's own: {why}");
+                eprintln!("SKIPPED: a separate ext4 with encryption: {why}");
                 return None;
             }
         };
@@ -30,8 +32,8 @@ impl Place {
         Some(Self { directory, _disk: Some(disk) })
     }
 
-    /// For systems that make containers, which take and fill a part of what is free: on an ext4 of its own, where that is
-    /// little, if there can be one.
+    /// A place for systems with containers, which fill a part of the free space: a small separate
+    /// ext4 if possible.
     pub fn with_little_room() -> Self {
         let Ok(disk) = Disk::new() else { return Self::new() };
         let directory = tempdir_in(disk.files.path().join("mounted")).unwrap();
@@ -55,7 +57,7 @@ impl Disk {
         let (image, point) = (disk.files.path().join("image"), disk.files.path().join("mounted"));
         File::create(&image).unwrap().set_len(400 << 20).unwrap();
         std::fs::create_dir(&point).unwrap();
-        // As large as pages are, which some kernels ask for before they encrypt.
+        // As large as pages, which some kernels require for encryption.
         let mkfs = ["-q", "-F", "-b", "4096", "-O", "encrypt"];
         did(Command::new("mkfs.ext4").args(mkfs).arg(&image))?;
         did(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point))?;
@@ -67,7 +69,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.is_mounted {
-            // mount(8) attached the loop device so that it goes with the mount.
+            // mount(8) attached the loop device so that it is detached with the mount.
             let done = did(Command::new("umount").arg(self.files.path().join("mounted")));
             if !std::thread::panicking() {
                 done.unwrap();

@@ -1,4 +1,4 @@
-//! PreparedArms are set up on real storage, encrypt what they are given, and leave nothing behind.
+//! Arms are set up on real storage, encrypt their data, and leave nothing behind.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -8,21 +8,21 @@ use std::sync::atomic::AtomicBool;
 use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
 use cryptbench_system::provision::mountinfo::mount_at;
-use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
+use cryptbench_system::resource::{Journal, Reserve, Scratch, WorkDirectory};
 use cryptbench_system::{ArmContext, Availability, PreparedArm, Selection, SystemError, find};
 
 use crate::place::Place;
 
 const SIZE: u64 = 16 << 20;
 
-/// Sets every arm of `system` up, one after the other, and hands it to `check`.
+/// Sets up every arm of `system`, one after the other, and passes it to `check`.
 fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
     let system = find(system).unwrap();
     if let Availability::Unavailable { reason, .. } = system.availability() {
         eprintln!("SKIPPED: {}: {reason}", system.name());
         return;
     }
-    // On a disk: a file system in RAM has no direct I/O of its own.
+    // On a disk: a file system in RAM has no real direct I/O.
     let place = match system.name() {
         "builtin-mounted" => Place::with_little_room(),
         _ => Place::new(),
@@ -43,6 +43,7 @@ fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
             scratch: &scratch.io_target(),
             directory: place.path(),
             work: work.path(),
+            reserve: &Reserve::default(),
             room: 0,
             run_id: &run_id,
             tier: cryptbench_cipher::tier().unwrap(),
@@ -60,7 +61,7 @@ fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
     }
 }
 
-/// Whether the beginning of the sectors of any file below `directory` shows what was written plain.
+/// Whether a sector of any file below `directory` begins with the plaintext.
 fn shows(directory: &Path, what: &[u8]) -> bool {
     fs::read_dir(directory).unwrap().flatten().any(|entry| {
         let path = entry.path();
@@ -101,7 +102,8 @@ fn the_mounted_engine_keeps_files_and_requests_encrypted_and_takes_its_mounts_do
         made.sync_all().unwrap();
         assert_eq!(fs::read(&file).unwrap(), text);
         assert_eq!(shows(place, b"what a user wrote"), !encrypted);
-        // The scratch file in it was filled with stamped sectors through the mount.
+        // The scratch file in it was filled through the mount with sectors that have verify
+        // headers.
         let mut first = vec![0; 4096];
         File::open(prepared.directory.join("scratch")).unwrap().read_exact(&mut first).unwrap();
         assert_eq!(first[..8], MARKER);

@@ -1,4 +1,4 @@
-//! Stacked systems: the real programs encrypt what they are given, give it back, and leave nothing behind.
+//! Stacked systems: the real programs encrypt data, return it, and leave nothing behind.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
 use cryptbench_system::provision::mountinfo::mounts;
 use cryptbench_system::provision::state_directories;
-use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
+use cryptbench_system::resource::{Journal, Reserve, Scratch, WorkDirectory};
 use cryptbench_system::{
     ArmContext, Availability, PreparedArm, Role, Selection, SystemError, find,
 };
@@ -25,31 +25,31 @@ const SIZE: u64 = 4 << 20;
 const NAME: &str = "a name that only the user knows";
 const TEXT: &[u8] = b"what a user wrote, which nobody else may read";
 
-/// What a test expects of a system.
+/// The expectations of a test for a system.
 struct Expected {
     system: &'static str,
     settings: &'static [(&'static str, &'static [&'static str])],
-    /// Arms with a cipher.
+    /// Number of arms with a cipher.
     encrypted: usize,
     /// Whether a process serves it.
     served: bool,
 }
 
-/// Sets every arm up on the disk, uses it, looks at what came to lie there, and takes it down.
+/// Sets up every arm on the disk, uses it, inspects the stored data, and takes it down.
 fn use_each_arm(expected: &Expected) {
     let system = find(expected.system).unwrap();
     if let Availability::Unavailable { reason, remedy } = system.availability() {
         eprintln!("SKIPPED: {}: {reason}; {remedy}", system.name());
         return;
     }
-    // What encrypts on the target needs a target that can.
+    // Encryption on the target requires a target that supports it.
     let place = match (expected.settings.iter().any(|(name, _)| *name == "on"), expected.system) {
         (true, _) => Place::that_encrypts(),
         (false, "fscrypt") => Some(Place::with_little_room()),
         _ => Some(Place::new()),
     };
     let Some(place) = place else { return };
-    // Two tests of one system run at the same time.
+    // Two tests of one system run in parallel.
     let number = place.path().file_name().unwrap().to_string_lossy().replace('.', "");
     let run_id = format!("test-{}-{number}", system.name());
     let own = Journal::create(&format!("{run_id}-own")).unwrap();
@@ -73,6 +73,7 @@ fn use_each_arm(expected: &Expected) {
             scratch: &scratch.io_target(),
             directory: place.path(),
             work: work.path(),
+            reserve: &Reserve::default(),
             room: 0,
             run_id: &run_id,
             tier: cryptbench_cipher::tier().unwrap(),
@@ -81,7 +82,8 @@ fn use_each_arm(expected: &Expected) {
         };
         let prepared = match system.prepare(arm, &mut context) {
             Ok(prepared) => prepared,
-            // A kernel can lack a cipher or a feature, which only trying tells: then nothing may be left either.
+            // A kernel can lack a cipher or a feature, which only an attempt reveals. Nothing may
+            // be left behind then, either.
             Err(e @ (SystemError::Unavailable { .. } | SystemError::Target { .. })) => {
                 eprintln!("SKIPPED: {}: {e}", arm.id);
                 drop(journal);
@@ -101,7 +103,7 @@ fn use_each_arm(expected: &Expected) {
     }
 }
 
-/// Writes and reads files, and reads what the prefill wrote.
+/// Writes and reads files, and reads the data of the prefill.
 fn use_it(prepared: &PreparedArm, id: &str) {
     assert!(prepared.covers_files && prepared.io_target.transform.is_none());
     assert_eq!(prepared.io_target.extent.len, SIZE, "{id}");
@@ -118,12 +120,12 @@ fn use_it(prepared: &PreparedArm, id: &str) {
     assert_eq!(first[..8], MARKER, "{id}");
 }
 
-/// What lies on the storage is not what was written, unless nothing encrypts it.
+/// Checks that the stored data differs from the written data, unless nothing encrypts it.
 fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
     rustix::fs::syncfs(File::open(&prepared.directory).unwrap()).unwrap();
     let Some(place) = &prepared.stored else { return look_at_device(prepared, id) };
-    // What is looked at has what was written in it: a wrong directory would hold no plaintext either. CryFS keeps
-    // its blocks for a while, whatever it is asked to write back.
+    // Makes sure that the inspected directory contains the written data: a wrong directory would
+    // contain no plaintext either. CryFS keeps its blocks for a while even after a sync.
     let mut below = stored(place);
     for _ in 0..600 {
         let size: u64 = below.iter().filter_map(|p| fs::metadata(p).ok()).map(|m| m.len()).sum();
@@ -139,7 +141,7 @@ fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
     let mut shown = |what: &[u8]| {
         below.iter().any(|path| {
             bytes.clear();
-            // A block that was replaced meanwhile is another file's.
+            // A block that was replaced meanwhile belongs to another file.
             let Ok(mut file) = File::open(path) else { return false };
             file.read_to_end(&mut bytes).unwrap();
             memmem::find(&bytes, what).is_some()
@@ -148,12 +150,13 @@ fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
     assert_eq!(shown(&MARKER), !encrypted, "{id}: marker");
     assert_eq!(shown(TEXT), !encrypted, "{id}: text");
     let named = below.iter().any(|path| path.ends_with(NAME));
-    // In a container, names lie in the blocks of its directories.
+    // In a container, names are in the blocks of its directories.
     let named = named || shown(NAME.as_bytes());
     assert_eq!(named, !encrypted || names, "{id}: name");
 }
 
-/// The same of a directory that the file system of the target encrypts itself: only its device shows ciphertext.
+/// The same for a directory encrypted by the file system of the target: only its device shows
+/// ciphertext.
 fn look_at_device(prepared: &PreparedArm, id: &str) {
     const WITNESS: &[u8] = b"this file beside the encrypted directory is plain";
     let beside = prepared.directory.parent().unwrap();
@@ -197,7 +200,7 @@ fn files(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// No file, mount, process or journal of the arm is there any more.
+/// Checks that no file, mount, process or journal of the arm is left.
 fn assert_nothing_left(place: &Path, run_id: &str, daemons: &[u32]) {
     let mut left: Vec<_> = fs::read_dir(place).unwrap().flatten().map(|e| e.file_name()).collect();
     left.sort();
@@ -244,8 +247,8 @@ fn encfs_in_both_presets() {
     });
 }
 
-/// Its key derivation takes seconds each time. Where there is little time, a run's evidence (`cli`) uses it with its
-/// defaults (CONTRIBUTING.md, "Tiers").
+/// CryFS takes seconds for each key derivation. The short tier covers it with its defaults in a
+/// run's evidence (`cli`) (CONTRIBUTING.md, "Tiers").
 #[test]
 fn cryfs_in_a_cipher_and_a_block_size_of_choice() {
     if !std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly") {

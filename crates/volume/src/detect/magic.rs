@@ -24,6 +24,8 @@ static MAGICS: &[Magic] = &[
     bit_locker(3, b"-FVE-FS-", false),
     // The GUID 4967d63b-2e29-4ad8-8399-f6a339e3d001 in the boot sector of BitLocker To Go.
     bit_locker(424, b"\x3b\xd6\x67\x49\x29\x2e\xd8\x4a\x83\x99\xf6\xa3\x39\xe3\xd0\x01", true),
+    // The same while it is being encrypted: 92a84d3b-dd80-4d0e-9e4e-b1e3284eaed8.
+    bit_locker(424, b"\x3b\x4d\xa8\x92\x80\xdd\x0e\x4d\x9e\x4e\xb1\xe3\x28\x4e\xae\xd8", true),
     file_system("NTFS", 3, b"NTFS    "),
     file_system("exFAT", 3, b"EXFAT   "),
     file_system("FAT", 54, b"FAT12   "),

@@ -1,3 +1,4 @@
 //! One folder per volume format.
+pub mod bitlocker;
 pub mod luks;
 pub mod tcrypt;

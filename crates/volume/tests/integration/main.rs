@@ -1,5 +1,6 @@
 //! What `volume` promises its users, one module for each subject.
 
+mod bitlocker;
 mod detect;
 mod luks;
 mod tcrypt;

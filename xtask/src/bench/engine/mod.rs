@@ -1,7 +1,8 @@
-//! `cargo xtask bench engine`: our load engine and fio's io_uring engine, turn by turn.
+//! `cargo xtask bench engine`: compares our load engine with fio's io_uring engine, in turns.
 //!
-//! On the disk they are to agree in bandwidth and requests per second. On a file in RAM and a loop device
-//! over one, the storage costs little, and requests per CPU-second show what the engines cost.
+//! On a disk, both should have the same bandwidth and requests per second. On a file in RAM and a
+//! loop device over one, the storage costs little, and requests per CPU-second show the cost of the
+//! engines.
 
 mod peer;
 mod ram;
@@ -25,11 +26,11 @@ pub struct Options {
     /// Measured seconds of each trial
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
-    /// Size of the file, MiB: small enough that both engines go around it in a trial, since parts of
-    /// a disk differ in speed and the two start at different places
+    /// Size of the file, MiB: small enough that both engines cover it in a trial, because parts of
+    /// a disk differ in speed and the two start at different offsets
     #[arg(long, default_value_t = 128)]
     size: u64,
-    /// Seconds of rest before each trial, so that a disk with a budget of bursts meets both alike
+    /// Seconds of pause before each trial, so that a disk with a burst budget treats both alike
     #[arg(long, default_value_t = 0.3)]
     rest: f64,
     /// Directory on the disk to measure
@@ -46,7 +47,7 @@ pub struct Options {
     no_loop: bool,
 }
 
-/// What is compared on the disk: operation, pattern, block size, queue depth.
+/// The jobs on the disk: operation, pattern, block size, queue depth.
 const DISK_JOBS: &[Job] = &[
     Job("read", "sequential", 1 << 20, 1),
     Job("read", "sequential", 1 << 20, 8),
@@ -58,10 +59,10 @@ const DISK_JOBS: &[Job] = &[
     Job("write", "random", 4096, 32),
 ];
 
-/// What is compared on storage that costs little.
+/// The jobs on storage that costs little.
 const RAM_JOBS: &[Job] = &[Job("read", "random", 4096, 1), Job("read", "random", 4096, 32)];
 
-/// Requests per CPU-second that we aim at on such storage, by fio's.
+/// Target for requests per CPU-second on such storage, relative to fio.
 const AIM: f64 = 1.2;
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
@@ -97,8 +98,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// CPU time is that of the whole process, since io_uring's kernel threads work for it: fio's own figure
-/// leaves them out.
+/// CPU time covers the whole process, because io_uring's kernel threads work for it. fio's own
+/// figure does not include them.
 fn compare_ram(
     title: &str,
     file: &Path,
@@ -131,8 +132,8 @@ fn compare(
         let start_up = [a?, b?];
         let mut seen: [Vec<Observed>; 2] = Default::default();
         for round in 0..=options.rounds {
-            // Turn about, so that drift and the device's own state meet both alike; round 0 is
-            // discarded.
+            // Alternates, so that drift and the state of the device affect both alike; discards
+            // round 0.
             for turn in 0..2 {
                 let i = (round + turn) % 2;
                 let observed = peers[i].run(

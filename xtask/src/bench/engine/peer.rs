@@ -1,4 +1,4 @@
-//! One trial of fio or of our engine, each a process of its own.
+//! One trial of fio or of our engine, each in a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,7 +16,7 @@ pub(super) struct Job(
     pub(super) u32,
 );
 
-/// What one trial showed.
+/// The results of one trial.
 #[derive(Clone, Copy)]
 pub(super) struct Observed {
     /// Bytes per second.
@@ -27,7 +27,7 @@ pub(super) struct Observed {
     pub(super) user_ns: f64,
 }
 
-/// CPU seconds in user mode, and all of them.
+/// CPU seconds in user mode, and in total.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CpuTime {
     user: f64,
@@ -37,9 +37,9 @@ pub(super) struct CpuTime {
 /// Which CPU time counts.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Accounting {
-    /// What the program tells of its measured time, after a ramp.
+    /// The program's own figure for the measured time, after a ramp.
     Own,
-    /// What the system charged the whole process, less its start; there is no ramp.
+    /// The kernel's account of the whole process less its start; there is no ramp.
     WholeProcess,
 }
 
@@ -48,13 +48,13 @@ pub(super) enum Peer {
     Ours { binary: PathBuf },
 }
 
-/// How long fio takes from its start to its first request.
+/// Time from the start of fio to its first request.
 const FIO_START: Duration = Duration::from_millis(250);
 
-/// Seconds of the trial that shows what the start of a program costs.
+/// Seconds of the trial that measures the cost of starting a program.
 const SHORT: f64 = 0.01;
 
-/// Unit of /proc/self/stat's times, for every program on Linux.
+/// Unit of the times in /proc/self/stat, for every program on Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 impl Peer {
@@ -66,7 +66,7 @@ impl Peer {
         Self::Ours { binary }
     }
 
-    /// CPU seconds of the process besides the requests of a trial.
+    /// CPU seconds of the process apart from the requests of a trial.
     pub(super) fn start_up_cpu_s(&self, file: &Path, job: &Job) -> anyhow::Result<CpuTime> {
         let rest = Duration::ZERO;
         let (mut user, mut all) = (Vec::new(), Vec::new());
@@ -81,7 +81,7 @@ impl Peer {
         Ok(CpuTime { user: middle(user), all: middle(all) })
     }
 
-    /// One trial of so many `seconds`, after so many of `rest`.
+    /// Runs one trial of `seconds` after a pause of `rest`.
     pub(super) fn run(
         &self,
         file: &Path,
@@ -137,7 +137,7 @@ impl Peer {
                 fio(file, *mib, job, seconds, ramp)
             }
             Self::Ours { binary } => {
-                // fio needs about this long to start; ours starts at once.
+                // fio needs about this long to start; our engine starts at once.
                 std::thread::sleep(rest + FIO_START);
                 ours(binary, file, job, seconds, ramp)
             }
@@ -161,7 +161,8 @@ fn fio(file: &Path, mib: u64, job: &Job, seconds: f64, ramp: bool) -> Command {
         .args(["--name=job", "--ioengine=io_uring", "--fixedbufs", "--registerfiles", "--direct=1"])
         .args(["--time_based", "--randrepeat=0", "--norandommap", "--output-format=json"])
         .args(["--thread", "--allow_file_create=0"])
-        // Huge pages for its buffers too: where small pages lie is luck that moves 1 MiB requests by half.
+        // Huge pages for fio's buffers, too: the placement of small pages is random and changes the
+        // speed of 1 MiB requests by up to half.
         .arg("--iomem_align=2m")
         .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         .arg(format!("--filename={}", file.display()))
@@ -187,11 +188,11 @@ fn ours(binary: &Path, file: &Path, job: &Job, seconds: f64, ramp: bool) -> Comm
     command
 }
 
-/// CPU seconds of all children that have ended and were waited for, their kernel threads included: fields
-/// 16 and 17 of /proc/self/stat (proc(5)).
+/// CPU seconds of all children that have ended and been waited for, including their kernel threads:
+/// fields 16 and 17 of /proc/self/stat (proc(5)).
 fn children_cpu_s() -> anyhow::Result<CpuTime> {
     let stat = std::fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
-    // The second field is a name in parentheses, which may hold spaces.
+    // The second field is a name in parentheses, which may contain spaces.
     let (_, fields) = stat.rsplit_once(") ").context("/proc/self/stat has no name")?;
     let ticks: Vec<f64> =
         fields.split(' ').skip(13).take(2).filter_map(|f| f.parse().ok()).collect();

@@ -1,5 +1,5 @@
-//! `cargo xtask bench volume`: a file served by us, through FUSE and a loop device, beside other ways to
-//! serve it and other programs that encrypt it, turn by turn.
+//! `cargo xtask bench volume`: compares a file that we serve through FUSE and a loop device with
+//! other ways to serve it and with other programs that encrypt it, in turns.
 
 mod row;
 
@@ -28,7 +28,7 @@ pub struct Options {
     /// Size of each file, MiB
     #[arg(long, default_value_t = 512)]
     size: u64,
-    /// Seconds of rest before each trial
+    /// Seconds of pause before each trial
     #[arg(long, default_value_t = 0.2)]
     rest: f64,
     /// Directory on the disk to measure
@@ -68,8 +68,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let Some(fio) = version("fio") else { bail!("fio is not installed: apt install fio") };
     let serve = build_release(&["--package", "cryptbench-export", "--example", "serve"])?
         .join("examples/serve");
-    // Rows take themselves down when they are dropped; a signal must not come before that. Children are
-    // process groups of their own, so that it does not end them out of turn.
+    // Rows are taken down when they are dropped, so a signal must not end this program before that.
+    // Children have their own process groups, so that the signal does not end them in the wrong
+    // order.
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
@@ -98,7 +99,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     println!("{}; {fio}; {} rounds of {} s\n", machine(), options.rounds, options.seconds);
     for round in 0..=options.rounds {
         for (number, job) in JOBS.iter().enumerate() {
-            // Forth and back, so that drift meets all alike; round 0 is discarded.
+            // Back and forth, so that drift affects all alike; round 0 is discarded.
             if round % 2 == 1 {
                 rows.reverse();
             }
@@ -153,14 +154,15 @@ fn show(rows: &[Seen<'_>]) {
     }
 }
 
-/// Bytes per second in MB, or requests per second for short ones.
+/// MB per second, or requests per second for small requests.
 fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow::Result<f64> {
     let &(_, pattern, block, depth) = job;
     let mut fio = Command::new("fio");
     fio.args(["--name=job", "--time_based", "--randrepeat=0", "--norandommap", "--thread"])
         .args(["--output-format=json", "--ramp_time=100ms", "--allow_file_create=0"])
         .args(row.fio_arguments())
-        // Huge pages for its buffers: where small pages lie is luck that moves 1 MiB requests by half.
+        // Huge pages for fio's buffers: the placement of small pages is random and changes the
+        // speed of 1 MiB requests by up to half.
         .arg("--iomem_align=2m")
         .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         .arg(format!("--size={}M", options.size - options.size / 32))
@@ -172,7 +174,7 @@ fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow
     if !out.status.success() {
         bail!("fio failed: {}", String::from_utf8_lossy(&out.stderr));
     }
-    // Engines say things of their own first.
+    // Engines print messages before the JSON.
     let start = out.stdout.iter().position(|&byte| byte == b'{').unwrap_or(0);
     let all: Value = serde_json::from_slice(&out.stdout[start..]).context("fio's JSON")?;
     let side = &all["jobs"][0][if pattern.contains("write") { "write" } else { "read" }];

@@ -1,4 +1,4 @@
-//! The ways to reach a file that are compared, each of which takes itself down.
+//! The compared ways to reach a file; each can take itself down.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,13 +11,13 @@ use anyhow::{Context as _, bail};
 
 use super::fill;
 
-/// What rows are made from.
+/// What rows are built from.
 pub struct Place {
     /// An empty directory on the disk to measure.
     pub directory: PathBuf,
     /// Our server.
     pub serve: PathBuf,
-    /// Its way to take requests.
+    /// How it receives requests.
     pub transport: String,
     /// Size of each file.
     pub mib: u64,
@@ -42,7 +42,7 @@ pub const ROWS: &[(&str, Build)] = &[
     ("ours, AES-256-XTS 512 B, NBD", ours_over_nbd),
 ];
 
-/// A measurable thing, and what has to go with it.
+/// Something to measure, with the parts that must be taken down with it.
 pub struct Row {
     /// A file, a device, or the socket of an NBD server.
     path: PathBuf,
@@ -50,14 +50,14 @@ pub struct Row {
     parts: Parts,
 }
 
-/// In the order in which they came; they go in the reverse.
+/// In order of creation; dropped in reverse order.
 struct Parts(Vec<Part>);
 
 enum Part {
     Loop(PathBuf),
-    /// Ends with its standard input.
+    /// Ends when its standard input is closed.
     Ours(Child),
-    /// Ends with SIGTERM.
+    /// Ends on SIGTERM.
     Daemon(Child),
     Mount(PathBuf),
 }
@@ -109,7 +109,7 @@ impl Row {
         Ok(self)
     }
 
-    /// What tells fio where to go.
+    /// The arguments that tell fio where to go.
     pub fn fio_arguments(&self) -> Vec<String> {
         if self.is_nbd {
             let uri = format!("--uri=nbd+unix:///?socket={}", self.path.display());
@@ -121,8 +121,8 @@ impl Row {
 }
 
 impl Place {
-    /// A file of random data, made once for all that ask for the same name: rows that do not change its
-    /// layout share one, so that none has the better part of the disk.
+    /// A file of random data, created once for all rows that request the same name. Rows that do
+    /// not change its layout share one, so that none has a better part of the disk.
     fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
         let path = self.directory.join(name);
         if !path.exists() {
@@ -137,7 +137,7 @@ impl Place {
         Ok(path)
     }
 
-    /// A file with the passphrase of what is only made for measuring.
+    /// A file with the passphrase of volumes that are used only for measuring.
     fn passphrase(&self) -> anyhow::Result<String> {
         let path = self.directory.join("passphrase");
         fs::write(&path, "only measured")?;
@@ -189,7 +189,7 @@ fn qemu(place: &Place, luks: bool) -> anyhow::Result<Row> {
     row.on_loop(512)
 }
 
-/// A LUKS image by qemu-img, filled.
+/// A LUKS image created by qemu-img, filled.
 fn qemu_luks(place: &Place) -> anyhow::Result<PathBuf> {
     let path = place.directory.join("luks");
     if !path.exists() {
@@ -199,7 +199,7 @@ fn qemu_luks(place: &Place) -> anyhow::Result<PathBuf> {
         let mut create = Command::new("qemu-img");
         create.args(["create", "-q", "-f", "luks", "--object", &secret, "-o", options]);
         said(create.arg(&path).arg(format!("{}M", place.mib)))?;
-        // Whatever lies there decrypts to something; it must only be allocated.
+        // Any data decrypts to something; it must only be allocated.
         let header = 4 << 20;
         let mut file = fs::File::options().write(true).open(&path)?;
         let mut random = fs::File::open(place.file("plain")?)?;
@@ -235,7 +235,7 @@ fn nbdkit(place: &Place) -> anyhow::Result<Row> {
     Ok(row)
 }
 
-/// Runs a program and returns what it said.
+/// Runs a program and returns its output.
 fn said(command: &mut Command) -> anyhow::Result<String> {
     let name = command.get_program().display().to_string();
     let out = apart(command).stdin(Stdio::null()).output().with_context(|| name.clone())?;
@@ -245,7 +245,7 @@ fn said(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8(out.stdout)?.trim().to_owned())
 }
 
-/// A process group of its own, which a Ctrl-C at the terminal does not reach.
+/// Gives a command its own process group, which a Ctrl-C at the terminal does not reach.
 pub fn apart(command: &mut Command) -> &mut Command {
     command.process_group(0)
 }

@@ -38,14 +38,9 @@ pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hex::hex;
     use crate::kernel::{Buffer, Run};
     use crate::sector::Layout;
-
-    fn hex(text: &str) -> Vec<u8> {
-        let digits = text.as_bytes().as_chunks::<2>().0;
-        let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
-        digits.iter().map(|pair| byte(pair).unwrap()).collect()
-    }
 
     /// Here rather than at the public interface, since some tweaks have 128 bits and some keys 192.
     #[test]

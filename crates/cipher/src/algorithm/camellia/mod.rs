@@ -39,14 +39,8 @@ pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hex::hex;
     use crate::kernel::{Block, BlockCipher};
-
-    fn hex(text: &str) -> Vec<u8> {
-        let digits = text.as_bytes().as_chunks::<2>().0;
-        let byte =
-            |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-        digits.iter().map(byte).collect()
-    }
 
     fn block(text: &str) -> Block {
         hex(text).try_into().unwrap()

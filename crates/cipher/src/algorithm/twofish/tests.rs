@@ -2,17 +2,12 @@
 
 use super::soft::Soft;
 use super::*;
+use crate::hex::hex;
 use crate::kernel::{Block, BlockCipher, Buffer, Run};
 use crate::sector::Layout;
 
 /// Bytes of the keys of the vectors.
 const KEY: usize = 32;
-
-fn hex(text: &str) -> Vec<u8> {
-    let digits = text.as_bytes().as_chunks::<2>().0;
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.iter().map(byte).collect()
-}
 
 fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));

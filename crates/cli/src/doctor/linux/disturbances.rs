@@ -1,4 +1,4 @@
-//! What may spoil measurements at this moment: other load, stolen time, a busy disk, swapping, saving power.
+//! What may disturb measurements at this moment: other load, stolen time, a busy disk, swapping, power saving.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::doctor::diagnosis::Finding;
 /// How long counters are watched.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// Shares of the time from which on each is told as a disturbance: about what shows in a noise floor.
+/// Shares of the time from which each counts as a disturbance: about what becomes visible in a noise floor.
 const BUSY: f64 = 0.10;
 const STOLEN: f64 = 0.01;
 const DISK_BUSY: f64 = 0.05;
@@ -102,7 +102,7 @@ impl Root {
         names.sort_unstable();
         names.dedup();
         match &names[..] {
-            [] => Finding::ok("clock rate", "not told here, as in most virtual machines"),
+            [] => Finding::ok("clock rate", "not reported here, as in most virtual machines"),
             [only] if only == "performance" => Finding::ok("clock rate", "governor performance"),
             names => Finding::warning(
                 "clock rate",
@@ -132,7 +132,7 @@ impl Root {
         }
     }
 
-    /// A battery that is being drained; nothing on machines without one.
+    /// A battery that is discharging; nothing on machines without one.
     fn power(&self) -> Option<Finding> {
         let supplies: Vec<PathBuf> = fs::read_dir(self.sys.join("class/power_supply"))
             .into_iter()
@@ -218,7 +218,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// A kernel's file, empty where it cannot be read.
+/// A file of the kernel, empty if it cannot be read.
 fn text(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }

@@ -1,3 +1,3 @@
-//! What is looked at in Linux's own files, in /proc and /sys.
+//! Findings from Linux's own files in /proc and /sys.
 
 pub mod disturbances;

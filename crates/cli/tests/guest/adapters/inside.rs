@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Engine, EngineChoice, MARKER};
-use cryptbench_system::resource::{Journal, Scratch, WorkDirectory};
+use cryptbench_system::resource::{Journal, Reserve, Scratch, WorkDirectory};
 use cryptbench_system::{
     ArmContext, ArmSpec, Availability, Closed, PreparedArm, Role, Selection, System, SystemError,
     find,
@@ -50,6 +50,7 @@ impl Site {
             scratch: &self.scratch.io_target(),
             directory: &self.place,
             work: self.work.path(),
+            reserve: &Reserve::default(),
             room: 0,
             run_id: &format!("run-{}", std::process::id()),
             tier: cryptbench_cipher::tier().unwrap(),
@@ -194,6 +195,11 @@ fn kernel_has_what_was_chosen(arm: &ArmSpec, table: &str) {
         ("hmac(sha256)", set("integrity") == "hmac-sha256"),
         ("gcm(aes)", set("integrity") == "aead"),
         ("cipher_null", arm.cipher.is_none()),
+        ("aes-cbc-essiv:sha256", arm.cipher == Some("aes-256-cbc-essiv")),
+        ("crc32c", set("integrity") == "crc32c"),
+        // dm-integrity's modes: with a journal, a bitmap, or direct writes (dm-integrity.rst).
+        (" B ", set("integrity-journal") == "bitmap"),
+        (" D ", set("integrity-journal") == "none"),
     ] {
         assert_eq!(table.contains(word), expected, "{}: {word}: {table}", arm.id);
     }

@@ -89,6 +89,7 @@ impl Sandbox {
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env_remove("XDG_DATA_HOME")
             .env_remove("CRYPTBENCH_CPU")
+            .env_remove("SUDO_UID")
             .current_dir(self.target())
             .stdin(Stdio::null());
         command
@@ -98,6 +99,20 @@ impl Sandbox {
         self.command(args).output().unwrap()
     }
 
+    /// All figures of the run in [`out`](Self::out), as `report --full` prints them.
+    pub fn full(&self) -> String {
+        let (out, page) = (self.out(), self.dir.path().join("home/page.html"));
+        let done = self
+            .command(&["report"])
+            .arg(out)
+            .args(["--full", "--output"])
+            .arg(&page)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        text(&done.stdout)
+    }
+
     /// A run as short as one can be: two workloads unless another profile is named, tiny trials.
     pub fn tiny<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
         // The budget is far more than it takes, for a machine with other work: the pairs end it.
@@ -105,6 +120,19 @@ impl Sandbox {
         args.extend(["--max-pairs", "6", "--seed", "1"]);
         if !more.contains(&"--profile") {
             args.extend(["--profile", &self.profile]);
+        }
+        // What else is chosen by default depends on the machine.
+        let chosen = [
+            "--system",
+            "--systems",
+            "--pair",
+            "--existing",
+            "--builtin-only",
+            "--study",
+            "--cipher",
+        ];
+        if !more.iter().any(|word| chosen.contains(word)) {
+            args.push("--builtin-only");
         }
         args.extend(more);
         args

@@ -153,7 +153,7 @@ fn unmounting_from_outside_ends_the_server() {
         let Some(server) = try_mount(device, point.path(), &options) else { continue };
         let status = Command::new("umount").arg(point.path()).status().unwrap();
         if !status.success() {
-            eprintln!("SKIPPED: umount is for root");
+            eprintln!("SKIPPED: umount needs root");
             continue;
         }
         server.wait();
@@ -169,7 +169,7 @@ fn unmounting_from_outside_ends_the_server() {
 #[test]
 fn a_server_leaves_the_mount_alone_that_took_the_place_of_its_own() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: umount is for root");
+        eprintln!("SKIPPED: umount needs root");
         return;
     }
     for (round, transport) in [Transport::Device, Transport::Uring].repeat(8).iter().enumerate() {

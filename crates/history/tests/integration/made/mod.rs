@@ -18,6 +18,8 @@ pub struct Made {
     pub kernel: &'static str,
     pub block_size: u64,
     pub direct: bool,
+    /// The set of arms that the program chose.
+    pub set: Option<&'static str>,
 }
 
 impl Default for Made {
@@ -32,6 +34,7 @@ impl Default for Made {
             kernel: "Linux 6.1",
             block_size: 4096,
             direct: true,
+            set: None,
         }
     }
 }
@@ -66,7 +69,7 @@ pub fn record(made: &Made) -> Record {
         "started": format!("2026-01-{:02}T00:00:00Z", made.day), "elapsed_s": 60.0, "partial": false,
         "plan": {
             "profile": "quick", "workloads": [workload("read"), workload("write")],
-            "arms": [arm("plain", "plain"), arm("enc", "encrypted")], "seed": 1, "budget_s": 60.0, "trial_s": 1.0,
+            "set": made.set, "arms": [arm("plain", "plain"), arm("enc", "encrypted")], "seed": 1, "budget_s": 60.0, "trial_s": 1.0,
             "min_pairs": 6, "max_pairs": 6, "target_half_width": 0.03, "confidence": 0.95,
         },
         "machine": {

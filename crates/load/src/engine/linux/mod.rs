@@ -1,4 +1,5 @@
-//! How Linux carries requests besides positioned reads and writes: io_uring, the C library's streams, durable writes.
+//! Linux features beyond positioned reads and writes: io_uring, the C library's streams, durable
+//! writes.
 
 mod stdio;
 mod uring;
@@ -11,7 +12,7 @@ pub(super) use self::stdio::Stream;
 pub(super) use self::uring::Uring;
 use super::transfer::Transfer;
 
-/// A write that completes when its data is on stable storage.
+/// Writes data so that the call returns only when the data is on stable storage.
 pub(super) fn write_through(transfer: &Transfer, data: &[u8], at: u64) -> io::Result<usize> {
     let data = [io::IoSlice::new(data)];
     Ok(pwritev2(&*transfer.file, &data, at, ReadWriteFlags::DSYNC)?)

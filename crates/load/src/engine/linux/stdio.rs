@@ -1,7 +1,7 @@
 //! Requests through a stdio buffer, as programs make them with fwrite(3) and fread(3).
 //!
-//! The C library's own stdio does it, since its rules are what is to be measured: glibc passes whole
-//! blocks of a large request by its buffer, and copies what is left.
+//! The C library's own stdio performs them, because its behaviour is the subject of the
+//! measurement: glibc passes whole blocks of a large request around its buffer and copies the rest.
 
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -12,15 +12,15 @@ use cryptbench_blockdev::AlignedBuf;
 use crate::LoadError;
 use crate::engine::transfer::Transfer;
 
-/// Bytes of the buffer: `st_blksize` of the usual file systems, which is what glibc allocates.
+/// Buffer size in bytes: `st_blksize` of the usual file systems, which is what glibc allocates.
 const BUFFER: usize = 4096;
 
-/// A `FILE` over an I/O target's file, for one thread.
+/// A `FILE` over the file of an I/O target, for one thread.
 pub(in crate::engine) struct Stream {
     stream: NonNull<libc::FILE>,
-    /// Position in the file of the next byte.
+    /// Position of the next byte in the file.
     at: Option<u64>,
-    /// Aligned, so that direct I/O takes it. Dropped after the stream that uses it.
+    /// Aligned as direct I/O requires. Dropped after the stream that uses it.
     _buffer: AlignedBuf,
 }
 
@@ -32,12 +32,12 @@ impl Stream {
         // SAFETY: the descriptor is open and the mode a C string.
         let stream = unsafe { libc::fdopen(file.as_raw_fd(), mode.as_ptr()) };
         let stream = NonNull::new(stream).ok_or_else(|| failed(io::Error::last_os_error()))?;
-        // The stream owns the descriptor from here on.
+        // The stream now owns the descriptor.
         let _ = file.into_raw_fd();
         let mut buffer = AlignedBuf::zeroed(BUFFER);
         let start = buffer.as_mut_ptr().cast();
-        // SAFETY: nothing was done with the stream yet; the buffer has so many bytes, nothing else
-        // refers to them, and it outlives the stream, see `drop`.
+        // SAFETY: the stream has not been used yet. The buffer has `BUFFER` bytes, nothing else
+        // refers to them, and it outlives the stream (see `drop`).
         let refused = unsafe { libc::setvbuf(stream.as_ptr(), start, libc::_IOFBF, BUFFER) };
         let stream = Self { stream, at: None, _buffer: buffer };
         if refused != 0 {
@@ -48,7 +48,7 @@ impl Stream {
 
     pub(in crate::engine) fn write(&mut self, data: &[u8], at: u64) -> io::Result<usize> {
         self.seek(at)?;
-        // SAFETY: the stream is open, and `data` has so many bytes.
+        // SAFETY: the stream is open, and `data` has `data.len()` bytes.
         let moved =
             unsafe { libc::fwrite(data.as_ptr().cast(), 1, data.len(), self.stream.as_ptr()) };
         self.moved(at, moved, data.len())
@@ -56,13 +56,13 @@ impl Stream {
 
     pub(in crate::engine) fn read(&mut self, data: &mut [u8], at: u64) -> io::Result<usize> {
         self.seek(at)?;
-        // SAFETY: the stream is open, and `data` has room for so many bytes.
+        // SAFETY: the stream is open, and `data` has room for `data.len()` bytes.
         let moved =
             unsafe { libc::fread(data.as_mut_ptr().cast(), 1, data.len(), self.stream.as_ptr()) };
         self.moved(at, moved, data.len())
     }
 
-    /// Hands the system what the buffer still holds.
+    /// Passes the remaining contents of the buffer to the kernel.
     pub(in crate::engine) fn end(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         match unsafe { libc::fflush(self.stream.as_ptr()) } {
@@ -71,7 +71,7 @@ impl Stream {
         }
     }
 
-    /// Goes to `at`, unless the stream is there already.
+    /// Seeks to `at` unless the stream is already there.
     fn seek(&mut self, at: u64) -> io::Result<()> {
         if self.at == Some(at) {
             return Ok(());
@@ -96,8 +96,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: the stream is open and not used again; its buffer goes after it. What a stopped job
-        // left in the buffer is written now, and nobody waits for whether that succeeds.
+        // SAFETY: the stream is open and not used again; its buffer is dropped after it. `fclose`
+        // writes what a stopped job left in the buffer; no caller needs the result.
         unsafe { libc::fclose(self.stream.as_ptr()) };
     }
 }

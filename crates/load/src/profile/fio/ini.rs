@@ -1,20 +1,20 @@
-//! Sections and options of a job file, each with its line.
+//! The sections and options of a job file, each with its line.
 
 use super::super::ProfileError;
 use super::Source;
 use super::options;
 
-/// One option as it is written.
+/// One option as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
     /// Canonical name.
     pub(super) name: &'static str,
-    /// What follows the `=`; `None` for an option without one.
+    /// The text after the `=`; `None` for an option without one.
     pub(super) value: Option<String>,
     pub(super) line: usize,
 }
 
-/// A job: the options of its own section and, before them, those of `[global]` up to there.
+/// A job: the options of its own section, preceded by those of the `[global]` sections before it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Section {
     pub(super) name: String,
@@ -23,12 +23,13 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// The option's last setting: later ones override earlier ones, a job's those of `[global]`.
+    /// The option's last setting. Later settings override earlier ones, so a job's override
+    /// `[global]`.
     pub(super) fn get(&self, name: &str) -> Option<&Setting> {
         self.settings.iter().rev().find(|s| s.name == name)
     }
 
-    /// Line of the option, or of the section where it has none.
+    /// The line of the option, or of the section if the option is missing.
     pub(super) fn line_of(&self, name: &str) -> usize {
         self.get(name).map_or(self.line, |s| s.line)
     }
@@ -39,20 +40,20 @@ impl Section {
         place(a) > place(b)
     }
 
-    /// All settings, overridden ones too.
+    /// All settings, including overridden ones.
     pub(super) fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.settings.iter()
     }
 }
 
-/// The jobs of a text; every option is known.
+/// Splits a text into jobs; refuses unknown options.
 pub(super) fn sections(source: &Source<'_>, text: &str) -> Result<Vec<Section>, ProfileError> {
     let mut jobs: Vec<Section> = Vec::new();
     let mut global = Vec::new();
     let mut in_global = None;
     for (n, line) in text.lines().enumerate() {
         let n = n + 1;
-        // As fio does: a comment may also follow an option.
+        // As in fio, a comment may follow an option.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
@@ -74,8 +75,8 @@ pub(super) fn sections(source: &Source<'_>, text: &str) -> Result<Vec<Section>, 
             (Some(true), _) => global.push(setting),
             (Some(false), Some(job)) => job.settings.push(setting),
             _ => {
-                let remedy = "begin with [global] or with a job such as [randread]";
-                return Err(source.invalid(setting.name, n, "stands before any section", remedy));
+                let remedy = "begin with [global] or a job such as [randread]";
+                return Err(source.invalid(setting.name, n, "comes before any section", remedy));
             }
         }
     }
@@ -89,18 +90,18 @@ fn setting(source: &Source<'_>, line: usize, text: &str) -> Result<Setting, Prof
     };
     let shown: String = word.chars().take(40).collect();
     let Some(option) = options::find(word) else {
-        let remedy = format!("only these are understood: {}", options::names());
-        return Err(source.invalid(shown, line, "is no option that is understood here", remedy));
+        let remedy = format!("supported are {}", options::names());
+        return Err(source.invalid(shown, line, "is not a supported option", remedy));
     };
     if value.as_deref() == Some("") {
-        return Err(source.invalid(option, line, "has no value", "give one behind the '='"));
+        return Err(source.invalid(option, line, "has no value", "write one after the '='"));
     }
     if value.as_deref().is_some_and(|v| v.contains('$')) {
-        let remedy = "write out what it stands for";
+        let remedy = "write its value instead";
         return Err(source.invalid(
             option,
             line,
-            "holds a variable, which is not expanded here",
+            "contains a variable, which cryptbench does not expand",
             remedy,
         ));
     }

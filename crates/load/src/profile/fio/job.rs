@@ -1,4 +1,4 @@
-//! One job: its options, turned into a workload.
+//! Turns the options of one job into a workload.
 
 use super::super::size::format_size;
 use super::super::{BlockWork, Cache, FileUse, Headline, ProfileError, WorkAmount};
@@ -7,7 +7,7 @@ use super::reader::{Read, Reader};
 use super::{Remarks, Source};
 use crate::{Direction, MAX_BLOCK_SIZE, MAX_QUEUE_DEPTH, MAX_THREADS, Pattern, Rate, SECTOR};
 
-/// What one section asks for.
+/// The settings of one section.
 pub(super) struct Job {
     pub(super) work: BlockWork,
     pub(super) headline: Headline,
@@ -27,7 +27,7 @@ pub(super) fn read(
     let mut r = Reader { source, section, kb_base: 1024 };
     r.kb_base = match r.count("kb_base", 1000, 1024)?.unwrap_or(1024) {
         base @ (1000 | 1024) => base,
-        _ => return Err(r.wrong("kb_base", "is neither 1000 nor 1024", "give one of the two")),
+        _ => return Err(r.wrong("kb_base", "is neither 1000 nor 1024", "use one of the two")),
     };
     let (direction, random) = r.direction()?;
     let block_size = r.block_size()?;
@@ -62,7 +62,7 @@ pub(super) fn read(
     r.place(remarks)?;
     if r.flag("overwrite")? == Some(false) && direction.writes() {
         let remedy = "remove the line: writes go to a file that was filled before";
-        return Err(r.wrong("overwrite", "cannot be 0", remedy));
+        return Err(r.wrong("overwrite", "must not be 0", remedy));
     }
     for flag in ["refill_buffers", "randrepeat", "group_reporting", "thread"] {
         r.flag(flag)?;
@@ -90,14 +90,14 @@ impl Reader<'_> {
             "rw" | "readwrite" => (self.mix()?, false),
             "randrw" => (self.mix()?, true),
             _ => {
-                let remedy = "give read, write, randread, randwrite, rw, readwrite or randrw";
-                return Err(self.wrong("rw", format!("{text:?} is not understood here"), remedy));
+                let remedy = "use read, write, randread, randwrite, rw, readwrite or randrw";
+                return Err(self.wrong("rw", format!("{text:?} is not supported"), remedy));
             }
         };
         Ok((mixed, random))
     }
 
-    /// Share of reads: of `rwmixread` and `rwmixwrite` the later one counts, as in fio.
+    /// The share of reads. The later one of `rwmixread` and `rwmixwrite` counts, as in fio.
     fn mix(&self) -> Result<Direction, ProfileError> {
         let reads = self.count("rwmixread", 0, 100)?;
         let writes = self.count("rwmixwrite", 0, 100)?.map(|w| 100 - w);
@@ -114,20 +114,20 @@ impl Reader<'_> {
         let text = self.text("bs")?.unwrap_or_default();
         if !bytes.is_multiple_of(SECTOR as u64) {
             let also = match text.to_ascii_lowercase().contains("ib") && self.kb_base == 1024 {
-                true => "; fio takes KiB for 1000 bytes unless kb_base=1000, so write 4k for 4096",
+                true => "; in fio, KiB means 1000 bytes unless kb_base=1000, so write 4k for 4096",
                 false => "",
             };
-            let problem = format!("{text:?} is {bytes} bytes, no multiple of 512");
-            return Err(self.wrong("bs", problem, format!("give whole sectors{also}")));
+            let problem = format!("{text:?} is {bytes} bytes, which is not a multiple of 512");
+            return Err(self.wrong("bs", problem, format!("use whole sectors{also}")));
         }
         if bytes > MAX_BLOCK_SIZE {
-            let remedy = format!("give at most {}", format_size(MAX_BLOCK_SIZE));
+            let remedy = format!("use at most {}", format_size(MAX_BLOCK_SIZE));
             return Err(self.wrong("bs", format!("{text:?} is too large"), remedy));
         }
         Ok(bytes)
     }
 
-    /// Requests in flight of each thread: one with fio's synchronous engines, whatever `iodepth` says.
+    /// Requests in flight per thread. With fio's synchronous engines this is one for any `iodepth`.
     fn queue_depth(&self, remarks: &mut Remarks) -> Result<u64, ProfileError> {
         let depth = self.count("iodepth", 1, u64::from(MAX_QUEUE_DEPTH))?.unwrap_or(1);
         let engine = self.text("ioengine")?;
@@ -135,8 +135,8 @@ impl Reader<'_> {
             "io_uring" | "libaio" => {
                 if engine == Some("libaio") {
                     remarks.add(
-                        "ioengine=libaio: requests are carried by this program's own engine, with io_uring \
-                         where the kernel has it; the queue depth is the file's.",
+                        "ioengine=libaio: cryptbench's own engine carries out the requests, with io_uring \
+                         if the kernel has it, at the queue depth of the file.",
                     );
                 }
                 Ok(depth)
@@ -144,29 +144,29 @@ impl Reader<'_> {
             sync @ ("psync" | "sync" | "pvsync" | "pvsync2") => {
                 remarks.add(match (engine, depth) {
                     (Some(_), 1) => format!(
-                        "ioengine={sync}: requests are carried by this program's own engine, one at a \
-                         time per job as with {sync}."
+                        "ioengine={sync}: cryptbench's own engine carries out the requests, one at a \
+                         time per job as {sync} does."
                     ),
                     (None, 1) => return Ok(1),
                     (Some(_), _) => format!(
-                        "ioengine={sync} has one request in flight per job: iodepth={depth} has no \
-                         effect there, and none here."
+                        "ioengine={sync} keeps one request in flight per job: iodepth={depth} has no \
+                         effect, neither in fio nor here."
                     ),
                     (None, _) => format!(
-                        "Without ioengine fio takes psync, which has one request in flight per job: \
-                         iodepth={depth} has no effect there, and none here (ioengine=io_uring gives it one)."
+                        "Without ioengine fio uses psync, which keeps one request in flight per job: \
+                         iodepth={depth} has no effect, neither in fio nor here (it has with ioengine=io_uring)."
                     ),
                 });
                 Ok(1)
             }
             other => {
-                let remedy = "give io_uring, libaio, psync or sync";
-                Err(self.wrong("ioengine", format!("{other:?} is not understood here"), remedy))
+                let remedy = "use io_uring, libaio, psync or sync";
+                Err(self.wrong("ioengine", format!("{other:?} is not supported"), remedy))
             }
         }
     }
 
-    /// The time of a trial where the job is `time_based`.
+    /// The length of a trial if the job is `time_based`.
     fn runtime(&self) -> Read<f64> {
         let runtime = self.seconds("runtime")?.filter(|s| *s > 0.0);
         let time_based = self.flag("time_based")?.unwrap_or(false);
@@ -174,8 +174,7 @@ impl Reader<'_> {
             (Some(s), true) => Ok(Some(s)),
             (None, false) => Ok(None),
             (Some(_), false) => {
-                let problem =
-                    "without time_based ends the job at whichever comes first, size or runtime";
+                let problem = "without time_based would end the job at size or runtime, whichever comes first";
                 let remedy = "add time_based, or remove the runtime";
                 Err(self.wrong("runtime", problem, remedy))
             }
@@ -183,8 +182,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The unmeasured lead-in, which takes a job that a time ends: of a size, fio counts what is left of it
-    /// when the ramp is over, possibly nothing.
+    /// The unmeasured lead-in, which requires a timed job: of a size, fio measures what the ramp
+    /// leaves, possibly nothing.
     fn ramp(&self, timed: bool) -> Read<f64> {
         let ramp = self.seconds("ramp_time")?;
         if timed || ramp.is_none_or(|s| s == 0.0) {
@@ -192,12 +191,12 @@ impl Reader<'_> {
         }
         let problem =
             format!("would hide part of the size that [{}] moves, or all of it", self.section.name);
-        let remedy = "remove it, or let a time end the job: time_based with runtime=…";
+        let remedy = "remove it, or make the job timed: time_based with runtime=…";
         Err(self.wrong("ramp_time", problem, remedy))
     }
 
-    /// All jobs' bytes together: each clone of a job moves `io_size` in whole blocks, the last one included
-    /// in which it ends, or the whole blocks of its `size`.
+    /// The bytes of all jobs together. Each clone of a job moves either `io_size`, rounded up to
+    /// whole blocks, or the whole blocks of its `size`.
     fn amount(
         &self,
         size: Option<u64>,
@@ -207,7 +206,7 @@ impl Reader<'_> {
         if timed {
             if self.section.get("io_size").is_some() {
                 let remedy = "keep one of the two";
-                return Err(self.wrong("io_size", "stands beside time_based", remedy));
+                return Err(self.wrong("io_size", "cannot be combined with time_based", remedy));
             }
             return Ok(WorkAmount::Time);
         }
@@ -216,13 +215,13 @@ impl Reader<'_> {
         match io_size.or(size.map(whole)) {
             Some(bytes) => Ok(WorkAmount::Bytes(bytes.saturating_mul(threads))),
             None => {
-                let remedy = "give size=…, or runtime=… with time_based";
+                let remedy = "add size=…, or runtime=… with time_based";
                 Err(self.wrong("size", "is missing", remedy))
             }
         }
     }
 
-    /// fio visits each block once before it visits any again, unless `norandommap` is set.
+    /// fio visits every block once before it repeats any, unless `norandommap` is set.
     fn pattern(&self, random: bool, remarks: &mut Remarks) -> Result<Pattern, ProfileError> {
         let norandommap = self.flag("norandommap")?.unwrap_or(false);
         let distribution = self.text("random_distribution")?;
@@ -232,16 +231,16 @@ impl Reader<'_> {
             Some(text) => {
                 let theta = text.strip_prefix("zipf:").and_then(|t| t.parse::<f64>().ok());
                 match theta.filter(|t| t.is_finite() && (0.01..=10.0).contains(t)) {
-                    // Its formula divides by 1 - theta.
+                    // fio's formula divides by 1 - theta.
                     Some(1.0) => {
-                        let problem = format!("{text:?} is refused by fio: theta must not be 1");
-                        let remedy = "give a theta beside it, such as zipf:0.99 or zipf:1.01";
+                        let problem = format!("fio refuses {text:?}: theta must not be 1");
+                        let remedy = "use a theta close to it, such as zipf:0.99 or zipf:1.01";
                         return Err(self.wrong("random_distribution", problem, remedy));
                     }
                     Some(theta) => Pattern::Zipf { theta },
                     None => {
-                        let problem = format!("{text:?} is not understood here");
-                        let remedy = "give random, or zipf:theta with theta from 0.01 to 10";
+                        let problem = format!("{text:?} is not supported");
+                        let remedy = "use random, or zipf:theta with theta from 0.01 to 10";
                         return Err(self.wrong("random_distribution", problem, remedy));
                     }
                 }
@@ -263,27 +262,30 @@ impl Reader<'_> {
         Ok(Pattern::Sequential)
     }
 
-    /// fio bounds each clone of a job, and reads and writes apart.
+    /// fio limits each clone of a job separately, and reads separately from writes.
     fn rate(&self, direction: Direction, threads: u64) -> Read<Rate> {
         let bytes = self.size("rate")?;
         let requests = self.count("rate_iops", 1, u64::from(u32::MAX))?;
         let (option, rate) = match (bytes, requests) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
-                return Err(self.wrong("rate_iops", "stands beside rate", "keep one of the two"));
+                return Err(self.wrong(
+                    "rate_iops",
+                    "cannot be combined with rate",
+                    "keep one of the two",
+                ));
             }
             (Some(bytes), None) => ("rate", Rate::Bytes(bytes as f64 * threads as f64)),
             (None, Some(n)) => ("rate_iops", Rate::Requests(n as f64 * threads as f64)),
         };
         if matches!(direction, Direction::Mixed { .. }) {
-            let problem =
-                "bounds reads and writes of a mixed job apart in fio, which cannot be done here";
+            let problem = "limits reads and writes of a mixed job separately in fio, which cryptbench cannot do";
             return Err(self.wrong(option, problem, "remove it"));
         }
         Ok(Some(rate))
     }
 
-    /// Of `direct` and `buffered` the later one counts; fio's default is buffered.
+    /// The later one of `direct` and `buffered` counts; fio's default is buffered.
     fn direct(&self) -> Result<bool, ProfileError> {
         let direct = self.flag("direct")?;
         let buffered = self.flag("buffered")?.map(|b| !b);
@@ -291,27 +293,27 @@ impl Reader<'_> {
         Ok(last.unwrap_or(false))
     }
 
-    /// Where the file is comes from the command line; a mere name does not matter.
+    /// Refuses paths, because the command line names the storage; a bare file name does no harm.
     fn place(&self, remarks: &mut Remarks) -> Result<(), ProfileError> {
         let remedy = "remove the line: the storage is the TARGET of the command line";
         if let Some(directory) = self.text("directory")? {
-            let problem = format!("{directory:?} is not where this would run");
+            let problem = format!("{directory:?} is not where cryptbench would run");
             return Err(self.wrong("directory", problem, remedy));
         }
         if let Some(filename) = self.text("filename")? {
             if filename.contains(['/', ':', '\\']) {
-                let problem = format!("{filename:?} is not what would be measured");
+                let problem = format!("{filename:?} is not what cryptbench would measure");
                 return Err(self.wrong("filename", problem, remedy));
             }
             remarks.add(format!(
-                "filename={filename}: a scratch file in the target of the command line is used instead."
+                "filename={filename}: cryptbench uses a scratch file in the target of the command line instead."
             ));
         }
         self.text("name")?;
         Ok(())
     }
 
-    /// What is carried out in another way than by fio.
+    /// Adds a remark for everything that cryptbench does differently from fio.
     fn remark(&self, work: &BlockWork, remarks: &mut Remarks) {
         if work.threads > 1 {
             remarks.add(format!(
@@ -323,13 +325,13 @@ impl Reader<'_> {
         }
         if work.direction.writes() {
             remarks.add(
-                "Writes go to a scratch file that was filled before, as with fio's overwrite=1.",
+                "Writes go to a scratch file that has been filled before, as with fio's overwrite=1.",
             );
         }
         let names = self.section.settings().filter(|s| s.name == "name");
         for name in names.filter_map(|s| s.value.as_deref()).filter(|n| *n != self.section.name) {
             remarks.add(format!(
-                "name={name} of [{}]: the section's name is shown.",
+                "name={name} of [{}]: reports show the section's name.",
                 self.section.name
             ));
         }

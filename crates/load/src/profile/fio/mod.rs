@@ -1,7 +1,8 @@
-//! fio job files as profiles: the common options with fio's meaning, and an error for every other.
+//! Reads fio job files as profiles: the common options with fio's meaning, and an error for any
+//! other.
 //!
-//! Options, units and defaults are those of fio's manual (HOWTO, fio 3.33). What cannot be carried out
-//! exactly is refused; what is carried out in another way is said in the profile's remarks.
+//! Options, units and defaults follow fio's manual (HOWTO, fio 3.33). Options that cannot be
+//! carried out exactly are refused; the profile's remarks list what is carried out differently.
 
 mod ini;
 mod job;
@@ -17,7 +18,7 @@ use super::{Presentation, Profile, ProfileError, WorkloadSpec};
 use ini::Section;
 use job::Job;
 
-/// The text of a job file and the name by which errors call it.
+/// The text of a job file, and its name in errors.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     origin: &'a str,
@@ -41,7 +42,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether a text has the shape of a job file: it begins with a section whose name could not begin a
+/// Whether a text looks like a job file: it begins with a section whose name could not begin a
 /// profile in TOML.
 pub(super) fn looks_like(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
@@ -57,19 +58,19 @@ pub(super) fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     for section in ini::sections(&source, text)? {
         if jobs.len() == MAX_WORKLOADS {
             let remedy = format!("a profile has at most {MAX_WORKLOADS}");
-            return Err(source.invalid("job", section.line, "is one too many", remedy));
+            return Err(source.invalid("job", section.line, "exceeds the limit", remedy));
         }
         let job = job::read(&source, &section, &mut remarks)?;
         if !jobs.is_empty() && !job.stonewall {
             let remedy =
-                "put stonewall into it or into [global], so that each job waits for the one before";
-            let problem = format!("[{}] would run beside the jobs above", section.name);
+                "add stonewall to it or to [global], so that each job waits for the previous one";
+            let problem = format!("[{}] would run in parallel with the jobs above", section.name);
             return Err(source.invalid("job", section.line, problem, remedy));
         }
         jobs.push((section, job));
     }
     if jobs.is_empty() {
-        return Err(source.invalid("job", 1, "is missing", "give a section such as [randread]"));
+        return Err(source.invalid("job", 1, "is missing", "add a section such as [randread]"));
     }
     let direct = same(&source, &jobs, "direct", |j| Some(j.direct))?;
     let trial_s = same(&source, &jobs, "runtime", |j| j.runtime_s)?;
@@ -97,7 +98,7 @@ pub(super) fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     })
 }
 
-/// Each sentence once, in the order in which they came up.
+/// Sentences in the order in which they came up, each once.
 #[derive(Default)]
 struct Remarks {
     sentences: Vec<String>,
@@ -112,7 +113,7 @@ impl Remarks {
     }
 }
 
-/// A setting that holds for a whole run, so that all jobs that have it must agree.
+/// A setting of a whole run: all jobs that have it must agree.
 fn same<T: PartialEq + Copy>(
     source: &Source<'_>,
     jobs: &[(Section, Job)],
@@ -124,9 +125,10 @@ fn same<T: PartialEq + Copy>(
         let Some(value) = of(job) else { continue };
         match found {
             Some((first, before)) if first != value => {
-                let problem = format!("of [{}] is not that of [{}]", section.name, before.name);
+                let problem =
+                    format!("of [{}] differs from that of [{}]", section.name, before.name);
                 let line = section.line_of(option);
-                let remedy = "a run has one: put the jobs into files of their own";
+                let remedy = "a run can have only one: put the jobs into separate files";
                 return Err(source.invalid(option, line, problem, remedy));
             }
             Some(_) => {}
@@ -136,7 +138,7 @@ fn same<T: PartialEq + Copy>(
     Ok(found.map(|(value, _)| value))
 }
 
-/// Identifiers and labels from the names of the jobs.
+/// Derives identifiers and labels from the names of the jobs.
 fn named(jobs: Vec<(Section, Job)>) -> Vec<WorkloadSpec> {
     let mut taken = HashSet::new();
     let name = |(section, job): (Section, Job)| {
@@ -158,14 +160,15 @@ fn named(jobs: Vec<(Section, Job)>) -> Vec<WorkloadSpec> {
     jobs.into_iter().map(name).collect()
 }
 
-/// The file's name without its folder and ending, as an identifier.
+/// The file's name without folder and extension, as an identifier.
 fn profile_name(origin: &str) -> String {
     let file = origin.rsplit('/').next().unwrap_or(origin);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     identifier(stem, MAX_ID, "fio")
 }
 
-/// Lower-case letters, digits and hyphens of `text`, at most `longest`; `otherwise` where none is left.
+/// The lower-case letters, digits and hyphens of `text`, at most `longest`; `otherwise` if none is
+/// left.
 fn identifier(text: &str, longest: usize, otherwise: &str) -> String {
     let mut id = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {

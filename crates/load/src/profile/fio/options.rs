@@ -1,6 +1,6 @@
-//! The options of a job file that are understood.
+//! The supported options of a job file.
 
-/// Name and other names of each.
+/// The name and the aliases of each.
 const OPTIONS: &[(&str, &[&str])] = &[
     ("rw", &["readwrite"]),
     ("rwmixread", &[]),
@@ -40,7 +40,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("directory", &[]),
 ];
 
-/// The canonical name of an option; `None` when it is not understood.
+/// The canonical name of an option; `None` if it is not supported.
 pub(super) fn find(word: &str) -> Option<&'static str> {
     let found = OPTIONS.iter().find(|(name, aliases)| *name == word || aliases.contains(&word));
     found.map(|(name, _)| *name)

@@ -1,10 +1,10 @@
-//! The options of one section, each read as what it is: text, flag, number, size or time.
+//! Reads each option of one section as text, flag, number, size or time.
 
 use super::super::ProfileError;
 use super::ini::{Section, Setting};
 use super::{Source, value};
 
-/// Reads the options of one section, one after the other.
+/// Reads the options of one section.
 pub(super) struct Reader<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) section: &'a Section,
@@ -23,7 +23,7 @@ impl Reader<'_> {
         self.source.invalid(option, self.section.line_of(option), problem, remedy)
     }
 
-    /// The value of an option that has to have one.
+    /// The value of an option that must have one.
     pub(super) fn text(&self, option: &str) -> Read<&str> {
         match self.section.get(option) {
             None => Ok(None),
@@ -45,8 +45,8 @@ impl Reader<'_> {
         match value::count(text).filter(|n| (least..=most).contains(n)) {
             Some(n) => Ok(Some(n)),
             None => {
-                let problem = format!("{text:?} is no number from {least} to {most}");
-                Err(self.wrong(option, problem, "give one number"))
+                let problem = format!("{text:?} is not a number from {least} to {most}");
+                Err(self.wrong(option, problem, "use one number"))
             }
         }
     }
@@ -56,8 +56,8 @@ impl Reader<'_> {
         match value::size(text, self.kb_base) {
             Some(bytes) if bytes > 0 && bytes <= 1 << 50 => Ok(Some(bytes)),
             _ => {
-                let remedy = "give one number with k, m, g or t, such as 64k";
-                Err(self.wrong(option, format!("{text:?} is no size"), remedy))
+                let remedy = "use one number with k, m, g or t, such as 64k";
+                Err(self.wrong(option, format!("{text:?} is not a size"), remedy))
             }
         }
     }
@@ -67,8 +67,8 @@ impl Reader<'_> {
         match value::seconds(text).filter(|s| *s <= 86_400.0) {
             Some(seconds) => Ok(Some(seconds)),
             None => {
-                let problem = format!("{text:?} is no time of at most a day");
-                Err(self.wrong(option, problem, "give seconds, or a number with ms, s, m or h"))
+                let problem = format!("{text:?} is not a time of at most a day");
+                Err(self.wrong(option, problem, "use seconds, or a number with ms, s, m or h"))
             }
         }
     }

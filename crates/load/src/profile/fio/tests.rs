@@ -1,4 +1,4 @@
-//! What job files mean, with fio's units and defaults, and what is refused.
+//! Tests what job files mean, with fio's units and defaults, and what is refused.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn good(text: &str) -> Profile {
     Profile::from_fio(text, "jobs/my test.fio").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The only workload of `[j]` with these options, and the profile.
+/// The profile with these options and its only workload, `[j]`.
 #[track_caller]
 fn one(options: &str) -> (BlockWork, Profile) {
     let p = good(&format!("[j]\nioengine=io_uring\nsize=1m\n{options}\n"));
@@ -110,7 +110,7 @@ fn each_option_has_its_meaning() {
     assert_eq!(work("numjobs=3").amount, WorkAmount::Bytes(3 << 20));
     assert_eq!(work("io_size=5m").amount, WorkAmount::Bytes(5 << 20));
     assert_eq!(work("io_limit=5m").amount, WorkAmount::Bytes(5 << 20));
-    // As fio 3.33 does: 2, 2 x 3, 3 and 8 requests of 4 KiB.
+    // As in fio 3.33: 2, 2 x 3, 3 and 8 requests of 4 KiB.
     assert_eq!(work("size=10k").amount, WorkAmount::Bytes(8 << 10));
     assert_eq!(work("size=15k\nnumjobs=2").amount, WorkAmount::Bytes(24 << 10));
     assert_eq!(work("io_size=10k").amount, WorkAmount::Bytes(12 << 10));
@@ -193,21 +193,21 @@ fn what_has_no_effect_in_fio_is_said() {
 #[test]
 fn jobs_follow_each_other_or_are_refused() {
     let e = bad("[a]\nsize=1m\n\n[b]\nsize=1m\n");
-    assert!(e.starts_with("my.fio, line 4: job [b] would run beside"), "{e}");
+    assert!(e.starts_with("my.fio, line 4: job [b] would run in parallel"), "{e}");
     assert!(e.contains("stonewall"), "{e}");
     assert!(bad("[a]\nsize=1m\nstonewall\n[b]\nsize=1m\nstonewall=0\n").contains("line 4"));
     let p = good("[global]\nsize=1m\nwait_for_previous\n[a]\n[b]\n[a]\n[global]\nbs=8k\n[c]\n");
     let ids: Vec<_> = p.workloads.iter().map(|w| w.id.as_str()).collect();
     assert_eq!(ids, ["a", "b", "a-2", "c"]);
     let blocks: Vec<_> = p.workloads.iter().map(|w| w.work.block_size()).collect();
-    assert_eq!(blocks, [4096, 4096, 4096, 8192], "a later [global] holds for later jobs");
+    assert_eq!(blocks, [4096, 4096, 4096, 8192], "a later [global] applies to later jobs");
 }
 
-/// Each defect, the line it stands on, and what the message must name.
+/// Each defect, its line, and what the message must name.
 #[test]
 fn what_is_not_understood_is_an_error_with_its_line() {
     for (options, words) in [
-        ("verify=crc32c", &["line 4", "verify", "no option"][..]),
+        ("verify=crc32c", &["line 4", "verify", "not a supported option"][..]),
         ("iodepth_batch=8", &["line 4", "iodepth_batch"]),
         ("rw=trim", &["line 4", "rw", "trim", "randread"]),
         ("rw=randread:8", &["line 4", "rw", "randread:8"]),
@@ -232,18 +232,18 @@ fn what_is_not_understood_is_an_error_with_its_line() {
         ("direct=yes", &["line 4", "direct", "neither 0 nor 1"]),
         ("ioengine=mmap", &["line 4", "ioengine", "mmap", "psync"]),
         ("rw=write\nsync=2", &["line 5", "sync", "2"]),
-        ("rw=write\nfsync=1\nfdatasync=1", &["line 6", "fdatasync", "beside fsync"]),
+        ("rw=write\nfsync=1\nfdatasync=1", &["line 6", "fdatasync", "with fsync"]),
         ("rw=write\nend_fsync=1\ntime_based\nruntime=1", &["line 5", "end_fsync", "time_based"]),
         ("io_size=1m\ntime_based\nruntime=1", &["line 4", "io_size", "time_based"]),
         ("rate=1m,2m", &["line 4", "rate", "1m,2m"]),
-        ("rate=1m\nrate_iops=2", &["line 5", "rate_iops", "beside rate"]),
+        ("rate=1m\nrate_iops=2", &["line 5", "rate_iops", "with rate"]),
         ("rw=randrw\nrate_iops=2", &["line 5", "rate_iops", "mixed"]),
         ("rw=randread\nrandom_distribution=pareto:0.9", &["line 5", "random_distribution", "zipf"]),
         ("rw=randread\nrandom_distribution=zipf:0", &["line 5", "zipf:0"]),
         ("rw=randread\nrandom_distribution=zipf:1.0", &["line 5", "zipf:1.0", "not be 1", "0.99"]),
         ("rw=randread\nrandom_distribution=zipf:1", &["line 5", "not be 1"]),
         ("buffer_compress_percentage=101", &["line 4", "0 to 100"]),
-        ("zero_buffers\nbuffer_compress_percentage=10", &["line 5", "beside zero_buffers"]),
+        ("zero_buffers\nbuffer_compress_percentage=10", &["line 5", "with zero_buffers"]),
         ("kb_base=1001", &["line 4", "kb_base"]),
         ("filename=/dev/sdb", &["line 4", "filename", "/dev/sdb", "TARGET"]),
         ("directory=/mnt", &["line 4", "directory", "/mnt", "TARGET"]),
@@ -258,7 +258,7 @@ fn what_is_not_understood_is_an_error_with_its_line() {
             assert!(e.contains(word), "{options:?}: expected {word:?} in: {e}");
         }
     }
-    assert!(bad("bs=4k\n[j]\nsize=1m").contains("line 1: bs stands before any section"));
+    assert!(bad("bs=4k\n[j]\nsize=1m").contains("line 1: bs comes before any section"));
     assert!(bad("[j]\nrw=read\n").contains("line 1: size is missing"));
     assert!(bad("").contains("line 1: job is missing"));
     assert!(bad("[global]\nsize=1m\n").contains("job is missing"));
@@ -268,12 +268,12 @@ fn what_is_not_understood_is_an_error_with_its_line() {
     };
     for (option, a, b) in [("runtime", "1", "2"), ("ramp_time", "1", "2"), ("direct", "0", "1")] {
         let e = two(option, a, b);
-        assert!(e.contains(&format!("line 9: {option} of [b] is not that of [a]")), "{e}");
+        assert!(e.contains(&format!("line 9: {option} of [b] differs from that of [a]")), "{e}");
     }
 }
 
-/// Every option of the table is either read or is a flag without a meaning here: none is accepted and
-/// then forgotten without a test that knows of it.
+/// Every option of the table is either read or has no meaning here. No option is accepted and
+/// ignored without a test that covers it.
 #[test]
 fn every_option_is_known_to_these_tests() {
     let text = include_str!("tests.rs");
@@ -302,7 +302,7 @@ fn names_become_identifiers() {
     assert!(p.workloads[0].id.len() <= 43);
 }
 
-/// fio's own reading of sizes: HOWTO, "Parameter types", `int`.
+/// fio's interpretation of sizes: HOWTO, "Parameter types", `int`.
 #[test]
 fn sizes_are_fios() {
     for (text, bytes) in [
@@ -360,7 +360,7 @@ proptest! {
     fn an_unknown_option_is_never_passed_over(word in "[a-z_]{1,20}", value in "[a-z0-9]{0,5}") {
         prop_assume!(options::find(&word).is_none());
         let e = bad(&format!("[j]\nsize=1m\n{word}={value}\n"));
-        let wanted = format!("line 3: {word} is no option");
+        let wanted = format!("line 3: {word} is not a supported option");
         prop_assert!(e.contains(&wanted), "{}", e);
     }
 }

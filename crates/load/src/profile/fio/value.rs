@@ -1,8 +1,8 @@
-//! Values as fio reads them: sizes, times, numbers, flags.
+//! Parses values as fio does: sizes, times, numbers, flags.
 
-/// Bytes of a size with fio's units; `None` when it is none.
+/// The bytes of a size with fio's units; `None` if it is invalid.
 ///
-/// fio's `kb_base` is 1024 unless told otherwise, and then `4k`, `4K` and `4kb` are 4096 bytes; `4KiB`,
+/// fio's `kb_base` is 1024 by default. Then `4k`, `4K` and `4kb` are 4096 bytes, but `4KiB`,
 /// against the standard, is 4000 (HOWTO, "Parameter types"). With 1000 it is the other way round.
 pub(super) fn size(text: &str, kb_base: u64) -> Option<u64> {
     let (number, unit) = split(text)?;
@@ -23,7 +23,7 @@ pub(super) fn size(text: &str, kb_base: u64) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// Seconds of a time; a number without a unit is in seconds.
+/// The seconds of a time; a number without a unit counts as seconds.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     let factor = match unit.to_ascii_lowercase().as_str() {
@@ -43,7 +43,7 @@ pub(super) fn count(text: &str) -> Option<u64> {
     split(text).filter(|(_, unit)| unit.is_empty()).map(|(number, _)| number)
 }
 
-/// An option without a value is set; otherwise `1` and `0`.
+/// An option without a value is set; otherwise `1` sets and `0` clears it.
 pub(super) fn flag(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("1") => Some(true),

@@ -6,10 +6,10 @@ use super::reader::Reader;
 use crate::{Content, Direction, Flush};
 
 impl Reader<'_> {
-    /// fio's four ways to flush, of which a job can have one here.
+    /// fio's four ways to flush. A job can have only one here.
     ///
-    /// With `fsync` and `fdatasync` each flush is a request of its own (`get_rw_ddir` of its io_u.c): nothing
-    /// is awaited before it, and none follows the last write.
+    /// With `fsync` and `fdatasync` each flush is a separate request (`get_rw_ddir` of its io_u.c):
+    /// it waits for no request before it, and none follows the last write.
     pub(super) fn flush(
         &self,
         direction: Direction,
@@ -24,19 +24,15 @@ impl Reader<'_> {
             None | Some(Some("0" | "none")) => None,
             Some(None | Some("1" | "sync")) => {
                 remarks.add(
-                    "sync=1 (O_SYNC) is carried out as sync=dsync: each write waits for its data and for \
-                     what is needed to read them again, not for time stamps.",
+                    "sync=1 (O_SYNC) is carried out as sync=dsync: each write waits for its data and for the \
+                     metadata needed to read it again, not for time stamps.",
                 );
                 Some(Flush::EachWrite)
             }
             Some(Some("dsync")) => Some(Flush::EachWrite),
             Some(Some(other)) => {
-                let remedy = "give 0, 1, none, sync or dsync";
-                return Err(self.wrong(
-                    "sync",
-                    format!("{other:?} is not understood here"),
-                    remedy,
-                ));
+                let remedy = "use 0, 1, none, sync or dsync";
+                return Err(self.wrong("sync", format!("{other:?} is not supported"), remedy));
             }
         };
         let found = [
@@ -48,7 +44,7 @@ impl Reader<'_> {
         let mut found = found.iter().filter_map(|(name, flush)| Some((*name, (*flush)?)));
         let Some((name, flush)) = found.next() else { return Ok(Flush::Never) };
         if let Some((second, _)) = found.next() {
-            let problem = format!("stands beside {name}");
+            let problem = format!("cannot be combined with {name}");
             return Err(self.wrong(second, problem, "keep one way to flush"));
         }
         if !direction.writes() {
@@ -56,8 +52,8 @@ impl Reader<'_> {
             return Ok(Flush::Never);
         }
         if flush == Flush::AtEnd && amount == WorkAmount::Time {
-            let remedy = "remove it, or replace time_based by a size";
-            return Err(self.wrong(name, "beside time_based is not understood here", remedy));
+            let remedy = "remove it, or replace time_based with a size";
+            return Err(self.wrong(name, "cannot be combined with time_based", remedy));
         }
         Ok(flush)
     }
@@ -68,7 +64,11 @@ impl Reader<'_> {
         match (zeros, percent) {
             (true, Some(_)) => {
                 let remedy = "keep one of the two";
-                Err(self.wrong("buffer_compress_percentage", "stands beside zero_buffers", remedy))
+                Err(self.wrong(
+                    "buffer_compress_percentage",
+                    "cannot be combined with zero_buffers",
+                    remedy,
+                ))
             }
             (true, None) | (false, Some(100)) => Ok(Content::Zeros),
             (false, None | Some(0)) => Ok(Content::Random),

@@ -1,4 +1,4 @@
-//! The keys of a TOML table, each taken once, and errors that name the line of what is wrong.
+//! The keys of a TOML table, each taken once, with errors that name the line of the defect.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -7,7 +7,7 @@ use super::super::ProfileError;
 use super::super::size::{format_size, parse_size};
 use super::MAX_ID;
 
-/// A value that knows its place in the text, in bytes.
+/// A value with its position in the text, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At<T> {
     pub(super) at: usize,
@@ -22,7 +22,7 @@ pub(super) enum Value {
     Flag(bool),
     List(Vec<At<Value>>),
     Table(Vec<Entry>),
-    /// A date or time, or an integer out of range: no key takes one.
+    /// A date, a time, or an integer out of range: no key accepts these.
     Other(&'static str),
 }
 
@@ -40,14 +40,14 @@ impl Value {
     }
 }
 
-/// One key of a table with its value.
+/// A key of a table with its value.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key: At<String>,
     pub(super) value: At<Value>,
 }
 
-/// The text of a profile and the name by which errors call it.
+/// The text of a profile, and its name in errors.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
@@ -64,7 +64,7 @@ impl Source<'_> {
         Ok(entries(table.into_inner()))
     }
 
-    /// Line of a place in the text, from 1.
+    /// The line, from 1, of a position in the text.
     pub(super) fn line(&self, at: usize) -> usize {
         1 + self.text.bytes().take(at).filter(|&b| b == b'\n').count()
     }
@@ -89,7 +89,7 @@ impl Source<'_> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if id.is_empty() || id.len() > MAX_ID || !id.chars().all(allowed) {
             let remedy = format!("use 1 to {MAX_ID} lower-case letters, digits and hyphens");
-            return Err(self.invalid(field, at, format!("{id:?} is no identifier"), remedy));
+            return Err(self.invalid(field, at, format!("{id:?} is not an identifier"), remedy));
         }
         Ok(())
     }
@@ -103,14 +103,14 @@ impl Source<'_> {
     ) -> Result<(), ProfileError> {
         let n = words.chars().count();
         if words.trim().is_empty() {
-            return Err(self.invalid(field, at, "is empty", "say what it is"));
+            return Err(self.invalid(field, at, "is empty", "describe it"));
         }
         if words.chars().any(char::is_control) {
             let remedy = "write it on one line";
-            return Err(self.invalid(field, at, "holds control characters", remedy));
+            return Err(self.invalid(field, at, "contains control characters", remedy));
         }
         if n > longest {
-            let remedy = format!("use {longest} at most");
+            let remedy = format!("use at most {longest}");
             return Err(self.invalid(field, at, format!("{words:?} has {n} characters"), remedy));
         }
         Ok(())
@@ -149,7 +149,7 @@ fn value_of(value: Spanned<DeValue<'_>>) -> At<Value> {
     At { at, value }
 }
 
-/// Takes the keys of one table; those that nobody took are errors.
+/// Takes the keys of one table; keys that remain are errors.
 pub(super) struct Fields<'a> {
     source: &'a Source<'a>,
     what: &'static str,
@@ -161,7 +161,7 @@ pub(super) struct Fields<'a> {
 type Taken<T> = Result<Option<At<T>>, ProfileError>;
 
 impl<'a> Fields<'a> {
-    /// `at` is the place of the table, for keys that are missing.
+    /// `at` is the position of the table, for errors about missing keys.
     pub(super) fn new(
         source: &'a Source<'a>,
         what: &'static str,
@@ -175,7 +175,7 @@ impl<'a> Fields<'a> {
         self.source
     }
 
-    /// Place of the key's value, or of the table where the key is absent or taken.
+    /// The position of the key's value, or of the table if the key is missing or has been taken.
     pub(super) fn at(&self, key: &str) -> usize {
         self.entries.iter().find(|e| e.key.value == key).map_or(self.at, |e| e.value.at)
     }
@@ -184,7 +184,7 @@ impl<'a> Fields<'a> {
         self.source.invalid(key, self.at, "is missing", remedy)
     }
 
-    /// What `take` finds under `key`.
+    /// The value that `take` finds under `key`; an error if there is none.
     pub(super) fn required<T>(
         &mut self,
         take: impl FnOnce(&mut Self, &'static str) -> Taken<T>,
@@ -192,7 +192,7 @@ impl<'a> Fields<'a> {
     ) -> Result<At<T>, ProfileError> {
         match take(self, key)? {
             Some(value) => Ok(value),
-            None => Err(self.missing(key, format!("a {} like this needs one", self.what))),
+            None => Err(self.missing(key, format!("such a {} needs one", self.what))),
         }
     }
 
@@ -210,9 +210,7 @@ impl<'a> Fields<'a> {
         match self.take(key) {
             None => Ok(None),
             Some(At { at, value: Value::Text(value) }) => Ok(Some(At { at, value })),
-            Some(At { at, value }) => {
-                Err(self.mistyped(key, at, &value, "give a string in quotes"))
-            }
+            Some(At { at, value }) => Err(self.mistyped(key, at, &value, "use a string in quotes")),
         }
     }
 
@@ -220,13 +218,13 @@ impl<'a> Fields<'a> {
         match self.take(key) {
             None => Ok(None),
             Some(At { at, value: Value::Flag(value) }) => Ok(Some(At { at, value })),
-            Some(At { at, value }) => Err(self.mistyped(key, at, &value, "give true or false")),
+            Some(At { at, value }) => Err(self.mistyped(key, at, &value, "use true or false")),
         }
     }
 
     /// An integer from `least` to `most`.
     pub(super) fn count(&mut self, key: &'static str, least: u32, most: u32) -> Taken<u32> {
-        let remedy = format!("give {least} to {most}");
+        let remedy = format!("use {least} to {most}");
         match self.take(key) {
             None => Ok(None),
             Some(At { at, value: Value::Integer(i) }) => match u32::try_from(i) {
@@ -237,9 +235,9 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// An integer or a number from `least` to `most`.
+    /// A number, possibly an integer, from `least` to `most`.
     pub(super) fn number(&mut self, key: &'static str, least: f64, most: f64) -> Taken<f64> {
-        let remedy = format!("give {least} to {most}");
+        let remedy = format!("use {least} to {most}");
         let (at, number) = match self.take(key) {
             None => return Ok(None),
             Some(At { at, value: Value::Integer(i) }) => (at, i as f64),
@@ -252,7 +250,7 @@ impl<'a> Fields<'a> {
         Err(self.source.invalid(key, at, format!("{number} is out of range"), remedy))
     }
 
-    /// A size from `least` to `most`, whole sectors where `least` is at least one.
+    /// A size from `least` to `most`. Requires whole sectors if `least` is at least one sector.
     pub(super) fn size(&mut self, key: &'static str, least: u64, most: u64) -> Taken<u64> {
         let Some(At { at, value: text }) = self.text(key)? else { return Ok(None) };
         let value = self.size_of(key, at, &text)?;
@@ -270,14 +268,14 @@ impl<'a> Fields<'a> {
         };
         let compact = |bytes| format_size(bytes).replace(' ', "");
         let of = if sectors { "a multiple of 512B" } else { "a size" };
-        let remedy = format!("give {of} from {} up to {}", compact(least), compact(most));
+        let remedy = format!("use {of} from {} up to {}", compact(least), compact(most));
         Err(self.source.invalid(key, at, format!("{text:?} {problem}"), remedy))
     }
 
     pub(super) fn size_of(&self, key: &str, at: usize, text: &str) -> Result<u64, ProfileError> {
         parse_size(text).ok_or_else(|| {
             let remedy = "write a whole number with B, KiB, MiB or GiB, such as \"4KiB\"";
-            self.source.invalid(key, at, format!("{text:?} is no size"), remedy)
+            self.source.invalid(key, at, format!("{text:?} is not a size"), remedy)
         })
     }
 
@@ -288,13 +286,13 @@ impl<'a> Fields<'a> {
         match of.iter().find(|(word, _)| *word == text) {
             Some((_, value)) => Ok(Some(At { at, value: *value })),
             None => {
-                let remedy = format!("give one of {}", words());
+                let remedy = format!("use one of {}", words());
                 Err(self.source.invalid(key, at, format!("{text:?} is unknown"), remedy))
             }
         }
     }
 
-    /// The tables of an array of tables; none where the key is absent.
+    /// The tables of an array of tables; empty if the key is missing.
     pub(super) fn tables(&mut self, key: &'static str) -> Result<Vec<At<Value>>, ProfileError> {
         let remedy = format!("write [[{key}]] above its keys");
         let list = match self.take(key) {
@@ -308,15 +306,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What nobody took, in the order of the text.
+    /// The keys that nothing has taken, in the order of the text.
     pub(super) fn rest(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
 
-    /// An error where a key is left that nobody took.
+    /// Returns an error if a key remains that nothing has taken.
     pub(super) fn finish(&mut self) -> Result<(), ProfileError> {
         let Some(entry) = self.entries.first() else { return Ok(()) };
-        let remedy = format!("a {} like this takes {}", self.what, self.known.join(", "));
+        let remedy = format!("such a {} accepts {}", self.what, self.known.join(", "));
         Err(self.source.invalid(&entry.key.value, entry.key.at, "is an unknown key here", remedy))
     }
 }

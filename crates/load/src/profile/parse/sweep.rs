@@ -1,8 +1,8 @@
-//! Many workloads from lists: every combination of the values of a `[[sweep]]` is a workload.
+//! Expands a `[[sweep]]` into workloads: one for every combination of its values.
 //!
-//! A key of a workload may hold a list there, or `{ from = "4KiB", to = "16MiB" }` for sizes by
-//! doubling. The first list varies slowest. Each `[[sweep.grid]]` adds its keys to the sweep's own,
-//! one grid after the other; each `[[sweep.case]]` is a variant with a name, and varies fastest.
+//! A key of a workload may hold a list there, or `{ from = "4KiB", to = "16MiB" }` for doubling
+//! sizes. The first list varies slowest. Each `[[sweep.grid]]` adds its keys to the sweep's own,
+//! one grid after the other. Each `[[sweep.case]]` is a named variant, and varies fastest.
 //! Combinations whose block is larger than their file are left out.
 
 use super::super::size::{format_size, parse_size};
@@ -12,7 +12,7 @@ use super::template::{Binding, Template};
 use super::workload;
 use super::{MAX_ID, MAX_LABEL, MAX_WORKLOADS, Made};
 
-/// A key and the values that it takes one after the other.
+/// A key and the values that it takes in turn.
 struct Dimension {
     key: At<String>,
     values: Vec<At<Value>>,
@@ -47,8 +47,8 @@ pub(super) fn expand(
         let combinations =
             dimensions.iter().try_fold(cases.len(), |n, d| n.checked_mul(d.values.len()));
         if combinations.is_none_or(|n| made.len() + n > MAX_WORKLOADS) {
-            let remedy = format!("a profile has at most {MAX_WORKLOADS}: give shorter lists");
-            return Err(source.invalid("sweep", at, "makes too many workloads", remedy));
+            let remedy = format!("a profile has at most {MAX_WORKLOADS}: use shorter lists");
+            return Err(source.invalid("sweep", at, "produces too many workloads", remedy));
         }
         let mut odometer = vec![0; dimensions.len()];
         loop {
@@ -69,13 +69,14 @@ pub(super) fn expand(
         }
     }
     if made.len() == before {
-        let remedy = "give files that are no smaller than the blocks";
-        return Err(source.invalid("sweep", at, "makes no workload", remedy));
+        let remedy = "use files that are at least as large as the blocks";
+        return Err(source.invalid("sweep", at, "produces no workload", remedy));
     }
     Ok(())
 }
 
-/// The last dimension varies fastest; false when all combinations have been seen.
+/// Advances to the next combination; the last dimension varies fastest. False after the last
+/// combination.
 fn advance(odometer: &mut [usize], dimensions: &[Dimension]) -> bool {
     for (i, d) in odometer.iter_mut().zip(dimensions).rev() {
         *i += 1;
@@ -114,7 +115,7 @@ fn one(
     let made_id = id.identifier(source, |key| binding(case.name.as_ref(), key))?;
     source.identifier("id", id.at, &made_id).map_err(|_| {
         let remedy = format!("it must be 1 to {MAX_ID} lower-case letters, digits and hyphens");
-        source.invalid("id", id.at, format!("makes {made_id:?}"), remedy)
+        source.invalid("id", id.at, format!("produces {made_id:?}"), remedy)
     })?;
     let made_label = label.words(source, |key| binding(case.label.as_ref(), key))?;
     source.words("label", label.at, &made_label, MAX_LABEL)?;
@@ -125,7 +126,7 @@ fn one(
     Ok(Made { id_at: id.at, spec, from_sweep: true })
 }
 
-/// The cases of a sweep; one without a name where it has none.
+/// The cases of a sweep; a single unnamed one if it has none.
 fn cases(source: &Source<'_>, tables: Vec<At<Value>>) -> Result<Vec<Case>, ProfileError> {
     if tables.is_empty() {
         return Ok(vec![Case { name: None, label: None, entries: Vec::new() }]);
@@ -138,7 +139,7 @@ fn cases(source: &Source<'_>, tables: Vec<At<Value>>) -> Result<Vec<Case>, Profi
         let label = fields.text("label")?.map_or_else(|| name.clone(), |l| l.value);
         let entries = fields.rest();
         if let Some(e) = entries.iter().find(|e| values_of(&e.value.value).is_some()) {
-            let remedy = "put lists into the sweep itself";
+            let remedy = "move lists into the sweep itself";
             return Err(source.invalid(&e.key.value, e.value.at, "is a list in a case", remedy));
         }
         cases.push(Case { name: Some(name), label: Some(label), entries });
@@ -152,7 +153,7 @@ fn tables(list: Vec<At<Value>>) -> Vec<Vec<Entry>> {
     list.into_iter().filter_map(table).collect()
 }
 
-/// The keys of the sweep and of one of its grids; none may stand in both.
+/// Merges the keys of the sweep and one of its grids; a key must not be in both.
 fn merged(
     source: &Source<'_>,
     mut common: Vec<Entry>,
@@ -160,8 +161,8 @@ fn merged(
 ) -> Result<Vec<Entry>, ProfileError> {
     for e in grid {
         if let Some(other) = common.iter().find(|c| c.key.value == e.key.value) {
-            let problem = format!("stands on line {} too", source.line(other.key.at));
-            let remedy = "give it in the sweep or in its grids";
+            let problem = format!("is also on line {}", source.line(other.key.at));
+            let remedy = "set it either in the sweep or in its grids";
             return Err(source.invalid(&e.key.value, e.key.at, problem, remedy));
         }
         common.push(e);
@@ -169,7 +170,7 @@ fn merged(
     Ok(common)
 }
 
-/// Keys with one value, and keys with several.
+/// Separates keys with one value from keys with several.
 fn split(
     source: &Source<'_>,
     keys: Vec<Entry>,
@@ -179,7 +180,7 @@ fn split(
         match values_of(&e.value.value) {
             None => fixed.push(e),
             Some(Values::List([])) => {
-                let remedy = "give at least one value";
+                let remedy = "add at least one value";
                 return Err(source.invalid(&e.key.value, e.value.at, "is an empty list", remedy));
             }
             Some(Values::List(list)) => {
@@ -219,14 +220,14 @@ fn doubling(
     fields.finish()?;
     let steps = to.value / from.value;
     if !steps.is_power_of_two() || from.value * steps != to.value {
-        let problem = format!("is not reached from {} by doubling", format_size(from.value));
-        return Err(source.invalid("to", to.at, problem, "give another end, or a list"));
+        let problem = format!("cannot be reached from {} by doubling", format_size(from.value));
+        return Err(source.invalid("to", to.at, problem, "use another end, or a list"));
     }
     let sizes = (0..=steps.trailing_zeros()).map(|n| format_size(from.value << n));
     Ok(sizes.map(|size| At { at, value: Value::Text(size) }).collect())
 }
 
-/// The keys of a combination with those of the case in their place.
+/// The keys of a combination, with those of the case added.
 fn varied(
     source: &Source<'_>,
     combination: &[Entry],
@@ -237,7 +238,7 @@ fn varied(
     for e in &case.entries {
         if let Some(d) = dimensions.iter().find(|d| d.key.value == e.key.value) {
             let problem = format!("is swept on line {}", source.line(d.key.at));
-            let remedy = "give it in the sweep or in its cases";
+            let remedy = "set it either in the sweep or in its cases";
             return Err(source.invalid(&e.key.value, e.key.at, problem, remedy));
         }
         keys.retain(|k| k.key.value != e.key.value);

@@ -1,10 +1,10 @@
-//! Names made from keys: `{operation}-{block_size}`.
+//! Names built from keys: `{operation}-{block_size}`.
 
 use super::super::ProfileError;
 use super::super::size::{format_size, short_size};
 use super::fields::{At, Source};
 
-/// What a key holds.
+/// The value of a key.
 pub(super) enum Binding {
     Word(String),
     Size(u64),
@@ -15,7 +15,7 @@ enum Part {
     Key { key: String, short: bool },
 }
 
-/// Text with keys in braces; `{key:short}` writes a size as `64K` and not as `64 KiB`.
+/// Text with keys in braces; `{key:short}` writes a size as `64K` instead of `64 KiB`.
 pub(super) struct Template {
     pub(super) at: usize,
     field: &'static str,
@@ -34,7 +34,7 @@ impl Template {
         while let Some(open) = rest.find('{') {
             parts.push(Part::Literal(rest[..open].to_owned()));
             let Some(close) = rest[open..].find('}') else {
-                return Err(source.invalid(field, at, "has a '{' without its '}'", "close it"));
+                return Err(source.invalid(field, at, "has a '{' without a '}'", "close it"));
             };
             let inner = &rest[open + 1..open + close];
             let (key, short) = match inner.strip_suffix(":short") {
@@ -48,7 +48,7 @@ impl Template {
         Ok(Self { at, field, parts })
     }
 
-    /// Sizes as `64k`.
+    /// Writes sizes as `64k`.
     pub(super) fn identifier(
         &self,
         source: &Source<'_>,
@@ -57,7 +57,7 @@ impl Template {
         self.fill(source, binding, |bytes, _| short_size(bytes).to_ascii_lowercase())
     }
 
-    /// Sizes as `64 KiB`, or as `64K` where the template says short.
+    /// Writes sizes as `64 KiB`, or as `64K` with `:short`.
     pub(super) fn words(
         &self,
         source: &Source<'_>,
@@ -87,7 +87,7 @@ impl Template {
                     Some(Binding::Size(bytes)) => text.push_str(&size(bytes, *short)),
                     None => {
                         let problem = format!("names {{{key}}}, which the sweep does not have");
-                        let remedy = "name keys of the sweep, or {case}";
+                        let remedy = "use keys of the sweep, or {case}";
                         return Err(source.invalid(self.field, self.at, problem, remedy));
                     }
                 },

@@ -1,4 +1,4 @@
-//! What the parser of profiles accepts, refuses, and says about it.
+//! Tests what the parser of profiles accepts and refuses, and its messages.
 
 use proptest::prelude::*;
 
@@ -41,7 +41,7 @@ fn a_profile_becomes_what_it_says() {
     );
 }
 
-/// Each defect: what to replace, by what, and what the message must name.
+/// Each defect: what to replace, its replacement, and what the message must name.
 #[test]
 fn defects_name_origin_line_field_and_remedy() {
     for (from, to, wanted) in [
@@ -79,7 +79,7 @@ fn defects_name_origin_line_field_and_remedy() {
 fn duplicate_ids_are_refused() {
     let second = &GOOD[GOOD.find("[[").unwrap()..];
     let e = Profile::from_toml(&format!("{GOOD}\n{second}"), "x").unwrap_err().to_string();
-    assert_eq!(e, "x, line 14: id 'a' is that of line 5 too; give each workload its own");
+    assert_eq!(e, "x, line 14: id 'a' is also used on line 5; give each workload its own");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_profile_without_workloads_is_refused() {
     assert!(e.contains("line 3") && e.contains("[[workload]]"), "{e}");
 }
 
-/// A block workload with these further keys, on lines 12 and following.
+/// A block workload with these additional keys, on line 12 and following lines.
 #[track_caller]
 fn block(keys: &str) -> BlockWork {
     let p = Profile::from_toml(&format!("{GOOD}{keys}\n"), "x").unwrap_or_else(|e| panic!("{e}"));
@@ -206,7 +206,7 @@ fn every_key_of_a_profile_is_read() {
     }
 }
 
-/// Further keys of the workload from line 12 on: each alone makes no sense.
+/// Additional keys of the workload from line 12 on; each alone is invalid.
 #[test]
 fn keys_that_make_no_sense_are_refused() {
     for (operation, keys, wanted) in [
@@ -218,7 +218,7 @@ fn keys_that_make_no_sense_are_refused() {
         ("read", "threads = 257", &["line 12", "threads", "1 to 256"]),
         ("read", "threads = 1.5", &["line 12", "threads", "a number", "1 to 256"]),
         ("read", "amount = \"0\"", &["line 12", "amount", "range"]),
-        ("read", "amount = \"all\"", &["line 12", "amount", "no size"]),
+        ("read", "amount = \"all\"", &["line 12", "amount", "not a size"]),
         ("read", "amount = \"file\"", &["line 12", "amount", "file_size"]),
         ("read", "file = \"old\"", &["line 12", "file", "scratch, fresh"]),
         ("read", "file = \"fresh\"\nfile_size = \"1MiB\"", &["line 12", "file", "read"]),
@@ -227,14 +227,14 @@ fn keys_that_make_no_sense_are_refused() {
         (
             "write",
             "file = \"fresh\"\nfile_size = \"1536KiB\"\namount = \"file\"",
-            &["line 12", "file", "whole number of blocks"],
+            &["line 12", "file", "not a whole number of blocks"],
         ),
         (
             "write",
             "file = \"fresh\"\nfile_size = \"1MiB\"\namount = \"2MiB\"",
             &["line 14", "amount", "larger"],
         ),
-        ("read", "file_size = \"512KiB\"", &["line 12", "file_size", "less than a block"]),
+        ("read", "file_size = \"512KiB\"", &["line 12", "file_size", "smaller than a block"]),
         ("read", "flush = \"each-write\"", &["line 12", "flush", "reads"]),
         ("write", "flush = \"at-end\"", &["line 12", "flush", "amount"]),
         ("write", "flush = \"every\"", &["line 4", "flush_writes", "missing"]),
@@ -242,7 +242,7 @@ fn keys_that_make_no_sense_are_refused() {
         ("write", "flush_writes = 8", &["line 12", "flush_writes", "unknown key"]),
         ("write", "content = \"text\"", &["line 12", "content", "zeros"]),
         ("write", "content = \"compressible\"", &["line 4", "compressible_percent", "missing"]),
-        ("read", "rate = \"1MiB\"\nrate_iops = 5", &["line 13", "rate_iops", "beside rate"]),
+        ("read", "rate = \"1MiB\"\nrate_iops = 5", &["line 13", "rate_iops", "with rate"]),
         ("read", "rate_iops = 0", &["line 12", "rate_iops", "range"]),
         ("read", "rate_iops = nan", &["line 12", "rate_iops", "range"]),
         ("read", "samples = 1000000", &["line 12", "samples", "100000"]),
@@ -379,7 +379,7 @@ fn grids_are_swept_one_after_the_other_and_workloads_keep_their_order() {
     assert_eq!(ids[12], "a");
 }
 
-/// What to replace in the sweep, by what, and what the message must name.
+/// What to replace in the sweep, its replacement, and what the message must name.
 #[test]
 fn defects_of_sweeps_name_their_line() {
     for (from, to, wanted) in [
@@ -413,13 +413,13 @@ fn defects_of_sweeps_name_their_line() {
     }
     let grid = format!("{SWEEP}[[sweep.grid]]\noperation = \"read\"\n");
     let e = Profile::from_toml(&grid, "x").unwrap_err().to_string();
-    assert!(e.contains("line 22: operation stands on line 8 too"), "{e}");
+    assert!(e.contains("line 22: operation is also on line 8"), "{e}");
     let many = SWEEP.replace(
         "file_size =",
         &format!("samples = {:?}\nfile_size =", (0..700).collect::<Vec<_>>()),
     );
     let e = Profile::from_toml(&many, "x").unwrap_err().to_string();
-    assert!(e.contains("line 4: sweep makes too many workloads") && e.contains("5000"), "{e}");
+    assert!(e.contains("line 4: sweep produces too many workloads") && e.contains("5000"), "{e}");
 }
 
 #[test]

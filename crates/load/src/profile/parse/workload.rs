@@ -1,4 +1,4 @@
-//! What one workload does, from the keys of its table.
+//! Reads the work of one workload from the keys of its table.
 
 use super::super::work::{MAX_SAMPLES, MAX_SMALL_FILE};
 use super::super::{
@@ -11,7 +11,7 @@ use crate::{
     Start,
 };
 
-/// Largest file that a workload can ask for: 1 PiB.
+/// Largest file that a workload can request: 1 PiB.
 const MAX_FILE_SIZE: u64 = 1 << 50;
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ enum Kind {
     Unlock,
 }
 
-/// Takes every key of a workload but its identifier and label.
+/// Takes every key of a workload except its identifier and label.
 pub(super) fn read(fields: &mut Fields<'_>) -> Result<(Work, Headline), ProfileError> {
     let kinds = [("block", Kind::Block), ("files", Kind::Files), ("unlock", Kind::Unlock)];
     let kind = fields.choice("kind", &kinds)?.map_or(Kind::Block, |k| k.value);
@@ -36,13 +36,13 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Result<(Work, Headline), ProfileE
     if per_file != matches!(work, Work::Files(_))
         && (per_file || headline.value != Headline::Seconds)
     {
-        let problem = format!("{:?} is no figure of such a workload", headline.value.as_str());
+        let problem = format!("{:?} does not fit such a workload", headline.value.as_str());
         let remedy =
             "use \"files\" for small files, \"seconds\" for anything, the others for requests";
         return Err(fields.source().invalid("headline", headline.at, problem, remedy));
     }
     if matches!(work, Work::Unlock(_)) && headline.value != Headline::Seconds {
-        let problem = format!("{:?} is no figure of such a workload", headline.value.as_str());
+        let problem = format!("{:?} does not fit such a workload", headline.value.as_str());
         return Err(fields.source().invalid("headline", headline.at, problem, "use \"seconds\""));
     }
     Ok((work, headline.value))
@@ -76,7 +76,7 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     if let Some(At { at, value: true }) = stdio
         && let Some(problem) = no_stdio(&work)
     {
-        let remedy = "a stdio buffer takes one sequential read or write after the other";
+        let remedy = "use one sequential read or write after the other with a stdio buffer";
         return Err(fields.source().invalid("stdio", at, problem, remedy));
     }
     let work = BlockWork { stdio: stdio.is_some_and(|s| s.value), ..work };
@@ -84,16 +84,16 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     Ok(work)
 }
 
-/// Why a stdio buffer cannot carry this work.
+/// The reason why a stdio buffer cannot carry this work, if any.
 fn no_stdio(work: &BlockWork) -> Option<&'static str> {
     if (work.queue_depth, work.threads) != (1, 1) {
-        Some("is no way to queue requests")
+        Some("cannot queue requests")
     } else if work.pattern != Pattern::Sequential {
-        Some("takes the sequential pattern")
+        Some("requires the sequential pattern")
     } else if matches!(work.direction, Direction::Mixed { .. }) {
         Some("cannot mix reads and writes")
     } else if !matches!(work.flush, Flush::Never | Flush::AtEnd) {
-        Some("is flushed at the end or never")
+        Some("must be flushed at the end or never")
     } else {
         None
     }
@@ -141,7 +141,7 @@ fn pattern(fields: &mut Fields<'_>) -> Result<Pattern, ProfileError> {
     })
 }
 
-/// The file, its place in the text, and the size that was given.
+/// The file, its position in the text, and the size given.
 fn file(
     fields: &mut Fields<'_>,
     direction: Direction,
@@ -157,8 +157,13 @@ fn file(
     if let Some(size) = &size
         && size.value < block.value
     {
-        let remedy = "give a larger file or a smaller block_size";
-        return Err(fields.source().invalid("file_size", size.at, "is less than a block", remedy));
+        let remedy = "use a larger file or a smaller block_size";
+        return Err(fields.source().invalid(
+            "file_size",
+            size.at,
+            "is smaller than a block",
+            remedy,
+        ));
     }
     let given = size.as_ref().map(|s| s.value);
     let Some(at) = fresh_at else {
@@ -179,14 +184,14 @@ fn amount(
     let Some(At { at, value: text }) = fields.text("amount")? else { return Ok(None) };
     let value = if text == "file" {
         file_size.ok_or_else(|| {
-            let remedy = "give a file_size, or an amount in bytes such as \"128MiB\"";
-            fields.source().invalid("amount", at, "\"file\" asks for a file size", remedy)
+            let remedy = "add a file_size, or use an amount in bytes such as \"128MiB\"";
+            fields.source().invalid("amount", at, "\"file\" requires a file size", remedy)
         })?
     } else {
         fields.size_of("amount", at, &text)?
     };
     if value == 0 || value > MAX_FILE_SIZE {
-        let remedy = "give a size up to 1 PiB, or \"file\" for one pass over the file";
+        let remedy = "use a size up to 1 PiB, or \"file\" for one pass over the file";
         return Err(fields.source().invalid(
             "amount",
             at,
@@ -211,12 +216,12 @@ fn flush(
     let Some(At { at, value }) = fields.choice("flush", &choices)? else { return Ok(Flush::Never) };
     let wrong = |problem, remedy| Err(fields.source().invalid("flush", at, problem, remedy));
     if value != Flush::Never && !direction.writes() {
-        return wrong("has nothing to do: reads write nothing", "leave it out");
+        return wrong("has no effect: reads write nothing", "leave it out");
     }
     if value == Flush::AtEnd && amount.is_none() {
         return wrong(
-            "\"at-end\" needs an end",
-            "give an amount: the flush is part of the time that so many bytes take",
+            "\"at-end\" requires an end",
+            "add an amount: the flush is part of the time for that number of bytes",
         );
     }
     Ok(match value {
@@ -249,7 +254,12 @@ fn rate(fields: &mut Fields<'_>) -> Result<Option<Rate>, ProfileError> {
     match (bytes, requests) {
         (Some(_), Some(requests)) => {
             let remedy = "keep one of the two";
-            Err(fields.source().invalid("rate_iops", requests.at, "stands beside rate", remedy))
+            Err(fields.source().invalid(
+                "rate_iops",
+                requests.at,
+                "cannot be combined with rate",
+                remedy,
+            ))
         }
         (Some(bytes), None) => Ok(Some(Rate::Bytes(bytes.value as f64))),
         (None, Some(requests)) => Ok(Some(Rate::Requests(requests.value))),
@@ -257,7 +267,7 @@ fn rate(fields: &mut Fields<'_>) -> Result<Option<Rate>, ProfileError> {
     }
 }
 
-/// Whether the requests find room in the file.
+/// Checks that the requests fit into the file.
 fn check_room(
     fields: &Fields<'_>,
     work: &BlockWork,
@@ -271,13 +281,13 @@ fn check_room(
             return wrong(
                 "file",
                 file.at,
-                "\"fresh\" is no whole number of blocks",
+                "\"fresh\" is not a whole number of blocks",
                 "change file_size",
             );
         }
         match amount {
             None => {
-                let remedy = "give an amount of bytes, or \"file\" for all of it";
+                let remedy = "add an amount of bytes, or \"file\" for all of it";
                 return wrong("file", file.at, "\"fresh\" would never be full", remedy);
             }
             Some(a) if a.value > size => {
@@ -285,7 +295,7 @@ fn check_room(
                     "amount",
                     a.at,
                     "is larger than the new file",
-                    "give at most file_size",
+                    "use at most file_size",
                 );
             }
             Some(_) => {}
@@ -294,8 +304,8 @@ fn check_room(
     if let (Pattern::Sampled { .. }, FileUse::Scratch(Some(size))) = (work.pattern, file.value)
         && work.sampled_span() > size
     {
-        let remedy = "give fewer points, a shorter run or a larger file";
-        return wrong("file_size", file.at, "is less than all sampled blocks", remedy);
+        let remedy = "use fewer points, a shorter run or a larger file";
+        return wrong("file_size", file.at, "is smaller than all sampled blocks together", remedy);
     }
     Ok(())
 }
@@ -314,11 +324,11 @@ fn files(fields: &mut Fields<'_>) -> Result<FileWork, ProfileError> {
         }
         (Some(_), Some(median)) => {
             let remedy = "keep one of the two";
-            let problem = "stands beside file_size";
+            let problem = "cannot be combined with file_size";
             return Err(fields.source().invalid("file_size_median", median.at, problem, remedy));
         }
         (None, None) => {
-            let remedy = "give one, or file_size_median and file_size_sigma";
+            let remedy = "add one, or file_size_median and file_size_sigma";
             return Err(fields.missing("file_size", remedy));
         }
     };

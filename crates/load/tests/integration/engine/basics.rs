@@ -27,7 +27,7 @@ fn is_generation(state: SectorState, wanted: u64) -> bool {
 
 #[test]
 fn a_prefill_stamps_every_sector_once_and_nothing_else() {
-    // Neither a whole number of requests nor of pages.
+    // Not a whole number of requests, nor of pages.
     let len = (5 << 20) + 8 * 1024 + 4096;
     for mut engine in engines() {
         let io_target = scratch(len, None);
@@ -102,12 +102,12 @@ fn sealed_data_hides_the_marker_and_opens_again() {
         assert!(!contains_marker(&bytes), "plaintext reached the storage");
         assert!(xor.opened.lock().unwrap().is_empty(), "nothing was read yet");
 
-        // What lies there is the seal of valid stamps.
+        // The storage holds sealed sectors with valid verify headers.
         let mut opened = extent_of(&bytes, &io_target).to_vec();
         xor.open(0, &mut opened);
         assert!(states(&opened).iter().all(|&s| is_generation(s, 5) || is_generation(s, 0)));
 
-        // And reading through the engine opens it.
+        // Reading through the engine opens them.
         xor.opened.lock().unwrap().clear();
         for (pattern, block, depth) in
             [(Pattern::Sequential, 256 << 10, 2), (Pattern::Random, 4096, 16)]
@@ -265,7 +265,7 @@ fn failing_requests_name_operation_place_and_reason() {
         let e = engine.prefill(&full, 1, &GO, &mut |_| ()).unwrap_err();
         assert!(matches!(e, LoadError::Io { .. }), "{e}");
 
-        // A file that was opened for reading only.
+        // A file that was opened read-only.
         let named = tempfile::NamedTempFile::new().unwrap();
         named.as_file().set_len(1 << 20).unwrap();
         let file = Arc::new(std::fs::File::open(named.path()).unwrap());
@@ -273,7 +273,7 @@ fn failing_requests_name_operation_place_and_reason() {
         let e = engine.run(&read_only, &write, &GO).unwrap_err();
         assert!(matches!(e, LoadError::Io { operation: Operation::Write, .. }), "{e}");
 
-        // A file that became shorter than its extent.
+        // A file that has become shorter than its extent.
         named.as_file().set_len(6000).unwrap();
         let mut read = job(Operation::Read, Pattern::Sequential, 4096, 2);
         read.seed = 0;
@@ -284,7 +284,7 @@ fn failing_requests_name_operation_place_and_reason() {
             e => panic!("{}: {e}", engine.name()),
         }
 
-        // And the engine still works, and let go of the files.
+        // The engine still works and has released the files.
         let io_target = scratch(1 << 20, None);
         engine.run(&io_target, &write, &GO).unwrap();
         assert_eq!(Arc::strong_count(&read_only.file), 1);
@@ -314,7 +314,7 @@ fn the_stop_flag_ends_a_run() {
     }
 }
 
-/// A pipe that nobody fills stands for a device that hangs.
+/// A pipe without a writer stands for a device that hangs.
 #[test]
 fn the_stop_flag_ends_a_run_on_a_hung_device() {
     use std::os::fd::OwnedFd;
@@ -342,7 +342,7 @@ fn the_stop_flag_ends_a_run_on_a_hung_device() {
             Ok(m) => assert!(m.interrupted && m.ios == 0 && m.cpu == Duration::ZERO),
             Err(e) => panic!("{e:?}"),
         }
-        // The abandoned requests do not disturb what follows.
+        // The abandoned requests do not disturb later ones.
         let io_target = scratch(1 << 20, None);
         let m = engine.run(&io_target, &job(Operation::Write, Pattern::Random, 4096, 4), &GO);
         assert!(m.unwrap().ios > 0);

@@ -1,4 +1,4 @@
-//! Devices to load, served through FUSE: recording and failing ones. SKIPPED where there is no FUSE.
+//! Devices for load tests, served through FUSE: one records, others fail. SKIPPED without FUSE.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -18,7 +18,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// `None`, after saying SKIPPED, where FUSE cannot be mounted.
+    /// `None`, with a message SKIPPED, if FUSE cannot be mounted.
     pub fn new(device: Arc<dyn BlockDevice>) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let len = device.size();
@@ -51,7 +51,7 @@ impl Drop for Served {
     }
 }
 
-/// What reached a [`Recorder`].
+/// The events that reach a [`Recorder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     WriteBegins(u64, usize),
@@ -59,7 +59,7 @@ pub enum Event {
     Flush,
 }
 
-/// Memory that notes writes and flushes.
+/// Memory that records writes and flushes.
 pub struct Recorder {
     memory: MemoryDevice,
     events: Mutex<Vec<Event>>,
@@ -118,26 +118,26 @@ impl BlockDevice for Recorder {
     }
 }
 
-/// What a [`Faulty`] device does to writes of a place.
+/// What a [`Faulty`] device does to writes at one place.
 #[derive(Clone, Debug)]
 pub enum Misdeed {
     /// Acknowledges and forgets them.
     Lose,
-    /// Stores the first so many bytes of them.
+    /// Stores only this number of bytes at the start of each.
     Tear(usize),
     /// Flips this bit of their data.
     Flip(usize),
     /// Stores them here instead.
     Misdirect(u64),
-    /// Stores these bytes instead, again and again.
+    /// Stores these bytes instead, repeated.
     Overwrite(u8),
-    /// Stores them, and answers the next so many reads of the place with what lay there before.
+    /// Stores them, but answers the given number of following reads with the old data.
     AnswerOld(u64),
     /// Fails them with this error.
     Fail(i32),
 }
 
-/// Memory that does wrong to one place.
+/// Memory that is faulty at one place.
 pub struct Faulty {
     memory: MemoryDevice,
     misdeed: Mutex<Option<(Range<u64>, Misdeed)>>,
@@ -155,7 +155,7 @@ impl Faulty {
         }
     }
 
-    /// From now on.
+    /// Makes the device faulty from now on.
     pub fn misbehave(&self, place: Range<u64>, misdeed: Misdeed) {
         *self.misdeed.lock().unwrap() = Some((place, misdeed));
     }
@@ -224,7 +224,7 @@ impl BlockDevice for Faulty {
     }
 }
 
-/// Memory that calls out before it reads a place and before it flushes.
+/// Memory that calls hooks before it reads a place and before it flushes.
 pub struct Hooked<R, F> {
     pub memory: MemoryDevice,
     pub before_read: R,

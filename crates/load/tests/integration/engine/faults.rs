@@ -1,4 +1,4 @@
-//! Storage that fails under a running job: full, broken, gone.
+//! Storage that fails under a running job: full, broken, removed.
 
 use std::fs::OpenOptions;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn whole(operation: Operation, len: u64, depth: u32, threads: u32) -> Job {
     }
 }
 
-/// A small file system of its own, unmounted at the end.
+/// A small separate file system, unmounted at the end.
 struct Tmpfs(tempfile::TempDir);
 
 impl Tmpfs {
@@ -70,7 +70,7 @@ fn a_full_disk_is_named() {
             match engine.run(&io_target, &job, &GO).unwrap_err() {
                 LoadError::Io { operation: Operation::Write, offset, source, .. } => {
                     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
-                    // Of two threads, the second may fill it before the first has begun.
+                    // With two threads, the second may fill it before the first has begun.
                     assert!(threads == 2 || offset >= 512 << 10, "{offset}");
                 }
                 LoadError::Short { operation: Operation::Write, .. } => {}
@@ -140,7 +140,7 @@ fn a_removed_directory_does_not_disturb_an_open_file() {
     }
 }
 
-/// Storage that goes away under the job ends it with an error, not with silence.
+/// Storage that disappears under a job ends it with an error, not silently.
 #[test]
 fn storage_that_is_gone_is_told() {
     for mut engine in engines() {
@@ -167,7 +167,7 @@ fn storage_that_is_gone_is_told() {
     }
 }
 
-/// Between two flushes lie exactly so many writes, all of them complete.
+/// Exactly the configured number of writes lies between two flushes, and all are complete.
 #[test]
 fn writes_are_awaited_before_they_are_flushed() {
     for mut engine in engines() {
@@ -201,8 +201,8 @@ fn writes_are_awaited_before_they_are_flushed() {
     }
 }
 
-/// Nobody asked the job to stop: what the other threads have in flight when one fails is waited for, however
-/// long it takes.
+/// Without a request to stop, an error of one thread waits for the requests that the others have in
+/// flight, however long they take.
 #[test]
 fn an_error_leaves_the_others_the_time_to_finish() {
     for mut engine in engines() {
@@ -213,13 +213,14 @@ fn an_error_leaves_the_others_the_time_to_finish() {
             memory: MemoryDevice::new(vec![0; 1 << 20]),
             before_read: move |offset| {
                 match offset / BLOCK {
-                    // The first request of the second thread, longer than the patience after a stop.
+                    // The first request of the second thread takes longer than the patience after a
+                    // stop.
                     1 => {
                         begun.store(true, SeqCst);
                         std::thread::sleep(Duration::from_millis(1500));
                         done.store(true, SeqCst);
                     }
-                    // On a busy machine the second thread may not have begun yet.
+                    // On a busy machine the second thread may not have started yet.
                     20 => {
                         while !begun.load(SeqCst) {
                             std::thread::sleep(Duration::from_millis(1));
@@ -241,8 +242,9 @@ fn an_error_leaves_the_others_the_time_to_finish() {
     }
 }
 
-/// A flush that is a request of its own holds nothing back: the first ones wait here until a read comes beside
-/// one of them, which no flush that is drained before and after ever sees.
+/// A flush that is a separate request holds nothing back. Here the first flushes wait until a read
+/// arrives during one of them, which never happens if the queue is drained before and after a
+/// flush.
 #[test]
 fn queued_flushes_hold_nothing_back() {
     use std::sync::{Condvar, Mutex};

@@ -1,5 +1,5 @@
-//! The same job by fio and by us: a wide bound, so that a factor of two would show on any machine.
-//! `cargo xtask bench engine` compares narrowly.
+//! Runs the same job with fio and with our engines. The bound is wide: only a factor of two fails,
+//! on any machine. `cargo xtask bench engine` compares precisely.
 
 use std::process::Command;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn by_fio(path: &str, engine: &str, job: &Job, direct: bool) -> Option<f64> {
         "read" => ("randread", "read"),
         _ => ("randwrite", "write"),
     };
-    // Its synchronous engine has no queue, and says so in the midst of its JSON if it is asked for one.
+    // fio's synchronous engine has no queue, and prints a warning within its JSON if asked for one.
     let depth = if engine == "psync" { 1 } else { job.queue_depth };
     let out = Command::new("fio")
         .args(["--name=job", "--output-format=json", "--time_based", "--randrepeat=0"])
@@ -61,16 +61,16 @@ fn median(mut v: Vec<f64>) -> f64 {
 #[test]
 fn rates_agree_within_a_factor_of_two() {
     for mut engine in engines() {
-        // In memory where there is such a place: a shared disk moves by more than the bound.
+        // In memory if possible: the speed of a shared disk varies by more than the bound.
         let memory = std::path::Path::new("/dev/shm").is_dir();
-        // There our rings carry each request out at once, as fio does in its positioned reads and writes; its
-        // rings have a kernel thread do it.
+        // In memory our rings carry out each request at once, as fio does with positioned reads and
+        // writes; fio's rings hand it to a kernel thread.
         let threads = engine.name() == "threads";
         let theirs_is = if threads || memory { "psync" } else { "io_uring" };
         for (operation, depth) in
             [(Operation::Read, 1), (Operation::Write, 1), (Operation::Read, 16)]
         {
-            // Its synchronous engine has no queue to compare a queue with.
+            // fio's synchronous engine has no queue to compare with.
             if theirs_is == "psync" && depth > 1 {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What a job asks for and what comes of it, over both engines: patterns, mixes, flushes, contents.
+//! What jobs do on both engines: patterns, mixes, flushes, contents.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ fn bytes_round_up_and_wrap() {
     }
 }
 
-/// Both engines, and any number of threads, make the same requests.
+/// Both engines make the same requests with any number of threads.
 #[test]
 fn requests_do_not_depend_on_engine_and_threads() {
     for pattern in [
@@ -108,13 +108,13 @@ fn requests_do_not_depend_on_engine_and_threads() {
     }
 }
 
-/// What a mix reads must not be what it writes next.
+/// Data read in a mix must not be written by the next request.
 #[test]
 fn a_mix_writes_sound_sectors() {
     for transform in [None, Some(Arc::new(Xor::default()) as Arc<dyn SectorTransform>)] {
         for mut engine in engines() {
             let io_target = scratch(64 * BLOCK, transform.clone());
-            // Foreign bytes, which would show in the sectors' check words.
+            // Foreign bytes, which the sectors' check words would reveal.
             let mut zeros = bytes_job(Operation::Write, Pattern::Sequential, 64);
             zeros.content = Content::Zeros;
             engine.run(&io_target, &zeros, &GO).unwrap();
@@ -148,7 +148,7 @@ fn flushes_are_done_and_counted() {
             (every(30), 1, 8, 0),
             (every(5), 2, 1, 4),
             (every(4), 2, 3, 4),
-            // As fio: 19 / 5 and 19 / 6, since none follows the last write.
+            // As with fio: 19 / 5 and 19 / 6, because no flush follows the last write.
             (queued(5), 1, 1, 3),
             (queued(5), 1, 4, 3),
             (queued(6), 1, 3, 3),
@@ -196,7 +196,8 @@ fn contents_are_as_asked() {
     }
 }
 
-/// The last of 20 requests is due after 19 intervals: no machine is so fast that it comes before.
+/// The last of 20 requests is due after 19 intervals and cannot complete before that on any
+/// machine.
 #[test]
 fn no_request_comes_before_its_time() {
     for mut engine in engines() {
@@ -214,7 +215,7 @@ fn no_request_comes_before_its_time() {
             assert_eq!(m.ios, 20);
             assert!(m.elapsed >= Duration::from_millis(19), "{} {:?}", engine.name(), m.elapsed);
         }
-        // One request an hour: the window ends all the same.
+        // One request per hour: the window still ends.
         let mut slow = job(Operation::Read, Pattern::Random, BLOCK, 2);
         slow.rate = Some(Rate::Requests(1.0 / 3600.0));
         for threads in [1, 2] {
@@ -226,7 +227,7 @@ fn no_request_comes_before_its_time() {
     }
 }
 
-/// The only request is done, and the next one, which does not exist, would be due in an hour.
+/// The only request has completed; the next one, which does not exist, would be due in an hour.
 #[test]
 fn a_paced_job_ends_with_its_last_request() {
     for mut engine in engines() {
@@ -240,7 +241,7 @@ fn a_paced_job_ends_with_its_last_request() {
             let raise = &stop;
             let m = std::thread::scope(|s| {
                 s.spawn(move || {
-                    // Only where it does not end by itself.
+                    // Raises the flag only if the job does not end by itself.
                     let _ = ended.recv_timeout(Duration::from_secs(5));
                     raise.store(true, std::sync::atomic::Ordering::Relaxed);
                 });
@@ -253,7 +254,7 @@ fn a_paced_job_ends_with_its_last_request() {
     }
 }
 
-/// Neither the engine nor the number of requests in flight shows in what a job leaves: two writes of it that
+/// What a job leaves depends neither on the engine nor on the queue depth: two of its writes that
 /// race for a block write the same bytes.
 #[test]
 fn what_is_written_follows_from_the_job_alone() {
@@ -269,7 +270,7 @@ fn what_is_written_follows_from_the_job_alone() {
             }
         }
         assert!(left.windows(2).all(|w| w[0] == w[1]), "{content:?}");
-        // Another generation of the same seed writes other bytes, not only other stamps.
+        // Another generation of the same seed writes other data, not only other verify headers.
         let io_target = scratch(BLOCK, None);
         let mut job = bytes_job(Operation::Write, Pattern::Same, 1);
         (job.content, job.generation) = (content, 6);
@@ -313,7 +314,7 @@ fn latencies_have_their_parts_where_there_are_two_calls() {
             assert_eq!(looked_at, m.completion.len());
             match engine.name() {
                 "threads" => assert_eq!(looked_at, 0),
-                // At least every 31st submission, of up to four requests each.
+                // At least every 31st submission, with up to four requests each.
                 _ => assert!((1000 / 31 / 4..=1000).contains(&looked_at), "{looked_at}"),
             }
             assert!(m.submission.max() <= m.latency.max());
@@ -347,8 +348,8 @@ fn preconditioning_writes_all_of_it_so_many_times() {
     }
 }
 
-/// Somebody must be left to look at the stop flag while a thread polls a hung device. Whether the storage can
-/// be polled shows at the first request, which is sealed before.
+/// While a thread polls a hung device, another one must watch the stop flag. Whether the storage
+/// supports polling shows at the first request, which is sealed before that.
 #[test]
 fn a_polling_thread_is_never_the_callers() {
     struct Name(std::sync::Mutex<String>);
@@ -379,7 +380,7 @@ fn a_polling_thread_is_never_the_callers() {
     assert_eq!(*name.0.lock().unwrap(), "load-0");
 }
 
-/// Polled completion works, or is refused in words: which of the two depends on the device.
+/// Polling either works or is refused with a reason, depending on the device.
 #[test]
 fn polling_works_or_says_why_not() {
     let mut engine = match Engine::open(EngineChoice::Polled) {

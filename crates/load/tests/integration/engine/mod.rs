@@ -1,4 +1,4 @@
-//! The load engines against real files and devices, whole and faulty ones.
+//! Tests the load engines with real files and with sound and faulty devices.
 
 mod basics;
 mod devices;
@@ -14,5 +14,5 @@ mod verify;
 
 use std::sync::atomic::AtomicBool;
 
-/// A stop flag that nobody raises.
+/// A stop flag that is never set.
 static GO: AtomicBool = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! Jobs that make no sense are refused by name, and the refusal says what to do.
+//! Invalid jobs are refused with a specific error that says what to do.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A job that several I/O targets take by turns.
+//! One job that several I/O targets run in turns.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn slices_add_up() {
     }
 }
 
-/// What a target is asked for does not depend on how its time is cut.
+/// The requests to a target do not depend on how its time is sliced.
 #[test]
 fn slices_continue_their_offsets() {
     for mut engine in engines() {
@@ -57,7 +57,7 @@ fn slices_continue_their_offsets() {
         let bytes = stored(&targets[0]);
         let states = states(extent_of(&bytes, &targets[0]));
         let valid = states.iter().filter(|s| matches!(s, SectorState::Valid { .. })).count() as u64;
-        // No place twice before each was there once.
+        // No block is repeated before all have been written once.
         assert_eq!(valid / 8, written.min(blocks), "{}", engine.name());
         assert!(stored(&targets[1]).iter().all(|&b| b == 0), "the other had no turn");
     }

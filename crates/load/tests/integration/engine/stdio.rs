@@ -47,7 +47,7 @@ fn what_goes_through_the_buffer_arrives() {
     }
 }
 
-/// Requests smaller than the buffer reach the system in buffers.
+/// Requests smaller than the buffer reach the kernel in whole buffers.
 #[test]
 fn small_requests_are_gathered() {
     let recorder = Arc::new(Recorder::new(64 << 10));

@@ -10,10 +10,10 @@ use cryptbench_load::{
     Amount, Engine, EngineChoice, Job, Operation, Pattern, SECTOR, SectorState, verify_sector,
 };
 
-/// First byte of the extent in the scratch file; what lies before must stay untouched.
+/// First byte of the extent in the scratch file; the bytes before it must stay untouched.
 pub const BASE: u64 = 64 << 10;
 
-/// Both engines, as far as this machine has them.
+/// Both engines, or as many as this machine supports.
 pub fn engines() -> Vec<Engine> {
     let mut engines = vec![Engine::open(EngineChoice::Threads).unwrap().0];
     match Engine::open(EngineChoice::Uring) {
@@ -23,13 +23,13 @@ pub fn engines() -> Vec<Engine> {
     engines
 }
 
-/// An I/O target of `len` bytes after [`BASE`] in an anonymous file; direct where the file system
-/// knows that.
+/// An I/O target of `len` bytes after [`BASE`] in an anonymous file, with direct I/O if the file
+/// system supports it.
 pub fn scratch(len: u64, transform: Option<Arc<dyn SectorTransform>>) -> IoTarget {
     scratch_in(&std::env::temp_dir(), len, transform)
 }
 
-/// As [`scratch`], in a directory.
+/// Like [`scratch`], in a directory.
 pub fn scratch_in(
     directory: &std::path::Path,
     len: u64,
@@ -49,7 +49,7 @@ pub fn scratch_in(
     IoTarget { file: Arc::new(file), extent, mode, transform }
 }
 
-/// All bytes of the file, surroundings of the extent included.
+/// All bytes of the file, including those around the extent.
 pub fn stored(io_target: &IoTarget) -> Vec<u8> {
     use std::io::Read;
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*io_target.file));
@@ -63,7 +63,7 @@ pub fn extent_of<'a>(bytes: &'a [u8], io_target: &IoTarget) -> &'a [u8] {
     &bytes[io_target.extent.offset as usize..][..io_target.extent.len as usize]
 }
 
-/// What the sectors of an extent hold.
+/// The states of the sectors of an extent.
 pub fn states(bytes: &[u8]) -> Vec<SectorState> {
     let sectors = bytes.chunks(SECTOR).enumerate();
     sectors.map(|(i, s)| verify_sector(s, (i * SECTOR) as u64)).collect()
@@ -81,7 +81,8 @@ pub fn job(operation: Operation, pattern: Pattern, block_size: u64, queue_depth:
     }
 }
 
-/// XORs every byte with a pad that depends on its offset, and notes the stamps that it opens.
+/// XORs every byte with a pad that depends on its offset, and records the verify headers that it
+/// opens.
 #[derive(Default)]
 pub struct Xor {
     pub opened: Mutex<Vec<(u64, SectorState)>>,

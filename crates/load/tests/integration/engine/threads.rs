@@ -1,4 +1,4 @@
-//! Jobs of several threads: names, one window, the stop flag, devices that hang.
+//! Jobs of several threads: names, one window, the stop flag, hung devices.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use cryptbench_load::{Amount, Flush, Job, LoadError, Operation, Pattern};
 use crate::engine::GO;
 use crate::engine::storage::{engines, job, scratch};
 
-/// Notes which threads read.
+/// Records which threads read.
 #[derive(Default)]
 struct Names(Mutex<BTreeSet<String>>);
 
@@ -40,7 +40,7 @@ fn threads_have_names_and_share_a_window() {
         let m = engine.run(&io_target, &timed, &GO).unwrap();
         assert!(m.ios > 0 && m.elapsed >= Duration::from_millis(40));
         assert_eq!((m.latency.len(), m.bytes), (m.ios, m.ios * 4096));
-        // Of so many bytes, each thread has its share.
+        // With an amount of bytes, each thread gets its share.
         let whole = Job { amount: Amount::Bytes(1 << 20), ..timed };
         assert_eq!(engine.run(&io_target, &whole, &GO).unwrap().ios, 256);
         assert!(!engine.details().is_empty());
@@ -76,7 +76,7 @@ fn the_stop_flag_ends_all_threads() {
     }
 }
 
-/// A pipe that nobody fills stands for a device that hangs.
+/// A pipe without a writer stands for a device that hangs.
 #[test]
 fn the_stop_flag_ends_several_rings_on_a_hung_device() {
     for mut engine in engines() {

@@ -1,4 +1,4 @@
-//! A reader finds what a faulty device did, and names it.
+//! A reader finds and names the faults of a faulty device.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,10 +16,10 @@ const BLOCK: u64 = 16 << 10;
 const BLOCKS: u64 = 64;
 const SECTORS: u64 = BLOCK / 512;
 
-/// The block that is done wrong to.
+/// The block that the device mishandles.
 const BAD: u64 = 5 * BLOCK;
 
-/// From the last block to the first, all of them.
+/// Writes all blocks, from the last to the first.
 fn rewrite(generation: u64) -> Job {
     Job {
         amount: Amount::Bytes(BLOCKS * BLOCK),
@@ -29,7 +29,7 @@ fn rewrite(generation: u64) -> Job {
     }
 }
 
-/// Fill, then generation 1, then a misdeed during all `generations`; what a reader finds.
+/// Fills, writes generation 1, then mishandles all `generations`; returns the findings of a reader.
 fn after(misdeed: &Misdeed, generations: &[u64]) -> Vec<Verification> {
     let mut found = Vec::new();
     for mut engine in engines() {
@@ -54,7 +54,8 @@ fn after(misdeed: &Misdeed, generations: &[u64]) -> Vec<Verification> {
     found
 }
 
-/// Exactly so many sectors with this fault, all else valid, and the first of them named.
+/// Checks that exactly `count` sectors have this fault, that all others are valid, and that the
+/// first faulty one is named.
 fn only(found: &[Verification], fault: Fault, count: u64, first: u64) {
     for v in found {
         assert_eq!(v.faults(), count, "{v:?}");
@@ -76,9 +77,9 @@ fn a_lost_write_is_found() {
 
 #[test]
 fn a_stale_block_is_found() {
-    // A read that comes from a cache which missed the write: the second one is right.
+    // A read answered by a cache that missed the write; the second one is correct.
     only(&after(&Misdeed::AnswerOld(1), &[2]), Fault::Stale, SECTORS, BAD);
-    // A device that went back further than one write.
+    // A device that fell back by more than one write.
     for v in after(&Misdeed::Lose, &[2, 3]) {
         assert_eq!((v.stale, v.faults()), (SECTORS, SECTORS), "{v:?}");
     }
@@ -97,7 +98,7 @@ fn a_torn_write_is_found() {
     only(&after(&Misdeed::Tear(10 * 512), &[2]), Fault::Torn, SECTORS - 10, BAD + 10 * 512);
 }
 
-/// Found twice: where it went, and where it did not.
+/// Found twice: where it went, and where it is missing.
 #[test]
 fn a_misdirected_write_is_found() {
     let there = 9 * BLOCK;
@@ -167,7 +168,7 @@ fn what_another_run_left_is_a_fault() {
             engine.run(&io_target, &rewrite(5), &GO).unwrap();
             assert_eq!(verify().valid, BLOCKS * SECTORS);
         }
-        // Of one that was traced, too, if all that it wrote was acknowledged elsewhere.
+        // The same holds for a traced job if all its writes were acknowledged elsewhere.
         let one = Job { amount: Amount::Bytes(BLOCK), ..rewrite(6) };
         engine.run_traced(&io_target, &one, &map, &GO).unwrap();
         engine.run(&io_target, &rewrite(6), &GO).unwrap();

@@ -9,22 +9,22 @@ use super::task::{self, Account, Stat, TaskClock, used};
 /// kthreadd, the parent of all kernel threads.
 const KTHREADD: u32 = 2;
 
-/// The task is a kernel thread (Linux, include/linux/sched.h).
+/// Flag of a kernel thread (Linux, include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// Most accounts that are kept open, so that the process's limit on open files holds.
+/// Most accounts kept open, to stay below the process's limit on open files.
 const MOST_OPEN: usize = 256;
 
-/// Reads the kernel's threads.
+/// Reads the CPU time of kernel threads.
 pub(super) struct KernelThreads {
     proc: PathBuf,
     clock: TaskClock,
-    /// Accounts of earlier readings. To open one takes the kernel ten times as long as to read it again, and a reading
-    /// lies between any two slices of a run.
+    /// Open accounts of earlier readings. Opening one takes the kernel ten times as long as reading
+    /// it again, and there is a reading between any two slices of a run.
     open: Mutex<BTreeMap<u32, Account>>,
 }
 
-/// CPU nanoseconds by thread.
+/// CPU nanoseconds per thread.
 pub(super) type KernelReading = BTreeMap<u32, u64>;
 
 impl KernelThreads {
@@ -32,8 +32,8 @@ impl KernelThreads {
         Self { proc: proc.to_owned(), clock, open: Mutex::default() }
     }
 
-    /// Empty where they are not visible: in a container's process namespace number 2 is an ordinary
-    /// process, or nobody.
+    /// Reads all kernel threads. Empty if they are not visible: in the process namespace of a
+    /// container, number 2 is an ordinary process or does not exist.
     pub(super) fn read(&self) -> KernelReading {
         let kthreadd = Stat::read(&self.directory(KTHREADD));
         if kthreadd.is_none_or(|s| s.flags & PF_KTHREAD == 0) {
@@ -54,7 +54,7 @@ impl KernelThreads {
         if let Some(ns) = open.get(&id).and_then(Account::read) {
             return Some(ns);
         }
-        // Not seen before, or its number belongs to a new thread.
+        // Not seen before, or a new thread has the number.
         open.remove(&id);
         let account = self.clock.open(&self.directory(id))?;
         let ns = account.read();
@@ -64,9 +64,9 @@ impl KernelThreads {
         ns
     }
 
-    /// Nanoseconds from one reading to the next; `since` is the time of the first in boot ticks.
+    /// Nanoseconds between two readings. `since` is the time of the first one in boot ticks.
     ///
-    /// What a thread that ended in between used is lost. Workers end after minutes without work.
+    /// The time of a thread that ended in between is lost. Workers end after minutes without work.
     pub(super) fn used(&self, before: &KernelReading, now: &KernelReading, since: u64) -> u64 {
         now.iter()
             .map(|(id, ns)| used(before.get(id).copied(), *ns, &self.directory(*id), since))
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// A process as /proc shows it.
+    /// A fake entry of a process in /proc.
     fn process(proc: &Path, id: u32, parent: u32, flags: u64, ns: u64) {
         let dir = proc.join(id.to_string());
         fs::create_dir_all(&dir).unwrap();
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(threads.read(), all);
         process(proc, 40, 2, PF_KTHREAD, 4500);
         assert_eq!(threads.used(&all, &threads.read(), 600), 500);
-        // One that was there and was not seen before does not count; one that is new does.
+        // A thread that existed before but was not seen does not count; a new one does.
         let without = KernelReading::from([(2, 20), (3, 300)]);
         assert_eq!(threads.used(&without, &threads.read(), 600), 0);
         assert_eq!(threads.used(&without, &threads.read(), 500), 4500);

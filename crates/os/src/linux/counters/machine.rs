@@ -1,23 +1,24 @@
-//! What the kernel counts for the whole machine: busy and stolen time, waiting, the device's requests.
+//! The kernel's counters of the whole machine: busy and stolen time, pressure, the device's
+//! requests.
 
 use std::path::{Path, PathBuf};
 
 use super::task;
 use crate::counters::DeviceCounts;
 
-/// Processor time of all processors since boot, clock ticks.
+/// Time of all processors since boot, clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MachineTicks {
-    /// On anything but idling, waiting for I/O or being stolen. The kernel samples it: it is whose turn
-    /// it was at each scheduler tick.
+    /// Time spent on anything except idling, waiting for I/O or being stolen. The kernel samples
+    /// the running task at each scheduler tick.
     pub(super) busy: u64,
-    /// Taken by the hypervisor while there was work.
+    /// Taken by the hypervisor while there was work to do.
     pub(super) stolen: Option<u64>,
 }
 
 impl MachineTicks {
     pub(super) fn read(proc: &Path) -> Option<Self> {
-        // The line of the sum comes first.
+        // The line with the sum comes first.
         let mut buffer = [0; 512];
         Self::parse(std::str::from_utf8(task::read(&proc.join("stat"), &mut buffer)?).ok()?)
     }
@@ -59,7 +60,7 @@ impl Pressure {
     }
 }
 
-/// `total` of the line `some`.
+/// The value of `total` in the line `some`.
 fn some_total(pressure: &str) -> Option<u64> {
     let line = pressure.lines().find_map(|l| l.strip_prefix("some "))?;
     line.split_whitespace().find_map(|f| f.strip_prefix("total="))?.parse().ok()
@@ -70,11 +71,11 @@ fn some_total(pressure: &str) -> Option<u64> {
 pub(super) struct DeviceStat(PathBuf);
 
 impl DeviceStat {
-    /// `None` where the administrator switched the counting off (`queue/iostats`): counters that
-    /// stand still would say that all came from a cache.
+    /// `None` if the administrator disabled the counters (`queue/iostats`): constant counters would
+    /// suggest that all requests were served from a cache.
     pub(super) fn open(stat: PathBuf) -> Option<Self> {
         let device = stat.parent()?;
-        // A partition has its queue in the directory of its disk.
+        // The queue of a partition is in the directory of its disk.
         let queues = [Some(device), device.parent()];
         let mut buffer = [0; 16];
         let counts = queues

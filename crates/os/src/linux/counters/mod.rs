@@ -1,4 +1,4 @@
-//! Counters that Linux keeps in /proc and /sys, and the account that is made of them.
+//! Counters in /proc and /sys, and the account derived from them.
 
 mod kernel;
 mod machine;
@@ -21,34 +21,36 @@ use self::sensors::{EnergyReading, Sensors};
 use self::task::TaskClock;
 use crate::counters::{DeviceCounts, Passed};
 
-/// Counters of one moment.
+/// The counters at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     close: Close,
     wide: Wide,
 }
 
-/// What is read right at the edge of the span, so that the cost of reading all else lies outside of it.
+/// Counters read at the edge of the span, so that the cost of reading the others lies outside it.
 #[derive(Clone, Debug)]
 struct Close {
     at: Instant,
-    /// The same moment in clock ticks since boot.
+    /// The same moment, in clock ticks since boot.
     boot_ticks: u64,
     machine: Option<MachineTicks>,
     device: Option<DeviceCounts>,
     own: OwnReading,
 }
 
-/// What takes longer to read.
+/// Counters that take longer to read.
 #[derive(Clone, Debug)]
 struct Wide {
     kernel: KernelReading,
     daemons: ProcessReading,
     pressure: Pressure,
     energy: Option<EnergyReading>,
+    /// Watts from the batteries.
+    battery: Option<f64>,
 }
 
-/// CPU seconds per second that the machine spends when this program does nothing.
+/// CPU seconds per second that the machine uses when this program does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 struct Idle {
     busy: f64,
@@ -58,9 +60,9 @@ struct Idle {
 /// Reads the counters that a run needs.
 pub struct Counters {
     proc: PathBuf,
-    /// The devices whose counters can be read.
+    /// The devices, `None` for those without readable counters.
     devices: Vec<Option<DeviceStat>>,
-    /// Which of them is read.
+    /// Index of the device in use.
     device: usize,
     own: OwnThreads,
     daemons: Processes,
@@ -70,10 +72,12 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// `device` is the file with the counters of the block device under the target ([`crate::storage::Node::counters`]),
-    /// which gets the number 0. Threads of this process whose names begin as one of `serving` count as daemons.
+    /// `device` is the file with the counters of the block device under the target
+    /// ([`crate::storage::Node::counters`]); it gets number 0. Threads of this process whose names
+    /// begin with one of `serving` count as daemons.
     ///
-    /// The thread that makes it is taken for one that issues the load, as the process's first thread is.
+    /// The calling thread and the first thread of the process count as threads that submit the
+    /// load.
     #[must_use]
     pub fn new(device: Option<PathBuf>, serving: &[&str]) -> Self {
         let proc = Path::new("/proc");
@@ -90,35 +94,35 @@ impl Counters {
         }
     }
 
-    /// Counts a process and its descendants, present and future, among the daemons from the next
+    /// Counts a process and all its present and future descendants as daemons from the next
     /// snapshot on.
     pub fn watch(&mut self, pid: u32) {
         self.daemons.watch(pid);
     }
 
-    /// Ends all watching: the system under test is taken down.
+    /// Stops all watching, because the system under test is going to be closed.
     pub fn forget_watched(&mut self) {
         self.daemons.forget();
     }
 
-    /// Adds another device and gives its number.
+    /// Adds another device and returns its number.
     pub fn add_device(&mut self, device: Option<PathBuf>) -> usize {
         self.devices.push(device.and_then(DeviceStat::open));
         self.devices.len() - 1
     }
 
-    /// Reads the counters of the device of that number from the next snapshot on.
+    /// Uses the counters of the device with this number from the next snapshot on.
     ///
     /// # Panics
-    /// At the next snapshot if no device has the number.
+    /// At the next snapshot if no device has this number.
     pub fn use_device(&mut self, device: usize) {
         self.device = device;
     }
 
-    /// Whether the device of that number counts.
+    /// Whether the device with this number has counters.
     ///
     /// # Panics
-    /// If no device has the number.
+    /// If no device has this number.
     #[must_use]
     pub fn device_counts(&self, device: usize) -> bool {
         self.devices[device].is_some()
@@ -135,14 +139,14 @@ impl Counters {
         (self.idle.busy / f64::from(cpus)).min(1.0)
     }
 
-    /// Reads the counters; a span begins at the end of it.
+    /// Reads the counters; the span begins when this returns.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let wide = self.wide();
         Snapshot { close: self.close(), wide }
     }
 
-    /// What passed since a snapshot.
+    /// The difference between now and a snapshot.
     #[must_use]
     pub fn passed(&self, before: &Snapshot) -> Passed {
         let close = self.close();
@@ -169,7 +173,7 @@ impl Counters {
         Passed { busy_s, ..passed }
     }
 
-    /// All but the parts that follow from the machine's counters.
+    /// All values except those that follow from the machine's counters.
     fn parts(&self, before: &Snapshot, now: &Snapshot, wall_s: f64) -> Passed {
         let since = before.close.boot_ticks;
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -189,6 +193,7 @@ impl Counters {
                 .as_ref()
                 .zip(b.energy.as_ref())
                 .map(|(a, b)| self.sensors.joules(a, b)),
+            battery_j: a.battery.zip(b.battery).map(|(a, b)| (a + b) / 2.0 * wall_s),
             temperature_c: self.sensors.temperature_c(),
             frequency_mhz: self.sensors.frequency_mhz(),
             cpu_pressure: share(a.pressure.cpu, b.pressure.cpu),
@@ -214,6 +219,7 @@ impl Counters {
             daemons: self.daemons.read(),
             pressure: Pressure::read(&self.proc),
             energy: self.sensors.energy(),
+            battery: self.sensors.battery_w(),
         }
     }
 }

@@ -1,18 +1,18 @@
-//! CPU time of this process: who issues the load, who serves it, who works for both in the kernel.
+//! CPU time of this process by purpose: submitting the load, serving it, or kernel work for both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::task::{self, TaskClock, used};
 
-/// Beginning of the names of the load engine's threads.
+/// Prefix of the names of the load engine's threads.
 const LOAD: &str = "load-";
 
-/// Beginnings of the names of io_uring's threads (Linux, io_uring/io-wq.c and io_uring/sqpoll.c): tasks
-/// of this process that never leave the kernel.
+/// Prefixes of the names of io_uring's threads (Linux, io_uring/io-wq.c and io_uring/sqpoll.c):
+/// tasks of this process that never leave the kernel.
 const KERNEL: [&str; 2] = ["iou-wrk-", "iou-sqp-"];
 
-/// Whose work a thread of this process does.
+/// The purpose of a thread of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Generator,
@@ -21,14 +21,15 @@ enum Part {
     Other,
 }
 
-/// Tells the threads of this process apart.
+/// Distinguishes the threads of this process.
 pub(super) struct OwnThreads {
     /// `/proc/self/task`.
     tasks: PathBuf,
     clock: TaskClock,
-    /// The process's first thread and the one that made this: both only wait while others work.
+    /// The first thread of the process and the one that created this. Both only wait while others
+    /// work.
     issuing: [u32; 2],
-    /// Beginnings of the names of threads that serve an encryption system.
+    /// Prefixes of the names of threads that serve an encryption system.
     serving: Vec<String>,
 }
 
@@ -39,10 +40,11 @@ pub(super) struct OwnReading {
     threads: BTreeMap<u32, (Part, u64)>,
 }
 
-/// CPU nanoseconds of this process between two readings, by part. Their sum is that of the process.
+/// CPU nanoseconds of this process between two readings, by purpose. The sum is that of the
+/// process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OwnUsed {
-    /// Threads that issue the load, and all that ended meanwhile.
+    /// Threads that submit the load, and all threads that ended between the readings.
     pub(super) generator: u64,
     pub(super) servers: u64,
     /// Threads of io_uring.
@@ -59,7 +61,7 @@ impl OwnThreads {
     }
 
     pub(super) fn read(&self) -> OwnReading {
-        // Also brings the account of the thread that asks up to date.
+        // Also brings the account of the calling thread up to date.
         let process_ns = task::process_ns();
         let first = self.name(self.issuing[0]);
         let threads = task::ids(&self.tasks)
@@ -73,7 +75,7 @@ impl OwnThreads {
         OwnReading { process_ns, threads }
     }
 
-    /// What passed from one reading to the next; `since` is the time of the first in boot ticks.
+    /// The difference of two readings. `since` is the time of the first one in boot ticks.
     pub(super) fn used(&self, before: &OwnReading, now: &OwnReading, since: u64) -> OwnUsed {
         let mut sum = OwnUsed::default();
         for (tid, (part, ns)) in &now.threads {
@@ -86,7 +88,7 @@ impl OwnThreads {
                 Part::Other => sum.other += used,
             }
         }
-        // The process's clock has the threads that ended as well.
+        // The process's clock includes threads that ended.
         let living = sum.generator + sum.servers + sum.kernel + sum.other;
         let whole = now.process_ns.saturating_sub(before.process_ns);
         sum.generator += whole.saturating_sub(living);
@@ -102,7 +104,7 @@ impl OwnThreads {
         } else if self.serving.iter().any(|with| begins(with)) {
             Part::Server
         } else if name == first {
-            // A thread without a name of its own has that of the one that started it.
+            // A thread without its own name has that of the thread that started it.
             Part::Generator
         } else {
             Part::Other
@@ -110,7 +112,7 @@ impl OwnThreads {
     }
 
     fn name(&self, tid: u32) -> Vec<u8> {
-        // TASK_COMM_LEN is 16, the terminating zero included.
+        // TASK_COMM_LEN is 16, including the terminating zero.
         let mut buffer = [0; 64];
         let name = task::read(&self.directory(tid).join("comm"), &mut buffer).unwrap_or_default();
         name.trim_ascii_end().to_vec()
@@ -161,7 +163,7 @@ mod tests {
             2000,
             &[(10, Part::Generator, 600), (12, Part::Server, 400), (14, Part::Kernel, 70)],
         );
-        // 14 is in no directory of tasks, so nothing says that it is new.
+        // 14 has no directory among the tasks, so nothing shows that it is new.
         let used = own().used(&before, &now, 0);
         assert_eq!(used, OwnUsed { generator: 100 + 600, servers: 300, kernel: 0, other: 0 });
         assert_eq!(used.generator + used.servers, 1000);

@@ -1,4 +1,4 @@
-//! CPU time of an encryption system's processes, with all their descendants.
+//! CPU time of an encryption system's processes with all descendants.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use super::task::{self, Stat, TaskClock, ns, used};
 /// User and system time are each rounded down to a tick.
 const ROUNDING: u64 = 2;
 
-/// Reads the trees of processes below some roots.
+/// Reads the process trees below some roots.
 pub(super) struct Processes {
     proc: PathBuf,
     clock: TaskClock,
     roots: Vec<u32>,
 }
 
-/// The living processes of the trees, by number.
+/// The living processes of the trees, by process number.
 pub(super) type ProcessReading = BTreeMap<u32, Process>;
 
 /// One process at one moment.
@@ -31,7 +31,7 @@ impl Processes {
         Self { proc: proc.to_owned(), clock, roots: Vec::new() }
     }
 
-    /// This process is no root: its threads are told apart by their names.
+    /// Does not watch this process itself: names distinguish its threads.
     pub(super) fn watch(&mut self, pid: u32) {
         if !self.roots.contains(&pid) {
             self.roots.push(pid);
@@ -44,14 +44,14 @@ impl Processes {
 
     pub(super) fn read(&self) -> ProcessReading {
         let mut found = ProcessReading::new();
-        // This process itself stands for the children that it waits for: programs that the trial runs.
-        // Its own time is none of a daemon's.
+        // This process stands for the children that it waits for, which are programs that the trial
+        // runs. Its own time does not count as a daemon's.
         if let Some(stat) = Stat::read(&self.proc.join("self")) {
             let stat = Stat { cpu_ticks: 0, ..stat };
             found.insert(std::process::id(), Process { stat, threads: BTreeMap::new() });
         }
         let mut next = self.roots.clone();
-        // Every process's parent, where the kernel keeps no lists of children.
+        // The parent of every process, for kernels without lists of children.
         let mut parents: Option<Vec<(u32, u32)>> = None;
         while let Some(pid) = next.pop() {
             if found.contains_key(&pid) {
@@ -76,10 +76,10 @@ impl Processes {
         found
     }
 
-    /// Nanoseconds from one reading to the next; `since` is the time of the first in boot ticks.
+    /// Nanoseconds between two readings. `since` is the time of the first one in boot ticks.
     ///
-    /// Threads and children that ended in between are counted in clock ticks, those of this process
-    /// included. Lost is what processes used that were waited for by nobody of these.
+    /// Threads and children that ended in between, including those of this process, are counted in
+    /// clock ticks. The time of processes that none of these waited for is lost.
     pub(super) fn used(&self, before: &ProcessReading, now: &ProcessReading, since: u64) -> u64 {
         let mut sum = 0;
         let mut waited = 0;
@@ -93,7 +93,8 @@ impl Processes {
             let earlier = earlier.map_or(0, |p| p.stat.waited_ticks);
             waited += process.stat.waited_ticks.saturating_sub(earlier);
         }
-        // Of what was waited for, a part was used before, by processes of which there is a reading.
+        // Part of the time waited for was already counted, for processes of which there is an
+        // earlier reading.
         let known: u64 = before
             .iter()
             .filter(|(pid, _)| !now.contains_key(pid) && waited_for(**pid, before, now))
@@ -112,7 +113,7 @@ impl Processes {
                 used(earlier, *ns, &self.thread(pid, *tid), since)
             })
             .sum();
-        // The process's own count has threads that ended too, but only in ticks.
+        // The process's own counter includes threads that ended, but only in ticks.
         let ticks = now.stat.cpu_ticks.saturating_sub(before.map_or(0, |p| p.stat.cpu_ticks));
         if ns(ticks) > living + ns(ROUNDING) { ns(ticks) } else { living }
     }
@@ -133,10 +134,11 @@ impl Processes {
     }
 }
 
-/// Whether the process that ended has an ancestor that lives, through others that ended.
+/// Whether a living ancestor waited for the process that ended, possibly through other processes
+/// that ended.
 fn waited_for(pid: u32, before: &ProcessReading, now: &ProcessReading) -> bool {
     let mut at = pid;
-    // A reading takes time, so that its parents need not make a tree: bounded all the same.
+    // Reading takes time, so the parents need not form a tree. The loop is bounded for that case.
     for _ in 0..before.len() {
         let Some(process) = before.get(&at) else { return false };
         at = process.stat.parent;
@@ -158,7 +160,7 @@ mod tests {
         }
     }
 
-    /// In clock ticks. Nothing here is new: the tasks are in no directory.
+    /// Values in clock ticks. No task counts as new, because none has a directory.
     fn used(before: &[(u32, Process)], now: &[(u32, Process)]) -> u64 {
         let processes = Processes::new(Path::new("/nowhere"), TaskClock::Scheduler);
         let reading = |p: &[(u32, Process)]| p.iter().cloned().collect();
@@ -171,7 +173,7 @@ mod tests {
         assert_eq!(used(&before, &[(10, process(1, 130, 0, &[(10, 75), (11, 55)]))]), 30);
         // Thread 11 ended after another 15 ticks.
         assert_eq!(used(&before, &[(10, process(1, 130, 0, &[(10, 75)]))]), 30);
-        // Rounding is no thread that ended.
+        // Rounding does not count as a thread that ended.
         assert_eq!(used(&before, &[(10, process(1, 102, 0, &[(10, 60), (11, 40)]))]), 0);
     }
 
@@ -182,10 +184,11 @@ mod tests {
             (20, process(10, 50, 3, &[(20, 50)])),
             (30, process(20, 7, 0, &[(30, 7)])),
         ];
-        // 30 ended after 1 tick more, then 20 after 10 more: 50 + 10 + 3 + 7 + 1 were waited for.
+        // 30 ended after 1 more tick, then 20 after 10 more. The time waited for is 50 + 10 + 3 + 7
+        // + 1.
         let now = [(10, process(1, 100, 5 + 71, &[(10, 100)]))];
         assert_eq!(used(&before, &now), 11);
-        // Nobody of the tree waited for 20 and 30: lost, and nothing is made up.
+        // No process of the tree waited for 20 and 30: their time is lost, and none is invented.
         assert_eq!(used(&before, &[(10, process(1, 100, 5, &[(10, 100)]))]), 0);
     }
 

@@ -1,21 +1,23 @@
-//! Energy, temperature and clock rate of the processors, where the machine tells them.
+//! Energy, temperature and clock frequency of the processors, if the machine reports them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::task;
 
-/// Names of hwmon drivers that measure a processor (Linux, Documentation/hwmon; `cpu_thermal` is what
-/// device trees of small boards call it).
+/// Names of hwmon drivers that measure a processor (Linux, Documentation/hwmon; device trees of
+/// small boards use `cpu_thermal`).
 const PROCESSOR: [&str; 4] = ["coretemp", "k10temp", "zenpower", "cpu_thermal"];
 
-/// What of the machine can be read; found once.
+/// The readable sensors of the machine; searched once.
 #[derive(Debug)]
 pub(super) struct Sensors {
     packages: Vec<Package>,
-    /// Millidegrees Celsius.
+    /// Directories of the machine's own batteries.
+    batteries: Vec<PathBuf>,
+    /// Files with values in millidegrees Celsius.
     temperatures: Vec<PathBuf>,
-    /// Kilohertz.
+    /// Files with values in kilohertz.
     frequencies: Vec<PathBuf>,
 }
 
@@ -23,15 +25,15 @@ pub(super) struct Sensors {
 #[derive(Debug)]
 struct Package {
     energy: PathBuf,
-    /// Microjoules at which the counter begins anew.
+    /// Microjoules at which the counter wraps around.
     range: u64,
 }
 
-/// Microjoules by package.
+/// Microjoules per package.
 pub(super) type EnergyReading = Vec<u64>;
 
 impl Sensors {
-    /// Looks below `/sys`. What needs more rights than this process has is left out.
+    /// Searches below `/sys`. Leaves out sensors that this process may not read.
     pub(super) fn find(sys: &Path) -> Self {
         let mut temperatures = hwmon(&sys.join("class/hwmon"));
         if temperatures.is_empty() {
@@ -41,10 +43,22 @@ impl Sensors {
         let mut frequencies: Vec<_> =
             policies.into_iter().map(|policy| policy.join("scaling_cur_freq")).collect();
         frequencies.retain(|file| number(file).is_some());
-        Self { packages: packages(&sys.join("class/powercap")), temperatures, frequencies }
+        Self {
+            packages: packages(&sys.join("class/powercap")),
+            batteries: batteries(&sys.join("class/power_supply")),
+            temperatures,
+            frequencies,
+        }
     }
 
-    /// `None` where the machine does not count energy.
+    /// Watts that the whole machine draws from its batteries; `None` on mains power.
+    pub(super) fn battery_w(&self) -> Option<f64> {
+        let drawn: Vec<f64> =
+            self.batteries.iter().filter_map(|battery| drawn_w(battery)).collect();
+        (!drawn.is_empty()).then(|| drawn.iter().sum())
+    }
+
+    /// `None` if the machine does not count energy.
     pub(super) fn energy(&self) -> Option<EnergyReading> {
         if self.packages.is_empty() {
             return None;
@@ -52,7 +66,8 @@ impl Sensors {
         self.packages.iter().map(|p| number(&p.energy)).collect()
     }
 
-    /// Joules between two readings less than one turn of the counter apart (minutes at full power).
+    /// Joules between two readings. They must be less than one wrap-around of the counter apart
+    /// (minutes at full power).
     pub(super) fn joules(&self, before: &EnergyReading, now: &EnergyReading) -> f64 {
         let used =
             |(package, (before, now)): (&Package, (&u64, &u64))| match now.checked_sub(*before) {
@@ -63,21 +78,21 @@ impl Sensors {
         self.packages.iter().zip(pairs).map(used).sum::<u64>() as f64 / 1e6
     }
 
-    /// Hottest, degrees Celsius.
+    /// Highest temperature, degrees Celsius.
     pub(super) fn temperature_c(&self) -> Option<f64> {
         self.temperatures.iter().filter_map(|file| number(file)).max().map(|t| t as f64 / 1e3)
     }
 
-    /// Mean of the processors, MHz. Without a frequency driver the kernel only knows a nominal rate,
-    /// which is none that was measured.
+    /// Mean of the processors, MHz. Without a frequency driver the kernel knows only a nominal
+    /// frequency, which is not a measurement.
     pub(super) fn frequency_mhz(&self) -> Option<f64> {
         let rates: Vec<u64> = self.frequencies.iter().filter_map(|file| number(file)).collect();
         (!rates.is_empty()).then(|| rates.iter().sum::<u64>() as f64 / rates.len() as f64 / 1e3)
     }
 }
 
-/// `intel-rapl:0` is a package (AMD's are called so too), `intel-rapl:0:1` a part of one;
-/// `intel-rapl-mmio:0` counts the same again, and `psys` has the whole board.
+/// `intel-rapl:0` is a package (on AMD as well) and `intel-rapl:0:1` a part of one.
+/// `intel-rapl-mmio:0` counts the same energy again, and `psys` covers the whole board.
 fn packages(powercap: &Path) -> Vec<Package> {
     let mut found = Vec::new();
     for zone in entries(powercap, "intel-rapl:") {
@@ -94,7 +109,31 @@ fn packages(powercap: &Path) -> Vec<Package> {
     found
 }
 
-/// The inputs that stand for the whole processor; all of a driver's where none is labelled so.
+/// Batteries of the machine itself: those of a mouse or a keyboard have the scope `Device` (Linux,
+/// Documentation/ABI/testing/sysfs-class-power).
+fn batteries(class: &Path) -> Vec<PathBuf> {
+    let mut found = entries(class, "");
+    found.retain(|supply| {
+        text(&supply.join("type")).is_some_and(|t| t == "Battery")
+            && text(&supply.join("scope")).is_none_or(|scope| scope != "Device")
+    });
+    found
+}
+
+/// Watts that a battery gives while it discharges: told in microwatts, or as microamperes and microvolts.
+fn drawn_w(battery: &Path) -> Option<f64> {
+    if text(&battery.join("status"))? != "Discharging" {
+        return None;
+    }
+    let micro = |name: &str| {
+        let value: i64 = text(&battery.join(name))?.parse().ok()?;
+        // Some drivers count what is drawn below zero.
+        Some(value.unsigned_abs() as f64 / 1e6)
+    };
+    micro("power_now").or_else(|| Some(micro("current_now")? * micro("voltage_now")?))
+}
+
+/// The inputs for a whole processor, or all inputs of a driver if none has such a label.
 fn hwmon(class: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for device in entries(class, "hwmon") {
@@ -111,7 +150,7 @@ fn hwmon(class: &Path) -> Vec<PathBuf> {
             });
             (!of.is_empty()).then_some(of)
         };
-        // AMD's Tctl is Tdie with an offset on some models.
+        // On some models, AMD's Tctl is Tdie plus an offset.
         let whole = ["Package id", "Tdie", "Tctl"].iter().find_map(|l| labelled(l));
         found.extend(whole.unwrap_or(inputs));
     }
@@ -127,7 +166,7 @@ fn zones(class: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|z| z.join("temp")).filter(|file| number(file).is_some()).collect()
 }
 
-/// Entries of a directory whose names begin so, in order of the names.
+/// Entries of a directory whose names begin with `beginning`, sorted by name.
 fn entries(directory: &Path, beginning: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut found: Vec<_> = entries
@@ -145,7 +184,7 @@ fn text(file: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Absent below zero as well: no processor at work is that cold.
+/// `None` also for values below zero: no working processor is that cold.
 fn number(file: &Path) -> Option<u64> {
     text(file)?.parse().ok()
 }
@@ -194,6 +233,34 @@ mod tests {
         );
         let joules = sensors.joules(&before, &sensors.energy().unwrap());
         assert!((joules - (1.0 + 2.0 + 4.5)).abs() < 1e-9, "{joules}");
+    }
+
+    #[test]
+    fn what_the_machine_draws_from_its_batteries() {
+        let dir = tempfile::tempdir().unwrap();
+        put(
+            dir.path(),
+            &[
+                ("class/power_supply/AC/type", "Mains\n"),
+                ("class/power_supply/BAT0/type", "Battery\n"),
+                ("class/power_supply/BAT0/status", "Discharging\n"),
+                ("class/power_supply/BAT0/power_now", "6500000\n"),
+                ("class/power_supply/BAT1/type", "Battery\n"),
+                ("class/power_supply/BAT1/status", "Discharging\n"),
+                ("class/power_supply/BAT1/current_now", "-500000\n"),
+                ("class/power_supply/BAT1/voltage_now", "12000000\n"),
+                ("class/power_supply/mouse/type", "Battery\n"),
+                ("class/power_supply/mouse/scope", "Device\n"),
+                ("class/power_supply/mouse/status", "Discharging\n"),
+                ("class/power_supply/mouse/power_now", "9000000\n"),
+            ],
+        );
+        let watts = || Sensors::find(dir.path()).battery_w();
+        assert_eq!(watts(), Some(12.5));
+        put(dir.path(), &[("class/power_supply/BAT0/status", "Full\n")]);
+        assert_eq!(watts(), Some(6.0));
+        put(dir.path(), &[("class/power_supply/BAT1/status", "Charging\n")]);
+        assert_eq!(watts(), None, "on mains power");
     }
 
     #[test]
@@ -253,7 +320,7 @@ mod tests {
     #[test]
     fn a_machine_without_sensors() {
         let sensors = Sensors::find(Path::new("/nowhere"));
-        assert!(sensors.energy().is_none());
+        assert!(sensors.energy().is_none() && sensors.battery_w().is_none());
         assert!(sensors.temperature_c().is_none() && sensors.frequency_mhz().is_none());
     }
 }

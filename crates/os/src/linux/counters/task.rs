@@ -1,4 +1,4 @@
-//! CPU time of one task, thread or process, as the kernel tells it in /proc.
+//! CPU time of one task, a thread or process, from /proc.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -8,23 +8,24 @@ use rustix::time::{ClockId, clock_gettime};
 
 pub(super) use crate::linux::process::{Stat, read, ticks_per_s};
 
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND: u64 = 1_000_000_000;
 
-/// Where the CPU time of a task is read.
+/// The source of a task's CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskClock {
-    /// `schedstat`: nanoseconds (Linux, Documentation/scheduler/sched-stats.rst). The time of a task that
-    /// runs on another processor right now lags by up to one scheduler tick.
+    /// `schedstat`: nanoseconds (Linux, Documentation/scheduler/sched-stats.rst). For a task that
+    /// is running on another processor, the value lags by up to one scheduler tick.
     Scheduler,
-    /// `stat`, where the kernel was built without the former: clock ticks.
+    /// `stat`, for kernels built without `schedstat`: clock ticks.
     Ticks,
 }
 
 impl TaskClock {
-    /// Tries which one this kernel keeps: without scheduler statistics `schedstat` is absent or stays 0.
+    /// Finds out which one this kernel provides: without scheduler statistics `schedstat` is
+    /// missing or stays 0.
     pub(super) fn detect(proc: &Path) -> Self {
-        // Asking for the thread's clock makes the kernel bring the thread's account up to date.
+        // Reading the thread's clock makes the kernel update the thread's account.
         let _ = clock_gettime(ClockId::ThreadCPUTime);
         match schedstat(&proc.join("thread-self")) {
             Some(ns) if ns > 0 => Self::Scheduler,
@@ -40,7 +41,7 @@ impl TaskClock {
         }
     }
 
-    /// The account of the task with this directory, to be read again and again.
+    /// Opens the account of the task with this directory for repeated reading.
     pub(super) fn open(self, task: &Path) -> Option<Account> {
         let name = match self {
             Self::Scheduler => "schedstat",
@@ -50,7 +51,7 @@ impl TaskClock {
     }
 }
 
-/// The open account of a task. It stays that task's when another one takes over the number.
+/// The open account of a task. It stays with that task even when another one gets the number.
 #[derive(Debug)]
 pub(super) struct Account {
     clock: TaskClock,
@@ -58,7 +59,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// CPU nanoseconds, user and system; nothing once the task has ended.
+    /// CPU nanoseconds, user and system; `None` once the task has ended.
     pub(super) fn read(&self) -> Option<u64> {
         let mut buffer = [0; 1024];
         let len = self.file.read_at(&mut buffer, 0).ok()?;
@@ -70,11 +71,11 @@ impl Account {
     }
 }
 
-/// What a task used since a reading of it, nanoseconds.
+/// Nanoseconds that a task has used since an earlier reading.
 ///
-/// A task without an earlier reading counts in full when it started since (`since`, boot ticks), and
-/// not at all otherwise: it was there before and was only not seen (the list of children is not
-/// complete while some of them end). The same goes for a number that a new task has taken over.
+/// A task without an earlier reading counts in full if it started after `since` (boot ticks).
+/// Otherwise it does not count: it existed before but was missed, because the list of children is
+/// incomplete while some of them end. The same applies to a number that a new task has got.
 pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u64 {
     match before {
         Some(before) if before <= now => now - before,
@@ -82,7 +83,7 @@ pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u6
     }
 }
 
-/// Ids of the children of a thread; `None` where the kernel keeps no such list
+/// Ids of the children of a thread. `None` if the kernel keeps no such list
 /// (`CONFIG_PROC_CHILDREN`).
 pub(super) fn children(proc: &Path, pid: u32, tid: u32) -> Option<Vec<u32>> {
     let list = proc.join(format!("{pid}/task/{tid}/children"));
@@ -90,13 +91,13 @@ pub(super) fn children(proc: &Path, pid: u32, tid: u32) -> Option<Vec<u32>> {
     Some(text.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect())
 }
 
-/// The numbers among the names in a directory: processes in /proc, threads in /proc/PID/task.
+/// The numeric names in a directory: processes in /proc, threads in /proc/PID/task.
 pub(super) fn ids(directory: &Path) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Nanoseconds of so many clock ticks.
+/// Converts clock ticks to nanoseconds.
 pub(super) fn ns(ticks: u64) -> u64 {
     ticks * (SECOND / ticks_per_s())
 }
@@ -106,7 +107,7 @@ pub(super) fn boot_ticks() -> u64 {
     nanoseconds(ClockId::Boottime) / (SECOND / ticks_per_s())
 }
 
-/// CPU nanoseconds of all threads of this process, ended ones included.
+/// CPU nanoseconds of all threads of this process, including those that ended.
 pub(super) fn process_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime)
 }
@@ -116,7 +117,7 @@ pub(super) fn nanoseconds(clock: ClockId) -> u64 {
     u64::try_from(t.tv_sec).unwrap_or(0) * SECOND + u64::try_from(t.tv_nsec).unwrap_or(0)
 }
 
-/// The first of its three numbers is the CPU time.
+/// The first of the three numbers is the CPU time.
 fn schedstat(task: &Path) -> Option<u64> {
     let mut buffer = [0; 80];
     first_number(read(&task.join("schedstat"), &mut buffer)?)
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!(used(Some(40), 100, dir.path(), 600), 60);
         assert_eq!(used(None, 100, dir.path(), 500), 100);
         assert_eq!(used(None, 100, dir.path(), 501), 0);
-        // The number was taken over by a task that has run for less.
+        // A task that has run for less has got the number.
         assert_eq!(used(Some(400), 100, dir.path(), 500), 100);
         assert_eq!(used(Some(400), 100, dir.path(), 501), 0);
         assert_eq!(used(None, 100, &dir.path().join("gone"), 0), 0);

@@ -1,4 +1,4 @@
-//! The account of threads and processes whose CPU time is known.
+//! Tests the account with threads and processes whose CPU time is known.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,17 +9,18 @@ use rustix::time::ClockId;
 
 use super::*;
 
-/// CPU nanoseconds that each thread burns: thirty clock ticks.
+/// CPU nanoseconds that each thread uses: thirty clock ticks.
 const WORK: u64 = 300_000_000;
 
-/// What accounts of one process may differ by: user and system time are each counted in whole ticks of
-/// 10 ms, by `times` and for children that ended, at both ends; and starting and ending takes some.
+/// Tolerance for the time of one process in seconds. `times`, and the kernel for children that
+/// ended, count user and system time in whole ticks of 10 ms at both ends. Starting and ending
+/// takes time as well.
 const CLOSE_S: f64 = 0.05;
 
 const WORK_S: f64 = WORK as f64 / 1e9;
 
-/// Whether this process runs nothing but the test of this name, which is else run in one that does:
-/// threads of other tests that end meanwhile would be taken for the generator's.
+/// Whether this process runs only the test with this name; otherwise runs the test in such a
+/// process. Threads of other tests that end meanwhile would count as the generator's.
 fn alone(test: &str) -> bool {
     const ALONE: &str = "CRYPTBENCH_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {
@@ -43,7 +44,7 @@ fn burn() {
     }
 }
 
-/// A thread that burns and then lives on until the barrier opens.
+/// A thread that uses CPU time and then lives until the barrier opens.
 fn burning(name: &str, done: &Arc<Barrier>, release: &Arc<Barrier>) -> JoinHandle<()> {
     let (done, release) = (Arc::clone(done), Arc::clone(release));
     let body = move || {
@@ -58,7 +59,8 @@ fn close(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= CLOSE_S
 }
 
-/// A shell that waits for a line, runs `work`, tells its own or its children's time and waits again.
+/// A shell that waits for a line, runs `work`, prints its own or its children's time and waits
+/// again.
 struct Shell {
     child: Child,
     output: BufReader<std::process::ChildStdout>,
@@ -80,7 +82,7 @@ impl Shell {
         self.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
     }
 
-    /// The next line: user and system time as `times` writes them, `0m0.310000s 0m0.020000s`.
+    /// Reads the next line: user and system time as printed by `times`, `0m0.310000s 0m0.020000s`.
     fn seconds(&mut self) -> f64 {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -104,7 +106,7 @@ fn parts_are_told_apart_and_add_up() {
     if !alone("parts_are_told_apart_and_add_up") {
         return;
     }
-    // The inner shell does the work: a descendant of the one that is watched.
+    // The inner shell does the work; it is a descendant of the watched one.
     let mut shell = Shell::start(&format!("read go; sh -c '{LOOP}; times; read end'; :"));
     let mut counters = Counters::new(None, &["serve-"]);
     counters.watch(shell.child.id());
@@ -128,8 +130,8 @@ fn parts_are_told_apart_and_add_up() {
     assert!(close(parts.daemons_s, WORK_S + child_s), "child {child_s}, {parts:?}");
     let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;
     assert!((sum - passed.busy_s).abs() < 1e-9, "{sum} of {}", passed.busy_s);
-    // The third thread is in the rest, whatever else the machine did; each processor is sampled at
-    // its ticks, and what was stolen from a task is in its account.
+    // The third thread counts in the rest, whatever else the machine did. Each processor is sampled
+    // at its ticks, and time stolen from a task is in its account.
     let tick_per_cpu = 0.01 * std::thread::available_parallelism().unwrap().get() as f64;
     let least = WORK_S - tick_per_cpu - CLOSE_S - parts.stolen_s.unwrap_or(0.0);
     assert!(parts.other_s >= least, "{parts:?}");
@@ -148,7 +150,8 @@ fn threads_and_children_that_ended_are_not_lost() {
     shell.go();
     Builder::new().name("load-1".to_owned()).spawn(burn).unwrap().join().unwrap();
     let child_s = shell.seconds();
-    // `times` also tells of the inner shell's children, and the empty line says that it was waited for.
+    // `times` also prints the time of the inner shell's children, and the empty line shows that the
+    // shell has waited for it.
     shell.seconds();
     shell.seconds();
     let passed = counters.passed(&before);
@@ -174,7 +177,7 @@ fn a_child_that_is_not_watched_counts_once_it_was_waited_for() {
     shell.end();
     let parts = counters.passed(&before);
     assert!(close(parts.daemons_s, child_s), "child {child_s}, {parts:?}");
-    // Watched or not, it counts once.
+    // It counts once, whether watched or not.
     let mut counters = Counters::new(None, &[]);
     let mut shell =
         Shell::start(&format!("read go; {LOOP}; times; read on; {LOOP}; times; read end"));
@@ -206,7 +209,7 @@ fn the_idle_baseline_is_taken_off_by_the_time() {
     assert!((10.0..11.5).contains(&per_cpu_s(parts.kernel_s)), "{passed:?}");
     let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;
     assert!((sum - passed.busy_s).abs() < 1e-9, "{sum} of {}", passed.busy_s);
-    // A machine that idles less than before used nothing, and not less.
+    // If the machine idles more than at the baseline, the result is zero, not negative.
     counters.idle = Idle { busy: 1e6, kernel: 1e6 };
     let passed = counters.passed(&before);
     assert_eq!((passed.busy_s, passed.kernel_s), (0.0, 0.0));
@@ -214,11 +217,11 @@ fn the_idle_baseline_is_taken_off_by_the_time() {
 
 /// `cargo test --release -p cryptbench-os --lib snapshot_costs -- --ignored --nocapture`
 #[test]
-#[ignore = "prints what a snapshot costs here"]
+#[ignore = "prints the cost of a snapshot on this machine"]
 fn snapshot_costs() {
     let mut counters = Counters::new(None, &[]);
     for watched in ["nothing", "all processes"] {
-        // CPU time: what else runs meanwhile does not matter.
+        // CPU time, which other programs do not affect.
         let mut costs: Vec<Duration> = (0..200)
             .map(|_| {
                 let start = task::nanoseconds(ClockId::ThreadCPUTime);

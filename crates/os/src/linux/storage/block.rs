@@ -1,4 +1,4 @@
-//! Block devices as /sys shows them: what each stands on, and who stands on it.
+//! Block devices in /sys: the devices below each, and the holders above it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,31 +14,31 @@ use rustix::fs::{major, makedev, minor};
 use super::mounts;
 use crate::storage::Mount;
 
-/// Devices upon devices: more levels than anybody stacks.
+/// Most levels of stacked devices; more than anyone uses.
 const LEVELS: usize = 16;
 
-/// A machine's block devices. Tests put a directory in the place of `/`.
+/// The block devices of a machine. Tests replace `/` with a directory.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
 }
 
-/// One device or partition: its directory in /sys.
+/// A device or partition: its directory in /sys.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(PathBuf);
 
-/// What the kernel did not tell: the place that was read, and why it could not be.
+/// Information that the kernel did not provide: the path that was read, and the error.
 #[derive(Debug)]
 pub struct Untold {
     /// The file or directory.
     pub place: PathBuf,
-    /// What the system said.
+    /// The operating system's error.
     pub why: io::Error,
 }
 
 impl fmt::Display for Untold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the kernel does not tell {}", self.place.display())
+        write!(f, "the kernel does not provide {}", self.place.display())
     }
 }
 
@@ -55,7 +55,7 @@ impl Node {
         self.0.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// Its directory in /sys, as an error names it.
+    /// Its directory in /sys, for errors.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.0
@@ -67,7 +67,7 @@ impl Node {
         self.0.join("stat")
     }
 
-    /// Whether a path names it: by its number, or by the kernel's name for it.
+    /// Whether a path names it, by device number or by the kernel's name.
     #[must_use]
     pub fn is_named(&self, path: &Path) -> bool {
         if !path.is_absolute() {
@@ -80,7 +80,7 @@ impl Node {
         }
     }
 
-    /// A file of its directory, trimmed; `None` where there is none, or it is no text.
+    /// The trimmed contents of a file of its directory; `None` if it does not exist or is not text.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<String> {
         Some(fs::read_to_string(self.0.join(name)).ok()?.trim().to_owned())
@@ -94,13 +94,13 @@ impl Node {
         Some(makedev(major.parse().ok()?, minor.parse().ok()?))
     }
 
-    /// Whether it is a part of a disk.
+    /// Whether it is a partition.
     #[must_use]
     pub fn is_partition(&self) -> bool {
         self.0.join("partition").exists()
     }
 
-    /// The disk of a partition; of anything else itself.
+    /// The disk of a partition; the device itself for anything else.
     #[must_use]
     pub fn disk(&self) -> Self {
         match self.0.parent() {
@@ -118,7 +118,8 @@ impl Node {
         all
     }
 
-    /// Partitions that its bytes belong to as well: those of a disk, or of a partition others that reach into it.
+    /// Partitions that overlap with it: those of a disk, or other partitions that overlap with a
+    /// partition.
     #[must_use]
     pub fn overlapping(&self) -> Vec<Self> {
         if !self.is_partition() {
@@ -134,35 +135,35 @@ impl Node {
         others
     }
 
-    /// Where it is reached.
+    /// Its path below /dev.
     #[must_use]
     pub fn device_path(&self) -> PathBuf {
         // The kernel writes a slash in a name as an exclamation mark (cciss).
         Path::new("/dev").join(self.name().replace('!', "/"))
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         Some(self.attribute("size")?.parse::<u64>().ok()? * 512)
     }
 
-    /// First byte on its disk; 0 for a disk.
+    /// Offset of its first byte on its disk; 0 for a disk.
     #[must_use]
     pub fn start(&self) -> u64 {
         self.attribute("start").and_then(|s| s.parse::<u64>().ok()).unwrap_or(0) * 512
     }
 
-    /// The file behind a loop device, whose name need not be UTF-8.
+    /// The backing file of a loop device; its name need not be UTF-8.
     #[must_use]
     pub fn backing_file(&self) -> Option<PathBuf> {
         let mut name = fs::read(self.0.join("loop/backing_file")).ok()?;
-        // The kernel ends it with a newline, and escapes nothing of it.
+        // The kernel appends a newline, and escapes nothing.
         name.pop_if(|last| *last == b'\n');
         Some(OsString::from_vec(name).into())
     }
 
-    /// The name and kind that device mapper's user gave it, such as `secret (CRYPT)`.
+    /// The name and the type given by the user of device mapper, such as `secret (CRYPT)`.
     #[must_use]
     pub fn mapping(&self) -> Option<String> {
         let name = self.attribute("dm/name")?;
@@ -174,14 +175,40 @@ impl Node {
     }
 }
 
+/// How device mapper's users name devices that encrypt: cryptsetup(8) by the beginning of the UUID, VeraCrypt and
+/// TrueCrypt, which set none, by that of the name.
+const BY_UUID: [(&str, &str); 7] = [
+    ("CRYPT-LUKS2-", "LUKS2"),
+    ("CRYPT-LUKS1-", "LUKS1"),
+    ("CRYPT-PLAIN-", "plain dm-crypt"),
+    ("CRYPT-TCRYPT-", "VeraCrypt or TrueCrypt"),
+    ("CRYPT-BITLK-", "BitLocker"),
+    ("CRYPT-FVAULT2-", "FileVault 2"),
+    ("CRYPT-LOOPAES-", "loop-AES"),
+];
+const BY_NAME: [(&str, &str); 2] = [("veracrypt", "VeraCrypt"), ("truecrypt", "TrueCrypt")];
+
+impl Node {
+    /// What this very device encrypts with, as far as its name tells; `None` where it does not encrypt.
+    #[must_use]
+    pub fn encryption(&self) -> Option<&'static str> {
+        let name = self.attribute("dm/name")?;
+        let uuid = self.attribute("dm/uuid").unwrap_or_default();
+        let by = |known: &[(&str, &'static str)], text: &str| {
+            known.iter().find(|(beginning, _)| text.starts_with(beginning)).map(|(_, what)| *what)
+        };
+        by(&BY_UUID, &uuid).or_else(|| by(&BY_NAME, &name).filter(|_| uuid.is_empty()))
+    }
+}
+
 impl Tree {
-    /// This machine's.
+    /// The tree of this machine.
     #[must_use]
     pub fn this() -> Self {
         Self::rooted(PathBuf::from("/"))
     }
 
-    /// That of a machine whose files, `proc` and `sys`, lie below `root`, which must be canonical.
+    /// The tree of a machine whose `proc` and `sys` are below `root`, which must be canonical.
     #[must_use]
     pub fn rooted(root: PathBuf) -> Self {
         Self { root }
@@ -192,29 +219,29 @@ impl Tree {
         fs::read(&place).map_err(|why| Untold { place, why })
     }
 
-    /// All mounts, the latest last, as far as this process's namespace shows them.
+    /// All mounts in this process's namespace, the latest last.
     ///
     /// # Errors
-    /// If the kernel's list is not there.
+    /// If the kernel's list cannot be read.
     pub fn mounts(&self) -> Result<Vec<Mount>, Untold> {
         Ok(mounts::parse(&self.proc("self/mountinfo")?))
     }
 
-    /// Where file systems of that device are mounted.
+    /// The mount points of file systems on that device.
     ///
     /// # Errors
-    /// As [`Self::mounts`].
+    /// Those of [`Self::mounts`].
     pub fn mount_points(&self, node: &Node) -> Result<Vec<PathBuf>, Untold> {
         let number = node.number();
-        // A file system of several devices hides their numbers (btrfs).
+        // A file system on several devices hides their numbers (btrfs).
         let of = |mount: &Mount| number == Some(mount.device) || node.is_named(&mount.source);
         Ok(self.mounts()?.into_iter().filter(of).map(|mount| mount.mountpoint).collect())
     }
 
-    /// What the kernel swaps to (proc(5), /proc/swaps): devices and files.
+    /// The devices and files used as swap space (proc(5), /proc/swaps).
     ///
     /// # Errors
-    /// If the kernel's list is not there.
+    /// If the kernel's list cannot be read.
     pub fn swaps(&self) -> Result<Vec<PathBuf>, Untold> {
         let list = self.proc("swaps")?;
         let lines = list.split(|&b| b == b'\n').skip(1);
@@ -223,10 +250,10 @@ impl Tree {
         Ok(names.map(mounts::unescaped).collect())
     }
 
-    /// The device that the root file system is mounted from.
+    /// The device of the root file system.
     ///
     /// # Errors
-    /// As [`Self::mounts`].
+    /// Those of [`Self::mounts`].
     pub fn root_device(&self) -> Result<Option<Node>, Untold> {
         let root = self.mounts()?.into_iter().rfind(|mount| mount.mountpoint == Path::new("/"));
         Ok(root.and_then(|mount| self.of_mount(mount.device, &mount.source)))
@@ -236,22 +263,23 @@ impl Tree {
         self.root.join("sys").join(path)
     }
 
-    /// The device of that number.
+    /// The device with that number.
     #[must_use]
     pub fn of_number(&self, number: u64) -> Option<Node> {
         let link = format!("dev/block/{}:{}", major(number), minor(number));
         fs::canonicalize(self.sys(&link)).ok().map(Node)
     }
 
-    /// The device that a file system of the device number `dev`, mounted from `source`, lies on. Where several stand
-    /// upon each other it is the topmost.
+    /// The device below a file system with device number `dev` that is mounted from `source`. For a
+    /// stack of devices, the topmost one.
     #[must_use]
     pub fn of_mount(&self, dev: u64, source: &Path) -> Option<Node> {
         self.of_number(dev).or_else(|| {
-            // Some name their program instead, which is no path.
+            // Some file systems name their program instead, which is not a path.
             let found = Some(source).filter(|source| source.is_absolute());
             let found = fs::metadata(found?).ok()?;
-            // A file system over a directory, as FUSE has them, names it as its source.
+            // A file system on top of a directory, such as a FUSE program, names the directory as
+            // its source.
             self.of_number(if found.is_dir() { found.dev() } else { found.rdev() })
         })
     }
@@ -259,7 +287,7 @@ impl Tree {
     /// The loop devices over this one.
     ///
     /// # Errors
-    /// If the kernel's list of devices is not there.
+    /// If the kernel's list of devices cannot be read.
     pub fn loops_over(&self, node: &Node) -> Result<Vec<Node>, Untold> {
         let path = node.device_path();
         let over = |candidate: &Node| {
@@ -274,13 +302,13 @@ impl Tree {
     /// All disks, mappings, arrays and loop devices.
     ///
     /// # Errors
-    /// If the kernel's list of devices is not there.
+    /// If the kernel's list of devices cannot be read.
     pub fn all(&self) -> Result<Vec<Node>, Untold> {
         listed(self.sys("block"))
     }
 
-    /// What a device stands on directly, with no file system between: the members of a mapping or an array, the
-    /// disk of a partition, the device below a loop device.
+    /// The devices directly below a device, without a file system in between: the members of a
+    /// mapping or an array, the disk of a partition, the device below a loop device.
     #[must_use]
     pub fn directly_below(&self, node: &Node) -> Vec<Node> {
         let mut all: Vec<_> =
@@ -293,7 +321,7 @@ impl Tree {
         all
     }
 
-    /// The same, and the device with the file of a loop device.
+    /// The same, and the device below the file of a loop device.
     fn below(&self, node: &Node) -> Vec<Node> {
         let mut all = self.directly_below(node);
         let backing = node.backing_file().and_then(|file| fs::metadata(file).ok());
@@ -301,7 +329,7 @@ impl Tree {
         all
     }
 
-    /// A device and all that it stands on with no file system between, the topmost first.
+    /// A device and all devices below it without a file system in between, topmost first.
     #[must_use]
     pub fn directly(&self, top: &Node) -> Vec<Node> {
         let mut all = vec![top.clone()];
@@ -315,7 +343,8 @@ impl Tree {
         all
     }
 
-    /// The regular files that a device keeps its bytes in, by device and inode, each with its loop device.
+    /// The regular files that hold a device's data, by device and inode number, each with its loop
+    /// device.
     #[must_use]
     pub fn files(&self, top: &Node) -> BTreeMap<(u64, u64), Node> {
         let file = |node: Node| {
@@ -325,7 +354,8 @@ impl Tree {
         self.directly(top).into_iter().filter_map(file).collect()
     }
 
-    /// The file of the topmost loop device that a device stands on: the page cache keeps it a second time.
+    /// The file of the topmost loop device in a stack: the page cache may hold its data a second
+    /// time.
     #[must_use]
     pub fn kept_in(&self, top: &Node) -> Option<PathBuf> {
         let all = self.directly(top);
@@ -334,7 +364,7 @@ impl Tree {
         files.into_iter().find(|file| !is_device(file))
     }
 
-    /// A device and all that it stands on.
+    /// A device and everything below it.
     #[must_use]
     pub fn stack(&self, top: &Node) -> BTreeSet<Node> {
         let mut all = BTreeSet::from([top.clone()]);
@@ -346,7 +376,7 @@ impl Tree {
         all
     }
 
-    /// The names of the disks that a device ends on, such as `sda`.
+    /// The names of the disks at the bottom of a stack, such as `sda`.
     #[must_use]
     pub fn disks(&self, top: &Node) -> BTreeSet<String> {
         let all = self.stack(top);
@@ -356,13 +386,14 @@ impl Tree {
     /// The devices that hold this one: mappings, arrays, volume groups.
     ///
     /// # Errors
-    /// If the kernel's list of them is not there.
+    /// If the kernel's list of holders cannot be read.
     pub fn holders(&self, node: &Node) -> Result<Vec<Node>, Untold> {
         listed(node.0.join("holders"))
     }
 
-    /// The device whose counters tell what was moved. A loop device, and a mapping upon one, counts what it is
-    /// asked for, cached or not: its file's device tells the truth. `None` where that has none.
+    /// The device whose counters show the real traffic. A loop device, and a mapping on top of one,
+    /// counts all requests, cached or not; the device below its file counts the real ones. `None`
+    /// if the file has no such device.
     #[must_use]
     pub fn counted(&self, top: &Node) -> Option<Node> {
         let mut found = top.clone();
@@ -382,7 +413,7 @@ impl Tree {
     }
 }
 
-/// The devices that a directory leads to.
+/// The devices that the entries of a directory link to.
 fn listed(place: PathBuf) -> Result<Vec<Node>, Untold> {
     let found = fs::read_dir(&place).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let found = found.map_err(|why| Untold { place, why })?;
@@ -408,7 +439,8 @@ mod tests {
 
     use super::*;
 
-    /// A machine made of files, with one loop device over `file`, of a name and number that no real one has.
+    /// A fake machine made of files, with one loop device over `file`, whose name and number no
+    /// real device has.
     fn machine(file: &OsStr) -> (tempfile::TempDir, Tree) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -435,6 +467,26 @@ mod tests {
         assert_eq!(node.backing_file().as_deref(), Some(Path::new(&file)));
         assert_eq!(tree.files(&node).len(), 1);
         assert_eq!(tree.kept_in(&node).as_deref(), Some(Path::new(&file)));
+    }
+
+    #[test]
+    fn devices_that_encrypt_are_told_by_what_their_users_call_them() {
+        let (_dir, tree) = machine(OsStr::new(""));
+        let node = tree.of_number(makedev(4000, 7)).unwrap();
+        assert_eq!(node.encryption(), None, "no mapping");
+        fs::create_dir(node.0.join("dm")).unwrap();
+        for (name, uuid, expected) in [
+            ("home", "CRYPT-LUKS2-0123456789abcdef-home\n", Some("LUKS2")),
+            ("c", "CRYPT-BITLK-0123-c\n", Some("BitLocker")),
+            ("veracrypt1\n", "\n", Some("VeraCrypt")),
+            // Of LVM, whose volumes have any name; and of dm-verity, which encrypts nothing.
+            ("veracrypt1", "LVM-abc", None),
+            ("root", "CRYPT-VERITY-0123-root", None),
+        ] {
+            fs::write(node.0.join("dm/name"), name).unwrap();
+            fs::write(node.0.join("dm/uuid"), uuid).unwrap();
+            assert_eq!(node.encryption(), expected, "{name} {uuid}");
+        }
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! Who serves a FUSE file system.
+//! Finds the processes that serve a FUSE file system.
 
 use std::fs;
 use std::path::Path;
 
 use rustix::fs::minor;
 
-/// The kernel tells it in each descriptor's fdinfo (Linux 5.18, `fuse_connection`).
+/// The kernel reports it in the fdinfo of each descriptor (Linux 5.18, `fuse_connection`).
 pub(crate) fn serving(file_system: u64) -> Vec<u32> {
-    // The connection's number is the minor number of the mount's device (fs/fuse/inode.c).
+    // The number of the connection is the minor device number of the mount (fs/fuse/inode.c).
     let wanted = format!("fuse_connection:\t{}", minor(file_system));
     let serves = |process: &Path| {
         let descriptors = fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Storage as /proc and /sys show it.
+//! Storage as shown in /proc and /sys.
 
 mod block;
 mod fuse;
@@ -13,18 +13,18 @@ pub use self::block::{Node, Tree, Untold};
 pub(crate) use self::fuse::serving;
 use crate::storage::{Mount, Space};
 
-/// Every mount, the latest last.
+/// All mounts, the latest last.
 ///
 /// # Errors
-/// If /proc is not there.
+/// If /proc is not available.
 pub fn mounts() -> io::Result<Vec<Mount>> {
     Ok(mounts::parse(&std::fs::read("/proc/self/mountinfo")?))
 }
 
-/// The room of the file system that `path` lies on.
+/// The size and free space of the file system of `path`.
 ///
 /// # Errors
-/// What statvfs(3) says.
+/// The error of statvfs(3).
 pub fn space(path: &Path) -> io::Result<Space> {
     let space = rustix::fs::statvfs(path)?;
     Ok(Space { free: space.f_bavail * space.f_frsize, size: space.f_blocks * space.f_frsize })
@@ -34,7 +34,7 @@ pub(crate) fn number_in_words(number: u64) -> String {
     format!("{}:{}", major(number), minor(number))
 }
 
-/// By statx(2), `STATX_ATTR_ENCRYPTED`.
+/// Uses statx(2), `STATX_ATTR_ENCRYPTED`.
 pub(crate) fn is_encrypted(directory: &Path) -> bool {
     const ENCRYPTED: u64 = 0x800;
     statx(CWD, directory, AtFlags::empty(), StatxFlags::BASIC_STATS)

@@ -1,4 +1,5 @@
-//! The one reader of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): bytes, as names need not be UTF-8.
+//! The only reader of `/proc/self/mountinfo` (proc_pid_mountinfo(5)). Reads bytes, because names
+//! need not be UTF-8.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::storage::Mount;
 
-/// All mounts of such a file, the latest last. Lines that cannot be read are left out.
+/// All mounts in such a file, the latest last. Skips malformed lines.
 pub(super) fn parse(mountinfo: &[u8]) -> Vec<Mount> {
     mountinfo.split(|&b| b == b'\n').filter_map(mount).collect()
 }
@@ -26,8 +27,8 @@ fn mount(line: &[u8]) -> Option<Mount> {
     Some(Mount { device, mountpoint, file_system, source, options })
 }
 
-/// Mount options and those of the file system without the repetitions, as the kernel writes them: a space in one stays
-/// `\040`, as a comma in one would end it.
+/// The mount options, then those of the file system without repetitions, as written by the kernel.
+/// Escapes such as `\040` are kept, because a decoded comma would end an option.
 fn merged(mount: &[u8], file_system: &[u8]) -> String {
     let (mount, file_system) =
         (String::from_utf8_lossy(mount), String::from_utf8_lossy(file_system));
@@ -40,7 +41,7 @@ fn merged(mount: &[u8], file_system: &[u8]) -> String {
     all.join(",")
 }
 
-/// Undoes the kernel's `\ooo` for space, tab, newline and backslash.
+/// Decodes the kernel's `\ooo` escapes of space, tab, newline and backslash.
 pub(super) fn unescaped(field: &[u8]) -> PathBuf {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -89,7 +90,7 @@ broken line
             ("xfs", Path::new("/dev/sda1"))
         );
         assert_eq!(spaced.options, "rw,noatime,attr2");
-        // btrfs: the device number of the file is not that of the mount.
+        // btrfs: the device number of a file differs from that of its mount.
         assert_eq!(of(makedev(0, 77), "/data/x").source, Path::new("/dev/sdb"));
     }
 
@@ -125,14 +126,14 @@ broken line
         let entry = mount(line).unwrap();
         assert_eq!(entry.mountpoint.as_os_str(), OsStr::from_bytes(b"/mnt/\xff\n\xe9\\999"));
         assert_eq!(entry.source.as_os_str(), OsStr::from_bytes(b"/dev/\x80"));
-        // The lines around it are read all the same.
+        // The lines around it are still read.
         let among = [MOUNTS, line, b"\n", MOUNTS].concat();
         assert_eq!(parse(&among).len(), 3 + 1 + 3);
     }
 
     #[test]
     fn what_is_mounted_is_found() {
-        // The root is none below chroot(2).
+        // Below chroot(2) the root is not a mount.
         assert!(mount_at(Path::new("/proc")).is_some());
         assert!(mount_at(Path::new("/proc/self")).is_none());
     }

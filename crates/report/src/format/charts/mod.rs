@@ -12,13 +12,13 @@ use cryptbench_record::{Record, Results};
 pub use self::png::{PngError, png};
 use super::html;
 
-/// What marks a file as one that this program wrote, in SVG and in PNG.
+/// The mark of a file that this program wrote, in SVG and in PNG.
 pub const MARK: &str = "cryptbench chart";
 
 /// One chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// A name for a file, without its ending: `speed-kept-sequential-read-1-mib-qd1`.
+    /// A name for a file, without extension: `speed-kept-sequential-read-1-mib-qd1`.
     pub name: String,
     /// What it shows.
     pub title: String,
@@ -26,7 +26,7 @@ pub struct Chart {
     pub svg: String,
 }
 
-/// The charts of a record in the order of the page, those that a large record's page leaves out among them.
+/// The charts of a record in the order of the page, including those that the page of a large record leaves out.
 pub fn charts(record: &Record, results: &Results) -> Vec<Chart> {
     let content = html::drawn(record, results);
     let mut names = HashSet::new();
@@ -54,7 +54,7 @@ impl Piece<'_> {
     }
 }
 
-/// The charts are cut out of the page, so that what is saved is what is shown.
+/// Cuts the charts out of the page, so that the saved ones equal those on the page.
 fn pieces(content: &str) -> impl Iterator<Item = Piece<'_>> {
     content.split("<svg class=\"chart").skip(1).filter_map(|rest| {
         let end = rest.find("</svg>")?;
@@ -79,7 +79,7 @@ fn unescaped(text: &str) -> String {
 
 /// Lower case, with a hyphen for everything that is neither letter nor digit.
 fn slug(title: &str) -> String {
-    /// Longer names meet the limits of file systems, endings and encrypted names.
+    /// Longer names would reach the limits of file systems, extensions and encrypted names.
     const LONGEST: usize = 100;
     let mut out = String::new();
     for c in title.chars().take(LONGEST) {

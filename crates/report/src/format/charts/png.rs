@@ -9,8 +9,8 @@ use resvg::usvg::{Options, Tree};
 
 use super::{Chart, MARK};
 
-/// Letters of European languages, Greek, and the marks that charts use (crates/report/vendor/dejavu). What else a
-/// label holds is blank in a PNG; the SVG has it.
+/// Letters of European languages, Greek, and the marks that charts use (crates/report/vendor/dejavu). Other characters of a
+/// label are blank in a PNG; the SVG has them.
 const FONT: &[u8] = include_bytes!("../../../vendor/dejavu/DejaVuSans-subset.ttf");
 
 /// Pixels of the picture per CSS pixel of the chart.
@@ -20,7 +20,7 @@ const DENSITY: f32 = 3.0;
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
     /// The chart cannot be read as SVG.
-    #[error("the chart is no sound SVG")]
+    #[error("the chart is not valid SVG")]
     Svg(#[from] resvg::usvg::Error),
     /// No picture of this size can be made.
     #[error("no picture of {0} x {1} pixels can be made")]
@@ -53,7 +53,7 @@ pub fn png(chart: &Chart) -> Result<Vec<u8>, PngError> {
     encoder.set_depth(BitDepth::Eight);
     encoder.add_text_chunk("Software".to_owned(), MARK.to_owned())?;
     encoder.add_itxt_chunk("Title".to_owned(), chart.title.clone())?;
-    // The ground of every chart is opaque, so that colours are not multiplied by anything but one.
+    // The background of every chart is opaque, so premultiplied colours equal the colours.
     encoder.write_header()?.write_image_data(picture.data())?;
     Ok(out)
 }

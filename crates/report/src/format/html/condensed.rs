@@ -1,8 +1,8 @@
-//! Many workloads in few rows: what each arm keeps in each series.
+//! Many workloads in few rows: the share of plain speed of each arm in each series.
 
 use maud::{Markup, html};
 
-use super::{View, scrolling};
+use super::{View, fold, scrolling};
 use crate::presentation::condensed::{Series, condensed};
 use crate::quantity::{NONE, fraction, thousands};
 
@@ -12,17 +12,16 @@ pub(super) fn section(view: &View<'_>) -> Markup {
         return html! {};
     }
     let workloads = thousands(view.workloads().len() as f64);
-    html! {
-        section aria-labelledby="glance" {
-            h2 #glance { "Speed kept" }
+    let finding = format!("{workloads} workloads in {} series", thousands(series.len() as f64));
+    let content = html! {
             p.about {
                 (workloads) " workloads, those that differ in sizes only in one row: the geometric mean of the \
-                 percent of plain speed that is kept, where it is least, and the verdicts counted (▼ costs, ▲ gains, \
-                 = cannot be told from plain, ? open, c answered by a cache)."
+                 percent of plain speed, where it is least, and the verdicts counted (▼ slower, ▲ faster, \
+                 = no difference found, ? undecided, c answered by a cache)."
             }
-            (scrolling("Speed kept by series and arm", &table(&series)))
-        }
-    }
+            (scrolling("Percent of plain speed by series and choice", &table(&series)))
+    };
+    fold("glance", "% of plain speed", &finding, &content)
 }
 
 fn table(series: &[Series<'_>]) -> Markup {
@@ -30,8 +29,8 @@ fn table(series: &[Series<'_>]) -> Markup {
         table.numbers {
             thead {
                 tr {
-                    th scope="col" { "Arm" }
-                    @for name in ["Kept", "Least kept"] { th.number scope="col" { (name) } }
+                    th scope="col" { "Choice" }
+                    @for name in ["% of plain", "Least"] { th.number scope="col" { (name) } }
                     th scope="col" { "Where" }
                     th.number scope="col" { "Verdicts" }
                 }

@@ -1,23 +1,29 @@
-//! What lies on the disk: whether data came back, whether it is encrypted, and what shows all the same.
+//! What lies on the disk: whether data came back, whether it is encrypted, and what is visible all the same.
 
 use cryptbench_record::Record;
 use maud::{Markup, html};
 
-use super::scrolling;
+use super::{fold, scrolling};
 use crate::evidence::{Row, method, rows};
 
-/// The section; nothing where no arm was looked at.
+/// The section; nothing if no arm was examined.
 pub(super) fn section(record: &Record) -> Markup {
     let rows = rows(record);
-    html! {
-        @if !rows.is_empty() {
-            section aria-labelledby="evidence" {
-                h2 #evidence { "What lies on the disk" }
-                @for said in method(record) { p { (said) } }
-                (scrolling("What lies on the disk, by arm", &table(&rows)))
-            }
-        }
+    if rows.is_empty() {
+        return html! {};
     }
+    let content = html! {
+                @for said in method(record) { p { (said) } }
+                (scrolling("What lies on the disk, by choice", &table(&rows)))
+    };
+    let finding = match () {
+        () if rows.iter().any(|row| row.wrong) => "Something is not as it must be",
+        () if rows.iter().all(|row| row.plaintext != "not searched") => {
+            "No plaintext found under encryption; what was written came back intact"
+        }
+        () => "What could be checked is as it must be",
+    };
+    fold("evidence", "What lies on the disk", finding, &content)
 }
 
 fn table(rows: &[Row<'_>]) -> Markup {
@@ -25,7 +31,7 @@ fn table(rows: &[Row<'_>]) -> Markup {
         table {
             thead {
                 tr {
-                    th scope="col" { "Arm" }
+                    th scope="col" { "Choice" }
                     th.number scope="col" { "Read back" }
                     th scope="col" { "Plaintext" }
                     th.number scope="col" { "Bits/byte" }

@@ -1,4 +1,4 @@
-//! Why it costs what it costs: what is added per request and per byte, and what layer and cipher take.
+//! The cost explained: the time added per request and per byte, and the losses in layer and cipher.
 
 use cryptbench_record::Workload;
 use cryptbench_stats::Step;
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::chart::{Bar, Bars, Curve, Lines, Point};
 use super::palette::arm_colour;
 use super::picture::{folded, numbers};
-use super::{View, scrolling};
+use super::{View, fold, scrolling};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
 use crate::explanation::chain::{Chain, Row, chains, cipher_share, taken};
@@ -40,11 +40,9 @@ fn added(view: &View<'_>) -> Markup {
         sweeps.iter().map(|s| (s, s.added(&view.lookup))).filter(|(_, a)| !a.is_empty()).collect();
     let Some((_, first)) = found.first() else { return html! {} };
     let told = most_added(first);
-    let headings = ["Arm", "Per request", "Per byte", "Equal at", "Farthest from the line"];
+    let headings = ["Choice", "Per request", "Per byte", "Equal at", "Farthest from the line"];
     let headings = headings.map(str::to_owned);
-    html! {
-        section aria-labelledby="added" {
-            h2 #added { "What is added to a request" }
+    let content = html! {
             p.about {
                 "The extra time of a request over the block sizes, fitted by a + b · size with "
                 (fraction(view.record.plan.confidence))
@@ -61,11 +59,16 @@ fn added(view: &View<'_>) -> Markup {
                 @let rows: Vec<_> = arms.iter().map(|a| (a.arm.label.clone(), fields(a))).collect();
                 (scrolling(&format!("Added to {}", sweep.label()), &numbers(&headings, &rows)))
             }
-        }
-    }
+    };
+    fold(
+        "added",
+        "What is added to a request",
+        "Time per request and per byte, fitted over block sizes",
+        &content,
+    )
 }
 
-/// What each arm keeps of plain speed at each size, with its interval.
+/// Share of plain speed of each arm at each size, with its interval.
 fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>], i: usize) -> Markup {
     let curve = |added: &Added<'_>| Curve {
         label: added.arm.label.clone(),
@@ -83,7 +86,7 @@ fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>], i: usize
     };
     let lines = Lines {
         id: format!("sweep-{i}"),
-        title: format!("Speed kept by block size, {}", sweep.label()),
+        title: format!("Percent of plain speed by block size, {}", sweep.label()),
         places: sweep.workloads.iter().map(|w| binary_bytes(w.block_size)).collect(),
         curves: arms.iter().take(MOST_CURVES).map(curve).collect(),
         unit: "% of plain",
@@ -93,7 +96,7 @@ fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>], i: usize
     html! {
         div.wide {
             figure {
-                figcaption { "Percent of plain speed kept by block size" }
+                figcaption { "Percent of plain speed by block size" }
                 (chart)
                 p.key {
                     @for curve in &lines.curves {
@@ -107,9 +110,9 @@ fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>], i: usize
             }
         }
         @if arms.len() > MOST_CURVES {
-            p.about { "Of " (arms.len()) " arms the first " (MOST_CURVES) " are drawn; the table has all." }
+            p.about { "Of " (arms.len()) " choices the first " (MOST_CURVES) " are drawn; the table has all." }
         }
-        (folded(&format!("Speed kept by block size, {}, as a table", sweep.label()), &kept_table(view, sweep, arms)))
+        (folded(&format!("% of plain by block size, {}, as a table", sweep.label()), &kept_table(view, sweep, arms)))
     }
 }
 
@@ -142,11 +145,9 @@ fn layer_and_cipher(view: &View<'_>) -> Markup {
     if chains.is_empty() || view.workloads().len() > MOST_CHARTED {
         return html! {};
     }
-    html! {
-        section aria-labelledby="steps" {
-            h2 #steps { "Layer and cipher" }
+    let content = html! {
             p.about {
-                "From plain over the layer without its cipher to the encrypted arm: what each step takes. A step's loss \
+                "From plain over the path without its cipher to the encrypted choice: what each step takes. A step's loss \
                  is in percent of the speed before it, with its " (fraction(view.record.plan.confidence))
                 " interval; its share is of the whole loss in logarithms, left out where it cannot be told: the \
                  whole from nothing, or the share from all of it. CPU is " (Measure::of(view.record).words()) ", of one request."
@@ -165,8 +166,27 @@ fn layer_and_cipher(view: &View<'_>) -> Markup {
                 }
                 (scrolling(&format!("Steps of {}", chain.arm.label), &table(chain)))
             }
-        }
-    }
+    };
+    fold("steps", "Path or cipher", &share_of_the_cipher(&chains), &content)
+}
+
+/// The share of the loss that the cipher causes, if it is known.
+fn share_of_the_cipher(chains: &[Chain<'_>]) -> String {
+    let shares: Vec<f64> = chains
+        .iter()
+        .flat_map(|c| &c.rows)
+        .filter_map(|row| Some(cipher_share(row)?.value))
+        .collect();
+    let (Some(least), Some(most)) =
+        (shares.iter().copied().reduce(f64::min), shares.iter().copied().reduce(f64::max))
+    else {
+        return "What each takes of the speed before it".to_owned();
+    };
+    let range = match percent(100.0 * least) == percent(100.0 * most) {
+        true => percent(100.0 * most),
+        false => format!("{} to {}", percent_digits(100.0 * least), percent(100.0 * most)),
+    };
+    format!("The cipher causes {range} of the loss, where that can be told")
 }
 
 fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> Markup {
@@ -197,7 +217,7 @@ fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> M
             colour: colour(plain),
         });
     }
-    rows.push(step("layer takes", 100.0, 0, chain.layer));
+    rows.push(step("path takes", 100.0, 0, chain.layer));
     rows.push(step("cipher takes", level(0), 1, chain.arm));
     rows.push(Bar {
         label: chain.arm.label.clone(),
@@ -209,7 +229,7 @@ fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> M
         colour: colour(chain.arm),
     });
     let end = Bars::end_for(&rows, 104.0);
-    let title = format!("Layer and cipher, {}, {}", chain.arm.label, row.workload.label);
+    let title = format!("Path and cipher, {}, {}", chain.arm.label, row.workload.label);
     let tick = |v: f64| format!("{v:.0}");
     Bars { id, title, rows, end, reference: Some(100.0), band: None, tick }.draw()
 }
@@ -217,10 +237,10 @@ fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> M
 fn table(chain: &Chain<'_>) -> Markup {
     let headings = [
         "Workload",
-        "Layer, %",
+        "Path, %",
         "Cipher, %",
         "Cipher's share",
-        "CPU of the layer",
+        "CPU of the path",
         "CPU of the cipher",
     ];
     let rows: Vec<_> = chain

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::chart::{Bar, Bars, Drift, Ladder, Percentiles, Series, Shape};
 use super::palette::arm_colour;
-use super::{Detail, View};
+use super::{Detail, View, fold};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
@@ -26,19 +26,16 @@ pub(super) fn sections(view: &View<'_>) -> Markup {
         return html! {};
     }
     if Form::of(view.record) == Form::Unlock {
-        // The picture has what there is: an opening has no throughput, and plain storage none to keep.
+        // The picture shows everything: an opening has no throughput.
         return html! {};
     }
     html! {
-        // A single workload has one chart per section: the sections then stand side by side.
-        div.figures.single[view.workloads().len() == 1] {
-            (speed_kept(view))
-            @if view.draws() {
-                (throughput(view))
-                (cpu_time(view))
-                (latency(view))
-                (over_time(view))
-            }
+        (speed_kept(view))
+        @if view.draws() {
+            (throughput(view))
+            (cpu_time(view))
+            (latency(view))
+            (over_time(view))
         }
     }
 }
@@ -47,7 +44,7 @@ pub(super) fn sections(view: &View<'_>) -> Markup {
 fn multiples(
     view: &View<'_>,
     id: &str,
-    heading: &str,
+    (heading, finding): (&str, &str),
     about: &Markup,
     chart: impl Fn(&Workload, String) -> Option<Markup>,
 ) -> Markup {
@@ -57,18 +54,45 @@ fn multiples(
         .enumerate()
         .filter_map(|(i, w)| Some((w, chart(w, format!("{id}-{i}"))?)))
         .collect();
-    html! {
-        @if !charts.is_empty() {
-            section aria-labelledby=(id) {
-                h2 id=(id) { (heading) }
+    if charts.is_empty() {
+        return html! {};
+    }
+    let content = html! {
                 p.about { (about) " The numbers are in " a href="#numbers" { "the table" } "." }
                 div.multiples {
                     @for (workload, chart) in &charts {
                         figure { figcaption { (workload.label) } (chart) }
                     }
                 }
-            }
+    };
+    fold(id, heading, finding, &content)
+}
+
+/// CPU time per GiB of plain storage, and of the arms that take least and most.
+fn cpu_finding(view: &View<'_>) -> String {
+    let measure = Measure::of(view.record);
+    let mean = |arm: &Arm| {
+        let cells = view.workloads().iter().filter(|w| moves_bytes(w));
+        let all: Vec<f64> = cells
+            .filter_map(|w| view.cell(w, arm).filter(|c| c.trials > 0))
+            .map(|c| measure.seconds_per_gib(c))
+            .filter(|s| s.is_finite())
+            .collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let encrypted = view.arms().iter().filter(|arm| arm.role == ArmRole::Encrypted);
+    let costs: Vec<f64> = encrypted.filter_map(mean).collect();
+    let plain = plain_arm(view.record).and_then(mean);
+    let ends = (costs.iter().copied().reduce(f64::min), costs.iter().copied().reduce(f64::max));
+    match (plain, ends) {
+        (Some(plain), (Some(least), Some(most))) => {
+            let range = match cpu(least) == cpu(most) {
+                true => cpu(least),
+                false => format!("{} to {}", cpu(least), cpu(most)),
+            };
+            format!("{range} s per GiB encrypted, {} plain, on average", cpu(plain))
         }
+        _ => String::new(),
     }
 }
 
@@ -101,19 +125,25 @@ fn speed_kept(view: &View<'_>) -> Markup {
         "Percent of plain speed; the whiskers are the interval, the shaded band is the noise of the \
          disk, the line is plain. All charts have one scale."
     };
-    multiples(view, "fig-kept", "Plain against encrypted", &about, |workload, id| {
-        let noise = plain_arm(view.record).and_then(|p| view.cell(workload, p)?.noise_of_mean);
-        let bars = Bars {
-            id,
-            title: format!("Speed kept, {}", workload.label),
-            rows: bars(workload),
-            end,
-            reference: Some(100.0),
-            band: noise.map(|n| (100.0 * (1.0 - n), 100.0 / (1.0 - n))),
-            tick: |v| format!("{v:.0}"),
-        };
-        Some(bars.draw())
-    })
+    multiples(
+        view,
+        "fig-kept",
+        ("Plain against encrypted", "A chart for each workload, with the noise of the disk"),
+        &about,
+        |workload, id| {
+            let noise = plain_arm(view.record).and_then(|p| view.cell(workload, p)?.noise_of_mean);
+            let bars = Bars {
+                id,
+                title: format!("Percent of plain speed, {}", workload.label),
+                rows: bars(workload),
+                end,
+                reference: Some(100.0),
+                band: noise.map(|n| (100.0 * (1.0 - n), 100.0 / (1.0 - n))),
+                tick: |v| format!("{v:.0}"),
+            };
+            Some(bars.draw())
+        },
+    )
 }
 
 fn throughput(view: &View<'_>) -> Markup {
@@ -122,46 +152,53 @@ fn throughput(view: &View<'_>) -> Markup {
         @if view.workloads().iter().any(is_time) { "; of times, shorter is better" }
         "."
     };
-    multiples(view, "fig-rate", "Throughput", &about, |workload, id| {
-        let scale = rate_scale(view, workload);
-        let rate = |bandwidth: f64, iops: f64| headline_value(workload, bandwidth, iops) / scale;
-        let rows: Vec<Bar> = drawn(view.arms())
-            .into_iter()
-            .filter_map(|arm| {
-                let cell = view.cell(workload, arm).filter(|c| c.trials > 0)?;
-                let rates: Vec<f64> = view
-                    .record
-                    .trials_of(&workload.id, &arm.id)
-                    .into_iter()
-                    .map(|(_, t)| rate(t.bandwidth(), t.iops()))
-                    .filter(|v| v.is_finite())
-                    .collect();
-                let middle = quantile(&rates, 0.25).zip(quantile(&rates, 0.75));
-                let words = |v: f64| value_words(workload, v * scale);
-                Some(Bar {
-                    label: arm.label.clone(),
-                    value_text: headline(workload, cell),
-                    more: middle.map_or_else(String::new, |(low, high)| {
-                        format!("middle half of the trials {} to {}", words(low), words(high))
-                    }),
-                    from: 0.0,
-                    value: Some(rate(cell.bandwidth, cell.iops)),
-                    interval: middle,
-                    colour: arm_colour(view.arms(), arm),
+    multiples(
+        view,
+        "fig-rate",
+        ("Throughput", "What each workload reached"),
+        &about,
+        |workload, id| {
+            let scale = rate_scale(view, workload);
+            let rate =
+                |bandwidth: f64, iops: f64| headline_value(workload, bandwidth, iops) / scale;
+            let rows: Vec<Bar> = drawn(view.arms())
+                .into_iter()
+                .filter_map(|arm| {
+                    let cell = view.cell(workload, arm).filter(|c| c.trials > 0)?;
+                    let rates: Vec<f64> = view
+                        .record
+                        .trials_of(&workload.id, &arm.id)
+                        .into_iter()
+                        .map(|(_, t)| rate(t.bandwidth(), t.iops()))
+                        .filter(|v| v.is_finite())
+                        .collect();
+                    let middle = quantile(&rates, 0.25).zip(quantile(&rates, 0.75));
+                    let words = |v: f64| value_words(workload, v * scale);
+                    Some(Bar {
+                        label: arm.label.clone(),
+                        value_text: headline(workload, cell),
+                        more: middle.map_or_else(String::new, |(low, high)| {
+                            format!("middle half of the trials {} to {}", words(low), words(high))
+                        }),
+                        from: 0.0,
+                        value: Some(rate(cell.bandwidth, cell.iops)),
+                        interval: middle,
+                        colour: arm_colour(view.arms(), arm),
+                    })
                 })
-            })
-            .collect();
-        let bars = Bars {
-            id,
-            title: format!("Throughput, {}", workload.label),
-            end: Bars::end_for(&rows, 0.0),
-            rows,
-            reference: None,
-            band: None,
-            tick: compact,
-        };
-        (!bars.rows.is_empty()).then(|| bars.draw())
-    })
+                .collect();
+            let bars = Bars {
+                id,
+                title: format!("Throughput, {}", workload.label),
+                end: Bars::end_for(&rows, 0.0),
+                rows,
+                reference: None,
+                band: None,
+                tick: compact,
+            };
+            (!bars.rows.is_empty()).then(|| bars.draw())
+        },
+    )
 }
 
 fn cpu_time(view: &View<'_>) -> Markup {
@@ -173,7 +210,7 @@ fn cpu_time(view: &View<'_>) -> Markup {
     let about = html! {
         "CPU-seconds per GiB moved: " (measure.words()) ". Each chart has its own scale."
     };
-    multiples(view, "fig-cpu", "CPU time", &about, |workload, id| {
+    multiples(view, "fig-cpu", ("CPU time", &cpu_finding(view)), &about, |workload, id| {
         if !moves_bytes(workload) {
             return None;
         }
@@ -210,33 +247,39 @@ fn latency(view: &View<'_>) -> Markup {
         "Median (●, number), 99th percentile (▲) and 99.9th (❘) of request latency on a logarithmic \
          axis. Percentiles that too few requests support are left out."
     };
-    multiples(view, "fig-latency", "Latency", &about, |workload, id| {
-        let rows: Vec<Ladder> = drawn(view.arms())
-            .into_iter()
-            .filter_map(|arm| {
-                let l = view.cell(workload, arm).filter(|c| c.trials > 0)?.latency;
-                let median = Some(l.p50_us).filter(|v| *v > 0.0);
-                Some(Ladder {
-                    label: arm.label.clone(),
-                    values: [median, l.p99_us, l.p999_us],
-                    colour: arm_colour(view.arms(), arm),
+    multiples(
+        view,
+        "fig-latency",
+        ("Latency", "Median, 99th and 99.9th percentile"),
+        &about,
+        |workload, id| {
+            let rows: Vec<Ladder> = drawn(view.arms())
+                .into_iter()
+                .filter_map(|arm| {
+                    let l = view.cell(workload, arm).filter(|c| c.trials > 0)?.latency;
+                    let median = Some(l.p50_us).filter(|v| *v > 0.0);
+                    Some(Ladder {
+                        label: arm.label.clone(),
+                        values: [median, l.p99_us, l.p999_us],
+                        colour: arm_colour(view.arms(), arm),
+                    })
                 })
-            })
-            .filter(|row| row.values.iter().any(Option::is_some))
-            .collect();
-        let title = format!("Latency percentiles, {}", workload.label);
-        (!rows.is_empty()).then(|| Percentiles { id, title, rows }.draw())
-    })
+                .filter(|row| row.values.iter().any(Option::is_some))
+                .collect();
+            let title = format!("Latency percentiles, {}", workload.label);
+            (!rows.is_empty()).then(|| Percentiles { id, title, rows }.draw())
+        },
+    )
 }
 
-/// Most marks of an arm in a chart over time: of more, only whole trials are drawn.
+/// Most marks of an arm in a chart over time; beyond that, only whole trials are drawn.
 const MOST_MARKS: usize = 600;
 
 fn over_time(view: &View<'_>) -> Markup {
     let legend = drawn_over_time(view);
     let about = html! {
         "Every measured trial, or slice of one, when it ran, in percent of the median of plain; minutes since the start. "
-        "A slope or a step that all arms share is drift, which pairing removes. "
+        "A slope or a step that all share is drift; what hits both cancels out. "
         @for (i, (arm, shape)) in legend.iter().enumerate() {
             @if i > 0 { ", " }
             span.nobreak {
@@ -247,34 +290,44 @@ fn over_time(view: &View<'_>) -> Markup {
         }
         "."
     };
-    multiples(view, "fig-trials", "Trials over time", &about, |workload, id| {
-        let plain = plain_arm(view.record)?;
-        let rates = |arm: &Arm| -> Vec<(f64, f64)> {
-            let trials = view.record.trials_of(&workload.id, &arm.id);
-            let slices: usize = trials.iter().map(|(_, trial)| trial.course().len()).sum();
-            match slices > MOST_MARKS {
-                true => trials.into_iter().map(|(_, t)| (t.at_s, t.iops())).collect(),
-                false => trials.into_iter().flat_map(|(_, t)| t.course()).collect(),
-            }
-        };
-        let finite = |v: &f64| v.is_finite() && *v > 0.0;
-        let middle =
-            median(&rates(plain).into_iter().map(|(_, r)| r).filter(finite).collect::<Vec<_>>())?;
-        let series = legend
-            .iter()
-            .map(|(arm, shape)| Series {
-                label: arm.label.clone(),
-                points: rates(arm).into_iter().map(|(at, r)| (at, 100.0 * r / middle)).collect(),
-                shape: *shape,
-                colour: arm_colour(view.arms(), arm),
-            })
-            .collect();
-        let title = format!("Trials over time, {}", workload.label);
-        Drift { id, title, series }.draw()
-    })
+    multiples(
+        view,
+        "fig-trials",
+        ("Trials over time", "Each trial when it ran, so that drift shows"),
+        &about,
+        |workload, id| {
+            let plain = plain_arm(view.record)?;
+            let rates = |arm: &Arm| -> Vec<(f64, f64)> {
+                let trials = view.record.trials_of(&workload.id, &arm.id);
+                let slices: usize = trials.iter().map(|(_, trial)| trial.course().len()).sum();
+                match slices > MOST_MARKS {
+                    true => trials.into_iter().map(|(_, t)| (t.at_s, t.iops())).collect(),
+                    false => trials.into_iter().flat_map(|(_, t)| t.course()).collect(),
+                }
+            };
+            let finite = |v: &f64| v.is_finite() && *v > 0.0;
+            let middle = median(
+                &rates(plain).into_iter().map(|(_, r)| r).filter(finite).collect::<Vec<_>>(),
+            )?;
+            let series = legend
+                .iter()
+                .map(|(arm, shape)| Series {
+                    label: arm.label.clone(),
+                    points: rates(arm)
+                        .into_iter()
+                        .map(|(at, r)| (at, 100.0 * r / middle))
+                        .collect(),
+                    shape: *shape,
+                    colour: arm_colour(view.arms(), arm),
+                })
+                .collect();
+            let title = format!("Trials over time, {}", workload.label);
+            Drift { id, title, series }.draw()
+        },
+    )
 }
 
-/// The arms shown over time: both plains, and as many others as can be told apart.
+/// The arms shown over time: both plains, and as many others as can be distinguished.
 fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Shape)> {
     let mut encrypted = [Shape::Disc, Shape::Triangle, Shape::Cross].into_iter();
     view.arms()
@@ -287,7 +340,7 @@ fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Shape)> {
         .collect()
 }
 
-/// What a headline value is divided by on its axis, so that the axis has the unit of the numbers.
+/// The divisor of a headline value on its axis, so that the axis has the unit of the numbers.
 fn rate_scale(view: &View<'_>, workload: &Workload) -> f64 {
     let plain = plain_arm(view.record).and_then(|plain| view.cell(workload, plain));
     let value = plain.map_or(1.0, |c| headline_value(workload, c.bandwidth, c.iops));

@@ -1,13 +1,13 @@
-//! The table at a glance: what each arm keeps of plain speed, with its verdict in words.
+//! The table at a glance: the share of plain speed of each arm, with its verdict in words.
 
 use cryptbench_record::{Arm, Cell, Verdict, Workload};
 use maud::{Markup, html};
 
 use super::trials::to_trials;
-use super::{View, scrolling};
+use super::{View, fold, scrolling};
 use crate::analysis::plain_arm;
 use crate::presentation::Form;
-use crate::quantity::{NONE, fraction, headline, kept, unbroken};
+use crate::quantity::{NONE, count, fraction, headline, kept, unbroken};
 use crate::wording::{compared, verdict_class, verdict_mark, verdict_words};
 
 /// Beyond this many arms the workloads become the columns.
@@ -23,17 +23,22 @@ pub(super) fn section(view: &View<'_>) -> Markup {
         true => by_workload(view, &arms),
         false => by_arm(view, &arms),
     };
-    html! {
-        section aria-labelledby="glance" {
-            h2 #glance { "Speed kept" }
+    let cells = view
+        .results
+        .cells
+        .iter()
+        .filter(|c| c.kept.is_some() && arms.iter().any(|a| a.id == c.arm));
+    let finding =
+        format!("{} with intervals and verdicts", count(cells.count(), "figure", "figures"));
+    let content = html! {
             p.about {
                 "Percent of plain speed with its "
                 (fraction(view.record.plan.confidence)) " interval. "
                 span.nobreak { "Noise" } " is what plain storage differs by from itself. Each number leads to its raw trials."
             }
-            (scrolling("Speed kept by workload and arm", &table))
-        }
-    }
+            (scrolling("Percent of plain speed by workload and choice", &table))
+    };
+    fold("glance", "% of plain speed", &finding, &content)
 }
 
 fn by_workload(view: &View<'_>, arms: &[&Arm]) -> Markup {
@@ -61,7 +66,7 @@ fn by_arm(view: &View<'_>, arms: &[&Arm]) -> Markup {
             (row(&arm.label, each(&|w| judged(view, &w.label, view.cell(w, arm)))))
         }
     };
-    table("Arm", view.workloads().iter().map(|w| w.label.as_str()), &rows)
+    table("Choice", view.workloads().iter().map(|w| w.label.as_str()), &rows)
 }
 
 /// Narrow screens show each row as a list with the column names beside the values. The roles are

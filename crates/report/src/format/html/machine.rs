@@ -1,4 +1,4 @@
-//! Whose CPU time the trials took, and what about the machine a reader must know.
+//! Who used the CPU time of the trials, and what a reader must know about the machine.
 
 use cryptbench_record::Record;
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use super::scrolling;
 use crate::accounting::{PARTS, Split, remarks, splits};
 use crate::quantity::{cpu, digits, percent};
 
-/// The part of the method section on CPU time; nothing where no trial was accounted.
+/// The part of the method section about CPU time; nothing if no trial was accounted.
 pub(super) fn accounting(record: &Record) -> Markup {
     let splits = splits(record);
     let remarks = remarks(record);
@@ -30,7 +30,7 @@ fn table(splits: &[Split<'_>], per_gib: bool) -> Markup {
         table {
             thead {
                 tr {
-                    th scope="col" { "Arm" }
+                    th scope="col" { "Choice" }
                     @for name in PARTS { th.number scope="col" { (name) } }
                     th.number scope="col" { "of the machine" }
                     @if energy { th.number scope="col" { "J/GiB" } }

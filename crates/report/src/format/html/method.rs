@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cryptbench_record::{Arm, ArmRole, Plan, Record, Workload};
 use maud::{Markup, html};
 
-use super::{View, machine, scrolling};
+use super::{View, fold, machine, scrolling};
 use crate::carry_over::carry_overs;
 use crate::presentation::{MOST_LISTED, condensed::condensed};
 use crate::quantity::{binary_bytes, duration, fraction, thousands};
@@ -14,11 +14,10 @@ use crate::wording::{role_words, stop_words, workload_words};
 pub(super) fn section(view: &View<'_>) -> Markup {
     let plan = &view.record.plan;
     let confidence = fraction(plan.confidence);
-    html! {
-        section.method aria-labelledby="method" {
-            h2 #method { "How it was measured" }
-            h3 { "Arms" }
-            (scrolling("Arms", &arms(view)))
+    let content = html! {
+        div.method {
+            h3 { "What was compared" }
+            (scrolling("What was compared", &arms(view)))
             @if !view.workloads().is_empty() {
                 h3 { "Workloads" }
                 details {
@@ -28,35 +27,35 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             }
             h3 { "Order and length" }
             p {
-                "All arms ran once per block, in an order drawn anew for each block from seed "
+                "Everything ran once per repeat, in an order drawn anew for each repeat from seed "
                 code { (plan.seed) } "; the same seed repeats the schedule. A trial "
                 (length(view)) "; " (discarded(view)) " " (slices(view)) "The time budget was "
                 (duration(plan.budget_s)) ", the run took " (duration(view.record.elapsed_s)) "."
             }
             h3 { "Estimate and interval" }
             p {
-                "One trial is one observation; single requests are never treated as independent. Per block, \
-                 d = ln(E/P) compares an arm with plain. The share kept is exp(mean d) with Student's t \
+                "One trial is one observation; single requests are never treated as independent. Per repeat, \
+                 d = ln(E/P) compares a choice with plain. The % of plain is exp(mean d) with Student's t \
                  interval at " (confidence) " confidence. Hodges–Lehmann with the signed-rank interval stands \
                  beside it."
             }
             h3 { "Noise and verdicts" }
             p {
-                (noise_floor(view)) " An arm "
-                em { "costs" } " or " em { "gains" } " speed when the difference is significant at 1 % after Holm's \
+                (noise_floor(view)) " A choice is "
+                em { "slower" } " or " em { "faster" } " when the difference is significant at 1 % after Holm's \
                  correction over the workloads and larger than the noise; it is "
-                em { "equivalent" } " when two one-sided tests place it within "
+                em { "same" } " when two one-sided tests place it within "
                 (fraction(plan.margin())) "; "
-                em { "within the noise" } " when chance over as many pairs would explain it (what is \
+                em { "no loss found" } " when chance over as many repeats would explain it (what is \
                  given there is the smallest difference that would have been found); otherwise it is "
-                em { "inconclusive" } ". A large p-value is never read as “no cost”. Where less than half of the bytes asked for reached the device, a cache answered, and \
+                em { "undecided" } ". A large p-value is never read as “no cost”. Where less than half of the bytes asked for reached the device, a cache answered, and \
                  there is no verdict."
             }
             h3 { "Stopping" }
             p {
                 "A workload ended when every interval was at most "
                 (fraction(plan.target_half_width)) " wide to each side" (found(plan)) ", after at least "
-                (plan.min_pairs) " and at most " (plan.max_pairs) " pairs, or when the time was up; never \
+                (plan.min_pairs) " and at most " (plan.max_pairs) " repeats, or when the time was up; never \
                  because of a p-value."
             }
             @if view.record.stops.len() > MOST_LISTED {
@@ -68,7 +67,9 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             p { (engine(view)) }
             (machine::accounting(view.record))
         }
-    }
+    };
+    let finding = "Plain and encrypted take turns; a loss counts only beyond noise and chance";
+    fold("method", "How it was measured", finding, &content)
 }
 
 /// How long a trial measures, and what rests there are.
@@ -92,7 +93,7 @@ fn length(view: &View<'_>) -> String {
     rests.fold(length, |words, (s, what)| format!("{words}, {what} {}", duration(s)))
 }
 
-/// How trials are cut into slices, and what a slice leaves behind.
+/// How trials are cut into slices, and the effect of a slice on the next one.
 fn slices(view: &View<'_>) -> String {
     let plan = &view.record.plan;
     let Some(slice) = plan.slice_s else { return String::new() };
@@ -104,7 +105,7 @@ fn slices(view: &View<'_>) -> String {
     let which =
         if cut == all { "Trials were".to_owned() } else { format!("{cut} of {all} trials were") };
     let mut words = format!(
-        "{which} cut into slices of {} or more, which the arms of a block took by turns in a random order; a slice \
+        "{which} cut into slices of {} or more, which all took by turns in a random order; a slice \
          counts no request before its queue was full and none after its end. ",
         duration(slice)
     );
@@ -144,11 +145,11 @@ fn discarded(view: &View<'_>) -> String {
 fn noise_floor(view: &View<'_>) -> &'static str {
     match view.arms().iter().any(|a| a.role == ArmRole::PlainAgain) {
         true => {
-            "Plain storage runs twice in each block. The noise of a trial is the 95th percentile of the \
-             difference between the two; over n pairs it averages down by the root of n, and that is \
+            "Plain storage runs twice in each repeat. The noise of a trial is the 95th percentile of the \
+             difference between the two; over n repeats it averages down by the root of n, and that is \
              the noise that tables and charts show."
         }
-        false => "Plain storage ran once per block, so the noise is not known and counts as none.",
+        false => "Plain storage ran once per repeat, so the noise is not known and counts as none.",
     }
 }
 
@@ -159,7 +160,7 @@ fn arms(view: &View<'_>) -> Markup {
         table {
             thead {
                 tr {
-                    th scope="col" { "Arm" }
+                    th scope="col" { "Choice" }
                     th scope="col" { "Compared as" }
                     th scope="col" { "System" }
                     th scope="col" { "Cipher" }
@@ -200,7 +201,7 @@ fn settings(arm: &Arm) -> String {
     if all.is_empty() { "–".to_owned() } else { all.join(", ") }
 }
 
-/// What each workload does; of very many, the first of each series speaks for all.
+/// What each workload does; if there are very many, only the first of each series.
 fn workloads(view: &View<'_>) -> Markup {
     let rows: Vec<(String, String)> = match view.workloads().len() > MOST_LISTED {
         false => view.workloads().iter().map(|w| (w.label.clone(), workload_words(w))).collect(),
@@ -248,7 +249,7 @@ fn stops(view: &View<'_>) -> Markup {
     }
 }
 
-/// What intervals of the width asked for are for.
+/// The purpose of the requested width of intervals.
 fn found(plan: &Plan) -> String {
     match plan.to_find {
         Some(difference) => {
@@ -286,13 +287,16 @@ fn engine(view: &View<'_>) -> String {
     };
     let details = target.engine.details.as_ref().map_or_else(String::new, |d| format!(" ({d})"));
     let size = binary_bytes(target.scratch.size_bytes);
-    let stretch = match (target.kind.as_deref(), &target.paired) {
-        (None | Some("directory"), None) => format!("a scratch file of {size} that all arms share"),
-        (None | Some("directory"), Some(_)) => {
-            format!("a scratch file of {size} in each of the two places")
+    let stretch = match (target.kind.as_deref(), 1 + target.places().count()) {
+        (None | Some("directory"), 1) => format!("a scratch file of {size} that all share"),
+        (None | Some("directory"), n) => {
+            format!("a scratch file of {size} in each of the {n} places")
         }
-        (Some(kind), None) => format!("the first {size} of the {kind}, which all arms share"),
-        (Some(_), Some(_)) => format!("the first {size} of each of the two places"),
+        (Some(kind), 1) => format!("the first {size} of the {kind}, which all share"),
+        _ if target.places().any(|place| place.in_use.is_some()) => {
+            format!("a stretch of {size} for each arm, in another place in each block")
+        }
+        (Some(_), n) => format!("the first {size} of each of the {n} places"),
     };
     format!(
         "{}{details} carried the requests {cache}, over {stretch}. {counters} \

@@ -1,5 +1,6 @@
-//! One self-contained HTML page: verdict first, method last, nothing loaded from anywhere.
+//! One self-contained HTML page: the answer first, method last, nothing loaded from anywhere.
 
+mod answer;
 mod chart;
 mod condensed;
 mod evidence;
@@ -12,8 +13,10 @@ mod numbers;
 mod palette;
 mod picture;
 mod ranking;
+mod studies;
 mod trials;
 
+pub(super) use answer::meta;
 pub(super) use palette::light as light_colours;
 
 use base64ct::{Base64, Encoding as _};
@@ -22,7 +25,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
 use super::surroundings::{occasion, surroundings, title};
+use crate::advice::observations;
+use crate::answer::answer;
 use crate::lookup::Lookup;
+use crate::names::relabelled;
 use crate::presentation::MOST_LISTED;
 use crate::quantity::unbroken;
 
@@ -31,23 +37,23 @@ const STYLE: &str = include_str!("page.css");
 /// uPlot's own style (crates/report/vendor/uplot).
 const PLOT_STYLE: &str = include_str!("../../../vendor/uplot/uPlot.min.css");
 
-/// uPlot, then what makes the page interactive. All that the page says is there without them.
+/// uPlot, then the script that makes the page interactive. The page is complete without them.
 const SCRIPT: &str =
     concat!(include_str!("../../../vendor/uplot/uPlot.iife.min.js"), "\n", include_str!("page.js"));
 
-/// Bytes that a page has at most: what a mail or a ticket takes, and a telephone opens.
+/// Most bytes of a page: mails and tickets accept that, and phones open it.
 pub const MOST_BYTES: usize = 1_000_000;
 
-/// How much a page shows; each step leaves out more, for records that are too large for the one before.
+/// How much a page shows; each step leaves out more, for records that are too large for the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
-    /// All.
+    /// Everything.
     Whole,
-    /// Of the charts only the picture and what is kept of plain speed.
+    /// Only the charts of the picture and of the share of plain speed.
     FewCharts,
-    /// No charts but the picture.
+    /// No charts except the picture.
     NoCharts,
-    /// Nor the table of all numbers, nor a row for each workload.
+    /// Neither the table of all numbers nor a row for each workload.
     Least,
 }
 
@@ -68,9 +74,11 @@ impl Detail {
 }
 
 /// The whole page of at most [`MOST_BYTES`]. It loads nothing, follows the reader's colour scheme, and is complete
-/// without its script but for the table of raw trials.
+/// without its script, except for the table of raw trials.
 pub fn page(record: &Record, results: &Results) -> String {
-    let mut view = View::new(record, results);
+    let shown = relabelled(record);
+    let mut view = View::new(&shown, results);
+    view.stored = record;
     let frame = document(&view, &html! {}).into_string().len();
     for detail in Detail::ALL {
         view.detail = detail;
@@ -89,7 +97,7 @@ const SECTION_BYTES: usize = 2_000;
 
 /// The page with every chart, whatever the page itself leaves out.
 pub(super) fn drawn(record: &Record, results: &Results) -> String {
-    content(&View::new(record, results)).into_string()
+    content(&View::new(&relabelled(record), results)).into_string()
 }
 
 fn document(view: &View<'_>, main: &Markup) -> Markup {
@@ -107,16 +115,16 @@ fn document(view: &View<'_>, main: &Markup) -> Markup {
                 title { (title) " – cryptbench" }
                 style { (PreEscaped(palette::rules())) (PreEscaped(PLOT_STYLE)) (PreEscaped(STYLE)) }
             }
-            body {
-                header {
-                    p.eyebrow { "cryptbench " (record.program_version) " · " (occasion(record)) }
-                    h1 { (title) }
-                    (verdict(view.results))
-                    (facts(record))
+            body.report {
+                main {
+                    p.meta { (meta(record)) }
+                    (main)
                 }
-                main { (main) }
                 footer {
-                    p { "Run " code { (record.run_id) } ". All figures follow from the raw trials above." }
+                    p {
+                        "cryptbench " (record.program_version) ", " (occasion(record)) ", run "
+                        code { (record.run_id) } ". All figures follow from the raw trials above."
+                    }
                 }
                 script { (PreEscaped(SCRIPT)) }
             }
@@ -124,7 +132,7 @@ fn document(view: &View<'_>, main: &Markup) -> Markup {
     }
 }
 
-/// Nothing is loaded, and no script runs but the page's own, known by its hash.
+/// Nothing is loaded, and only the page's own script runs, identified by its hash.
 fn policy() -> String {
     let hash = Base64::encode_string(&Sha256::digest(SCRIPT));
     format!(
@@ -132,11 +140,11 @@ fn policy() -> String {
     )
 }
 
-/// All but the raw trials.
+/// Everything except the raw trials.
 fn content(view: &View<'_>) -> Markup {
     let condense = view.workloads().len() > MOST_LISTED || view.detail >= Detail::Least;
-    html! {
-        (advice(view.results))
+    let answer = answer(&view.lookup, None);
+    let details = html! {
         @if let Some(what) = view.detail.left_out() {
             p.about {
                 "The record is too large for one page, which leaves out " (what) ". "
@@ -153,14 +161,55 @@ fn content(view: &View<'_>) -> Markup {
         (explanation::sections(view))
         (figures::sections(view))
         (evidence::section(view.record))
+        (studies::section(view))
         (numbers::section(view))
+        (verdict(view))
+        (surrounding(view.record))
         (method::section(view))
+    };
+    html! {
+        (answer::section(view, &answer))
+        (contents(&details.0))
+        (details)
+    }
+}
+
+/// A section whose heading remains when it is folded, with its finding beside it.
+fn fold(id: &str, title: &str, finding: &str, content: &Markup) -> Markup {
+    html! {
+        section aria-labelledby=(id) {
+            details.fold {
+                summary {
+                    h2 id=(id) { (title) }
+                    @if !finding.is_empty() { " " span.finding { (unbroken(finding)) } }
+                }
+                (content)
+            }
+        }
+    }
+}
+
+/// Links to all folded sections, ending with the raw trials.
+fn contents(details: &str) -> Markup {
+    let folds = details.split("<summary><h2 id=\"").skip(1).filter_map(|rest| {
+        let (id, rest) = rest.split_once("\">")?;
+        Some((id, rest.split_once("</h2>")?.0))
+    });
+    html! {
+        nav.contents aria-label="On this page" {
+            b { "Details" }
+            @for (id, title) in folds.chain([("trials", "Raw trials")]) {
+                a href={ "#" (id) } { (PreEscaped(title)) } " "
+            }
+        }
     }
 }
 
 /// What every section reads.
 struct View<'a> {
     record: &'a Record,
+    /// The record as it is stored, for downloading.
+    stored: &'a Record,
     results: &'a Results,
     lookup: Lookup<'a>,
     detail: Detail,
@@ -168,10 +217,16 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn new(record: &'a Record, results: &'a Results) -> Self {
-        Self { record, results, lookup: Lookup::new(record, results), detail: Detail::Whole }
+        Self {
+            record,
+            stored: record,
+            results,
+            lookup: Lookup::new(record, results),
+            detail: Detail::Whole,
+        }
     }
 
-    /// Whether charts are drawn that show what tables show as well.
+    /// Whether to draw charts that repeat the contents of tables.
     fn draws(&self) -> bool {
         self.detail < Detail::FewCharts
     }
@@ -189,33 +244,35 @@ impl<'a> View<'a> {
     }
 }
 
-fn verdict(results: &Results) -> Markup {
-    html! {
-        section.verdict aria-labelledby="verdict" {
-            h2 #verdict { "Verdict" }
-            @match results.sentences.split_first() {
-                Some((first, rest)) => {
-                    p.lede { (unbroken(first)) }
-                    @if !rest.is_empty() {
-                        ul { @for sentence in rest { li { (unbroken(sentence)) } } }
-                    }
-                }
-                None => p.lede { "There are no measured pairs, and so no verdict." }
-            }
+/// The figures in sentences, besides the answer.
+fn verdict(view: &View<'_>) -> Markup {
+    let observed = observations(view.record, view.results);
+    let content = html! {
+        @match view.results.sentences.is_empty() {
+            true => p { "There are no repeats, and so no verdict." },
+            false => ul { @for sentence in &view.results.sentences { li { (unbroken(sentence)) } } },
         }
-    }
+        @if !observed.is_empty() {
+            h3 { "What else the figures show" }
+            ul { @for sentence in &observed { li { (unbroken(sentence)) } } }
+        }
+    };
+    fold(
+        "verdict",
+        "Verdict in sentences",
+        "Each choice, how far to trust it, and what it suits",
+        &content,
+    )
 }
 
-fn advice(results: &Results) -> Markup {
-    html! {
-        @if !results.advice.is_empty() {
-            section aria-labelledby="advice" {
-                h2 #advice { "Advice" }
-                p.about { "From the figures of this run alone; what they do not carry is not said." }
-                ul { @for sentence in &results.advice { li { (unbroken(sentence)) } } }
-            }
-        }
-    }
+/// What was measured on what.
+fn surrounding(record: &Record) -> Markup {
+    let machine = &record.machine;
+    let release = machine.kernel.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let engine = &record.target.engine;
+    let io = if engine.direct { "direct I/O" } else { "through the page cache" };
+    let finding = format!("{}, {release}, {}, {io}", machine.os, engine.name);
+    fold("machine", "Machine and disk", &finding, &facts(record))
 }
 
 fn facts(record: &Record) -> Markup {

@@ -4,7 +4,7 @@ use cryptbench_record::{Cell, Estimate};
 use maud::{Markup, html};
 
 use super::trials::to_trials;
-use super::{Detail, View, scrolling};
+use super::{Detail, View, fold, scrolling};
 use crate::presentation::{Form, MOST_LISTED};
 use crate::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, requests};
 use crate::wording::verdict_words;
@@ -17,17 +17,15 @@ pub(super) fn section(view: &View<'_>) -> Markup {
     {
         return html! {};
     }
-    html! {
-        section aria-labelledby="numbers" {
-            h2 #numbers { "All numbers" }
+    let content = html! {
             p.about {
                 "Rates are medians over the trials; latencies are medians of the trials' percentiles; CPU \
                  time is summed over the trials. HL is the Hodges–Lehmann estimate with its signed-rank \
                  interval, a check that outliers cannot move far. p is before and after Holm."
             }
-            (scrolling("All numbers by workload and arm", &table(view)))
-        }
-    }
+            (scrolling("All numbers by workload and choice", &table(view)))
+    };
+    fold("numbers", "All numbers", "Every estimate with its checks, latency and CPU time", &content)
 }
 
 fn table(view: &View<'_>) -> Markup {
@@ -35,11 +33,11 @@ fn table(view: &View<'_>) -> Markup {
         table.numbers {
             thead {
                 tr {
-                    th rowspan="2" scope="col" { "Arm" }
+                    th rowspan="2" scope="col" { "Choice" }
                     th.number rowspan="2" scope="col" { "Trials" }
                     th.number rowspan="2" scope="col" { "MB/s" }
                     th.number rowspan="2" scope="col" { "IOPS" }
-                    th.group colspan="4" scope="colgroup" { "Speed kept, % of plain" }
+                    th.group colspan="4" scope="colgroup" { "% of plain speed" }
                     th rowspan="2" scope="col" { "Verdict" }
                     th.group colspan="3" scope="colgroup" { "Latency" }
                     th.group colspan="3" scope="colgroup" { "CPU" }

@@ -289,7 +289,7 @@
   function hint(section, zooms) {
     if (!section || section.querySelector(".hint")) return;
     const words = "Point at a chart, or step through it with the arrow keys, to read its values" + (zooms ? "; drag across it to zoom." : ".");
-    (section.querySelector("p.about") || section.querySelector("h2")).after(make("p", { class: "hint" }, words));
+    (section.querySelector("p.about") || section.querySelector("summary") || section.querySelector("h2")).after(make("p", { class: "hint" }, words));
   }
 
   /* Charts below the screen are drawn when they come near it. */
@@ -321,6 +321,27 @@
   addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(again, 150);
+  });
+
+  /* What an address or a link names is opened, and all of it is on paper. */
+  const folds = [...document.querySelectorAll("details.fold")];
+  const unfold = (element) => {
+    const fold = element && element.closest("details.fold");
+    if (fold) fold.open = true;
+  };
+  const named = () => unfold(document.getElementById(location.hash.slice(1)));
+  for (const link of document.querySelectorAll('a[href^="#"]')) {
+    link.addEventListener("click", () => unfold(document.getElementById(link.hash.slice(1))));
+  }
+  addEventListener("hashchange", named);
+  named();
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = folds.filter((fold) => !fold.open);
+    for (const fold of closed) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of closed) fold.open = false;
   });
 
   /* The raw trials. */
@@ -366,9 +387,9 @@
 
   const COLUMNS = [
     ["#", (t) => t.sequence],
-    ["Block", (t) => t.block ?? "discarded"],
+    ["Repeat", (t) => t.block ?? "discarded"],
     ["Workload", (t) => t.workload],
-    ["Arm", (t) => t.arm],
+    ["Choice", (t) => t.arm],
     ["At s", (t) => digits(t.at_s)],
     ["Measured s", (t) => digits(t.elapsed_s)],
     ["MB/s", (t) => digits(t.bytes / t.elapsed_s / 1e6)],
@@ -381,7 +402,7 @@
     ["Device MB read", (t) => (t.device ? digits(t.device.read_bytes / 1e6) : "–")],
     ["Device MB written", (t) => (t.device ? digits(t.device.written_bytes / 1e6) : "–")],
   ];
-  const words = (name) => name === "Workload" || name === "Arm";
+  const words = (name) => name === "Workload" || name === "Choice";
 
   let controls = null;
   function choices() {
@@ -394,7 +415,7 @@
       return [select, make("label", {}, name + " ", select)];
     };
     const [workload, workloadLabel] = choice("Workload", "all", plan.workloads);
-    const [arm, armLabel] = choice("Arm", "all", plan.arms);
+    const [arm, armLabel] = choice("Choice", "all", plan.arms);
     const said = make("p", { "aria-live": "polite" });
     const region = make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Raw trials" });
     box.append(make("p", { class: "choices" }, workloadLabel, armLabel), said, region);
@@ -432,6 +453,7 @@
     workload.value = cell[1];
     arm.value = cell[2];
     fill();
+    unfold(box);
     box.open = true;
     said.setAttribute("tabindex", "-1");
     box.scrollIntoView();

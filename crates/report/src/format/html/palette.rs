@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use cryptbench_record::{Arm, ArmRole};
 use plotters::style::RGBColor;
 
-/// One role: the colour that marks it in a chart, and what it becomes.
+/// One role: the colour that marks it in a chart, and those that replace it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Colour {
     marker: (u8, u8, u8),
@@ -53,7 +53,7 @@ const ENCRYPTED: [Colour; 5] = [
     Colour::new((12, 0, 0), "#3d8bb8", "#86c8ec"),
 ];
 
-/// The colour of an arm: by role, and for encrypted arms by position while there are few.
+/// The colour of an arm: by role, and for encrypted arms by position if there are few.
 pub(super) fn arm_colour(arms: &[Arm], arm: &Arm) -> Colour {
     match arm.role {
         ArmRole::Plain => PLAIN,
@@ -62,7 +62,7 @@ pub(super) fn arm_colour(arms: &[Arm], arm: &Arm) -> Colour {
         ArmRole::Encrypted => {
             let encrypted = || arms.iter().filter(|a| a.role == ArmRole::Encrypted);
             let position = encrypted().position(|a| a.id == arm.id).unwrap_or(0);
-            // Colours that repeat would say that two arms are the same: beyond five, all share one.
+            // Repeated colours would suggest that two arms are the same: beyond five, all share one.
             let index = if encrypted().count() > ENCRYPTED.len() { 0 } else { position };
             ENCRYPTED[index]
         }

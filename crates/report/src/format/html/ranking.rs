@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::picture::numbers;
-use super::{View, scrolling};
-use crate::presentation::ranking::{Ranked, ranking};
+use super::{View, fold, scrolling};
+use crate::presentation::ranking::{Ranked, Ranking, ranking};
 use crate::quantity::{NONE, count, fraction, percent, percent_digits};
 use crate::wording::list;
 
@@ -12,26 +12,33 @@ use crate::wording::list;
 const MOST_NAMED: usize = 12;
 
 pub(super) fn section(view: &View<'_>) -> Markup {
-    let Some(ranking) = ranking(&view.lookup) else { return html! {} };
-    let headings = ["System", "Place", "Kept", "Interval", "Reads", "Writes"].map(str::to_owned);
+    let Some(ranking) = ranking(&view.lookup).filter(Ranking::is_telling) else {
+        return html! {};
+    };
+    let headings =
+        ["System", "Place", "% of plain", "Interval", "Reads", "Writes"].map(str::to_owned);
     let rows: Vec<_> =
         ranking.rows.iter().map(|row| (row.arm.label.clone(), fields(row))).collect();
     let left_out: Vec<&str> = ranking.left_out.iter().map(|arm| arm.label.as_str()).collect();
+    let cached: Vec<&str> = ranking.cached.iter().map(|arm| arm.label.as_str()).collect();
     let failed: Vec<&str> = ranking.failed.iter().map(|arm| arm.label.as_str()).collect();
-    html! {
-        section aria-labelledby="ranking" {
-            h2 #ranking { "Ranking" }
+    let content = html! {
             p.about {
-                "Percent of plain speed kept, the geometric mean over "
+                "Percent of plain speed, the geometric mean over "
                 (count(ranking.over.len(), "workload", "workloads")) " in which all of these could be compared, with its "
                 (fraction(view.record.plan.confidence))
-                " interval. Arms of one place cannot be told from the first of them, compared block by block; the first of each place can be told from the first of the place above."
+                " interval. Equal places: no difference found to the first of that place, compared repeat by repeat."
             }
-            (scrolling("Ranking of the encrypted arms", &numbers(&headings, &rows)))
+            (scrolling("Ranking of the choices", &numbers(&headings, &rows)))
             @if !left_out.is_empty() {
                 p.about {
-                    "Not ranked, for a cache answered or there are too few pairs in most workloads: "
+                    "Not ranked, for they took part in fewer than half of the workloads: "
                     (list(&left_out, MOST_NAMED)) "."
+                }
+            }
+            @if !cached.is_empty() {
+                p.about {
+                    "Not ranked, for a cache answered instead of the disk: " (list(&cached, MOST_NAMED)) "."
                 }
             }
             @if !failed.is_empty() {
@@ -39,8 +46,9 @@ pub(super) fn section(view: &View<'_>) -> Markup {
                     "Not ranked, for what lies on the disk is not as it must be: " (list(&failed, MOST_NAMED)) "."
                 }
             }
-        }
-    }
+    };
+    let finding = format!("{}, the fastest first", count(ranking.rows.len(), "choice", "choices"));
+    fold("ranking", "Ranking", &finding, &content)
 }
 
 fn fields(row: &Ranked<'_>) -> Vec<String> {

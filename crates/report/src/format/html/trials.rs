@@ -1,4 +1,4 @@
-//! The raw trials as data that the page's script makes a table of, and the record itself to take along.
+//! The raw trials as data for a table that the page's script makes, and the record itself for downloading.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use cryptbench_record::{Cell, Record, Trial};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::View;
 use super::chart::data_block;
+use super::{View, fold};
 use crate::quantity::thousands;
 
 /// How much of the record the page carries.
@@ -20,9 +20,7 @@ struct Carried {
 pub(super) fn section(view: &View<'_>, room: usize) -> Markup {
     let trials = &view.record.trials;
     let carried = carried(view, room);
-    html! {
-        section aria-labelledby="trials" {
-            h2 #trials { "Raw trials" }
+    let content = html! {
             @if trials.is_empty() { p.none { "No trial was measured." } }
             @match &carried {
                 Some(carried) => {
@@ -51,13 +49,15 @@ pub(super) fn section(view: &View<'_>, room: usize) -> Markup {
                     " writes them as a table."
                 }
             }
-        }
-    }
+    };
+    let finding =
+        format!("{} trials, in the order in which they ran", thousands(trials.len() as f64));
+    fold("trials", "Raw trials", &finding, &content)
 }
 
-/// The whole record; else the table of its trials; else nothing.
+/// The whole record, otherwise the table of its trials, otherwise nothing.
 fn carried(view: &View<'_>, room: usize) -> Option<Carried> {
-    let record = Record { results: Some(view.results.clone()), ..view.record.clone() };
+    let record = Record { results: Some(view.results.clone()), ..view.stored.clone() };
     let json = serde_json::to_string(&record).ok()?;
     if json.len() <= room {
         return Some(Carried { json, whole: true });

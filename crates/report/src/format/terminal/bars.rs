@@ -29,7 +29,7 @@ const PLAIN: Brush = Brush { body: '█', left_half: '▐', right_half: '▌' };
 const OTHER: Brush = Brush { body: '━', left_half: '╺', right_half: '╸' };
 
 pub(super) fn draw(chart: &TwoSided<'_>, width: usize) -> String {
-    // A narrow terminal has bars and numbers; what is kept is in the table below.
+    // A narrow terminal shows bars and numbers; shares of plain speed are in the table below.
     let shares = width >= LEAST_WITH_SHARES;
     let fixed = 2 * (SPEED + 2 + if shares { SHARE + 1 } else { 0 }) + MIDDLE;
     let longest = (width.saturating_sub(fixed) / 2).clamp(1, LONGEST);
@@ -45,12 +45,12 @@ pub(super) fn draw(chart: &TwoSided<'_>, width: usize) -> String {
     let share = |text: &str| if shares { right(text, SHARE) } else { String::new() };
     let head = format!(
         "{} {} {writes} {:^MIDDLE$} {} {} {}",
-        share("kept"),
+        share("%"),
         right("MB/s", SPEED),
         "block",
         left("read", longest),
         right("MB/s", SPEED),
-        share("kept")
+        share("%")
     );
     lines.push(within(&head, shares));
     for row in &chart.rows {

@@ -7,7 +7,7 @@ use crate::quantity::{NONE, fraction, thousands};
 
 pub(super) fn table(lookup: &Lookup<'_>, width: usize) -> String {
     let mut table =
-        empty(["series (workloads)", "kept", "least kept", "verdicts"].map(str::to_owned).into());
+        empty(["series (workloads)", "% of plain", "least", "verdicts"].map(str::to_owned).into());
     for series in condensed(lookup) {
         let cells = thousands(series.workloads.len() as f64);
         let name = format!("{} ({cells})", clean(&series.name));

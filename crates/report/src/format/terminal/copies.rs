@@ -13,7 +13,7 @@ pub(super) fn draw(copies: &[(&Workload, Vec<Copy<'_>>)], rule: &str, width: usi
         "Copies, condensed {rule}; speed = bytes / mean time. Kept is our own estimate, from all \
          trials."
     );
-    let headings = ["copy", "mean", "sd", "speed", "trials", "kept %"].map(str::to_owned);
+    let headings = ["copy", "mean", "sd", "speed", "trials", "% of plain"].map(str::to_owned);
     let mut table = empty(headings.into());
     for (workload, of_arms) in copies {
         let blanks = vec![String::new(); 5];

@@ -6,7 +6,7 @@ use super::layout::{add, clean, empty, text, widest};
 use super::wrap;
 use crate::evidence::{Row, method, rows};
 
-/// The section in at most `width` columns; nothing where no arm was looked at.
+/// The section in at most `width` columns; nothing if no arm was examined.
 pub(super) fn section(record: &Record, width: usize) -> Option<String> {
     let rows = rows(record);
     if rows.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn section(record: &Record, width: usize) -> Option<String> {
             vec![label, row.read_back.clone(), row.plaintext.to_owned(), row.entropy.clone()],
         );
     }
-    // The lines of text go between those of the table, which is not made wider by them.
+    // The lines of text go between those of the table without widening it.
     let table = text(&table);
     if widest(&table) > width {
         return Some(listed(record, &rows, width));

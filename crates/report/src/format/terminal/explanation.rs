@@ -1,4 +1,4 @@
-//! Why it costs what it costs: what is added per request and per byte, and what layer and cipher take.
+//! The cost explained: the time added per request and per byte, and the losses in path and cipher.
 
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
@@ -65,7 +65,7 @@ fn row(added: &Added<'_>) -> Vec<String> {
     vec![name, per_request(model), per_byte(model), equal]
 }
 
-/// The arm that loses most, taken apart.
+/// The losses of the slowest arm, step by step.
 fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let chains = chains(lookup);
     let chain = chains.iter().min_by(|a, b| a.mean_kept().total_cmp(&b.mean_kept()))?;
@@ -73,12 +73,12 @@ fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
         return None;
     }
     let title = format!(
-        "What layer ({}) and cipher of {} take, each in % of the speed before it [{}]:",
+        "What path ({}) and cipher of {} take, each in % of the speed before it [{}]:",
         chain.layer.label,
         chain.arm.label,
         fraction(lookup.record.plan.confidence),
     );
-    let mut table = empty(["", "layer", "cipher", "its share"].map(str::to_owned).into());
+    let mut table = empty(["", "path", "cipher", "its share"].map(str::to_owned).into());
     for row in &chain.rows {
         let [layer, cipher] = [0, 1].map(|i| taken(&row.speed.steps[i]));
         let share = cipher_share(row).map_or_else(|| NONE.to_owned(), |s| percent(100.0 * s.value));
@@ -86,8 +86,8 @@ fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     }
     let mut lines = vec![wrap(&title, "", "  ", width), fitted(table, width)];
     if chains.len() > 1 {
-        let more = count(chains.len() - 1, "arm", "arms");
-        let more = format!("The report has the same for {more} more.");
+        let more = count(chains.len() - 1, "choice", "choices");
+        let more = format!("The page has the same for {more} more.");
         lines.push(wrap(&more, "", "  ", width));
     }
     Some(lines.join("\n"))

@@ -8,7 +8,7 @@ use crate::presentation::files::{FileRow, Files, big_file_gain};
 use crate::quantity::{NONE, digits, files, megabytes};
 
 pub(super) fn draw(table: &Files<'_>, width: usize) -> String {
-    let title = "Files per second, and beside it the % of plain that is kept:";
+    let title = "Files per second, and beside it the % of plain:";
     let wide = by_action(table);
     let body = match widest(&text(&wide)) <= width {
         true => text(&wide),
@@ -50,7 +50,7 @@ fn value(row: &FileRow<'_>, reading: Option<&Reading>) -> String {
     }
 }
 
-/// What the files' bytes cost less as one file, for plain and for the first arm beside it.
+/// How much faster the same bytes move as one file, for plain and for the first arm beside it.
 fn one_big_file(table: &Files<'_>) -> Option<String> {
     let gains = |arm: usize| -> Vec<String> {
         [("write", "written"), ("read", "read")]

@@ -7,7 +7,7 @@ use crate::presentation::grid::{Grid, GridCell};
 use crate::quantity::{NONE, digits, latency, requests};
 
 pub(super) fn draw(grid: &Grid<'_>, width: usize) -> String {
-    let title = wrap("MB/s, and beside it the % of plain speed that is kept:", "", "  ", width);
+    let title = wrap("MB/s, and beside it the % of plain speed:", "", "  ", width);
     let mut parts = vec![title];
     parts.extend(speeds(grid, width));
     parts.push(String::new());

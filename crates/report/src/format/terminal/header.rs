@@ -6,7 +6,8 @@ use super::wrap;
 use crate::format::surroundings::{occasion, surroundings};
 
 pub(super) fn header(record: &Record, width: usize) -> String {
-    let title = format!("cryptbench {}: {}", record.program_version, occasion(record));
+    let own = record.title.as_ref().map_or_else(String::new, |title| format!("{title}, "));
+    let title = format!("cryptbench {}: {own}{}", record.program_version, occasion(record));
     let facts = surroundings(record);
     let column = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
     let mut lines = vec![wrap(&title, "", "  ", width)];

@@ -66,7 +66,7 @@ fn cell(difference: Option<&Difference>, common: Option<char>) -> String {
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{:.0}", p + 0.0),
     };
-    // Marks of cells that could not be told from plain would drown those that could.
+    // Marks of cells without a difference would drown the others.
     let shown = |mark: &char| matches!(mark, '▼' | '▲' | 'c') && Some(*mark) != common;
     format!("{}{}", right(&number, CELL - 1), mark.filter(shown).unwrap_or(' '))
 }

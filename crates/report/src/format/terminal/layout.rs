@@ -17,13 +17,22 @@ const ARM_HEADING: usize = 16;
 
 /// A table of these headings without rows.
 pub(super) fn empty(headings: Vec<String>) -> Table {
+    styled(headings, LINES, GAP)
+}
+
+/// As [`empty`], without a rule below the headings, and with `gap` columns between two.
+pub(super) fn unruled(headings: Vec<String>, gap: u16) -> Table {
+    styled(headings, TableStyle::new(), gap)
+}
+
+fn styled(headings: Vec<String>, style: TableStyle, gap: u16) -> Table {
     let mut table = Table::new();
-    table.load_style(LINES);
+    table.load_style(style);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(aligned(headings));
     let columns = table.column_count();
     for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if i + 1 == columns { 0 } else { GAP }));
+        column.set_padding((0, if i + 1 == columns { 0 } else { gap }));
     }
     table
 }
@@ -67,15 +76,20 @@ pub(super) fn widest(text: &str) -> usize {
 /// Breaks a label into as few lines as [`ARM_HEADING`] needs, then as narrow as those lines allow:
 /// `AES-256-XTS` over `512 B`, not `AES-256-XTS 512` over `B`.
 pub(super) fn heading(label: &str) -> String {
+    heading_within(label, ARM_HEADING)
+}
+
+/// As [`heading`], in lines of at most `most` columns where the words are short enough.
+pub(super) fn heading_within(label: &str, most: usize) -> String {
     let broken = |width: usize| {
         let options = textwrap::Options::new(width)
             .break_words(false)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
         textwrap::fill(label, options)
     };
-    let wide = broken(ARM_HEADING);
+    let wide = broken(most);
     let lines = wide.lines().count();
-    (1..ARM_HEADING)
+    (1..most)
         .map(broken)
         .find(|narrow| narrow.lines().count() <= lines && widest(narrow) <= widest(&wide))
         .unwrap_or(wide)

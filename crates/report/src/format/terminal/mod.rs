@@ -1,5 +1,7 @@
-//! Text for a terminal or a log file: header, table, legend, stop reasons, sentences.
+//! Text for a terminal or a log file: the answer on one screen, and all figures with header, table, legend, stop reasons
+//! and sentences.
 
+pub mod answer;
 mod bars;
 mod cell;
 mod condensed;
@@ -27,10 +29,16 @@ use cryptbench_record::{ArmRole, Record, Results};
 
 pub use self::cell::{NoSuchCell, explain};
 use crate::accounting::remarks;
+use crate::advice::observations;
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
 use crate::lookup::Lookup;
-use crate::presentation::{Form, peers::peers, ranking::ranking};
+use crate::names::relabelled;
+use crate::presentation::{
+    Form,
+    peers::peers,
+    ranking::{Ranking, ranking},
+};
 use crate::prose::{self, clean};
 use crate::quantity::{NO_BREAK, is_time, thousands, unbroken};
 use crate::wording::{LEGEND, list, particulars, stop_words, verdict_mark};
@@ -41,10 +49,10 @@ const MOST_ROWS: usize = 24;
 /// Columns from which on two sections stand side by side.
 const LEAST_BESIDE: usize = 160;
 
-/// Workloads named one by one where only some ended for a reason, or are particular in some way.
+/// Most workloads named one by one if only some ended for a reason, or are special in some way.
 const MOST_NAMED: usize = 8;
 
-/// Columns beyond which the eye loses the line: what is wide are tables and pictures, not sentences.
+/// Widest text, in columns, that the eye can follow; only tables and pictures are wider.
 const MOST_PROSE: usize = 120;
 
 /// How to lay text out.
@@ -52,7 +60,7 @@ const MOST_PROSE: usize = 120;
 pub struct Style {
     /// Columns that a line may take; fewer than 40 are treated as 40, more than 200 as 200.
     pub width: usize,
-    /// Whether to emphasise with ANSI colours; nothing is told by colour alone.
+    /// Whether to emphasise with ANSI colours; nothing is expressed by colour alone.
     pub colour: bool,
 }
 
@@ -62,16 +70,17 @@ impl Style {
     }
 }
 
-/// The whole report as text, ending with a newline. Holds no cursor movement; without
+/// All figures as text, ending with a newline. Holds no cursor movement; without
 /// [`Style::colour`] no escape sequence at all.
 pub fn render(record: &Record, results: &Results, style: Style) -> String {
+    let record = &*relabelled(record);
     let width = style.columns();
     let lookup = Lookup::new(record, results);
     let mut parts = vec![header::header(record, width)];
     let picture = picture::picture(&lookup, width);
     let table = match record.plan.workloads.len() > MOST_ROWS {
         true => Some(table::Laid { text: condensed::table(&lookup, width), detailed: false }),
-        // Opening a volume is no faster or slower than plain storage: its picture has all there is.
+        // Opening a volume has no counterpart on plain storage: its picture shows everything.
         false if picture.is_some() && Form::of(record) == Form::Unlock => None,
         false => Some(table::table(&lookup, width)),
     };
@@ -87,7 +96,9 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
         explanation::section(&lookup, block),
         split::table(record, block),
         evidence::section(record, block),
-        ranking(&lookup).map(|r| ranking::table(&r, record.plan.confidence, block)),
+        ranking(&lookup)
+            .filter(Ranking::is_telling)
+            .map(|r| ranking::table(&r, record.plan.confidence, block)),
     ]
     .into_iter()
     .flatten()
@@ -95,6 +106,7 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
     if !blocks.is_empty() {
         parts.push(layout::beside(&blocks, width));
     }
+    parts.extend(crate::studies::full(&crate::studies::tested(record), width.min(MOST_PROSE)));
     let remarks: Vec<String> = particular(record, width)
         .into_iter()
         .chain(stops(record, width))
@@ -106,17 +118,20 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
     if !results.sentences.is_empty() {
         parts.push(paragraphs(&results.sentences, width));
     }
-    if !results.advice.is_empty() {
-        let lines = results.advice.iter().map(|s| wrap(s, "- ", "  ", width));
-        let title = "Advice, from these figures alone:".to_owned();
-        parts.push(std::iter::once(title).chain(lines).collect::<Vec<_>>().join("\n"));
+    let open = answer::open(&lookup);
+    for (title, lines) in [
+        ("Advice, from these figures alone:", &results.advice),
+        ("Open:", &open),
+        ("What else the figures show:", &observations(record, results)),
+    ] {
+        if !lines.is_empty() {
+            let lines = lines.iter().map(|s| wrap(s, "- ", "  ", width));
+            parts.push(
+                std::iter::once(title.to_owned()).chain(lines).collect::<Vec<_>>().join("\n"),
+            );
+        }
     }
     paint::paint(&parts.join("\n\n"), style.colour) + "\n"
-}
-
-/// Only the sentences, wrapped, ending with a newline.
-pub fn summary(results: &Results, style: Style) -> String {
-    paint::paint(&paragraphs(&results.sentences, style.columns()), style.colour) + "\n"
 }
 
 fn paragraphs(sentences: &[String], width: usize) -> String {
@@ -139,10 +154,10 @@ fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     let workloads = lookup.workloads();
     let condensed = workloads.len() > MOST_ROWS;
     let kept = match condensed {
-        true => "% of plain speed, geometric mean",
-        false => "% of plain speed [interval], from pairs of trials run in turn",
+        true => "geometric mean",
+        false => "with its interval, from repeats in which all took turns with plain",
     };
-    let mut lines = vec![format!("kept: {kept}"), marks.join(", ")];
+    let mut lines = vec![format!("% of plain speed: {kept}"), marks.join(", ")];
     if workloads.iter().any(is_time) {
         lines.push("where a time is given, twice the time is half the speed".to_owned());
     }
@@ -153,15 +168,12 @@ fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     if units.len() > 1 {
         let units: Vec<String> = units.iter().map(|u| format!("{u} B")).collect();
         lines.push(format!(
-            "{}: how much is encrypted as one; VeraCrypt and LUKS1 take 512 B, LUKS2 up to 4096 B",
+            "{}: sector size; VeraCrypt and LUKS1 have 512 B, LUKS2 up to 4096 B",
             units.join(", ")
         ));
     }
     if !condensed {
-        lines.push(
-            "noise: how far plain measured twice, over as many pairs, differs from itself"
-                .to_owned(),
-        );
+        lines.push("noise: plain against itself, over as many repeats".to_owned());
         if workloads.iter().any(moves_bytes) {
             lines.push(format!("CPU s/GiB: {}", Measure::of(lookup.record).words()));
         }
@@ -176,7 +188,7 @@ fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     Some(lines.iter().map(|line| wrap(line, "", "  ", width)).collect::<Vec<_>>().join("\n"))
 }
 
-/// What is particular about some workloads, those that are alike together.
+/// Special properties of some workloads, equal ones together.
 fn particular(record: &Record, width: usize) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for workload in &record.plan.workloads {
@@ -225,7 +237,7 @@ fn stops(record: &Record, width: usize) -> Vec<String> {
                 true => vec![all_alike(&workloads, all)],
                 false => workloads.iter().map(|(l, pairs)| format!("{l} ({pairs})")).collect(),
             };
-            wrap(&format!("Ended {reason} (pairs): {}", items.join(", ")), "", "  ", width)
+            wrap(&format!("Ended {reason} (repeats): {}", items.join(", ")), "", "  ", width)
         })
         .collect()
 }
@@ -255,6 +267,6 @@ fn notes(record: &Record, width: usize) -> Vec<String> {
 
 /// As [`prose::wrap`], to [`MOST_PROSE`] columns at most, and without a break within an interval.
 fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
-    // Ordinary spaces in the end, so that what is copied or searched is what it looks like.
+    // Ordinary spaces in the end, so that copying and searching work as expected.
     prose::wrap(&unbroken(&clean(text)), first, next, width.min(MOST_PROSE)).replace(NO_BREAK, " ")
 }

@@ -1,4 +1,4 @@
-//! Colour, put on after the layout so that it cannot disturb it.
+//! Colour, applied after the layout so that it cannot disturb it.
 
 use anstyle::{AnsiColor, Style};
 
@@ -17,6 +17,15 @@ pub(super) fn paint(text: &str, colour: bool) -> String {
         }
         _ => painted,
     }
+}
+
+/// Each line of `text` in bold.
+pub(super) fn bold(text: &str, colour: bool) -> String {
+    if !colour {
+        return text.to_owned();
+    }
+    let bold = Style::new().bold();
+    text.lines().map(|line| format!("{bold}{line}{bold:#}")).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

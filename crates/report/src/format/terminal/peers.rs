@@ -5,7 +5,7 @@ use super::wrap;
 use crate::presentation::peers::Peers;
 use crate::quantity::{NONE, percent, value_words};
 
-/// The figures; of more than `most` workloads only that they are in the page.
+/// The figures; for more than `most` workloads, only that the page has them.
 pub(super) fn table(peers: &Peers<'_>, most: usize, width: usize) -> String {
     if peers.rows.len() > most {
         let words = format!(

@@ -1,10 +1,10 @@
-//! The familiar picture of the record's profile, where it has one.
+//! The familiar picture of the record's profile, if it has one.
 
 use super::{bars, copies, curve, files, grid, heatmap, unlock, wrap};
 use crate::lookup::Lookup;
 use crate::presentation::{self, Form, left_out_words};
 
-/// The picture in at most `width` columns; nothing where the record asks for none, or holds too little.
+/// The picture in at most `width` columns; nothing if the record asks for none, or contains too little.
 pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let (text, left_out) = match Form::of(lookup.record) {
         Form::Table => return None,
@@ -47,7 +47,7 @@ pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
 pub(super) fn share(ratio: Option<f64>, mark: Option<char>) -> String {
     let percent = ratio.map(|r| r * 100.0).filter(|p| p.is_finite());
     let number = percent.map_or_else(String::new, |p| match p {
-        // Only a stalled trial of plain shows more, and the column has no room for it.
+        // Only a stalled trial of plain gives more, and the column has no room for it.
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{}", p.round()),
     });

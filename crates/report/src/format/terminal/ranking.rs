@@ -11,7 +11,7 @@ const MOST_NAMED: usize = 8;
 
 pub(super) fn table(ranking: &Ranking<'_>, confidence: f64, width: usize) -> String {
     let title = format!(
-        "Ranked by the % of plain speed kept, geometric mean over {} [{} interval]:",
+        "Ranked by the % of plain speed, geometric mean over {} [{} interval]:",
         count(ranking.over.len(), "workload", "workloads"),
         fraction(confidence),
     );
@@ -38,15 +38,22 @@ fn remarks(ranking: &Ranking<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if ranking.rows.iter().enumerate().any(|(i, row)| row.place != i + 1) {
         lines.push(
-            "Arms of one place cannot be told from the first of them, compared block by block; the first of each \
-                 place can be told from the first of the place above."
+            "Equal places: no difference found to the first of that place, compared repeat by repeat; the first of each place \
+             differs from the first of the place above."
                 .to_owned(),
         );
     }
     if !ranking.left_out.is_empty() {
         let names: Vec<&str> = ranking.left_out.iter().map(|arm| arm.label.as_str()).collect();
         lines.push(format!(
-            "Not ranked, for a cache answered or there are too few pairs in most workloads: {}.",
+            "Not ranked, for they took part in fewer than half of the workloads: {}.",
+            list(&names, MOST_NAMED)
+        ));
+    }
+    if !ranking.cached.is_empty() {
+        let names: Vec<&str> = ranking.cached.iter().map(|arm| arm.label.as_str()).collect();
+        lines.push(format!(
+            "Not ranked, for a cache answered instead of the disk: {}.",
             list(&names, MOST_NAMED)
         ));
     }

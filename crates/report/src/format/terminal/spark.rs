@@ -3,7 +3,7 @@
 /// Eighths of a line, from the bottom.
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What stands where there is no value.
+/// Placeholder for a missing value.
 const GAP: char = ' ';
 
 /// `values` in at most `columns` characters; more values than that are averaged in runs of equal length. The lowest

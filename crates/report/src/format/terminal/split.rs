@@ -1,4 +1,4 @@
-//! Whose CPU time it was: one line per arm.
+//! Who used the CPU time: one line per arm.
 
 use cryptbench_record::Record;
 
@@ -15,7 +15,7 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
         true => "Whose CPU time it was, over all workloads, CPU s/GiB:",
         false => "Whose CPU time it was, over all workloads, % of the machine:",
     };
-    let headings = ["", "load", "daemons", "kernel", "other", "of machine"].map(str::to_owned);
+    let headings = ["", "load", "helpers", "kernel", "other", "of machine"].map(str::to_owned);
     debug_assert_eq!(headings.len(), PARTS.len() + 2);
     let mut table = empty(headings.into());
     for split in &splits {
@@ -24,7 +24,7 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
         let row = [clean(&split.arm.label)].into_iter().chain(parts).chain([used]);
         add(&mut table, row.collect());
     }
-    let legend = "load: the measuring process with the ciphers in it; other: everything else, less what it took before the \
+    let legend = "load: the measuring process with the ciphers in it; helpers: the helper programs of systems; other: everything else, less what it took before the \
                   run, and so below 0 at times";
     Some(format!(
         "{}\n{}\n{}",

@@ -1,5 +1,5 @@
-//! The table: one row per arm with all figures where the width has room for them, one column per arm while that fits,
-//! else one row per arm with few figures.
+//! The table: one row per arm with all figures if the width has room for them, one column per arm if that fits,
+//! otherwise one row per arm with few figures.
 
 use comfy_table::Table;
 use cryptbench_record::{Arm, ArmRole, Cell, Verdict, Workload};
@@ -26,7 +26,7 @@ pub(super) struct Laid {
     pub(super) detailed: bool,
 }
 
-/// The table in at most `width` columns, of the workloads that were come to.
+/// The table in at most `width` columns, of the workloads that were reached.
 pub(super) fn table(lookup: &Lookup<'_>, width: usize) -> Laid {
     let view = View { lookup, measure: Measure::of(lookup.record) };
     let (measured, not): (Vec<&Workload>, Vec<&Workload>) =
@@ -124,7 +124,8 @@ fn by_workload(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
 }
 
 fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
-    let mut table = empty(["workload", "speed", "kept", "CPU s/GiB"].map(str::to_owned).into());
+    let mut table =
+        empty(["workload", "speed", "% of plain", "CPU s/GiB"].map(str::to_owned).into());
     for workload in workloads {
         let plain = view.plain(workload);
         let noise = format!("noise {}  ", view.noise(workload));
@@ -142,7 +143,7 @@ fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
     table
 }
 
-/// One row per arm with every figure, and its trials as a sparkline in the columns that are left; nothing where not
+/// One row per arm with every figure, and its trials as a sparkline in the remaining columns; nothing if not
 /// even the figures fit.
 fn detailed(view: &View<'_, '_>, workloads: &[&Workload], width: usize) -> Option<String> {
     let bare = widest(&text(&all_figures(view, workloads, None)));
@@ -159,7 +160,7 @@ fn all_figures(view: &View<'_, '_>, workloads: &[&Workload], spark: Option<usize
     let times = workloads.iter().any(|w| is_time(w));
     let mut headings = vec!["workload", "MB/s", "IOPS"];
     headings.extend(times.then_some("time"));
-    headings.extend(["p50", "p99", "kept", "noise", "CPU s/GiB"]);
+    headings.extend(["p50", "p99", "% of plain", "noise", "CPU s/GiB"]);
     headings.extend(spark.map(|_| "trials"));
     let headings: Vec<String> = headings.into_iter().map(str::to_owned).collect();
     let columns = headings.len();

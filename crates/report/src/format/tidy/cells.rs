@@ -28,6 +28,8 @@ fn row(keys: &Keys<'_>, confidence: f64, cell: &Cell) -> Fields {
     row.real("cpu_machine_s_per_gib", measured(cell.cpu.machine_s_per_gib));
     row.real("cpu_attributed_s_per_gib", cell.cpu.attributed_s_per_gib);
     row.real("cpu_machine_percent", measured(cell.cpu.machine_percent));
+    row.real("joules_per_gib", cell.cpu.joules_per_gib);
+    row.real("battery_joules_per_gib", cell.cpu.battery_joules_per_gib);
     row.real("device_bytes_per_byte", cell.device_ratio);
     row.truth("cached", cell.cached);
     row.real("noise_of_trial_fraction", cell.noise_floor);

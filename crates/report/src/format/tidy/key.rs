@@ -1,4 +1,4 @@
-//! The columns that tell run, workload and arm of a row, the same in every table.
+//! The columns that identify run, workload and arm of a row, the same in every table.
 
 use std::collections::HashMap;
 

@@ -58,7 +58,7 @@ pub(crate) fn table(record: &Record, results: &Results, rows: Rows) -> Table {
     }
 }
 
-/// A row in the making.
+/// A row under construction.
 #[derive(Default)]
 struct Fields {
     columns: Vec<(Name, Kind)>,
@@ -74,7 +74,7 @@ impl Fields {
         self.push(name, Kind::Integer, value.map(|v| Value::Integer(v.into())));
     }
 
-    /// What is not finite is no number to other programs, and left empty.
+    /// Values that are not finite are left empty, because other programs may not accept them.
     fn real(&mut self, name: Name, value: Option<f64>) {
         self.push(name, Kind::Real, value.filter(|v| v.is_finite()).map(Value::Real));
     }
@@ -89,7 +89,7 @@ impl Fields {
     }
 }
 
-/// A table of rows that are all made alike; `blank` tells the columns of a table without any.
+/// A table of rows with the same columns, which `blank` provides if there are no rows.
 fn collect(blank: Fields, rows: impl Iterator<Item = Fields>) -> Table {
     Table { columns: blank.columns, rows: rows.map(|row| row.values).collect() }
 }

@@ -35,6 +35,7 @@ fn row(keys: &Keys<'_>, t: &Trial) -> Fields {
     row.real("cpu_other_s", a.map(|a| a.other_s));
     row.real("cached_before_fraction", a.and_then(|a| a.cached_before));
     row.real("energy_j", a.and_then(|a| a.energy_j));
+    row.real("battery_j", a.and_then(|a| a.battery_j));
     row.real("temperature_c", a.and_then(|a| a.temperature_c));
     row.real("frequency_mhz", a.and_then(|a| a.frequency_mhz));
     row.real("cpu_pressure_fraction", a.and_then(|a| a.cpu_pressure));

@@ -1,4 +1,4 @@
-//! What is billed to a trial of an arm with a cache below it, on the disk of this machine.
+//! Tests what counts for a trial of an arm with a cache below it, on this machine's disk.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use crate::plan::plan;
 use crate::recorder::Recorder;
 use crate::{Consent, Event, Request, TargetRequest, UnlockSelection};
 
-/// Bytes that others have left in the page cache, many times what a trial writes.
+/// Bytes that others have left in the page cache: many times the amount of a trial.
 const OTHERS: usize = 96 << 20;
 
 const PROFILE: &str = r#"
@@ -31,7 +31,7 @@ amount = "1MiB"
 headline = "bandwidth"
 "#;
 
-/// The counters of the device that `path` lies on.
+/// The counters of the device of `path`.
 fn counters(path: &Path) -> Option<PathBuf> {
     let device = fs::metadata(path).unwrap().dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -39,13 +39,13 @@ fn counters(path: &Path) -> Option<PathBuf> {
     stat.exists().then_some(stat)
 }
 
-/// Four MiB on plain storage in `place`.
+/// Requests 4 MiB on plain storage in `place`.
 fn request(place: &Path) -> Request {
     Request {
         target: TargetRequest {
             path: place.to_owned(),
             consent: Consent::default(),
-            pair: None,
+            pair: Vec::new(),
             emulate: None,
             size: Some(4 << 20),
             buffered: None,
@@ -67,7 +67,8 @@ fn request(place: &Path) -> Request {
     }
 }
 
-/// The least that the device wrote in a trial of 1 MiB, over a few tries: others use it as well.
+/// The least that the device wrote in a trial of 1 MiB, over a few attempts, because others use it
+/// as well.
 fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     let place = tempfile::tempdir().unwrap();
     counters(place.path())?;
@@ -101,7 +102,7 @@ fn what_was_dirty_before_a_trial_is_not_billed_to_it() {
     for cached_below in [true, false] {
         let Some((written, late)) = written_beside_others(cached_below) else {
             eprintln!(
-                "SKIPPED: no device with counters, or no direct I/O, at the place for temporary files"
+                "SKIPPED: no device with counters, or no direct I/O, in the directory for temporary files"
             );
             return;
         };

@@ -1,4 +1,4 @@
-//! Volumes of every format, unlocked with the right and with a wrong passphrase.
+//! Tests volumes of every format with a correct and a wrong passphrase.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ fn ids(selection: &UnlockSelection) -> Vec<String> {
     arms(selection).unwrap().into_iter().map(|arm| arm.id).collect()
 }
 
-/// The cheapest volumes there are.
+/// Prepares the cheapest volumes.
 fn prepare(arms: &[UnlockArm], directory: &Path) -> Unlocker {
     let stop = AtomicBool::new(false);
     Unlocker::prepare(arms, directory, Duration::from_millis(1), &stop, &mut |_| {}).unwrap()
@@ -91,7 +91,7 @@ fn the_record_says_what_a_key_costs() {
     let mut chosen = arms(&select(&["veracrypt"], &["sha-256", "argon2id"], &[1])).unwrap();
     chosen.extend(arms(&select(&["luks2"], &["sha-256"], &[])).unwrap().split_off(2));
     let before = chosen[4].record().unwrap();
-    assert!(!before.settings.contains_key("iterations"), "nobody has chosen it yet");
+    assert!(!before.settings.contains_key("iterations"), "it has not been chosen yet");
     let recorded = prepare(&chosen, directory.path()).record_arms().unwrap();
     assert_eq!((recorded[0].role, recorded[0].system.as_str()), (ArmRole::Plain, "plain"));
     let of = |arm: usize, name: &str| recorded[arm].settings.get(name).map(String::as_str);
@@ -147,7 +147,7 @@ fn a_signal_ends_it() {
     assert!(matches!(stopped, Err(RunError::Volume(VolumeError::Stopped))));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     stop.store(false, Ordering::Relaxed);
-    // A volume that is gone is an error, and no time.
+    // A missing volume is an error, not a time.
     let unlocker = prepare(&chosen, directory.path());
     std::fs::remove_file(directory.path().join("2.volume")).unwrap();
     assert!(matches!(unlocker.unlock(2, &WORKS[0], &stop), Err(RunError::Storage { .. })));

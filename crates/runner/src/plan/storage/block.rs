@@ -1,12 +1,12 @@
-//! Block devices as a record describes them.
+//! Describes block devices for a record.
 
 use cryptbench_record::Device;
 
 pub(super) use cryptbench_os::storage::{Node, Tree};
 
-/// What a record says of a device.
+/// Describes a device.
 pub(super) fn describe(node: &Node) -> Option<Device> {
-    // A partition has its queue and its model in the directory of its disk.
+    // The queue and the model of a partition are in the directory of its disk.
     let disk = if node.directory().join("queue").is_dir() { node.clone() } else { node.disk() };
     let queue = |name: &str| disk.attribute(&format!("queue/{name}"));
     let number = |name: &str| queue(name).and_then(|s| s.parse().ok()).unwrap_or(512);

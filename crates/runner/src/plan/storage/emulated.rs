@@ -1,4 +1,5 @@
-//! A modelled device as the storage of a run: how large it must be, and whether there is room for it.
+//! An emulated device as the storage of a run: computes its size and checks that there is space for
+//! it.
 
 use cryptbench_load::WorkloadSpec;
 use cryptbench_os::machine::memory_available;
@@ -11,33 +12,34 @@ use crate::plan::arms::{Arms, makes_a_disk};
 use crate::plan::request::EmulateRequest;
 use crate::plan::sizes::{containers, file_space, least_scratch, makes_files};
 
-/// The scratch file where nobody asks for a size.
+/// Size of the scratch file if the user sets none.
 const USUAL: u64 = 256 * MIB;
 
-/// What ext4 takes for itself beside a sixteenth.
+/// Bytes that ext4 takes for itself in addition to a sixteenth.
 const FILE_SYSTEM: u64 = 96 * MIB;
 
-/// A modelled device of the right size.
+/// An emulated device of the right size.
 #[derive(Clone, Debug)]
 pub(crate) struct EmulatedStorage {
-    /// The device, and what is to hold its bytes.
+    /// The model, and the storage for its bytes.
     pub(crate) emulate: EmulateRequest,
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub(crate) size: u64,
     /// The part of it that requests go to.
     pub(crate) range: Range,
 }
 
-/// Whether the device gets a file system: that takes root.
+/// Whether the device gets a file system, which requires root.
 pub(crate) fn with_file_system() -> bool {
     user::is_root()
 }
 
 impl EmulatedStorage {
-    /// How large the device must be for `arms` and `workloads`, with as many bytes of scratch file as were `asked` for.
+    /// Computes the size of the device for `arms` and `workloads`, with a scratch file of `asked`
+    /// bytes if given.
     ///
     /// # Errors
-    /// [`RunError::Usage`] if it does not fit into what may be taken.
+    /// [`RunError::Usage`] if it does not fit into the available space.
     pub(super) fn plan(
         emulate: &EmulateRequest,
         asked: Option<u64>,
@@ -52,7 +54,8 @@ impl EmulatedStorage {
         let each = scratch + file_space(workloads);
         let mut size = each;
         if with_file_system() {
-            // What systems make depends on what is free, and that on the device.
+            // The sizes of systems depend on the free space, which depends on the size of the
+            // device.
             for _ in 0..8 {
                 let need = each + containers(arms.systems(), each, size);
                 size = (need / 19 * 20 + need / 16 + FILE_SYSTEM).next_multiple_of(MIB).max(size);
@@ -86,7 +89,7 @@ impl EmulatedStorage {
         Ok(Self { emulate: emulate.clone(), size, range: Range { size: scratch, reason } })
     }
 
-    /// What holds the bytes, in words.
+    /// The storage of its bytes, in words.
     pub(crate) fn backing_in_words(&self) -> String {
         match &self.emulate.backing {
             None => "memory".to_owned(),
@@ -95,7 +98,7 @@ impl EmulatedStorage {
     }
 }
 
-/// Refuses what takes a file system.
+/// Refuses work that requires a file system.
 fn refuse_files(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
     let what = match arms {
         Arms::Volumes(_) => Some("volumes to be opened are files".to_owned()),

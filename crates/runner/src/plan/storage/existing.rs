@@ -1,5 +1,5 @@
-//! A file or a block device that is there already and is to be overwritten: only with its user's word, only if
-//! nobody else uses it, and only if it is still the same when the first byte is written.
+//! An existing file or block device that will be overwritten: only with its user's consent, only if
+//! nothing else uses it, and only if it is still the same when the first byte is written.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -20,28 +20,29 @@ use super::block::{Node, Tree};
 use super::holders::{uses, uses_of_file};
 use super::refusal::Refusal;
 
-/// What a user has said may be lost.
+/// What the user has permitted to destroy.
 #[derive(Clone, Debug, Default)]
 pub struct Consent {
     /// Files and devices, each named a second time.
     pub destroy: Vec<PathBuf>,
-    /// Signatures on them, as blkid(8) names them.
+    /// Signatures on them, named as in blkid(8).
     pub erase: Vec<String>,
 }
 
-/// How long another may hold a lock: udev takes it for a moment when a writer closes a disk.
+/// How long another program may hold a lock: udev takes it for a moment when a writer closes a
+/// disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// One signature on what is overwritten.
+/// A signature on the storage to be overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Held {
-    /// As blkid(8) has it.
+    /// Its name in blkid(8).
     pub(super) name: String,
-    /// The partition that holds it; `None` is the target itself.
+    /// The partition with the signature; `None` for the target itself.
     partition: Option<PathBuf>,
-    /// First byte of that partition on the target.
+    /// Offset of that partition on the target, bytes.
     start: u64,
-    /// Its byte on the partition or target.
+    /// Its offset on the partition or target, bytes.
     offset: u64,
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for Held {
     }
 }
 
-/// What kind of thing it is.
+/// The kind of the storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -80,33 +81,34 @@ impl Kind {
     }
 }
 
-/// What tells it from another of the same name.
+/// Distinguishes it from another one with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Identity {
-    /// Device number; of a file, device and inode.
+    /// Device number; for a file, device and inode number.
     number: (u64, u64),
     size: u64,
     /// Serial number of the disk, or the file of a loop device.
     serial: Option<String>,
-    /// The kernel counts disks as they are attached (Linux 5.15).
+    /// The kernel's sequence number, counted as disks are attached (Linux 5.15).
     sequence: Option<String>,
 }
 
-/// Something that exists, and that its user has given to be overwritten.
+/// Existing storage that its user has permitted to overwrite.
 #[derive(Clone, Debug)]
 pub(crate) struct Existing {
     path: PathBuf,
     pub(crate) kind: Kind,
     identity: Identity,
-    /// Names of signatures that will be lost, each once.
+    /// Names of the signatures that will be lost, without repetitions.
     pub(crate) signatures: Vec<String>,
     held: Vec<Held>,
-    /// The file of a loop device.
+    /// The file below a loop device.
     pub(crate) backing_file: Option<String>,
 }
 
 impl Existing {
-    /// Looks at the file or device `path`, and refuses it if it may not be overwritten. Nothing is changed.
+    /// Inspects the file or device `path` and refuses it if it must not be overwritten. Changes
+    /// nothing.
     pub(super) fn inspect(path: &Path, consent: &Consent) -> Result<Self, Refusal> {
         let found = fs::metadata(path).map_err(failed("look at it"))?;
         let kind = kind(&found)?;
@@ -159,13 +161,13 @@ impl Existing {
         })
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub(super) fn size(&self) -> u64 {
         self.identity.size
     }
 
-    /// Refuses to overwrite the first `len` bytes alone where a signature behind them would survive what it
-    /// describes, or where the file system has no room for the holes of a file.
+    /// Refuses to overwrite only the first `len` bytes if a signature behind them would outlive the
+    /// data that it describes, or if the file system has no space for the holes of a file.
     pub(super) fn suits(&self, len: u64) -> Result<(), Refusal> {
         let survives = |held: &&Held| held.start < len && held.start + held.offset >= len;
         if let Some(held) = self.held.iter().find(survives) {
@@ -185,21 +187,21 @@ impl Existing {
         Ok(())
     }
 
-    /// Bytes that must be overwritten so that no signature survives what it describes.
+    /// Fewest bytes to overwrite so that no signature outlives the data that it describes.
     fn least(&self, len: u64) -> u64 {
         let ends = self.held.iter().filter(|held| held.start < len);
         ends.map(|held| held.start + held.offset + 1).max().unwrap_or(0)
     }
 
-    /// Whether `path`, which exists, names the same.
+    /// Whether the existing `path` names the same storage.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|found| {
             kind(&found).is_ok_and(|kind| number(&found, kind) == self.identity.number)
         })
     }
 
-    /// Opens it for itself alone, checks all again, and gives its first `len` bytes to be overwritten. While it is
-    /// open, the kernel lets nobody mount a device, swap to it or build upon it.
+    /// Opens it exclusively, repeats all checks, and returns its first `len` bytes for overwriting.
+    /// While it is open, the kernel lets no one mount the device, swap to it or build on it.
     pub(super) fn claim(&self, len: u64, buffered: bool) -> Result<Overwritten, Refusal> {
         self.suits(len)?;
         let alone = Opening::to_write().alone(self.kind != Kind::File);
@@ -216,7 +218,7 @@ impl Existing {
             })?,
         };
         lock(&file)?;
-        // This only asks: the check below lets go of it.
+        // Only asks: the check below releases the lock.
         if is_locked_by_record(&file) {
             return Err(Refusal::Locked);
         }
@@ -225,7 +227,8 @@ impl Existing {
         Ok(Overwritten { file: Arc::new(file), len, least, mode, path })
     }
 
-    /// Whether what was opened is what was looked at, and still nobody uses it.
+    /// Checks that the opened storage is the one that was inspected, and that still nothing uses
+    /// it.
     fn check_again(&self, file: &File) -> Result<(), Refusal> {
         let opened = file.metadata().map_err(failed("look at it"))?;
         if number(&opened, self.kind) != self.identity.number {
@@ -250,16 +253,16 @@ impl Existing {
     }
 }
 
-/// Takes the lock that makes udev and other runs leave it alone.
+/// Takes the lock that keeps udev and other runs away.
 fn lock(file: &File) -> Result<(), Refusal> {
     match lock_within(file, Lock::Exclusive, PATIENCE) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(Refusal::Locked),
-        // A file system without locks has nobody who holds one.
+        // On a file system without locks, no one holds one.
         _ => Ok(()),
     }
 }
 
-/// Whether it could be claimed now, for runs that only look.
+/// Checks whether it could be claimed now, for dry runs.
 fn try_claim(path: &Path, kind: Kind) -> Result<(), Refusal> {
     let file = Opening::to_read().alone(kind != Kind::File).open(path);
     lock(&file.map_err(|e| match e.kind() {
@@ -268,9 +271,9 @@ fn try_claim(path: &Path, kind: Kind) -> Result<(), Refusal> {
     })?)
 }
 
-/// All signatures on it, and on the partitions that its bytes belong to as well.
+/// All signatures on it and on the partitions that overlap with it.
 fn held(path: &Path, kind: Kind, node: Option<&Node>) -> Result<Vec<Held>, Refusal> {
-    // A file is what its user says it is; what a disk holds others may rely on.
+    // A file is whatever its user says; but others may rely on the contents of a disk.
     if kind == Kind::File {
         return Ok(Vec::new());
     }
@@ -297,7 +300,7 @@ fn held(path: &Path, kind: Kind, node: Option<&Node>) -> Result<Vec<Held>, Refus
     Ok(all)
 }
 
-/// The same, each name once for each device.
+/// The same with each name only once per device.
 fn once(mut held: Vec<Held>) -> Vec<Held> {
     let mut said = Vec::new();
     held.retain(|one| {
@@ -400,7 +403,7 @@ impl Overwritten {
         self.len
     }
 
-    /// Bytes below which it cannot be cut.
+    /// Size below which it must not be cut, in bytes.
     pub(crate) fn least(&self) -> u64 {
         self.least
     }
@@ -413,7 +416,7 @@ impl Overwritten {
         self.len = len.min(self.len);
     }
 
-    /// Writes back what is still in memory and lets go of it.
+    /// Writes back cached data and closes it.
     pub(crate) fn release(self) -> Result<(), SystemError> {
         self.file.sync_data().map_err(|source| SystemError::Io {
             act: "write back",
@@ -479,13 +482,13 @@ mod tests {
         fs::write(&path, [7; 4096]).unwrap();
         let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
         let existing = Existing::inspect(&path, &consent).unwrap();
-        // As qemu does: a lock of fcntl(2), which flock(2) does not see.
+        // Like QEMU: a lock of fcntl(2), which flock(2) does not see.
         let script = "import fcntl, sys\nf = open(sys.argv[1], 'r+')\nfcntl.lockf(f, fcntl.LOCK_SH)\n\
                       print('held', flush=True)\nsys.stdin.read()";
         let mut python = Command::new("python3");
         let holder = python.args(["-c", script]).arg(&path).stdin(Stdio::piped());
         let Ok(mut holder) = holder.stdout(Stdio::piped()).spawn() else {
-            return eprintln!("SKIPPED: no python3 that holds a lock");
+            return eprintln!("SKIPPED: no python3 to hold a lock");
         };
         holder.stdout.as_mut().unwrap().read_exact(&mut [0; 4]).unwrap();
         let why = existing.claim(4096, true).err().map(|why| why.to_string()).unwrap_or_default();
@@ -522,7 +525,7 @@ mod tests {
         assert!(why.contains("at byte 2048") && why.contains("wipefs --all --types"), "{why}");
         assert!(existing.suits(2049).is_ok());
         assert_eq!(existing.least(4096), 2049);
-        // A partition that is not reached keeps its data and its signature.
+        // A partition beyond the overwritten part keeps its data and its signature.
         existing.held[0].start = 4096;
         assert!(existing.suits(4096).is_ok());
     }

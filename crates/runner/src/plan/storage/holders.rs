@@ -1,4 +1,4 @@
-//! Who uses a block device or a file, so that it must not be overwritten.
+//! Finds the users of a block device or file, which must then not be overwritten.
 
 use std::fmt;
 use std::fs;
@@ -12,23 +12,23 @@ use cryptbench_os::{Details, FileIdentity};
 use super::block::{Node, Tree};
 use super::refusal::{Refusal, quoted};
 
-/// One use.
+/// A use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// The root file system lies on it, possibly through other devices.
+    /// It holds the root file system, possibly through other devices.
     Root { device: String },
-    /// It, or a partition of it, is mounted.
+    /// It, or one of its partitions, is mounted.
     Mounted { device: String, at: PathBuf },
-    /// The kernel swaps to it.
+    /// The kernel uses it as swap space.
     Swap { device: String },
-    /// Another device stands on it.
+    /// Another device is built on it.
     Held { device: String, by: String },
-    /// A loop device was put on it.
+    /// A loop device is attached to it.
     Looped { device: String, by: String },
 }
 
 impl fmt::Display for Holder {
-    /// What it is, and what to do about it.
+    /// Describes the use and its remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root { device } => write!(
@@ -52,19 +52,20 @@ impl fmt::Display for Holder {
     }
 }
 
-/// All uses of the block device of that number: its own, those of its partitions, and those of the disk that it
-/// is a partition of, but for other partitions there; and of what loop devices below it stand on, which the
-/// kernel guards from nobody.
+/// All uses of the block device with this number: its own, those of its partitions, and those of
+/// its disk, except for other partitions there. Also the uses of the files and devices below its
+/// loop devices, which the kernel does not protect.
 ///
 /// # Errors
-/// [`Refusal::Unknown`] if the kernel does not tell, [`Refusal::Claimed`] for what it does not say more of.
+/// [`Refusal::Unknown`] if the kernel does not report the uses, [`Refusal::Claimed`] for a claim
+/// without further information.
 pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
     let node = tree.of_number(number).ok_or_else(|| {
         let device = number_in_words(number);
         Refusal::Unknown { what: format!("/sys has no device {device}") }
     })?;
     let mut all = uses_from(tree, &node)?;
-    // What loop devices stand on does not know of them, and has users of its own.
+    // The file below a loop device does not know about it, and has users of its own.
     for node in tree.directly(&node) {
         if let Some(file) = node.backing_file() {
             let mut below = uses_below(tree, &file)?;
@@ -77,7 +78,7 @@ pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
     Ok(all)
 }
 
-/// Uses of the file or device behind a loop device.
+/// Uses of the file or device below a loop device.
 fn uses_below(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
     let found = fs::metadata(file).map_err(|e| unknown(file, &e))?;
     if found.is_file() {
@@ -86,7 +87,7 @@ fn uses_below(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
     let node = tree.of_number(Details::of(&found).device);
     let gone = || unknown(file, &io::ErrorKind::NotFound.into());
     let uses = uses_from(tree, &node.ok_or_else(gone)?)?;
-    // Members of file systems over several disks are named nowhere, but claimed.
+    // Members of file systems on several disks are claimed, but listed nowhere.
     match Opening::to_read().alone(true).open(file) {
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy && uses.is_empty() => {
             Err(Refusal::Claimed)
@@ -181,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine made of files: device numbers that no real one has.
+    /// A fake machine made of files, with device numbers that no real device has.
     struct Machine {
         dir: tempfile::TempDir,
         mounts: String,
@@ -197,7 +198,7 @@ mod tests {
             Self { dir, mounts: String::new(), swaps: "Filename Type Size Used Priority\n".into() }
         }
 
-        /// A device below `parent` (a disk's name) or on its own.
+        /// A device below `parent` (the name of a disk), or without a parent.
         fn device(&self, name: &str, minor: u32, parent: Option<&str>) -> PathBuf {
             let base = self.dir.path().join("sys/devices");
             let own = parent.map_or(base.clone(), |p| base.join(p)).join(name);
@@ -206,7 +207,7 @@ mod tests {
             match parent {
                 Some(_) => {
                     fs::write(own.join("partition"), "1\n").unwrap();
-                    // Beside each other, and none of them into another.
+                    // Next to each other, without overlap.
                     fs::write(own.join("start"), format!("{}\n", 4096 * minor)).unwrap();
                     fs::write(own.join("size"), "4096\n").unwrap();
                 }
@@ -216,7 +217,7 @@ mod tests {
             own
         }
 
-        /// Puts `upper` on `lower`.
+        /// Stacks `upper` on `lower`.
         fn stands_on(upper: &Path, lower: &Path) {
             fs::create_dir_all(upper.join("slaves")).unwrap();
             symlink(lower, upper.join("slaves").join(lower.file_name().unwrap())).unwrap();
@@ -250,7 +251,7 @@ mod tests {
         let said = m.said(0);
         assert!(said.len() == 1 && said[0].contains("/dev/zda1 is mounted at /mnt/with space"));
         assert!(m.said(2).is_empty(), "{:?}", m.said(2));
-        // One that reaches into another is no neighbour.
+        // An overlapping partition is not just a neighbour.
         let reaching = m.device("zda3", 3, Some("zda"));
         fs::write(reaching.join("start"), "4100\n").unwrap();
         assert!(m.said(3)[0].contains("/dev/zda1 is mounted at"));
@@ -363,7 +364,7 @@ mod tests {
         };
         assert_eq!(counted(1), (Some("zda".to_owned()), None));
         assert_eq!(counted(2), (Some("md1".to_owned()), None));
-        // The file's device is none of this machine's.
+        // The device of the file does not belong to this machine.
         let (looped, upper) = (m.device("loop73", 73, None), m.device("dm-4", 4, None));
         let file = m.dir.path().join("container");
         fs::write(&file, "").unwrap();

@@ -1,9 +1,12 @@
-//! What a run is pointed at: looked at, and refused where it may not be used. Nothing is changed (Linux: mountinfo and /sys).
+//! The target of a run: inspects it, and refuses it if it must not be used. Changes nothing (Linux:
+//! mountinfo and /sys).
 
 mod block;
 pub(crate) mod emulated;
+mod encryption;
 mod existing;
 mod holders;
+mod in_use;
 mod pair;
 mod refusal;
 mod target;
@@ -12,6 +15,8 @@ mod targets;
 pub(crate) use emulated::EmulatedStorage;
 pub use existing::Consent;
 pub(crate) use existing::Overwritten;
+pub(crate) use in_use::reads;
+pub use in_use::{InUse, only_reads};
 pub(crate) use target::Target;
 pub(crate) use targets::{Range, Targets};
 
@@ -25,22 +30,28 @@ const GIB: u64 = 1 << 30;
 /// The storage that a run measures.
 #[derive(Clone, Debug)]
 pub(crate) enum Storage {
-    /// It is there.
+    /// Existing storage.
     Present(Box<Present>),
-    /// A modelled device, which the run serves first.
+    /// An emulated device, which the run serves first.
     Emulated(Box<EmulatedStorage>),
 }
 
-/// Storage that is there, and how much of it requests go to.
+/// Existing storage, and the part of it that requests go to.
 #[derive(Clone, Debug)]
 pub(crate) struct Present {
     pub(crate) targets: Targets,
-    /// `None` where volumes are opened, which are files of their own.
+    /// `None` if the work is opening volumes, which are separate files.
     pub(crate) range: Option<Range>,
 }
 
 impl Storage {
-    pub(super) fn plan(request: &Request, arms: &Arms, run_id: &str) -> Result<Self, RunError> {
+    /// The storage of a run of `arms`; where nobody asks for a size, the active range has at most `most` bytes.
+    pub(super) fn plan(
+        request: &Request,
+        arms: &Arms,
+        run_id: &str,
+        most: Option<u64>,
+    ) -> Result<Self, RunError> {
         let target = &request.target;
         if let Some(emulate) = &target.emulate {
             let asked = target.size.or(request.profile.size);
@@ -52,48 +63,55 @@ impl Storage {
         let asked = target.size.map(|size| (size, "asked for with --size"));
         let usual = request.profile.size.map(|size| (size, "as the profile has it"));
         let asked = asked.or(usual);
-        let present = Present::plan(targets, arms, &request.profile.workloads, asked)?;
+        let present = Present::plan(targets, arms, &request.profile.workloads, asked, most)?;
         Ok(Self::Present(Box::new(present)))
     }
 
-    /// The second target of a pair.
-    pub(super) fn encrypted(&self) -> Option<&Target> {
+    /// Whether the run only reads it.
+    pub(crate) fn is_only_read(&self) -> bool {
+        matches!(self, Self::Present(present) if present.targets.in_use.is_some())
+    }
+
+    /// The targets that the user encrypted.
+    pub(super) fn encrypted(&self) -> &[Target] {
         match self {
-            Self::Present(present) => present.targets.encrypted.as_ref(),
-            Self::Emulated(_) => None,
+            Self::Present(present) => &present.targets.encrypted,
+            Self::Emulated(_) => &[],
         }
     }
 }
 
 impl Present {
-    /// How much of `targets` requests go to: as much as was `asked` for, for the reason beside it.
+    /// Chooses the part of `targets` for requests. `asked` is a requested size with its reason; without
+    /// it, the part has at most `most` bytes.
     ///
     /// # Errors
-    /// [`RunError::Usage`] where the targets cannot carry the arms or workloads, [`RunError::Target`] where what a run
-    /// makes does not fit.
+    /// [`RunError::Usage`] if the targets cannot carry the arms or workloads, [`RunError::Target`]
+    /// if the files of a run do not fit.
     fn plan(
         targets: Targets,
         arms: &Arms,
         workloads: &[cryptbench_load::WorkloadSpec],
         asked: Option<(u64, &str)>,
+        most: Option<u64>,
     ) -> Result<Self, RunError> {
         targets.check_suit(arms, workloads)?;
         let range = match arms {
-            Arms::Systems(arms) => Some(targets.range(asked, arms, workloads)?),
+            Arms::Systems(arms) => Some(targets.range((asked, most), arms, workloads)?),
             Arms::Volumes(_) => None,
         };
         Ok(Self { targets, range })
     }
 }
 
-/// Whether requests pass the page cache, and on whose word.
+/// Whether requests go through the page cache, and who decided it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Buffered {
-    /// They do not, where direct I/O works.
+    /// They bypass it if direct I/O works.
     No,
-    /// The user wants it so.
+    /// The user requested it.
     Asked,
-    /// The profile has it so.
+    /// The profile requires it.
     Profile,
 }
 
@@ -107,7 +125,7 @@ impl Buffered {
     }
 }
 
-/// Bytes for people, in binary units.
+/// Formats bytes for people, in binary units.
 pub fn human(bytes: u64) -> String {
     let (value, unit) = match bytes {
         0..1024 => return format!("{bytes} B"),

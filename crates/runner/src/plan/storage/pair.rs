@@ -1,5 +1,5 @@
-//! What must be known of two places that are compared: whether they are two, and what besides encryption tells
-//! them apart.
+//! Checks the targets that a user prepared: whether they are separate, and what distinguishes them
+//! besides encryption.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,18 @@ use super::Target;
 use super::block::Tree;
 use crate::RunError;
 
-/// Refuses what cannot be a pair.
+/// Refuses targets that cannot be a pair.
 pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> {
     let refuse = |problem: &str| {
         Err(RunError::Target { path: encrypted.path.clone(), problem: problem.to_owned() })
     };
-    let identity = |target: &Target| FileIdentity::reached_by(&target.path).ok();
-    if plain.path == encrypted.path
-        || (identity(plain).is_some() && identity(plain) == identity(encrypted))
-        || plain.existing.as_ref().is_some_and(|e| e.is_at(&encrypted.path))
-    {
-        return refuse("is named as the plain and as the encrypted place: name two");
+    if are_one(plain, encrypted) {
+        return refuse("is named as the plain and as the encrypted place: name two different ones");
     }
     let file_and_device = (plain.kind() == "file") != (encrypted.kind() == "file");
     if plain.existing.is_some() != encrypted.existing.is_some() || file_and_device {
         return refuse(
-            "a directory, a file and a device are no pair with one another, since a file system lies between: \
+            "a directory, a file and a device cannot be paired with each other, because a file system lies between: \
              name two directories, two devices, or two files",
         );
     }
@@ -35,25 +31,45 @@ pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> 
     Ok(())
 }
 
-/// Whether one of two devices stands upon the other.
+/// Refuses two encrypted targets that are not separate.
+pub(super) fn check_others(before: &Target, encrypted: &Target) -> Result<(), RunError> {
+    let problem = if are_one(before, encrypted) {
+        "is named twice: name each encrypted place once".to_owned()
+    } else if encrypted.existing.is_some() && shares(before, encrypted) {
+        format!("overlaps {}: a write to one would destroy the other", before.path.display())
+    } else {
+        return Ok(());
+    };
+    Err(RunError::Target { path: encrypted.path.clone(), problem })
+}
+
+/// Whether two targets are the same directory, file or device, by whichever names.
+fn are_one(one: &Target, other: &Target) -> bool {
+    let identity = |target: &Target| FileIdentity::reached_by(&target.path).ok();
+    one.path == other.path
+        || (identity(one).is_some() && identity(one) == identity(other))
+        || one.existing.as_ref().is_some_and(|e| e.is_at(&other.path))
+}
+
+/// Whether one of two devices is built on the other.
 fn shares(plain: &Target, encrypted: &Target) -> bool {
     let (Some(a), Some(b)) = (&plain.node, &encrypted.node) else { return false };
     let files = plain.kind() == "file" && encrypted.kind() == "file";
     let tree = Tree::this();
     let (of_a, of_b) = (tree.files(a), tree.files(b));
-    // Through one loop device they are partitions of it, beside each other.
+    // Through a single loop device they are separate partitions of it.
     let by_two = of_a.iter().any(|(file, by)| of_b.get(file).is_some_and(|other| other != by));
     !files && (by_two || tree.stack(a).contains(b) || tree.stack(b).contains(a))
 }
 
-/// Whether the new files of both take room from the same file system.
+/// Whether the new files of both use space of the same file system.
 pub(super) fn share_room(plain: &Target, encrypted: &Target) -> bool {
     plain.existing.is_none()
         && (plain.number == encrypted.number
             || (plain.node.is_some() && plain.node == encrypted.node))
 }
 
-/// Which caveats a reader of the comparison must know, in sentences.
+/// Caveats for readers of the comparison, in sentences.
 pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
     let mut notes = Vec::new();
     let (a, b) = (plain.path.display(), encrypted.path.display());
@@ -76,14 +92,14 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
     notes
 }
 
-/// What the two places owe to where they lie.
+/// How the positions of the two targets affect the comparison.
 fn placement(plain: &Target, encrypted: &Target) -> String {
     let tree = Tree::this();
     let (a, b) = (plain.path.display(), encrypted.path.display());
     let (Some(below_a), Some(below_b)) = (&plain.node, &encrypted.node) else {
         return format!(
-            "Which device lies below {} is not known here, so it is not known either whether {a} and {b} lie on the same \
-             one: a difference between two devices would look like a cost of encryption.",
+            "The device below {} is not known here, so {a} and {b} may lie on different devices: \
+             a difference between two devices would look like a cost of encryption.",
             if plain.node.is_none() { &a } else { &b }
         );
     };

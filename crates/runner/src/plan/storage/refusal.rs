@@ -1,4 +1,4 @@
-//! Why something that exists is not overwritten, and what to do about it.
+//! Reasons for not overwriting existing storage, with remedies.
 
 use std::path::{Path, PathBuf};
 
@@ -6,66 +6,66 @@ use super::existing::Held;
 use super::holders::Holder;
 use super::human;
 
-/// Why a file or device is not taken for a run.
+/// Why a file or device is not used for a run.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
-    /// Somebody uses it.
+    /// It is in use.
     #[error("is in use and is not overwritten: {}", list(.0))]
     Used(Vec<Holder>),
     /// The user has not named it a second time.
     #[error("{}", unnamed(what, *size, signatures, path))]
     NotNamedAgain { what: String, path: PathBuf, size: u64, signatures: Vec<Held> },
-    /// It holds something that the user has not given away.
+    /// It holds something that the user has not permitted to erase.
     #[error(
-        "holds {}, which would be lost; if that is meant, say so by its name: {}",
+        "holds {}, which would be lost; to allow that, name it: {}",
         all(signatures),
         consent(signatures)
     )]
     Signature { signatures: Vec<Held> },
-    /// A part of what it holds lies where nothing would be written.
+    /// One of its signatures lies outside the part that would be overwritten.
     #[error(
-        "holds {held} at byte {offset}, behind the first {} that would be overwritten: it would survive, and lead to \
-         damaged data; `wipefs --all --types {} {}` first",
+        "holds {held} at byte {offset}, beyond the first {} that would be overwritten: it would survive and make the rest look \
+         like damaged data; `wipefs --all --types {} {}` first",
         human(*len),
         held.name,
         quoted(device)
     )]
     Survives { held: Held, device: PathBuf, offset: u64, len: u64 },
-    /// It is reached by other names too.
+    /// It has other names, too.
     #[error(
-        "has {names} names (hard links), and would be overwritten under all of them: copy it first, or name another"
+        "has {names} names (hard links), and would be overwritten under all of them: copy it first, or name another file"
     )]
     Links { names: u64 },
-    /// The kernel does not tell who uses it.
-    #[error("may be in use, which cannot be told here ({what}), so nothing is overwritten")]
+    /// The kernel does not report who uses it.
+    #[error("may be in use, which cannot be determined here ({what}), so nothing is overwritten")]
     Unknown { what: String },
     /// It cannot be written.
     #[error("is read-only: {remedy}")]
     ReadOnly { remedy: &'static str },
-    /// The kernel gives it to nobody else, for a reason that cannot be seen from here.
+    /// The kernel has reserved it, for a reason that is not visible here.
     #[error(
-        "is claimed by the kernel for somebody else, such as a mount in another namespace or another run of \
+        "is already reserved in the kernel, for example by a mount in another namespace or by another run of \
          cryptbench: end that first"
     )]
     Claimed,
-    /// A program has it locked.
+    /// A program has locked it.
     #[error(
         "is locked by another program, such as another cryptbench, an open volume or a virtual machine: end that first"
     )]
     Locked,
-    /// Between the check and the first write it became something else.
+    /// It changed between the check and the first write.
     #[error("is not what it was when it was checked ({what} has changed): nothing was written")]
     Changed { what: &'static str },
-    /// Neither file nor block device.
+    /// It is neither a file nor a block device.
     #[error(
         "is neither a directory, nor a file, nor a block device: name one of these, or a file that does not exist yet"
     )]
     Kind,
-    /// The system refused.
+    /// The operating system refused.
     #[error("cannot {act}")]
     Io { act: &'static str, source: std::io::Error },
-    /// It could not be looked at.
-    #[error("nothing is overwritten, because what it holds cannot be told")]
+    /// It could not be inspected.
+    #[error("nothing is overwritten, because its contents cannot be determined")]
     Unreadable(#[from] cryptbench_system::SystemError),
 }
 
@@ -90,14 +90,14 @@ fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {
         found => format!(" {} (it holds {})", consent(found), all(found)),
     };
     format!(
-        "exists and is a {what} of {}; nothing that exists is overwritten unless it is named again: if all on it may \
-         be lost, add --destroy {}{more}",
+        "exists and is a {what} of {}; nothing that exists is overwritten unless it is named again: if everything on it \
+         may be lost, add --destroy {}{more}",
         human(size),
         quoted(path)
     )
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 pub(super) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@,=%".contains(c);

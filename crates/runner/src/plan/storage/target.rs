@@ -1,51 +1,55 @@
-//! What a target is: a directory with its file system, its device and room for the scratch file, or something
-//! that is overwritten.
+//! A target: a directory with its file system, its device and space for the scratch file, or
+//! storage that will be overwritten.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use cryptbench_blockdev::Extent;
 use cryptbench_os::Details;
+use cryptbench_os::files::Opening;
 use cryptbench_os::storage::{mount_of, space};
-use cryptbench_record::Device;
+use cryptbench_record::{Device, EncryptedBy};
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::chain;
 
 use super::block::{Node, Tree, describe};
 use super::existing::{Consent, Existing, Kind, Overwritten};
-use super::{GIB, MIB, human};
+use super::{GIB, MIB, encryption, human};
 use crate::RunError;
 
 /// The smallest scratch file that still spreads random requests.
 const SMALLEST: u64 = 64 * MIB;
 
-/// What a run was pointed at, and what lies under it: a directory for a scratch file, or something that exists
-/// and will be overwritten.
+/// The target of a run and what lies below it: a directory for a scratch file, or existing storage
+/// that will be overwritten.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// Absolute path of the directory, or of what will be overwritten.
+    /// Absolute path of the directory, or of the storage to be overwritten.
     pub(crate) path: PathBuf,
-    /// Name of the scratch file to be created in that directory.
+    /// Name of the scratch file in that directory.
     pub(crate) scratch: OsString,
-    /// What will be overwritten, instead of a scratch file.
+    /// The storage to be overwritten instead of a scratch file.
     pub(crate) existing: Option<Existing>,
+    /// The part of a device in use that is read instead of a scratch file.
+    pub(crate) only_read: Option<Extent>,
     pub(crate) filesystem: String,
     pub(crate) mount_options: String,
     pub(crate) source: String,
     /// Device number of the file system.
     pub(crate) number: u64,
-    /// The device that the file system lies on.
+    /// The device of the file system.
     pub(super) node: Option<Node>,
     pub(crate) device: Option<Device>,
-    /// The `stat` file with the device's counters.
+    /// The `stat` file with the counters of the device.
     pub(crate) device_stat: Option<PathBuf>,
     free: u64,
     filesystem_size: u64,
 }
 
 impl Target {
-    /// Looks at `target`: an existing directory, the path of a file with an ending that does not exist yet, or a file or
-    /// device that `consent` gives to be overwritten. Nothing is changed.
+    /// Inspects `target`: an existing directory, the path of a new file with an extension, or a
+    /// file or device that `consent` permits to overwrite. Changes nothing.
     pub(crate) fn inspect(
         target: &Path,
         run_id: &str,
@@ -69,23 +73,22 @@ impl Target {
                 if !parent.is_dir() {
                     return Err(refuse(format!("no such directory: {}", parent.display())));
                 }
-                // A dangling symbolic link has no metadata, yet the name is taken.
+                // A dangling symbolic link has no metadata, but its name is taken.
                 if fs::symlink_metadata(target).is_ok() {
-                    return Err(refuse(
-                        "is a symbolic link to nothing; name a directory".to_owned(),
-                    ));
+                    return Err(refuse("is a broken symbolic link; name a directory".to_owned()));
                 }
                 let found = Self::of_directory(parent, name.to_owned())?;
-                // A mistyped name of a device is none of a new file.
+                // The mistyped name of a device is not the name of a new file.
                 if found.filesystem == "devtmpfs" || found.path == Path::new("/dev") {
                     return Err(refuse(
-                        "does not exist, and devices are no place for files".to_owned(),
+                        "does not exist, and files do not belong among devices".to_owned(),
                     ));
                 }
-                // A mistyped directory would be created as a file, and the disk below its parent measured instead.
+                // A mistyped directory would be created as a file, and the wrong disk, that of its
+                // parent, would be measured.
                 if target.extension().is_none() {
                     return Err(refuse(format!(
-                        "no such directory; for a scratch file of that name give it an ending: {}.scratch",
+                        "no such directory; to create a scratch file of that name, give it an extension: {}.scratch",
                         target.display()
                     )));
                 }
@@ -109,6 +112,7 @@ impl Target {
             scratch: name,
             path: directory,
             existing: None,
+            only_read: None,
             filesystem: mount.file_system,
             mount_options: mount.options,
             source: mount.source.display().to_string(),
@@ -116,7 +120,8 @@ impl Target {
             device: counted.as_ref().or(node.as_ref()).and_then(describe),
             node,
             device_stat: counted.map(|node| node.counters()),
-            // A file system of no size (ramfs) does not count its room: trying is all there is.
+            // A file system of size 0 (ramfs) does not count its space; only an attempt shows what
+            // fits.
             free: if space.size == 0 { u64::MAX } else { space.free },
             filesystem_size: space.size,
         })
@@ -144,6 +149,7 @@ impl Target {
             path,
             scratch: OsString::new(),
             existing: Some(existing),
+            only_read: None,
             filesystem: String::new(),
             mount_options: String::new(),
             number,
@@ -155,11 +161,86 @@ impl Target {
         })
     }
 
-    /// Opens what is to be overwritten for the run alone, checks once more that it may be, and gives its first `len` bytes;
-    /// `None` for a directory.
+    /// Inspects a device in use, of which `part` is only read.
+    pub(super) fn to_read(path: &Path, part: Extent) -> Result<Self, RunError> {
+        let refuse =
+            |e: std::io::Error| RunError::Target { path: path.to_owned(), problem: e.to_string() };
+        let number = Details::of(&fs::metadata(path).map_err(refuse)?).device;
+        let tree = Tree::this();
+        let node = tree.of_number(number);
+        let counted = node.as_ref().and_then(|node| tree.counted(node));
+        Ok(Self {
+            source: path.display().to_string(),
+            path: path.to_owned(),
+            scratch: OsString::new(),
+            existing: None,
+            only_read: Some(part),
+            filesystem: String::new(),
+            mount_options: String::new(),
+            number,
+            device: counted.as_ref().or(node.as_ref()).and_then(describe),
+            node,
+            device_stat: counted.map(|node| node.counters()),
+            free: 0,
+            filesystem_size: part.len,
+        })
+    }
+
+    /// Opens what is only read, and never for writing; `None` for other storage.
     ///
     /// # Errors
-    /// [`RunError::Target`] if it may not be used any more.
+    /// [`RunError::Target`] if it cannot be read past the page cache, or is not what was inspected.
+    pub(crate) fn open_to_read(&self) -> Result<Option<(File, Extent)>, RunError> {
+        let Some(part) = self.only_read else { return Ok(None) };
+        let refuse = |problem: String| RunError::Target { path: self.path.clone(), problem };
+        let opened = Opening::to_read().direct(true).open(&self.path);
+        let file = opened.map_err(|e| refuse(format!("cannot be read ({e}): run as root")))?;
+        let found = file.metadata().map_err(|e| refuse(e.to_string()))?;
+        if Details::of(&found).device != self.number {
+            return Err(refuse("is not the device any more that it was: try again".to_owned()));
+        }
+        Ok(Some((file, part)))
+    }
+
+    /// Whether new files are made there, in contrast to storage that is overwritten or only read.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.existing.is_none() && self.only_read.is_none()
+    }
+
+    /// The size of the stretch that each of `arms` arms reads in a block, and its reason in words.
+    pub(super) fn stretch(
+        &self,
+        asked: Option<(u64, &str)>,
+        least: u64,
+        arms: u64,
+    ) -> Result<(u64, String), RunError> {
+        let round = |n: u64| n / MIB * MIB;
+        let there = round(self.filesystem_size / arms.max(1));
+        let least = least.next_multiple_of(MIB).max(MIB);
+        let (size, reason) = match asked {
+            Some((asked, reason)) => (round(asked), reason),
+            None => ((round(self.filesystem_size / 256).clamp(256 * MIB, 2 * GIB)).min(there), ""),
+        };
+        if size < least || size > there {
+            return Err(RunError::Target {
+                path: self.path.clone(),
+                problem: format!(
+                    "each arm reads a stretch of its own, which must have {} to {} here, not {}: see --size",
+                    human(least),
+                    human(there),
+                    human(size)
+                ),
+            });
+        }
+        let where_from = format!("a stretch for each arm, of {}", human(self.filesystem_size));
+        Ok((size, if reason.is_empty() { where_from } else { format!("{reason}; {where_from}") }))
+    }
+
+    /// Opens storage to be overwritten exclusively, checks again that it may be used, and returns
+    /// its first `len` bytes; `None` for a directory.
+    ///
+    /// # Errors
+    /// [`RunError::Target`] if it may no longer be used.
     pub(crate) fn claim(&self, len: u64, buffered: bool) -> Result<Option<Overwritten>, RunError> {
         let claimed = self.existing.as_ref().map(|existing| existing.claim(len, buffered));
         claimed
@@ -167,9 +248,14 @@ impl Target {
             .map_err(|why| RunError::Target { path: self.path.clone(), problem: chain(&why) })
     }
 
-    /// `directory`, or what is overwritten: `file`, `device` or `partition`.
+    /// `directory`, or the kind of storage to be overwritten or read: `file`, `device` or `partition`.
     pub(crate) fn kind(&self) -> &'static str {
-        self.existing.as_ref().map_or("directory", |existing| existing.kind.as_str())
+        match &self.existing {
+            Some(existing) => existing.kind.as_str(),
+            None if self.only_read.is_none() => "directory",
+            None if self.node.as_ref().is_some_and(Node::is_partition) => "partition",
+            None => "device",
+        }
     }
 
     /// The file of the topmost loop device below it.
@@ -177,9 +263,19 @@ impl Target {
         Tree::this().kept_in(self.node.as_ref()?)
     }
 
-    /// What lies where, in words.
+    /// What encrypts it already, if anything does. What this run serves itself is a model, whose bytes nobody encrypts.
+    pub(crate) fn encrypted_by(&self) -> Option<EncryptedBy> {
+        if self.is_our_own() {
+            return None;
+        }
+        let mount = (self.filesystem.as_str(), self.source.as_str());
+        encryption::below(&self.path, mount, self.node.as_ref())
+    }
+
+    /// Its storage, in words.
     pub(crate) fn in_words(&self) -> String {
         match &self.existing {
+            None if self.only_read.is_some() => format!("the {} itself, only read", self.kind()),
             None => format!("{} on {}", self.filesystem, self.source),
             Some(existing) => {
                 let behind = match &existing.backing_file {
@@ -193,17 +289,16 @@ impl Target {
 
     /// Whether it is a file system that this run mounted itself, on an emulated device.
     pub(crate) fn is_our_own(&self) -> bool {
-        self.existing.is_none()
-            && runtime_directory().is_some_and(|ours| self.path.starts_with(ours))
+        self.is_directory() && runtime_directory().is_some_and(|ours| self.path.starts_with(ours))
     }
 
-    /// Bytes that are free there.
+    /// Free bytes.
     pub(crate) fn free(&self) -> u64 {
         self.free
     }
 
-    /// Refuses a run whose files do not fit beside what is there: `plain` bytes on plain storage, `mounted`
-    /// bytes in the containers of mounted systems.
+    /// Refuses a run whose files do not fit: `plain` bytes on plain storage, `mounted` bytes in the
+    /// containers of mounted systems.
     pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
         let all = plain.saturating_add(mounted);
         if self.existing.is_some() || all <= self.free / 20 * 19 {
@@ -221,10 +316,10 @@ impl Target {
         })
     }
 
-    /// Chooses the size of the scratch file, or checks the one that was asked for, which comes with the
-    /// reason for it; `least` is what the workloads need.
+    /// Chooses the size of the scratch file, or checks the requested one, which comes with its
+    /// reason. `least` is what the workloads need.
     ///
-    /// Returns bytes and the reason in words.
+    /// Returns the size in bytes and the reason in words.
     pub(super) fn size(
         &self,
         asked: Option<(u64, &str)>,
@@ -246,7 +341,7 @@ impl Target {
             if self.existing.is_some() {
                 return self.part(size, least, reason);
             }
-            // A file system filled to the last byte behaves unlike itself.
+            // A file system filled to the last byte does not behave normally.
             if size > self.free / 20 * 19 {
                 return Err(refuse(format!(
                     "a scratch file of {} does not fit: {} are free; free some room or ask for \
@@ -287,7 +382,7 @@ impl Target {
         })
     }
 
-    /// The first `size` bytes of what is overwritten.
+    /// The first `size` bytes of the storage to be overwritten.
     fn part(&self, size: u64, least: u64, reason: &str) -> Result<(u64, String), RunError> {
         let there = self.filesystem_size / MIB * MIB;
         let problem = if there < least {
@@ -320,6 +415,7 @@ mod tests {
             path: "/d".into(),
             scratch: "s".into(),
             existing: None,
+            only_read: None,
             filesystem: "ext4".into(),
             mount_options: String::new(),
             source: String::new(),
@@ -370,7 +466,7 @@ mod tests {
         std::os::unix::fs::symlink("/nowhere/at/all", dir.path().join("link")).unwrap();
         assert!(said(&dir.path().join("link")).contains("symbolic link"));
         assert_eq!(fs::read(&file).unwrap(), b"data");
-        // `/mnt/dta` for `/mnt/data` would measure the disk below /mnt.
+        // `/mnt/dta` instead of `/mnt/data` would measure the disk below /mnt.
         let directory = said(&dir.path().join("dta"));
         assert!(
             directory.contains("no such directory") && directory.contains("dta.scratch"),

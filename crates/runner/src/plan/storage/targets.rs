@@ -1,61 +1,68 @@
-//! Where a run takes place: one target, or the two of a pair.
+//! The targets of a run: one, or a plain one and those that its user encrypted.
 
+use cryptbench_blockdev::Extent;
 use cryptbench_load::WorkloadSpec;
+use cryptbench_record as record;
 use cryptbench_system::{ArmSpec, Role};
 use cryptbench_text::chain;
 
-use super::{Consent, MIB, Target, human, pair};
+use super::{Consent, InUse, MIB, Target, encryption, human, pair, reads};
 use crate::RunError;
 use crate::plan::arms::{Arms, makes_a_disk};
 use crate::plan::request::TargetRequest;
 use crate::plan::sizes::{containers, file_space, least_scratch, makes_files, uses_range};
 
-/// The scratch file of workloads that use none: it only shows what kind of I/O works.
+/// Size of the scratch file for workloads that do not use it: it only shows which kind of I/O
+/// works.
 const UNUSED: u64 = 16 * MIB;
 
 /// The targets of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     pub(crate) plain: Target,
-    /// The one that its user calls encrypted.
-    pub(crate) encrypted: Option<Target>,
+    /// The targets that their user declares as encrypted.
+    pub(crate) encrypted: Vec<Target>,
+    /// Set if the two are a device in use and the device below it, which are only read.
+    pub(crate) in_use: Option<InUse>,
 }
 
 /// The part of each target that requests go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
-    /// Bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
-    /// Why so many, in words.
+    /// The reason for that size, in words.
     pub(crate) reason: String,
 }
 
 impl Targets {
-    /// Looks at what `target` names. Nothing is changed.
+    /// Inspects the storage that `target` names. Changes nothing.
     ///
     /// # Errors
-    /// [`RunError::Target`] if one may not be used, with what to do about it.
+    /// [`RunError::Target`] if it must not be used, with a remedy.
     pub(crate) fn inspect(target: &TargetRequest, run_id: &str) -> Result<Self, RunError> {
-        if let Some(pair) = &target.pair {
-            for path in [&target.path, &pair.encrypted] {
-                if !path.exists() {
-                    let problem = "does not exist: a pair compares places that are there";
-                    return Err(RunError::Target {
-                        path: path.clone(),
-                        problem: problem.to_owned(),
-                    });
-                }
-            }
+        if let Some(in_use) = target.pair.iter().find_map(|pair| pair.in_use.as_ref()) {
+            let record::InUse { offset_bytes: offset, size_bytes: len, .. } = in_use.facts;
+            return Ok(Self {
+                plain: Target::to_read(&in_use.below, Extent { offset, len })?,
+                encrypted: vec![Target::to_read(&in_use.mapped, Extent { offset: 0, len })?],
+                in_use: Some(in_use.clone()),
+            });
         }
-        let plain = Target::inspect(&target.path, run_id, &target.consent)?;
-        let encrypted = match &target.pair {
-            Some(pair) => Some(Target::inspect(&pair.encrypted, run_id, &target.consent)?),
-            None => None,
-        };
-        if let Some(encrypted) = &encrypted {
-            pair::check(&plain, encrypted)?;
+        let named = target.pair.iter().map(|pair| &pair.encrypted);
+        let all = named.clone().chain([&target.path].into_iter().filter(|_| named.len() > 0));
+        if let Some(path) = all.into_iter().find(|path| !path.exists()) {
+            let problem = "does not exist: a pair compares places that are there".to_owned();
+            return Err(RunError::Target { path: path.clone(), problem });
         }
-        let targets = Self { plain, encrypted };
+        let inspect = |path: &std::path::PathBuf| Target::inspect(path, run_id, &target.consent);
+        let plain = inspect(&target.path)?;
+        let encrypted = named.map(inspect).collect::<Result<Vec<_>, _>>()?;
+        for (number, one) in encrypted.iter().enumerate() {
+            pair::check(&plain, one)?;
+            encrypted[..number].iter().try_for_each(|before| pair::check_others(before, one))?;
+        }
+        let targets = Self { plain, encrypted, in_use: None };
         targets.check_consent(&target.consent)?;
         Ok(targets)
     }
@@ -64,7 +71,7 @@ impl Targets {
         std::iter::once(&self.plain).chain(&self.encrypted)
     }
 
-    /// What was given away must be what is there: else it was meant for something else.
+    /// Checks that the consent matches the storage; otherwise it was meant for something else.
     fn check_consent(&self, consent: &Consent) -> Result<(), RunError> {
         for path in &consent.destroy {
             let mut existing = self.each().filter_map(|target| target.existing.as_ref());
@@ -74,7 +81,7 @@ impl Targets {
                 return Err(RunError::Target {
                     path: path.clone(),
                     problem: format!(
-                        "is named by --destroy, and is not what this run would overwrite ({}): nothing was done",
+                        "is named by --destroy but is not what this run would overwrite ({}): nothing was done",
                         targets.join(", ")
                     ),
                 });
@@ -103,7 +110,10 @@ impl Targets {
         arms: &Arms,
         workloads: &[WorkloadSpec],
     ) -> Result<(), RunError> {
-        let Some(target) = self.each().find(|target| target.existing.is_some()) else {
+        if self.in_use.is_some() {
+            return only_reads(arms, workloads);
+        }
+        let Some(target) = self.each().find(|target| !target.is_directory()) else {
             return Ok(());
         };
         let refuse = |problem: String| {
@@ -120,7 +130,7 @@ impl Targets {
         };
         if let Some(workload) = workloads.iter().find(|w| makes_files(&w.work)) {
             return refuse(format!(
-                "the workload {:?} makes new files, which takes a file system: name a directory, or another profile",
+                "the workload {:?} makes new files, which needs a file system: name a directory, or another profile",
                 workload.id
             ));
         }
@@ -136,29 +146,44 @@ impl Targets {
         Ok(())
     }
 
-    /// The part that requests of all arms are spread over: as many bytes as were `asked` for, for the reason beside it.
+    /// The part over which the requests of all arms are spread. `asked` is a requested size with
+    /// its reason; without it, the part has at most `most` bytes.
     ///
     /// # Errors
-    /// [`RunError::Target`] if they do not fit, with all that a run makes besides.
+    /// [`RunError::Target`] if it does not fit together with everything else that a run creates.
     pub(super) fn range(
         &self,
-        asked: Option<(u64, &str)>,
+        (asked, most): (Option<(u64, &str)>, Option<u64>),
         arms: &[ArmSpec],
         workloads: &[WorkloadSpec],
     ) -> Result<Range, RunError> {
         let is_used = workloads.iter().any(|w| uses_range(&w.work));
-        if self.plain.existing.is_none() && asked.is_none() && !is_used {
-            let reason = "hardly any: these workloads make files of their own".to_owned();
+        if self.plain.is_directory() && asked.is_none() && !is_used {
+            let reason = "almost none: these workloads make files of their own".to_owned();
             self.check_room(UNUSED, arms, workloads)?;
             return Ok(Range { size: UNUSED, reason });
         }
         let least = least_scratch(workloads);
+        if self.in_use.is_some() {
+            let (size, reason) = self.plain.stretch(asked, least, arms.len() as u64)?;
+            return Ok(Range { size, reason });
+        }
         let (mut size, mut reason) = self.plain.size(asked, least)?;
-        if let Some(encrypted) = &self.encrypted {
+        if let Some(most) = most.map(|most| most.max(least.next_multiple_of(MIB)))
+            && asked.is_none()
+            && size > most
+        {
+            (size, reason) = (most, "as much as systems fill in time".to_owned());
+        }
+        for encrypted in &self.encrypted {
             let (there, why) = encrypted.size(asked, least)?;
             if there < size {
                 (size, reason) = (there, format!("{why} ({})", encrypted.path.display()));
             }
+        }
+        if let Some(shared) = self.shared(asked.is_some(), least).filter(|shared| *shared < size) {
+            (size, reason) =
+                (shared, "so that a file of each place fits on the same file system".to_owned());
         }
         for target in self.each() {
             if let Some(Err(why)) = target.existing.as_ref().map(|e| e.suits(size)) {
@@ -170,7 +195,7 @@ impl Targets {
         Ok(Range { size, reason })
     }
 
-    /// Refuses a run whose files do not fit beside what is there.
+    /// Refuses a run whose files do not fit.
     fn check_room(
         &self,
         size: u64,
@@ -179,21 +204,38 @@ impl Targets {
     ) -> Result<(), RunError> {
         let each = size + file_space(workloads);
         let containers = containers(arms, each, self.plain.free());
-        match &self.encrypted {
-            Some(encrypted) if pair::share_room(&self.plain, encrypted) => {
-                self.plain.holds(2 * each, containers)
-            }
-            Some(encrypted) => {
-                self.plain.holds(each, containers)?;
-                encrypted.holds(each, 0)
-            }
-            None => self.plain.holds(each, containers),
-        }
+        self.each().enumerate().try_for_each(|(number, target)| {
+            let containers = if number == 0 { containers } else { 0 };
+            target.holds(self.sharing(target) * each, containers)
+        })
     }
 
-    /// What a reader must know of the targets, in sentences.
+    /// How many targets use the space of the file system of `target`, itself among them.
+    fn sharing(&self, target: &Target) -> u64 {
+        let others = self.each().filter(|other| !std::ptr::eq(*other, target));
+        1 + others.filter(|other| pair::share_room(target, other)).count() as u64
+    }
+
+    /// Bytes of each file if more than two targets share the space of a file system and nobody `asked` for a size.
+    fn shared(&self, asked: bool, least: u64) -> Option<u64> {
+        let crowded = self.each().map(|target| (self.sharing(target), target.free()));
+        let each = |(files, free): (u64, u64)| (free / (2 * files)).max(least) / MIB * MIB;
+        crowded.filter(|(files, _)| *files > 2 && !asked).map(each).min()
+    }
+
+    /// What a reader must know first: that plain storage is none.
+    fn encryption_note(&self) -> Option<String> {
+        let by = self.plain.encrypted_by()?;
+        Some(encryption::sentence(&self.plain.path, &by))
+    }
+
+    /// Notes on the targets for readers, in sentences: first, whether plain storage is plain.
     pub(crate) fn notes(&self, size: u64) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = self.encryption_note().into_iter().collect();
+        if let Some(in_use) = &self.in_use {
+            notes.extend(in_use.notes(size));
+            return notes;
+        }
         for target in self.each() {
             let Some(existing) = &target.existing else { continue };
             let lost = match &existing.signatures[..] {
@@ -207,9 +249,22 @@ impl Targets {
                 target.in_words()
             ));
         }
-        if let Some(encrypted) = &self.encrypted {
-            notes.extend(pair::caveats(&self.plain, encrypted));
-        }
+        notes.extend(self.encrypted.iter().flat_map(|one| pair::caveats(&self.plain, one)));
         notes
+    }
+}
+
+/// Refuses anything that could write to devices in use.
+fn only_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
+    let refuse = |what: &str| {
+        Err(RunError::Usage(format!("devices in use are only read, and {what}: leave it out")))
+    };
+    let Arms::Systems(arms) = arms else { return refuse("volumes to be opened are made first") };
+    if let Some(arm) = arms.iter().find(|arm| !matches!(arm.system, "plain" | "paired")) {
+        return refuse(&format!("{} writes", arm.label));
+    }
+    match workloads.iter().find(|workload| !reads(&workload.work)) {
+        Some(workload) => refuse(&format!("the workload {:?} does more", workload.id)),
+        None => Ok(()),
     }
 }

@@ -1,4 +1,5 @@
-//! Whole runs over simulated storage: the real schedule and stopping rule, the real analysis and verdicts.
+//! Whole runs over simulated storage: the real schedule and stopping rule, the real analysis and
+//! verdicts.
 
 use std::time::Duration;
 
@@ -11,32 +12,32 @@ use cryptbench_runner::{Bench, Event, Halt, Observation, Turns, drive, half_widt
 
 use super::storage::{Disturbance, Storage};
 
-/// What is measured, and on what.
+/// What is measured, and on which storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     pub disturbance: Disturbance,
-    /// Standard deviation of the ln(speed) of single trials of plain storage.
+    /// Standard deviation of ln(speed) of single trials of plain storage.
     pub sd: f64,
-    /// How much noisier the trials of the encrypted arm are.
+    /// Factor by which the trials of the encrypted arm are noisier.
     pub encrypted_noise: f64,
     /// Share of plain speed that the encrypted arm loses in the first `losing` workloads.
     pub loss: f64,
     pub losing: usize,
     pub workloads: usize,
-    /// The precision asked for, as `--precision` takes it.
+    /// The requested precision, as for `--precision`.
     pub precision: f64,
     pub max_pairs: u32,
-    /// Seconds; a trial takes a quarter of one.
+    /// Budget in seconds; a trial takes a quarter of a second.
     pub budget_s: f64,
-    /// Slices of a trial; none for whole trials. `sd` is then that of a slice.
+    /// Slices per trial; 0 for whole trials. With slices, `sd` is that of a slice.
     pub slices: u32,
-    /// Share of its speed that a slice loses behind one of the encrypted arm.
+    /// Share of its speed that a slice loses after one of the encrypted arm.
     pub carry_over: f64,
 }
 
 impl Default for Scenario {
-    /// Eight workloads as the quick profile has, an encrypted arm that is plain storage too, and the
-    /// program's defaults, but for the budget, which is none.
+    /// Eight workloads as in the quick profile, an encrypted arm that is plain storage too, and the
+    /// program's defaults, but no budget.
     fn default() -> Self {
         Self {
             disturbance: Disturbance::Independent,
@@ -55,7 +56,7 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// ln(E/P) of a workload.
+    /// The true ln(E/P) of a workload.
     pub fn truth(&self, workload: usize) -> f64 {
         if workload < self.losing { (-self.loss).ln_1p() } else { 0.0 }
     }
@@ -99,19 +100,19 @@ impl Scenario {
 
 const TRIAL: Duration = Duration::from_millis(250);
 
-/// The encrypted arm's place in the plan.
+/// The index of the encrypted arm in the plan.
 const ENCRYPTED: usize = 2;
 
-/// What one workload of a finished run says of the encrypted arm.
+/// The result of one workload of a finished run for the encrypted arm.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Whether the 95 % interval holds the truth.
+    /// Whether the 95 % interval contains the truth.
     pub held: bool,
     pub pairs: u32,
     pub verdict: Verdict,
 }
 
-/// Runs the scenario once and returns what is said of each workload.
+/// Runs the scenario once and returns the result of each workload.
 pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
     let plan = scenario.plan(seed);
     let storage = Storage::new(scenario.disturbance, scenario.sd, seed);
@@ -132,7 +133,9 @@ pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
         stops: course.stops,
         notes: Vec::new(),
         evidence: Vec::new(),
+        in_ram: None,
         results: None,
+        title: None,
     });
     found(scenario, &results)
 }
@@ -157,12 +160,12 @@ struct Disk<'a> {
     storage: Storage,
     scenario: &'a Scenario,
     now: Duration,
-    /// Workload and place of the block that runs.
+    /// Workload and number of the block that is running.
     place: Option<(usize, u64)>,
 }
 
 impl Disk<'_> {
-    /// An arm's ln(speed) beside plain, and how noisy it is.
+    /// ln(speed) of an arm relative to plain, and its noise.
     fn arm(&self, workload: usize, arm: usize) -> (f64, f64) {
         match arm == ENCRYPTED {
             true => (self.scenario.truth(workload), self.scenario.encrypted_noise),
@@ -178,7 +181,7 @@ impl Bench for Disk<'_> {
         }
         let (effect, noise) = self.arm(workload, arm);
         self.now += TRIAL;
-        // A fixed number of requests: their time carries the rate without any rounding.
+        // A fixed number of requests: their time carries the rate without rounding.
         let elapsed_s = (-effect - self.storage.trial(noise)).exp();
         Ok(Observation { elapsed_s, ios: 1000, bytes: 4_096_000, ..Observation::default() })
     }
@@ -193,7 +196,7 @@ impl Bench for Disk<'_> {
         let mut left_behind = 0.0;
         for &turn in &turns.order {
             let (effect, noise) = self.arm(workload, turns.arms[turn]);
-            // Time is fixed here, as on a real disk, and what is done in it varies.
+            // Time is fixed here, as on a real disk, and the amount of work varies.
             requests[turn] += (effect + left_behind + self.storage.trial(noise)).exp();
             let is_encrypted = turns.arms[turn] == ENCRYPTED;
             left_behind = if is_encrypted { (-self.scenario.carry_over).ln_1p() } else { 0.0 };
@@ -245,9 +248,11 @@ fn target() -> Target {
         mount_options: String::new(),
         source: String::new(),
         device: None,
+        encrypted_by: None,
         scratch: Scratch { size_bytes: 0, size_reason: String::new(), extents: None },
         engine: Engine { name: String::new(), fallback_reason: None, direct: true, details: None },
         paired: None,
+        also_paired: Vec::new(),
         emulated: None,
     }
 }

@@ -1,6 +1,7 @@
 //! A server for a test: real, on a port of its own, with a script in the program's place.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cryptbench_serve::{Catalogue, Choice, Format, Profile, Server, Site, System};
+use cryptbench_serve::{Catalogue, Choice, Format, Invalid, Profile, Server, Site, System};
 
 /// Longest time that anything is waited for; nothing is asserted about how long it takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,12 +44,13 @@ case "$1 $2 $3" in
     echo 'cryptbench: no JSON at all' >&2
     echo finished >> told
     exit 0 ;;
-"run --dry-run --json") printf '{"asked":"%s"}' "$*" ;;
 "compare --json --")
     echo asked >> done
     while [ -e slow ]; do sleep 0.01; done
     echo answered >> done
     printf '{"compared":true}' ;;
+"report --format answer")
+    printf '{"answered":"%s"}' "$*" ;;
 "report --format html")
     printf '%s\n' "$*" >> asked
     printf '<h1>rendered</h1>' ;;
@@ -74,6 +76,7 @@ fn catalogue() -> Catalogue {
         version: here.then(|| name("1")),
         reason: (!here).then(|| name("not installed")),
         remedy: None,
+        settings: Vec::new(),
     };
     Catalogue {
         systems: vec![system("builtin", true), system("absent", false)],
@@ -87,6 +90,21 @@ fn catalogue() -> Catalogue {
             arguments: ["report", "--format", "csv"].map(name).to_vec(),
         }],
         ..Catalogue::default()
+    }
+}
+
+/// As the program's parser does, as far as it matters here.
+fn plan(words: &[OsString]) -> Result<serde_json::Value, Invalid> {
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let refuses = |word: &str| {
+        word.ends_with("=never") || word == "--system=absent" || word.starts_with("--cipher=--")
+    };
+    match words.iter().find(|word| refuses(word)) {
+        Some(word) => {
+            let option = word.trim_start_matches('-').split('=').next();
+            Err(Invalid::value(option, format!("invalid value for {word}")))
+        }
+        None => Ok(serde_json::json!({ "planned": words.join(" ") })),
     }
 }
 
@@ -111,7 +129,7 @@ impl Place {
         let address = server.address().to_string();
         let port = server.address().port();
         let token = address.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
-        let site = Site { program, runs: dir.path().join("runs"), catalogue };
+        let site = Site { program, runs: dir.path().join("runs"), catalogue, plan };
         std::thread::spawn(move || server.run(site, |_| {}, |_| {}));
         Self { dir, port, token }
     }

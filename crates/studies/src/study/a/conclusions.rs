@@ -112,6 +112,17 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         check: Check::Published(Select::unit("MiB/s").device(&["nvme"])),
     },
     Conclusion {
+        id: "ram-above-bus",
+        text: "AES in RAM is several times as fast as a device on USB 3.1 or SATA 3",
+        source: "000:118-123",
+        note: "several: at least twice the fastest that any of the devices did",
+        check: Check::Exceeds {
+            more: CIPHERS.cipher(&["AES"]),
+            less: Select::unit("MiB/s").device(&["flash", "ssd", "hdd"]),
+            times: 2.0,
+        },
+    },
+    Conclusion {
         id: "default-iterations",
         text: "the default is 500000 iterations",
         source: "000:138",
@@ -163,6 +174,19 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
             along: Dimension::Cipher,
             who: "HMAC-STREEBOG",
             rank: Rank::Last,
+            share: Share::All,
+        },
+    },
+    Conclusion {
+        id: "shortest-prf",
+        text: "SHA-512 takes the shortest time",
+        source: "001:212-283",
+        note: "by default and with the large PIM",
+        check: Check::Ranked {
+            among: Select::unit("ms").work(&["derive key"]),
+            along: Dimension::Cipher,
+            who: "HMAC-SHA-512",
+            rank: Rank::First,
             share: Share::All,
         },
     },
@@ -299,6 +323,40 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         },
     },
     Conclusion {
+        id: "cpu-by-device",
+        text: "the CPU has most more to do on the HDD, and least on the SSD",
+        source: "001:346, 448, 497",
+        note: "4 % on flash, 3 % on the SSD, 4.5 % on the HDD, each of them \"about\"",
+        check: Check::All(&[
+            Check::Ranked {
+                among: MORE_CPU,
+                along: Dimension::Device,
+                who: "hdd",
+                rank: Rank::First,
+                share: Share::All,
+            },
+            Check::Ranked {
+                among: MORE_CPU,
+                along: Dimension::Device,
+                who: "ssd",
+                rank: Rank::Last,
+                share: Share::All,
+            },
+        ]),
+    },
+    Conclusion {
+        id: "order-of-losses",
+        text: "the HDD loses most, then the SSD, then the flash drive",
+        source: "001:386-393, 450-452, 499-500",
+        note: "reads and writes together, small blocks and large ones",
+        check: Check::All(&[
+            loses_more(HDD, SSD, SMALL),
+            loses_more(SSD, FLASH, SMALL),
+            loses_more(HDD, SSD, LARGE),
+            loses_more(SSD, FLASH, LARGE),
+        ]),
+    },
+    Conclusion {
         id: "writes-like-reads",
         text: "writes drop as reads do",
         source: "000:349",
@@ -348,6 +406,15 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         check: Check::Published(Select::unit("MiB/s").place(&["system partition"])),
     },
 ];
+
+const MORE_CPU: Select = Select::unit("% more CPU").work(&["CPU usage increase"]);
+
+const fn loses_more(more: Names, less: Names, blocks: (u64, u64)) -> Check {
+    Check::LargerDrop {
+        larger: atto("MiB/s", more, BOTH, blocks),
+        smaller: atto("MiB/s", less, BOTH, blocks),
+    }
+}
 
 const fn same(device: Names, blocks: (u64, u64)) -> Check {
     Check::SameDrop {

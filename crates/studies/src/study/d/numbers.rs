@@ -73,5 +73,61 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
         }
         rederived.push(percent);
     }
+    tables.push(sensitivity(&speeds));
     Ok(Numbers { observations, rederived, tables })
+}
+
+/// The program with which all three ciphers do better, as the study has it, for each device.
+const STATED: [(&str, &str); 3] =
+    [("hdd", "TrueCrypt"), ("sshd", "BestCrypt"), ("ssd", "BestCrypt")];
+
+/// How many of the three ciphers do better with the stated program, by each way of taking "better".
+fn sensitivity(speeds: &BTreeMap<(Cell<'_>, &str), Printed>) -> Table {
+    type Reading = fn(&[f64]) -> bool;
+    let readings: [(&str, Reading); 4] = [
+        ("in more than half of the patterns", |r| 2 * faster_in(r) > r.len()),
+        ("in every pattern", |r| faster_in(r) == r.len()),
+        ("in half of the patterns or more", |r| 2 * faster_in(r) >= r.len()),
+        ("in the mean of the ratios (geometric)", |r| r.iter().map(|r| r.ln()).sum::<f64>() > 0.0),
+    ];
+    let mut rows = Vec::new();
+    for (device, better) in STATED {
+        for (reading, holds) in readings {
+            let ciphers = ["AES-256", "Serpent-256", "Twofish-256"];
+            let found = ciphers.map(|cipher| holds(&ratios(speeds, device, cipher, better)));
+            let count = found.iter().filter(|holds| **holds).count();
+            let mut row = vec![device.to_owned(), better.to_owned(), reading.to_owned()];
+            row.extend(found.map(|holds| if holds { "yes" } else { "no" }.to_owned()));
+            row.push(if count == found.len() { "holds" } else { "does not" }.to_owned());
+            rows.push(row);
+        }
+    }
+    Table {
+        title: "\"All three ciphers do better with ...\": what it depends on".into(),
+        headings: vec!["device", "with", "better: faster", "AES", "Serpent", "Twofish", "so it"],
+        rows,
+        note: "The verdicts below take the first reading.",
+    }
+}
+
+/// The speed with `better` as a multiple of that with the other program, for each pattern.
+fn ratios(
+    speeds: &BTreeMap<(Cell<'_>, &str), Printed>,
+    device: &str,
+    cipher: &str,
+    better: &str,
+) -> Vec<f64> {
+    let of_cell = |((cell, system), speed): (&(Cell<'_>, &str), &Printed)| {
+        let (_, its_device, _, its_cipher) = cell;
+        if (*its_device, *its_cipher, *system) != (device, cipher, better) {
+            return None;
+        }
+        let other = speeds.iter().find(|((c, s), _)| c == cell && *s != better)?;
+        Some(speed.value() / other.1.value())
+    };
+    speeds.iter().filter_map(of_cell).collect()
+}
+
+fn faster_in(ratios: &[f64]) -> usize {
+    ratios.iter().filter(|ratio| **ratio > 1.0).count()
 }

@@ -1,17 +1,17 @@
-//! The exact arguments of cryptsetup(8) for each choice.
+//! The exact arguments of cryptsetup(8) for each choice of settings.
 //!
-//! Keys and passphrases are not among them: cryptsetup reads them from its standard input
-//! (`--key-file -`).
+//! They contain no keys or passphrases: cryptsetup reads those from its standard input (`--key-file
+//! -`).
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::choice::{Choice, Target};
 
-/// Iterations of PBKDF2: opening is not what is measured, and 1000 is the least that cryptsetup takes.
+/// Iterations of PBKDF2. Opening is not measured, so this is the minimum of cryptsetup.
 const ITERATIONS: &str = "1000";
 
-/// `luksFormat`; `None` for what has no header.
+/// `luksFormat`; `None` for formats without a header.
 pub(super) fn format(choice: &Choice, device: &Path) -> Option<Vec<OsString>> {
     let Target::Crypt(cipher) = choice.target else { return None };
     if choice.format == "plain" {
@@ -20,14 +20,14 @@ pub(super) fn format(choice: &Choice, device: &Path) -> Option<Vec<OsString>> {
     let mut words = words(&["--batch-mode", "luksFormat", "--type", choice.format]);
     words.extend(["--cipher", cipher.specification, "--key-size"].map(Into::into));
     words.push(cipher.key_bits.to_string().into());
-    if choice.format == "luks2" {
+    if let (Some(sector), "luks2") = (choice.sector, choice.format) {
         words.push("--sector-size".into());
-        words.push(choice.sector.to_string().into());
+        words.push(sector.to_string().into());
     }
     words.extend(["--hash", "sha256", "--pbkdf", "pbkdf2"].map(Into::into));
     words.extend(["--pbkdf-force-iterations", ITERATIONS].map(Into::into));
-    if choice.integrity != "none" {
-        // Filling the device writes every tag; cryptsetup would do so once more beforehand.
+    if !matches!(choice.integrity, "none" | "crc32c") {
+        // Filling the device writes every tag; cryptsetup would write them once more before that.
         let integrity = cipher.authenticates.unwrap_or(choice.integrity);
         words.extend(["--integrity", integrity, "--integrity-no-wipe"].map(Into::into));
     }
@@ -35,7 +35,7 @@ pub(super) fn format(choice: &Choice, device: &Path) -> Option<Vec<OsString>> {
     Some(words)
 }
 
-/// `open`; `None` for dm-linear, which is not cryptsetup's.
+/// `open`; `None` for dm-linear, which cryptsetup does not set up.
 pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsString>> {
     let (kind, cipher) = match choice.target {
         Target::Linear => return None,
@@ -50,7 +50,7 @@ pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsS
         words.extend(["--cipher", specification, "--key-size"].map(Into::into));
         words.push(key_bits.to_string().into());
         words.push("--sector-size".into());
-        words.push(choice.sector.to_string().into());
+        words.push(choice.sector.unwrap_or(512).to_string().into());
     }
     if matches!(choice.workqueues, "no-read" | "no-read-write") {
         words.push("--perf-no_read_workqueue".into());
@@ -61,16 +61,41 @@ pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsS
     if choice.same_cpu {
         words.push("--perf-same_cpu_crypt".into());
     }
+    if choice.journal == "none" && choice.integrity != "crc32c" {
+        words.push("--integrity-no-journal".into());
+    }
     words.extend(["--key-file".into(), "-".into(), device.into(), name.into()]);
     Some(words)
 }
 
-/// Bytes of the secret: a passphrase of LUKS, or the very key of what has no header.
+/// integritysetup(8)'s `format` of the checksums below LUKS2. It writes all of the device once, since LUKS looks for other
+/// formats before it writes, and sectors without a checksum cannot be read.
+pub(super) fn format_checksums(choice: &Choice, device: &Path) -> Vec<OsString> {
+    let mut words = words(&["--batch-mode", "format", "--integrity", "crc32c", "--sector-size"]);
+    words.push(choice.sector.unwrap_or(512).to_string().into());
+    words.push(device.into());
+    words
+}
+
+/// Its `open`.
+pub(super) fn open_checksums(choice: &Choice, device: &Path, name: &str) -> Vec<OsString> {
+    let mut words = words(&["--batch-mode", "open", "--integrity", "crc32c"]);
+    match choice.journal {
+        "none" => words.push("--integrity-no-journal".into()),
+        "bitmap" => words.push("--integrity-bitmap-mode".into()),
+        _ => {}
+    }
+    words.extend([device.into(), name.into()]);
+    words
+}
+
+/// Size of the secret in bytes: a passphrase for LUKS, or the key itself for formats without a
+/// header.
 pub(super) fn secret_bytes(choice: &Choice) -> usize {
     match choice.target {
         Target::Crypt(cipher) if choice.format == "plain" => cipher.key_bits as usize / 8,
         Target::Crypt(_) => 64,
-        // It ignores its key, and cryptsetup wants one.
+        // cipher_null ignores its key, but cryptsetup requires one.
         Target::CipherNull => 32,
         Target::Linear => 0,
     }
@@ -90,15 +115,18 @@ mod tests {
         words.iter().map(|w| w.to_str().unwrap()).collect::<Vec<_>>().join(" ")
     }
 
-    fn choice(format: &'static str, cipher: &str, sector: u32) -> Choice {
+    fn choice(format: &'static str, cipher: &str, sector: impl Into<Option<u32>>) -> Choice {
         Choice {
             format,
             target: Target::Crypt(find(cipher).unwrap()),
-            sector,
+            sector: sector.into(),
             workqueues: "default",
             same_cpu: false,
             integrity: "none",
+            journal: "data",
+            sizes: ["default"; 2],
             on_device: false,
+            on: "container",
         }
     }
 
@@ -119,6 +147,11 @@ mod tests {
                 choice("luks2", "serpent-256-xts", 4096),
                 "--type luks2 --cipher serpent-xts-plain64 --key-size 512 --sector-size 4096 --hash sha256 \
                  --pbkdf pbkdf2 --pbkdf-force-iterations 1000",
+            ),
+            (
+                choice("luks2", "aes-256-xts", None),
+                "--type luks2 --cipher aes-xts-plain64 --key-size 512 --hash sha256 --pbkdf pbkdf2 \
+                 --pbkdf-force-iterations 1000",
             ),
             (
                 with("hmac-sha256", "aes-256-xts"),
@@ -156,8 +189,11 @@ mod tests {
                 "luks2 --perf-no_read_workqueue --perf-no_write_workqueue --perf-same_cpu_crypt",
             ),
             (Choice { same_cpu: true, format: "luks1", ..luks }, "luks1 --perf-same_cpu_crypt"),
-            // What the header tells is not told again.
+            // Settings in the header are not repeated.
             (Choice { integrity: "hmac-sha256", ..luks }, "luks2"),
+            (Choice { integrity: "aead", journal: "none", ..luks }, "luks2 --integrity-no-journal"),
+            // Below LUKS2, integritysetup sets that.
+            (Choice { integrity: "crc32c", journal: "none", ..luks }, "luks2"),
             (plain, "plain --cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 4096"),
             (null, "plain --cipher cipher_null-ecb --key-size 256 --sector-size 512"),
         ] {
@@ -165,6 +201,27 @@ mod tests {
             assert_eq!(said(open(&choice, device(), "x")), expected);
         }
         assert_eq!(open(&Choice { target: Target::Linear, ..plain }, device(), "x"), None);
+    }
+
+    #[test]
+    fn checksums_are_made_and_opened_with_exactly_these_words() {
+        let luks = Choice { integrity: "crc32c", ..choice("luks2", "aes-256-xts", 4096) };
+        assert_eq!(
+            said(Some(format_checksums(&luks, device()))),
+            "--batch-mode format --integrity crc32c --sector-size 4096 /dev/loop3"
+        );
+        for (journal, option) in [
+            ("data", ""),
+            ("none", "--integrity-no-journal "),
+            ("bitmap", "--integrity-bitmap-mode "),
+        ] {
+            assert_eq!(
+                said(Some(open_checksums(&Choice { journal, ..luks }, device(), "x"))),
+                format!("--batch-mode open --integrity crc32c {option}/dev/loop3 x")
+            );
+        }
+        let header = said(format(&luks, device()));
+        assert!(!header.contains("integrity"), "{header}");
     }
 
     #[test]

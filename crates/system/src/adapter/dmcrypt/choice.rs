@@ -1,11 +1,13 @@
-//! What a dm-crypt arm is set to, and the arms that a selection makes.
+//! The settings of a dm-crypt arm, and the arms for a selection.
 
 use super::ciphers::{CIPHERS, KernelCipher, find};
+use crate::kind::place::ON;
+use crate::machine::Machine;
 use crate::settings::{Choice as Values, choices, identifier, in_words};
 use crate::system::{ArmSpec, Role, Setting, System};
 use crate::{Selection, SystemError};
 
-/// What can be swept.
+/// The settings, all of which can be swept.
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "format",
@@ -31,7 +33,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "sector-size",
-        about: "bytes under one tweak (LUKS1 has 512 alone)",
+        about: "bytes under one tweak (LUKS1 has 512 alone); unless it is set, cryptsetup chooses LUKS2's",
         values: &["512", "4096", "1024", "2048"],
     },
     Setting {
@@ -46,49 +48,87 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "integrity",
-        about: "authentication of sectors (LUKS2 alone): a MAC beside the cipher, or a cipher that has one",
-        values: &["none", "hmac-sha256", "aead"],
+        about: "tags of sectors (LUKS2 alone): a MAC beside the cipher, a cipher that has one, or checksums below it",
+        values: &["none", "hmac-sha256", "aead", "crc32c"],
     },
     Setting {
-        name: "surface",
+        name: "integrity-journal",
+        about: "what keeps tags and data together: a journal of both, nothing, or a bitmap (crc32c alone)",
+        values: &["data", "none", "bitmap"],
+    },
+    Setting {
+        name: "max-read-size",
+        about: "bytes from which reads are split over the processors (Linux 6.11); of the module, in trials of this arm",
+        values: SIZES,
+    },
+    Setting { name: "max-write-size", about: "the same for writes", values: SIZES },
+    Setting {
+        name: "io-target",
         about: "what requests go to: a file in ext4 on the mapped device, or that device itself",
         values: &["file", "device"],
     },
+    ON,
 ];
 
-/// What encrypts, or stands in its place.
+/// Sizes at which requests may be split; the module's own default is 128 KiB (Linux, drivers/md/dm-crypt.c).
+const SIZES: &[&str] = &["default", "16384", "65536", "262144", "1048576"];
+
+/// The settings that are parameters of the module, and their files.
+pub(super) const PARAMETERS: [(&str, &str); 2] =
+    [("max-read-size", "max_read_size"), ("max-write-size", "max_write_size")];
+
+/// What the identifier of dm-crypt without a cipher has, and what tables call it.
+const CIPHER_NULL: &str = "cipher-null";
+const NO_CIPHER: &str = "dm-crypt without a cipher";
+
+/// The cipher, or what replaces it in a null layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Crypt(&'static KernelCipher),
     /// dm-crypt with a cipher that changes nothing.
     CipherNull,
-    /// No dm-crypt at all: a mapping from sectors to the same sectors.
+    /// No dm-crypt: a mapping of sectors to the same sectors.
     Linear,
 }
 
-/// What an arm is set to.
+/// The settings of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) format: &'static str,
     pub(super) target: Target,
-    pub(super) sector: u32,
+    /// `None` where cryptsetup chooses.
+    pub(super) sector: Option<u32>,
     pub(super) workqueues: &'static str,
     pub(super) same_cpu: bool,
     pub(super) integrity: &'static str,
+    pub(super) journal: &'static str,
+    /// In the order of [`PARAMETERS`].
+    pub(super) sizes: [&'static str; 2],
     pub(super) on_device: bool,
+    /// Where its disk lies, as in [`ON`].
+    pub(super) on: &'static str,
 }
 
 impl Choice {
-    /// Whether dm-crypt has it.
+    /// Whether dm-crypt supports this combination.
     fn exists(&self) -> bool {
         let authenticates =
             matches!(self.target, Target::Crypt(KernelCipher { authenticates: Some(_), .. }));
-        (self.format != "luks1" || self.sector == 512)
+        (self.format != "luks1" || self.sector == Some(512))
             && (self.integrity == "none" || self.format == "luks2")
             && authenticates == (self.integrity == "aead")
+            && (self.journal == "data" || self.integrity != "none")
+            // A bitmap tells what to calculate anew, and dm-integrity cannot calculate dm-crypt's tags (dm-integrity.rst).
+            && (self.journal != "bitmap" || self.integrity == "crc32c")
     }
 
-    /// With these values of the settings; `target` is what stands in the place of their cipher.
+    /// Whether this machine's kernel has the parameters that are set.
+    fn has_parameters(&self, machine: &Machine) -> bool {
+        let set = PARAMETERS.iter().zip(self.sizes).filter(|(_, size)| *size != "default");
+        set.into_iter().all(|((_, file), _)| machine.dm_crypt.join(file).exists())
+    }
+
+    /// A choice with these values of the settings, and `target` instead of their cipher.
     fn with(values: &Values, target: Target) -> Self {
         let value = |setting: &str| {
             let known = SETTINGS.iter().find(|s| s.name == setting).expect("it is in the table");
@@ -97,15 +137,18 @@ impl Choice {
         Self {
             format: value("format"),
             target,
-            sector: value("sector-size").parse().expect("the table has numbers"),
+            sector: values.get("sector-size").and_then(|size| size.parse().ok()),
             workqueues: value("workqueues"),
             same_cpu: value("same-cpu") == "yes",
             integrity: value("integrity"),
-            on_device: value("surface") == "device",
+            journal: value("integrity-journal"),
+            sizes: PARAMETERS.map(|(setting, _)| value(setting)),
+            on_device: value("io-target") == "device",
+            on: value(ON.name),
         }
     }
 
-    /// What `arm`, which [`arms`] made, is set to.
+    /// The choice of `arm`, which [`arms`] created.
     pub(super) fn of(arm: &ArmSpec) -> Self {
         let known = |setting: &Setting| {
             let chosen = arm.settings.get(setting.name)?;
@@ -114,7 +157,7 @@ impl Choice {
         };
         let target = match arm.cipher.and_then(find) {
             Some(cipher) => Target::Crypt(cipher),
-            None if arm.data_unit.is_some() => Target::CipherNull,
+            None if arm.id.contains(CIPHER_NULL) => Target::CipherNull,
             None => Target::Linear,
         };
         Self::with(&SETTINGS.iter().filter_map(known).collect(), target)
@@ -123,21 +166,36 @@ impl Choice {
 
 /// The arm of a cipher.
 fn encrypted(system: &System, values: &Values, choice: &Choice, cipher: &KernelCipher) -> ArmSpec {
-    let mut label = format!("{} {} {} B", layout(choice.format), cipher.label, choice.sector);
-    if choice.integrity == "hmac-sha256" {
-        label.push_str(", HMAC-SHA256");
+    let mut label = format!("{} {}", layout(choice.format), cipher.label);
+    if let Some(sector) = choice.sector {
+        label.push_str(&format!(" {sector} B"));
+    }
+    match choice.integrity {
+        "hmac-sha256" => label.push_str(", HMAC-SHA256"),
+        "crc32c" => label.push_str(", CRC-32C below"),
+        _ => {}
+    }
+    match choice.journal {
+        "none" => label.push_str(" without journal"),
+        "bitmap" => label.push_str(" with bitmap"),
+        _ => {}
+    }
+    for (what, size) in ["reads", "writes"].iter().zip(choice.sizes) {
+        if size != "default" {
+            label.push_str(&format!(", {what} split at {size} B"));
+        }
     }
     label.push_str(&words(choice));
     ArmSpec {
         cipher: Some(cipher.name),
-        data_unit: Some(choice.sector),
+        data_unit: choice.sector,
         layout: Some(layout(choice.format)),
         settings: in_words(values),
         ..system.arm(identifier(system, values), label, Role::Encrypted)
     }
 }
 
-/// What a label says of settings that are not at their defaults.
+/// The settings that are not at their defaults, for a label.
 fn words(choice: &Choice) -> String {
     let mut text = match choice.workqueues {
         "no-read" => ", no read workqueue".to_owned(),
@@ -151,10 +209,13 @@ fn words(choice: &Choice) -> String {
     if choice.on_device {
         text.push_str(", device");
     }
+    if choice.on != ON.values[0] {
+        text.push_str(&format!(", on a {}", choice.on));
+    }
     text
 }
 
-/// A null layer of the same stack; `kept` are the settings that mean something to it.
+/// A null layer of the same stack; `kept` are the settings that apply to it.
 fn null(
     system: &System,
     values: &Values,
@@ -168,8 +229,8 @@ fn null(
     let (id, own) = (identifier(system, &values), system.name);
     let id = id.replacen(own, &format!("{own}/{name}"), 1);
     ArmSpec {
-        // Smaller requests than a sector cannot be made, whether or not something is encrypted.
-        data_unit: (target == Target::CipherNull).then_some(choice.sector),
+        // Without encryption, too, requests cannot be smaller than a sector.
+        data_unit: choice.sector.filter(|_| target == Target::CipherNull),
         settings: in_words(&values),
         ..system.arm(id, format!("{label}{}", words(&choice)), Role::NullLayer)
     }
@@ -183,16 +244,23 @@ fn layout(format: &str) -> &'static str {
     }
 }
 
-/// The null layers of the first choice, then the choices, as far as dm-crypt has them.
+/// The null layers of the first choice, then all choices that dm-crypt supports.
 ///
-/// A sweep does not multiply the null layers: they tell the layer from the cipher once, for each I/O target.
+/// A sweep does not multiply the null layers: one of each kind per I/O target is enough to separate
+/// the layer from the cipher.
 pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-    let all = choices(system, &with_sectors(system, selection)?);
+    let selection = &with_sectors(system, selection)?;
+    let all = choices(system, selection);
     let (mut nulls, mut arms) = (Vec::<ArmSpec>::new(), Vec::<ArmSpec>::new());
+    let (machine, mut without_parameters) = (Machine::this(), false);
+    let cryptsetup_chooses = !selection.settings.contains_key("sector-size");
     for mut values in all {
         let integrity = values.get("integrity").copied().unwrap_or_default();
+        if cryptsetup_chooses && values["format"] == "luks2" && integrity == "none" {
+            values.remove("sector-size");
+        }
         let mut cipher = values.get("cipher").and_then(|name| find(name)).unwrap_or(&CIPHERS[0]);
-        // The default cipher gives way to the default of those that authenticate.
+        // Uses the default of the authenticating ciphers instead of the default cipher.
         if integrity == "aead" && !names_a_cipher(selection) {
             cipher = CIPHERS.iter().find(|c| c.authenticates.is_some()).expect("there is one");
             values.insert("cipher", cipher.name);
@@ -201,18 +269,31 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
         if !choice.exists() {
             continue;
         }
-        let io_target = values.get("surface");
-        if !nulls
-            .iter()
-            .any(|n| n.settings.get("surface").map(String::as_str) == io_target.copied())
-        {
+        if !choice.has_parameters(&machine) {
+            without_parameters = true;
+            continue;
+        }
+        let is_alike = |null: &ArmSpec| {
+            let same = |name: &&str| {
+                null.settings.get(*name).map(String::as_str) == values.get(*name).copied()
+            };
+            ["io-target", ON.name].iter().all(same)
+        };
+        if !nulls.iter().any(is_alike) {
             let linear = ("linear", "dm-linear");
-            nulls.push(null(system, &values, Target::Linear, linear, &["surface"]));
-            let kept = ["surface", "sector-size", "workqueues", "same-cpu"];
-            let without = ("cipher-null", "dm-crypt without a cipher");
+            nulls.push(null(system, &values, Target::Linear, linear, &["io-target", ON.name]));
+            let kept = ["io-target", ON.name, "sector-size", "workqueues", "same-cpu"];
+            let without = (CIPHER_NULL, NO_CIPHER);
             nulls.push(null(system, &values, Target::CipherNull, without, &kept));
         }
         arms.push(encrypted(system, &values, &choice, cipher));
+    }
+    if arms.is_empty() && without_parameters {
+        return Err(SystemError::Unavailable {
+            name: "dm-crypt with max-read-size or max-write-size".to_owned(),
+            reason: format!("there is none in {}", machine.dm_crypt.display()),
+            remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".to_owned(),
+        });
     }
     if arms.is_empty() {
         return Err(SystemError::NothingSelected {
@@ -222,6 +303,27 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
     }
     nulls.extend(arms);
     Ok(nulls)
+}
+
+/// The arm with the sector size that cryptsetup chose, the same as if it had been asked for; `None` where it was.
+pub(super) fn with_sector(system: &System, arm: &ArmSpec, sector: u32) -> Option<ArmSpec> {
+    let choice = Choice::of(arm);
+    if choice.sector.is_some() || choice.target == Target::Linear {
+        return None;
+    }
+    let size = sector.to_string();
+    let known = SETTINGS.iter().find(|s| s.name == "sector-size")?;
+    let size = known.values.iter().find(|value| **value == size)?;
+    let mut values = crate::settings::of_arm(system, arm);
+    values.insert("sector-size", size);
+    let choice = Choice::with(&values, choice.target);
+    Some(match choice.target {
+        Target::Crypt(cipher) => encrypted(system, &values, &choice, cipher),
+        target => {
+            let kept: Vec<_> = arm.settings.keys().copied().chain(["sector-size"]).collect();
+            null(system, &values, target, (CIPHER_NULL, NO_CIPHER), &kept)
+        }
+    })
 }
 
 fn names_a_cipher(selection: &Selection) -> bool {
@@ -236,15 +338,15 @@ fn hint(system: &System) -> String {
         of_kind.map(|c| c.name).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{} has {} and, with integrity = aead, {}; integrity is LUKS2's, and LUKS1 has sectors of 512 \
-         bytes",
+        "{} has {} and, with integrity = aead, {}; integrity is LUKS2's, its bitmap crc32c's, and LUKS1 has \
+         sectors of 512 bytes",
         system.name,
         names(false),
         names(true)
     )
 }
 
-/// The selection with data units as sector sizes, where those are named and the setting is not.
+/// The selection with data units as sector sizes, if it names data units but not this setting.
 fn with_sectors(system: &System, selection: &Selection) -> Result<Selection, SystemError> {
     let mut selection = selection.clone();
     if selection.settings.contains_key("sector-size") || selection.data_units.is_empty() {
@@ -290,6 +392,29 @@ mod tests {
     }
 
     #[test]
+    fn where_cryptsetup_chose_the_sector_size_the_arm_is_the_one_that_has_it() {
+        for size in ["512", "4096"] {
+            let sector = size.parse().unwrap();
+            for settings in [&[][..], &[("workqueues", &["no-read"][..])]] {
+                let asked =
+                    DM_CRYPT.arms(&select(&[], &[settings, &[("sector-size", &[size])]].concat()));
+                let open = DM_CRYPT.arms(&select(&[], settings)).unwrap();
+                assert!(open.iter().all(|arm| arm.data_unit.is_none()));
+                assert!(!open[2].label.contains(" B"), "{}", open[2].label);
+                for (open, asked) in open.iter().zip(asked.unwrap()) {
+                    let found = with_sector(&DM_CRYPT, open, sector);
+                    let expected = (asked.id != "dm-crypt/linear").then_some(&asked);
+                    assert_eq!(found.as_ref(), expected);
+                    assert_eq!(with_sector(&DM_CRYPT, &asked, 1024), None, "it was asked for");
+                }
+            }
+        }
+        let others = select(&[], &[("format", &["luks1", "plain"])]);
+        let others = DM_CRYPT.arms(&others).unwrap();
+        assert!(others[2..].iter().all(|arm| arm.data_unit == Some(512)));
+    }
+
+    #[test]
     fn a_sweep_is_the_cross_product_of_what_there_is() {
         let both = select(
             &["aes-256-xts"],
@@ -309,18 +434,18 @@ mod tests {
             &[
                 ("workqueues", &["default", "no-read-write"]),
                 ("same-cpu", &["no", "yes"]),
-                ("surface", &["device"]),
+                ("io-target", &["device"]),
             ],
         );
         assert_eq!(
             ids(&queues),
             [
-                "dm-crypt/linear/surface=device",
-                "dm-crypt/cipher-null/surface=device",
-                "dm-crypt/aes-256-xts/surface=device",
-                "dm-crypt/aes-256-xts/same-cpu=yes/surface=device",
-                "dm-crypt/aes-256-xts/workqueues=no-read-write/surface=device",
-                "dm-crypt/aes-256-xts/workqueues=no-read-write/same-cpu=yes/surface=device",
+                "dm-crypt/linear/io-target=device",
+                "dm-crypt/cipher-null/io-target=device",
+                "dm-crypt/aes-256-xts/io-target=device",
+                "dm-crypt/aes-256-xts/same-cpu=yes/io-target=device",
+                "dm-crypt/aes-256-xts/workqueues=no-read-write/io-target=device",
+                "dm-crypt/aes-256-xts/workqueues=no-read-write/same-cpu=yes/io-target=device",
             ]
         );
         let integrity = select(&[], &[("integrity", &["none", "hmac-sha256", "aead"])]);
@@ -352,8 +477,9 @@ mod tests {
                 ("sector-size", &["512", "4096"]),
                 ("workqueues", &["default", "no-read", "no-write", "no-read-write"]),
                 ("same-cpu", &["no", "yes"]),
-                ("integrity", &["none", "hmac-sha256", "aead"]),
-                ("surface", &["file", "device"]),
+                ("integrity", &["none", "hmac-sha256", "aead", "crc32c"]),
+                ("integrity-journal", &["data", "none", "bitmap"]),
+                ("io-target", &["file", "device"]),
             ],
         );
         let arms = DM_CRYPT.arms(&all).unwrap();
@@ -374,6 +500,43 @@ mod tests {
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), arms.len());
+    }
+
+    #[test]
+    fn parameters_of_the_module_are_swept_where_it_has_them() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("max_read_size"), "0\n").unwrap();
+        let pretend = |dm_crypt: &std::path::Path| {
+            let machine = Machine { dm_crypt: dm_crypt.to_owned(), ..Machine::this() };
+            Machine::pretend(Some(machine));
+        };
+        let swept = select(&[], &[("max-read-size", SIZES)]);
+        pretend(place.path());
+        let with = ids(&swept);
+        pretend(&place.path().join("none"));
+        let without = ids(&swept);
+        let refused = DM_CRYPT.arms(&select(&[], &[("max-read-size", &["65536"])])).unwrap_err();
+        Machine::pretend(None);
+        assert_eq!(with.len(), 2 + SIZES.len());
+        assert_eq!(with[3], "dm-crypt/aes-256-xts/max-read-size=16384");
+        assert_eq!(without[2..], ["dm-crypt/aes-256-xts"]);
+        assert!(refused.to_string().contains("Linux 6.11"), "{refused}");
+    }
+
+    #[test]
+    fn a_bitmap_is_of_checksums_below_alone() {
+        let all = [("integrity", &["hmac-sha256", "crc32c"][..])];
+        let journals = ("integrity-journal", &["data", "none", "bitmap"][..]);
+        assert_eq!(
+            ids(&select(&[], &[&all[..], &[journals]].concat()))[2..],
+            [
+                "dm-crypt/aes-256-xts/integrity=hmac-sha256",
+                "dm-crypt/aes-256-xts/integrity=hmac-sha256/integrity-journal=none",
+                "dm-crypt/aes-256-xts/integrity=crc32c",
+                "dm-crypt/aes-256-xts/integrity=crc32c/integrity-journal=none",
+                "dm-crypt/aes-256-xts/integrity=crc32c/integrity-journal=bitmap",
+            ]
+        );
     }
 
     #[test]

@@ -1,18 +1,19 @@
-//! The kernel's disk ciphers, as cryptsetup(8) and the kernel's crypto interface name them.
+//! The kernel's disk ciphers, with their names in cryptsetup(8) and in the kernel's crypto API.
 
 /// A cipher of dm-crypt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct KernelCipher {
-    /// Name on the command line and in records; where the built-in engine has the same cipher, its name.
+    /// Name on the command line and in records; the built-in engine's name if it has the same
+    /// cipher.
     pub(super) name: &'static str,
     /// Name for people.
     pub(super) label: &'static str,
-    /// What `--cipher` takes: cipher, mode and IV generator.
+    /// Argument of `--cipher`: cipher, mode and IV generator.
     pub(super) specification: &'static str,
-    /// Bits of the whole key; XTS has two.
+    /// Size of the whole key in bits; XTS has two keys.
     pub(super) key_bits: u32,
-    /// What `--integrity` takes if it authenticates by itself, which only LUKS2 with `integrity = aead`
-    /// has room for.
+    /// Argument of `--integrity` if the cipher authenticates by itself. Only LUKS2 with `integrity
+    /// = aead` has space for the tags.
     pub(super) authenticates: Option<&'static str>,
     /// Its name in `/proc/crypto`.
     pub(super) kernel_name: &'static str,
@@ -45,7 +46,8 @@ const fn aead(
     }
 }
 
-/// The first without and the first with authentication are what is measured when none is named.
+/// Without a choice, the first cipher is measured, and with `integrity = aead` the first that
+/// authenticates.
 ///
 /// Specifications and key sizes: cryptsetup(8), section "Authenticated disk encryption", and the kernel's
 /// `Documentation/admin-guide/device-mapper/dm-crypt.rst`.
@@ -81,25 +83,9 @@ pub(super) static CIPHERS: &[KernelCipher] = &[
     ),
 ];
 
-/// The cipher of that name.
+/// The cipher with that name.
 pub(super) fn find(name: &str) -> Option<&'static KernelCipher> {
     CIPHERS.iter().find(|cipher| cipher.name == name)
-}
-
-/// The driver that the kernel would take for the algorithm `name`: of those in `crypto`, the text of
-/// `/proc/crypto`, the one with the highest priority.
-pub(super) fn driver(crypto: &str, name: &str) -> Option<String> {
-    let drivers = crypto.split("\n\n").filter_map(|entry| {
-        let field = |key: &str| {
-            entry.lines().find_map(|line| {
-                let (k, value) = line.split_once(':')?;
-                (k.trim() == key).then(|| value.trim())
-            })
-        };
-        (field("name")? == name)
-            .then(|| Some((field("priority")?.parse::<u32>().ok()?, field("driver")?)))?
-    });
-    drivers.max_by_key(|(priority, _)| *priority).map(|(_, driver)| driver.to_owned())
 }
 
 #[cfg(test)]
@@ -120,16 +106,5 @@ mod tests {
                 .iter()
                 .all(|name| cryptbench_cipher::find(name).is_ok() && find(name).is_some())
         );
-    }
-
-    #[test]
-    fn the_driver_of_the_highest_priority_is_taken() {
-        let crypto = "name         : xts(aes)\ndriver       : xts-aes-aesni\npriority     : 401\n\n\
-                      name         : xts(aes)\ndriver       : xts-aes-vaes-avx512\npriority     : 800\n\n\
-                      name         : __xts(aes)\ndriver       : cryptd\npriority     : 900\n\n\
-                      name         : xts(aes)\ndriver       : torn";
-        assert_eq!(driver(crypto, "xts(aes)").as_deref(), Some("xts-aes-vaes-avx512"));
-        assert_eq!(driver(crypto, "xts(serpent)"), None);
-        assert_eq!(driver("", "xts(aes)"), None);
     }
 }

@@ -1,10 +1,10 @@
 //! dm-crypt, the kernel's own disk encryption, through cryptsetup(8): LUKS2, LUKS1 and plain.
 //!
-//! A container file on the storage under measurement, a loop device over it, dm-crypt over that, ext4 over
-//! that. Requests go to a scratch file in that file system, which makes the arms comparable with the
-//! built-in engine as it is mounted; with `I/O target = device` they go to the mapped device itself, behind
-//! the end of the file system. The null layers are the same stack with dm-linear, or with dm-crypt and a
-//! cipher that changes nothing, in dm-crypt's place.
+//! A container file on the measured storage, a loop device over it, dm-crypt over that, and ext4 on
+//! top. Requests go to a scratch file in that file system, which makes the arms comparable with the
+//! mounted built-in engine. With `I/O target = device` they go to the mapped device itself, behind
+//! the end of the file system. The null layers are the same stack with dm-linear instead of
+//! dm-crypt, or with a dm-crypt cipher that changes nothing.
 
 mod argv;
 mod choice;
@@ -12,23 +12,31 @@ mod ciphers;
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cryptbench_os::Details;
+use cryptbench_os::storage::{self, Tree};
 use cryptbench_text::chain;
 
-use self::choice::{Choice, SETTINGS, Target};
+use self::choice::{Choice, PARAMETERS, SETTINGS, Target};
 use crate::command::run;
 use crate::kind::mapped::{Disk, Mapped, Volume};
+use crate::kind::place;
 use crate::machine::Machine;
+use crate::provision::kernel_crypto::{self, Accepts};
 use crate::provision::secret::random_key;
-use crate::resource::{ResourceStack, loop_device, mapping};
+use crate::resource::{ResourceStack, mapping};
 use crate::system::{Kind, System};
 use crate::{Availability, SystemError};
 
-/// Opening is made cheap; what takes longer hangs.
+/// Opening is configured to be cheap; beyond this limit it hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Room for the header: 16 MiB in LUKS2, 2 MiB in LUKS1.
+/// Checksums are written for the whole device once, which a slow disk takes its time for.
+const WRITES_ALL: Duration = Duration::from_secs(3600);
+
+/// Space for the header: 16 MiB in LUKS2, 2 MiB in LUKS1.
 const HEADER: u64 = 16 << 20;
 
 /// Kernel encryption through cryptsetup.
@@ -36,24 +44,34 @@ pub(crate) static DM_CRYPT: System = System {
     settings: SETTINGS,
     availability,
     arms: choice::arms,
-    // The kernel's driver of the cipher, once it has been used since boot.
+    // The kernel's driver of the cipher; known only after the cipher has been used since boot.
     kernel_tier: |arm, _| {
         let Target::Crypt(cipher) = Choice::of(arm).target else { return None };
-        ciphers::driver(&fs::read_to_string("/proc/crypto").ok()?, cipher.kernel_name)
+        kernel_crypto::in_use(&[cipher.kernel_name], Accepts::Any)
     },
     ..System::new(
         "dm-crypt",
         "LUKS2, LUKS1 and plain dm-crypt of the kernel, set up by cryptsetup on a loop device",
         Kind::Mapped(Mapped {
             secret: |arm| Ok(random_key(argv::secret_bytes(&Choice::of(arm)))),
+            parameters: |arm| {
+                let directory = Machine::this().dm_crypt;
+                let sizes = PARAMETERS.into_iter().zip(Choice::of(arm).sizes);
+                let set = sizes.filter(|(_, size)| *size != "default");
+                set.map(|((_, file), size)| (directory.join(file), size.to_owned())).collect()
+            },
+            turned_out: |arm, device| {
+                choice::with_sector(&DM_CRYPT, arm, attribute(device, "logical_block_size")?)
+            },
             ..Mapped::new(open, |arm, mapped| overhead(&Choice::of(arm), mapped))
         }),
     )
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
-    // The kernel first: no package helps without it.
+    // The kernel first: without its support no package helps.
     machine.lacks_device_mapper().unwrap_or_else(|| {
+        // With integritysetup, in the same package.
         if !machine.has("cryptsetup") {
             return Availability::without(
                 "there is no program cryptsetup",
@@ -65,21 +83,21 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     })
 }
 
-/// `2.6.1` of `cryptsetup 2.6.1 flags: UDEV BLKID`.
+/// Extracts `2.6.1` from `cryptsetup 2.6.1 flags: UDEV BLKID`.
 fn version(said: &str) -> String {
     said.split_whitespace().nth(1).unwrap_or(said).to_owned()
 }
 
-/// Bytes of the container that are not the mapped device's.
+/// Bytes of the container beyond the mapped device.
 fn overhead(choice: &Choice, mapped: u64) -> u64 {
     let has_header = matches!(choice.target, Target::Crypt(_)) && choice.format != "plain";
     let header = if has_header { HEADER } else { 0 };
     let tags = match choice.integrity {
         "none" => 0,
-        // 32 bytes for each sector, a journal of a hundredth (dm-integrity's default) but 64 MiB at most,
-        // and a superblock; a sixteenth of that again for padding.
+        // 32 bytes per sector, a journal of a hundredth (dm-integrity's default) but at most 64
+        // MiB, and a superblock; a sixteenth of that again for padding.
         _ => {
-            let tags = mapped / u64::from(choice.sector) * 32;
+            let tags = mapped / u64::from(choice.sector.unwrap_or(512)) * 32;
             tags + (tags + mapped) / 64 + (8 << 20)
         }
     };
@@ -87,25 +105,76 @@ fn overhead(choice: &Choice, mapped: u64) -> u64 {
 }
 
 fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
-    let (choice, name) = (Choice::of(volume.arm), volume.name);
-    let device = loop_device::create(stack, &volume.container.path, false)?;
+    let (mut choice, name) = (Choice::of(volume.arm), volume.name);
+    let path = &volume.container.path;
+    // Where cryptsetup chooses the sector size, it goes by the blocks of the device, which are to be those of the disk.
+    let blocks = match (choice.sector, choice.target) {
+        (None, Target::Crypt(_) | Target::CipherNull) => disk_blocks(path),
+        _ => None,
+    };
+    let device = place::device(stack, path, blocks)?;
+    if let (None, Target::CipherNull) = (choice.sector, choice.target) {
+        // The same as cryptsetup chooses for the cipher that it stands for (cryptsetup(8), --sector-size).
+        choice.sector = attribute(&device, "physical_block_size");
+    }
     let cryptsetup = |words| {
         let invocation = mapping::program("cryptsetup").args::<_, OsString>(words);
         invocation.input(volume.secret.clone()).run(&Machine::this(), LIMIT).map(drop)
+    };
+    let device = match choice.integrity {
+        "crc32c" => checksums(volume, &choice, &device, stack)?,
+        _ => device,
     };
     if volume.is_new
         && let Some(words) = argv::format(&choice, &device)
     {
         cryptsetup(words)?;
     }
-    // dm-integrity lies below dm-crypt, under cryptsetup's name for it.
-    let below = (choice.integrity != "none").then(|| format!("{name}_dif"));
+    // dm-integrity lies below dm-crypt, under a name chosen by cryptsetup.
+    let has_tags = !matches!(choice.integrity, "none" | "crc32c");
+    let below = has_tags.then(|| format!("{name}_dif"));
     let names: Vec<_> = below.into_iter().chain([name.to_owned()]).collect();
     let device = mapping::create(stack, &names, || match argv::open(&choice, &device, name) {
         Some(words) => cryptsetup(words),
         None => mapping::make_linear(name, &device),
     })?;
     Ok(Disk { unreadable: choice.integrity != "none", ..Disk::by_kernel(device) })
+}
+
+/// The device of dm-integrity with checksums on `device`, for LUKS2 to stand on.
+fn checksums(
+    volume: &Volume<'_>,
+    choice: &Choice,
+    device: &Path,
+    stack: &mut ResourceStack,
+) -> Result<PathBuf, SystemError> {
+    let integritysetup = |words| {
+        let invocation = mapping::program("integritysetup").args::<_, OsString>(words);
+        invocation.run(&Machine::this(), WRITES_ALL).map(drop)
+    };
+    if volume.is_new {
+        integritysetup(argv::format_checksums(choice, device))?;
+    }
+    let name = format!("{}_int", volume.name);
+    mapping::create(stack, std::slice::from_ref(&name), || {
+        integritysetup(argv::open_checksums(choice, device, &name))
+    })
+}
+
+/// A number that the kernel tells of the queue of a block device.
+fn attribute(device: &Path, name: &str) -> Option<u32> {
+    let number = Details::of(&fs::metadata(device).ok()?).device;
+    Tree::this().of_number(number)?.disk().attribute(&format!("queue/{name}"))?.parse().ok()
+}
+
+/// Bytes of a physical block of the disk that `file` lies on, if they are more than a sector's 512.
+fn disk_blocks(file: &Path) -> Option<u32> {
+    let number = Details::of(&fs::metadata(file).ok()?).file_system;
+    let mount = storage::mount_of(number, file)?;
+    let disk = Tree::this().of_mount(number, &mount.source)?.disk();
+    let bytes: u32 = disk.attribute("queue/physical_block_size")?.parse().ok()?;
+    // Loop devices have blocks of a page at most, and LUKS2 has sectors of 4096 bytes at most.
+    (bytes > 512 && bytes.is_power_of_two()).then_some(bytes.min(4096))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Programs that fail, hang or vanish at each step: the error says so, and nothing is left.
+//! Programs that fail, hang or vanish at each step: the error says so, and nothing is left behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,7 +14,7 @@ use crate::adapter::{
 };
 use crate::provision::mountinfo::mounts;
 use crate::provision::state_directories;
-use crate::resource::{Journal, Scratch, WorkDirectory};
+use crate::resource::{Journal, Reserve, Scratch, WorkDirectory};
 
 /// A machine on which `gocryptfs` is a script.
 struct Faked {
@@ -27,7 +27,7 @@ impl Faked {
     fn new(name: &str, script: &str) -> Self {
         let programs = tempfile::tempdir().unwrap();
         let path = programs.path().join("gocryptfs");
-        // Each script says who it is, so that the test finds what lives on.
+        // Each script identifies itself, so that the test finds surviving processes.
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
         let mut machine = Machine::this();
@@ -42,7 +42,7 @@ impl Faked {
         provision(&self.machine, &self.run_id, place)
     }
 
-    /// The error of setting it up, after which nothing is left.
+    /// The error of setting it up; checks that nothing is left behind.
     fn fails(&self) -> String {
         let place = tempfile::tempdir().unwrap();
         let error = self.provision(place.path()).err().expect("a program that fails").to_string();
@@ -68,6 +68,7 @@ fn provision(machine: &Machine, run_id: &str, place: &Path) -> Result<PreparedAr
         scratch: &scratch.io_target(),
         directory: place,
         work: work.path(),
+        reserve: &Reserve::default(),
         room: 0,
         run_id,
         tier: cryptbench_cipher::tier().unwrap(),
@@ -171,7 +172,7 @@ fn availability_says_what_is_missing_and_how_to_get_it() {
     machine.fuse = nothing.path().join("fuse");
     let none = said(&GOCRYPTFS, &machine);
     assert!(none.contains("there is no") && none.contains("modprobe fuse"), "{none}");
-    // Whoever runs this may open it.
+    // Any user may open this file.
     fs::write(&machine.fuse, "").unwrap();
     machine.root = false;
     let user = said(&GOCRYPTFS, &machine);

@@ -1,6 +1,7 @@
 //! What a header reveals without a key.
 
 use cryptbench_blockdev::BlockDevice;
+use cryptbench_kdf::Derivation;
 use cryptbench_text::chain;
 use serde::Serialize;
 
@@ -140,6 +141,20 @@ pub fn info(device: &dyn BlockDevice) -> Result<Info, VolumeError> {
         requirements: metadata.requirements.clone(),
         obstacle: metadata.segment().err().map(|error| chain(&error)),
     })
+}
+
+/// Number, function and cost of each keyslot that can be used. Needs no key.
+///
+/// # Errors
+/// As for [`info`].
+pub fn keyslot_costs(device: &dyn BlockDevice) -> Result<Vec<(u32, Derivation)>, VolumeError> {
+    let header = store::read(device, Which::Newest)?;
+    let slots = header.metadata().keyslots.iter();
+    let usable = slots.filter_map(|(id, slot)| match slot {
+        Slot::Usable(slot) => Some((*id, slot.derivation)),
+        Slot::Unusable { .. } => None,
+    });
+    Ok(usable.collect())
 }
 
 fn keyslot(id: u32, slot: &Slot) -> KeyslotInfo {

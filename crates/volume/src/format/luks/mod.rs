@@ -26,7 +26,7 @@ use std::fmt;
 pub use backup::{backup_header, repair, restore_header};
 pub use calibrate::calibrate;
 pub use create::{CreateOptions, create};
-pub use info::{CopyInfo, DigestInfo, Info, KeyslotInfo, SegmentInfo, info};
+pub use info::{CopyInfo, DigestInfo, Info, KeyslotInfo, SegmentInfo, info, keyslot_costs};
 pub use keys::{KeyOptions, Removal, add_key, change_key, remove_key};
 pub use limits::{Limits, Resources};
 pub use open::{LuksOptions, open, open_detached, open_with};

@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut, Range};
 
 use cryptbench_blockdev::LockedBytes;
 
-use super::crc32::crc32;
 use crate::VolumeError;
+use crate::crc32::crc32;
 
 /// Bytes of the salt at the start of the header.
 pub const SALT_BYTES: usize = 64;

@@ -10,7 +10,6 @@
 
 mod backup;
 mod change;
-mod crc32;
 mod create;
 mod header;
 mod layout;

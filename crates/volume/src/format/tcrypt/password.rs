@@ -2,7 +2,7 @@
 
 use cryptbench_blockdev::LockedBytes;
 
-use super::crc32::Crc32;
+use crate::crc32::Crc32;
 use crate::{Credentials, VolumeError};
 
 /// The longest passphrase that TrueCrypt and VeraCrypt before 1.26 accept, in bytes. It is also the
@@ -62,7 +62,7 @@ mod tests {
         Credentials {
             passphrase: secret(passphrase),
             keyfiles: keyfiles.iter().map(|bytes| secret(bytes)).collect(),
-            pim: None,
+            ..Credentials::default()
         }
     }
 

@@ -163,7 +163,7 @@ fn with_images(
     match tar.args(names).status() {
         Ok(status) if status.success() => {}
         other => {
-            eprintln!("SKIPPED: tar does not unpack the images: {other:?}");
+            eprintln!("SKIPPED: tar cannot unpack the images: {other:?}");
             return;
         }
     }

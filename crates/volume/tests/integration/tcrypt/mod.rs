@@ -28,7 +28,7 @@ fn options() -> OpenOptions<'static> {
 
 fn credentials(passphrase: &str, pim: Option<u32>) -> Credentials {
     let passphrase = Secret::new(passphrase.as_bytes().to_vec());
-    Credentials { passphrase, keyfiles: Vec::new(), pim }
+    Credentials { passphrase, pim, ..Credentials::default() }
 }
 
 fn secret_file(path: &Path) -> Secret {

@@ -46,7 +46,7 @@ fn dump(
     let mut child = match command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
         Ok(child) => child,
         Err(error) => {
-            eprintln!("SKIPPED: no cryptsetup to ask: {error}");
+            eprintln!("SKIPPED: no cryptsetup to compare with: {error}");
             return None;
         }
     };

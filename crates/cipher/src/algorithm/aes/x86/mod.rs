@@ -2,6 +2,7 @@
 //! blocks.
 
 mod aesni;
+mod ahead;
 mod blocks;
 mod chains;
 mod keys;

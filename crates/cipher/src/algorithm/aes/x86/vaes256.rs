@@ -4,6 +4,7 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::Isa;
+use super::ahead::{pieces, takes};
 use super::blocks::blocks;
 use super::keys::{BlockKeys, WideKey, XtsKeys};
 use super::vector::{GROUP, Vector};
@@ -57,7 +58,13 @@ unsafe fn kernel<const R: usize, const ENCRYPT: bool>(
     buffer: Buffer<'_>,
 ) {
     // SAFETY: this function enables the vector's instruction set; the rest is passed on.
-    unsafe { units::<V256, R, ENCRYPT>(keys, run, buffer) }
+    unsafe {
+        if takes(run.layout.data_unit, buffer.len()) {
+            pieces::<R, ENCRYPT>(keys, run, buffer);
+        } else {
+            units::<V256, R, ENCRYPT>(keys, run, buffer);
+        }
+    }
 }
 
 /// # Safety
@@ -68,8 +75,9 @@ unsafe fn bare<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut
     unsafe { blocks::<V256, R, ENCRYPT>(keys, data) }
 }
 
+/// Two blocks.
 #[derive(Clone, Copy)]
-struct V256(__m256i);
+pub(super) struct V256(__m256i);
 
 /// x^7 + x^2 + x + 1, the residue of x^128.
 const REDUCTION: i64 = 0x87;
@@ -98,6 +106,62 @@ macro_rules! times_x_bits {
     ($v:expr, $bits:literal) => {
         with_carry!(_mm256_slli_epi64::<$bits>($v), _mm256_srli_epi64::<{ 64 - $bits }>($v))
     };
+}
+
+/// What masks made ahead need; each may use the whole instruction set, as the methods of [`Vector`].
+impl V256 {
+    /// Multiplies both blocks by `x`, without a carry-less multiplication.
+    #[inline(always)]
+    pub(super) unsafe fn double(self) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe {
+            // The top bit of each qword goes to the other one, from the high qword reduced.
+            let tops = _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0x13>(self.0));
+            let carry = _mm256_and_si256(tops, _mm256_setr_epi64x(REDUCTION, 1, REDUCTION, 1));
+            Self(_mm256_xor_si256(_mm256_add_epi64(self.0, self.0), carry))
+        }
+    }
+
+    /// Multiplies both blocks by `x^8`: the same place an eighth of a piece later.
+    #[inline(always)]
+    pub(super) unsafe fn eighth_on(self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { times_x_bytes!(self.0, 1) })
+    }
+
+    /// Multiplies both blocks by `x^16`: the same place a quarter of a piece later.
+    #[inline(always)]
+    pub(super) unsafe fn quarter_on(self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { times_x_bytes!(self.0, 2) })
+    }
+
+    /// Multiplies both blocks by `x^32`: the same place half a piece later.
+    #[inline(always)]
+    pub(super) unsafe fn half_a_piece_on(self) -> Self {
+        // SAFETY: the trait's contract.
+        Self(unsafe { times_x_bytes!(self.0, 4) })
+    }
+
+    /// The first masks of a piece's halves in a unit with this enciphered tweak.
+    #[inline(always)]
+    pub(super) unsafe fn halves_of_a_piece(tweak: &Block) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let first = Self::broadcast(tweak);
+            Self(_mm256_blend_epi32::<0xf0>(first.0, first.half_a_piece_on().0))
+        }
+    }
+
+    /// Writes one block to each of two places; both must be valid for it.
+    #[inline(always)]
+    pub(super) unsafe fn store_apart(self, low: *mut u8, high: *mut u8) {
+        // SAFETY: the caller's promise and the trait's contract.
+        unsafe {
+            _mm_storeu_si128(low.cast(), _mm256_castsi256_si128(self.0));
+            _mm_storeu_si128(high.cast(), _mm256_extracti128_si256::<1>(self.0));
+        }
+    }
 }
 
 impl Vector for V256 {

@@ -13,10 +13,10 @@ use super::vector::{GROUP, Vector};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 
 /// Data units whose tweaks are enciphered together.
-const UNITS: usize = 32;
+pub(super) const UNITS: usize = 32;
 
 /// Tweaks of a batch and one spare.
-type Tweaks = [Block; UNITS + 1];
+pub(super) type Tweaks = [Block; UNITS + 1];
 
 /// Repeats a block for each number. These loops come close to the compiler's own limits for
 /// unrolling. Beyond those limits the arrays of vectors would lie in memory, and the speed would
@@ -29,6 +29,8 @@ macro_rules! unrolled {
         })*
     };
 }
+
+pub(super) use unrolled;
 
 /// Transforms the units of `buffer`.
 ///
@@ -82,7 +84,7 @@ pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
+pub(super) unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
     keys: &RoundKeys,
     tweaks: &mut Tweaks,
     count: usize,
@@ -271,7 +273,7 @@ pub(super) unsafe fn rounds<V: Vector, const R: usize, const N: usize, const ENC
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-unsafe fn round_of<V: Vector, const N: usize, const ENCRYPT: bool>(
+pub(super) unsafe fn round_of<V: Vector, const N: usize, const ENCRYPT: bool>(
     mut x: [V; N],
     key: &WideKey,
 ) -> [V; N] {

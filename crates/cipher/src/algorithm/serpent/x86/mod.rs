@@ -53,7 +53,7 @@ mod tests {
     /// A kernel that `xts` would pass over for a better one.
     fn check<I: Isa>() {
         let Some(isa) = I::new(Tier::Avx512) else {
-            eprintln!("SKIPPED: this CPU has not all of {}", I::NAME);
+            eprintln!("SKIPPED: this CPU does not have all of {}", I::NAME);
             return;
         };
         let (data_key, tweak_key) = ([0xa7; 32], [0x3c; 32]);

@@ -1,34 +1,35 @@
-//! The memory of all requests, on huge pages where the kernel grants them.
+//! The memory of all requests, on huge pages if the kernel grants them.
 //!
-//! On small pages it is luck how many segments a request has, it differs between runs and between the
-//! buffers of one run, and it moves a disk's bandwidth by half: see [`AlignedBuf::on_huge_pages`].
+//! On small pages the number of segments of a request is left to chance. It differs between runs
+//! and between the buffers of one run, and changes a disk's bandwidth by up to half: see
+//! [`AlignedBuf::on_huge_pages`].
 
 use cryptbench_blockdev::AlignedBuf;
 use io_uring::IoUring;
 
-/// Largest buffer that the kernel registers.
+/// Largest buffer that the kernel registers, in bytes.
 const MAX_REGISTERED: usize = 1 << 30;
 
-/// Memory that requests in flight point into.
+/// The memory that requests in flight point into.
 pub(super) struct Arena {
     memory: AlignedBuf,
     pages: &'static str,
 }
 
 impl Arena {
-    /// `len` zeroed bytes.
+    /// Allocates `len` zeroed bytes.
     pub(super) fn new(len: usize) -> Self {
         let memory = AlignedBuf::on_huge_pages(len);
         let pages = if memory.bytes_on_huge_pages() == len { "huge pages" } else { "small pages" };
         Self { memory, pages }
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub(super) fn len(&self) -> usize {
         self.memory.len()
     }
 
-    /// What the memory lies on, for people.
+    /// The kind of pages, for people.
     pub(super) fn pages(&self) -> &'static str {
         self.pages
     }
@@ -41,19 +42,19 @@ impl Arena {
     /// Registers the arena as buffer 0 of a ring.
     ///
     /// # Safety
-    /// The arena outlives the registration: it is dropped after `unregister_buffers` or with the
-    /// ring.
+    /// The arena must outlive the registration: drop it only after `unregister_buffers` or after
+    /// the ring.
     ///
     /// # Errors
-    /// In words, why the kernel refused.
+    /// The kernel's reason for refusing, in words.
     pub(super) unsafe fn register(&mut self, ring: &IoUring) -> Result<(), String> {
         let len = self.len();
         if len > MAX_REGISTERED {
             return Err(format!("{len} bytes exceed the kernel's limit of {MAX_REGISTERED}"));
         }
         let iovec = libc::iovec { iov_base: self.as_mut_ptr().cast(), iov_len: len };
-        // SAFETY: the memory is valid for `len` bytes, and for as long as it is registered by
-        // this function's contract.
+        // SAFETY: the memory is valid for `len` bytes, and this function's contract keeps it valid
+        // while it is registered.
         unsafe { ring.submitter().register_buffers(&[iovec]) }.map_err(|e| match e.raw_os_error() {
             Some(libc::ENOMEM) => format!("{len} bytes exceed the limit on locked memory"),
             _ => e.to_string(),

@@ -1,7 +1,7 @@
 //! The hot loop: prepare, submit, wait, complete.
 //!
-//! One thread does all of it for its ring. A slot is one request in flight; its buffers belong to the
-//! request from submission to completion.
+//! One thread does all of this for its ring. A slot is one request in flight; its buffers belong to
+//! the request from submission to completion.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,17 +18,20 @@ use crate::offsets::OffsetGenerator;
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
-/// What ends the requests early.
+/// Reads of a task that are put back at most, so that a device that refuses all ends it.
+const MOST_AGAIN: u32 = 1 << 16;
+
+/// Flags that end the requests early.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'a> {
-    /// No further requests: another ring of the job has failed.
+    /// Set when another ring of the job has failed: submit no further requests.
     pub(super) halt: &'a AtomicBool,
-    /// The user's: what is in flight is abandoned when it takes too long.
+    /// Set by the user: requests in flight that take too long are abandoned.
     pub(super) stop: &'a AtomicBool,
 }
 
-/// Runs the requests until the sink has enough, there are no more requests, one fails or one of `ends` is
-/// raised; then waits for what is in flight. Returns whether it was stopped.
+/// Runs requests until the sink has enough, no requests remain, one fails or a flag of `ends` is
+/// set. Then waits for the requests in flight. Returns whether the stop flag ended the job.
 ///
 /// Afterwards `session.in_flight` is zero unless the device hung.
 pub(super) fn drive<P: OffsetGenerator, S: Sink>(
@@ -41,16 +44,17 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
 ) -> Result<bool, LoadError> {
     let transfer = &task.transfer;
     let mut pipe = Pipe::new(session);
-    // Spares the kernel a look-up per call; without it all works alike.
+    // Saves the kernel a look-up per call. Works without it, too.
     let fixed_ring = pipe.submitter.register_ring_fd().is_ok();
 
     let mut failure = None;
     let mut draining = false;
     let mut stopped: Option<u64> = None;
-    // Slots without a request: all at the beginning, and those whose next request has to wait.
+    // Slots without a request: all at the beginning, later those whose next request must wait.
     let mut idle: Vec<usize> = (0..io_buffers.depth).rev().collect();
-    // Nothing was in flight, and the sink was told.
+    // Whether the sink has been told that nothing is in flight.
     let mut idled = false;
+    let mut again = 0_u32;
     submitter.begin(began);
     let mut now = clock.ns();
     submitter.at(now);
@@ -101,7 +105,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
         } else {
             submitter.before_wait(&mut pipe);
             if let Err(e) = pipe.wait(pause) {
-                // What is in flight cannot be waited for any more.
+                // Nothing can wait for the requests in flight any more.
                 let what = "waiting for io_uring";
                 return Err(failure.unwrap_or(LoadError::Setup { what, source: e }));
             }
@@ -122,6 +126,18 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
             let slot = completion.user_data() as usize;
             let request = submitter.slots[slot];
             let (operation, offset, len) = (request.operation, request.offset, request.len);
+            // Device mapper may refuse where the kernel cannot hand the request to a worker by itself any more.
+            if completion.result() == -libc::EAGAIN
+                && operation == Operation::Read
+                && len > 0
+                && again < MOST_AGAIN
+            {
+                again += 1;
+                submitter.read_again(&mut pipe.sq, slot);
+                *pipe.in_flight += 1;
+                submitter.submit_if_full(&mut pipe);
+                continue;
+            }
             if completion.result() != len as i32 {
                 draining = true;
                 failure.get_or_insert(refused(operation, offset, len, completion.result()));
@@ -148,7 +164,8 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
                 idle.push(slot);
             }
         }
-        // Tells the kernel what was reaped: entries that it takes for unseen would end the wait.
+        // Tells the kernel which entries were reaped; otherwise it counts them as unseen and ends
+        // the wait at once.
         pipe.cq.sync();
         if *pipe.in_flight > 0
             && stopped.is_some_and(|at| now - at > STOP_PATIENCE.as_nanos() as u64)
@@ -170,7 +187,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
     failure.map_or(Ok(stopped.is_some()), Err)
 }
 
-/// Flushes the file while nothing is in flight; `false` if that was stopped.
+/// Flushes the file while nothing else is in flight. `false` if the stop flag ended it.
 fn flush<P: OffsetGenerator>(
     pipe: &mut Pipe<'_>,
     submitter: &Submitter<'_, P>,

@@ -1,26 +1,26 @@
-//! The buffers of all slots, carved from the arena.
+//! The buffers of all slots, laid out in the arena.
 
-/// A source buffer for each slot, and a second one where sealed data must not replace its plaintext, or
-/// what is read must not replace what is to be written. They lie densely packed, whatever the block
-/// size, to spare caches and TLB.
+/// A source buffer for each slot. A second buffer is added if sealed data must not replace its
+/// plaintext, or if data read must not replace data to be written. Buffers are packed densely for
+/// every block size, to use few cache lines and TLB entries.
 pub(super) struct IoBuffers {
     base: *mut u8,
-    /// Bytes of a slot's buffer.
+    /// Bytes of one buffer.
     pub(super) block: usize,
-    /// Slots.
+    /// Number of slots.
     pub(super) depth: usize,
     second: bool,
-    /// From a slot's source to where it reads.
+    /// Distance in bytes from a slot's source buffer to the buffer it reads into.
     read_at: usize,
 }
 
 impl IoBuffers {
-    /// Reads go to the second buffers with `reads_into_second`, else to the sources.
+    /// With `reads_into_second`, reads go to the second buffers, otherwise to the sources.
     ///
     /// # Safety
-    /// `base` points to `depth * block` bytes, twice that with `second`, which nothing else
-    /// refers to, requests in flight included, and which outlive the buffers and every request made
-    /// of them.
+    /// `base` points to `depth * block` bytes, twice that with `second`. Nothing else refers to
+    /// them, requests in flight included. They outlive the buffers and every request made from
+    /// them.
     pub(super) unsafe fn new(
         base: *mut u8,
         block: usize,
@@ -38,10 +38,10 @@ impl IoBuffers {
         unsafe { self.base.add(slot * self.block) }
     }
 
-    /// Where a slot reads.
+    /// The address that a slot reads into.
     pub(super) fn read_ptr(&self, slot: usize) -> *mut u8 {
-        // SAFETY: the second buffers follow the sources in the arena, and `read_at` leads to them only
-        // where there are any.
+        // SAFETY: the second buffers follow the sources in the arena, and `read_at` points to them
+        // only if they exist.
         unsafe { self.source_ptr(slot).add(self.read_at) }
     }
 
@@ -55,10 +55,10 @@ impl IoBuffers {
         unsafe { std::slice::from_raw_parts_mut(self.source_ptr(slot), len) }
     }
 
-    /// What a slot has read.
+    /// The data that a slot has read.
     ///
     /// # Safety
-    /// No request of this slot is in flight and no other reference to what it read exists.
+    /// No request of this slot is in flight and no other reference to this buffer exists.
     #[expect(clippy::mut_from_ref, reason = "the caller vouches for exclusiveness, per slot")]
     pub(super) unsafe fn read(&self, slot: usize, len: usize) -> &mut [u8] {
         assert!(len <= self.block);
@@ -66,7 +66,7 @@ impl IoBuffers {
         unsafe { std::slice::from_raw_parts_mut(self.read_ptr(slot), len) }
     }
 
-    /// Where a slot's data is sealed to.
+    /// The buffer that receives a slot's sealed data.
     ///
     /// # Safety
     /// No request of this slot is in flight and no other reference to its second buffer exists.

@@ -1,9 +1,9 @@
 //! The io_uring engine: registered file, registered buffers, batched submission.
 //!
-//! A job of one thread runs in the calling thread, whose ring is kept for the next job. A job of several
-//! threads has a ring in each of them, since a ring belongs to the thread that made it. So has any job that
-//! polls for completions: a thread that polls a hung device is in the kernel's hands, and somebody else
-//! must look at the stop flag.
+//! A job of one thread runs in the calling thread, which keeps its ring for the next job. A job of
+//! several threads has a ring in each of them, because a ring belongs to the thread that made it. A
+//! polled job always gets threads of its own: a thread that polls a hung device is stuck in the
+//! kernel, so another thread must watch the stop flag.
 
 mod arena;
 mod drive;
@@ -34,19 +34,19 @@ use crate::memory::buffers_len;
 use crate::offsets::{OffsetGenerator, Share};
 use crate::window::Sink;
 
-/// Fewest entries of a ring, so that the jobs of low queue depths share one.
+/// Fewest entries of a ring, so that jobs of low queue depths share one.
 const MIN_ENTRIES: u32 = 64;
 
 pub(in crate::engine) struct Uring {
     session: Option<Session>,
-    /// Completions are polled for.
+    /// Whether the engine polls for completions.
     polled: bool,
-    /// How the latest job was carried.
+    /// How the latest job was carried out, in words.
     how: String,
 }
 
 impl Uring {
-    /// An engine, or why io_uring cannot be used here.
+    /// Opens the engine, or returns the reason why io_uring cannot be used here.
     pub(in crate::engine) fn probe(polled: bool) -> Result<Self, String> {
         probe::probe()?;
         if polled {
@@ -63,18 +63,18 @@ impl Uring {
         self.how.clone()
     }
 
-    /// Whether this engine can work on an I/O target.
+    /// Checks whether this engine can use an I/O target.
     pub(in crate::engine) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
         if self.polled { polled::check(io_target) } else { Ok(()) }
     }
 
-    /// Whether a task is one for [`drive_pool`](Self::drive_pool).
+    /// Whether a task must run through [`drive_pool`](Self::drive_pool).
     pub(in crate::engine) fn takes_pool(&self, task: &Task) -> bool {
         self.polled || task.threads > 1
     }
 
-    /// Runs the requests of a task of one thread in this thread; returns whether the stop flag ended it.
-    /// `begin` is told when it began.
+    /// Runs the requests of a one-threaded task in this thread. Calls `begin` with the start time.
+    /// Returns whether the stop flag ended the task.
     pub(in crate::engine) fn drive<P: OffsetGenerator, S: Sink>(
         &mut self,
         task: &Task,
@@ -95,8 +95,8 @@ impl Uring {
         part.carry(&mut self.session, &mut self.how, &mut ready, sink, ends)
     }
 
-    /// As [`drive`](Self::drive), in threads of their own, each with a sink of its own. `tick` is called
-    /// every now and then.
+    /// Like [`drive`](Self::drive), but in separate threads with a sink for each. Calls `tick` from
+    /// time to time.
     pub(in crate::engine) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -106,7 +106,7 @@ impl Uring {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(),
     ) -> Result<(Vec<S>, bool), LoadError> {
-        // Its memory is not for these rings, and would stay locked beside theirs.
+        // These rings cannot use that session's memory, which would stay locked beside theirs.
         self.session = None;
         let (pool, polled) = (WorkerPool::new(), self.polled);
         let workers = (0..task.threads).map(|number| {
@@ -123,7 +123,7 @@ impl Uring {
                 ((sink, how), result.map(|_| ()))
             }
         });
-        // A ring waits for its own requests so long; its thread is to outlive that.
+        // A ring waits for its own requests for `STOP_PATIENCE`; its thread must be given longer.
         let patience = STOP_PATIENCE + 4 * STOP_POLL;
         let (counted, interrupted) = pool.run(workers, begin, (stop, patience), tick)?;
         let (sinks, hows): (Vec<S>, Vec<String>) = counted.into_iter().unzip();
@@ -143,8 +143,8 @@ struct Part<'a, P> {
 }
 
 impl<P: OffsetGenerator> Part<'_, P> {
-    /// Prepares ring and buffers, waits until all are `ready`, and runs the requests. The session is left
-    /// in `kept` for the next job if it can be used again.
+    /// Prepares ring and buffers, waits until all workers are `ready`, and runs the requests.
+    /// Leaves the session in `kept` if the next job can use it.
     fn carry<S: Sink>(
         self,
         kept: &mut Option<Session>,
@@ -155,19 +155,20 @@ impl<P: OffsetGenerator> Part<'_, P> {
     ) -> Result<bool, LoadError> {
         let Task { transfer, block, depth, threads, .. } = self.task;
         let len = buffers_len(*block, *depth, *threads, transfer.direction.writes())?;
-        // Taken out, so that a panic of the inline layer drops it: what a panic or a hung device
-        // leaves in flight leaks, and the next job gets a new session.
+        // Taken out, so that a panic of the inline layer drops it. Requests left in flight by a
+        // panic or a hung device leak, and the next job gets a new session.
         let mut session = match kept.take() {
             Some(session) if session.serves(*depth) => session,
-            // One more entry than the depth: the timer.
+            // One entry more than the depth, for the timer.
             _ => Session::new((depth + 1).next_power_of_two().max(MIN_ENTRIES), self.polled)
                 .map_err(|source| LoadError::Setup { what: "setting up io_uring", source })?,
         };
         let base = session.arena(len);
         let buffers = (transfer.needs_second(), transfer.reads_into_second());
-        // SAFETY: the arena has `len` bytes: `depth` blocks, and as many again for jobs that write, which
-        // alone need second buffers. Nothing else refers to it while the buffers live: no request is in
-        // flight before `drive`, and the session frees the arena only when none is in flight after it.
+        // SAFETY: the arena has `len` bytes: `depth` blocks, and as many again for jobs that write,
+        // the only ones that need second buffers. Nothing else refers to it while the buffers live:
+        // no request is in flight before `drive`, and the session frees the arena only when none is
+        // in flight afterwards.
         let io_buffers = unsafe { IoBuffers::new(base, *block as usize, *depth as usize, buffers) };
         let filling = transfer.filling(*block, *depth);
         if filling.is_none() || session.filled != filling {
@@ -195,7 +196,7 @@ impl<P: OffsetGenerator> Part<'_, P> {
         };
         *how = describe(&session, &file, carriage);
         if session.in_flight == 0 {
-            // Unregistering lets go of the file: the caller may unmount it next.
+            // Unregistering releases the file, which the caller may unmount next.
             if file.is_ok() {
                 let _ = session.ring.submitter().unregister_files();
             }
@@ -205,8 +206,8 @@ impl<P: OffsetGenerator> Part<'_, P> {
     }
 }
 
-/// How the rings of a job were carried: once where they agree, otherwise each way with the number of its
-/// rings.
+/// Describes how the rings of a job were used: once if all agree, otherwise each way with its
+/// number of rings.
 fn joined(hows: Vec<String>) -> String {
     let mut ways: Vec<(String, usize)> = Vec::new();
     for how in hows {

@@ -1,4 +1,4 @@
-//! The two queues of a ring in use, and waiting for completions.
+//! The two queues of a ring in use; waits for completions.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -12,7 +12,7 @@ use crate::LoadError;
 use crate::clock::Clock;
 use crate::engine::{STOP_PATIENCE, STOP_POLL};
 
-/// Marks the completion of a [`tick`]; requests carry the number of their slot.
+/// Marks the completion of a [`tick`]. Requests carry their slot number instead.
 pub(super) const TICK: u64 = u64::MAX;
 
 /// Marks the completion of a flush.
@@ -25,9 +25,9 @@ pub(super) struct Pipe<'a> {
     pub(super) cq: CompletionQueue<'a>,
     pub(super) in_flight: &'a mut usize,
     pub(super) ticking: &'a mut bool,
-    /// Waiting is polling: no operation but reads and writes.
+    /// Whether waiting polls. Such a ring supports reads and writes only.
     polled: bool,
-    /// A wait can be given a time.
+    /// Whether a wait can have a timeout.
     timed: bool,
 }
 
@@ -40,8 +40,8 @@ impl<'a> Pipe<'a> {
         Self { submitter, sq, cq, in_flight, ticking, polled, timed }
     }
 
-    /// Submits what is queued without waiting. What the kernel refuses stays queued for the next
-    /// waiting call, which tells why.
+    /// Submits the queued requests without waiting. Requests that the kernel refuses stay queued,
+    /// and the next waiting call returns the reason.
     #[inline]
     pub(super) fn submit(&mut self) {
         self.sq.sync();
@@ -49,8 +49,8 @@ impl<'a> Pipe<'a> {
         self.sq.sync();
     }
 
-    /// Submits what is queued and waits for a completion: for [`STOP_POLL`] at most, or for `pause`
-    /// nanoseconds if there is one.
+    /// Submits the queued requests and waits for a completion, for at most `pause` nanoseconds if
+    /// given, otherwise [`STOP_POLL`].
     #[inline]
     pub(super) fn wait(&mut self, pause: Option<u64>) -> io::Result<()> {
         if !*self.ticking && !self.polled {
@@ -77,10 +77,10 @@ impl<'a> Pipe<'a> {
         Ok(())
     }
 
-    /// Flushes the file while nothing else is in flight; `false` when `stop` was raised and the flush did
-    /// not end within its patience: then it still is.
+    /// Flushes the file while nothing else is in flight. `false` if `stop` was set and the flush
+    /// did not complete in time; it is then still in flight.
     ///
-    /// A polled ring has no such operation.
+    /// A polled ring cannot flush.
     pub(super) fn flush(
         &mut self,
         (file, fixed): (RawFd, bool),
@@ -131,17 +131,17 @@ impl<'a> Pipe<'a> {
     }
 }
 
-/// A request that completes after [`STOP_POLL`], so that no wait lasts longer.
+/// A request that completes after [`STOP_POLL`], which bounds every wait.
 ///
-/// A timeout given with each wait would arm and cancel a timer per wait, which costs some tenths
-/// of a microsecond, and more in virtual machines.
+/// A timeout on each wait would arm and cancel a timer per wait. That costs tenths of a
+/// microsecond, and more in virtual machines.
 fn tick() -> squeue::Entry {
     static POLL: Timespec = Timespec::new().nsec(STOP_POLL.subsec_nanos());
     opcode::Timeout::new(&raw const POLL).build().user_data(TICK)
 }
 
-/// The wait was interrupted by a signal or ended by its time, or the kernel is short of memory or of
-/// completion entries for now: reaping completions and asking again helps.
+/// Whether to reap completions and try again: a signal or the timeout ended the wait, or the kernel
+/// is temporarily short of memory or completion entries.
 fn is_passing(e: &io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME))
 }

@@ -1,4 +1,4 @@
-//! Whether completions can be polled for on a file.
+//! Checks whether completions on a file can be polled.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
@@ -6,13 +6,13 @@ use cryptbench_blockdev::{IoMode, IoTarget};
 
 use crate::LoadError;
 
-/// Refuses what the kernel would refuse, or would quietly complete by interrupts instead.
+/// Refuses files on which the kernel would refuse polling or silently use interrupts instead.
 ///
 /// # Errors
-/// [`LoadError::Unavailable`] for buffered I/O and for devices without queues for polling.
+/// [`LoadError::Unavailable`] for buffered I/O and for devices without poll queues.
 pub(super) fn check(io_target: &IoTarget) -> Result<(), LoadError> {
     if io_target.mode != IoMode::Direct {
-        return Err(unavailable("polling for completions takes direct I/O"));
+        return Err(unavailable("polling for completions requires direct I/O"));
     }
     if device_polls(io_target) == Some(false) {
         return Err(unavailable(NO_QUEUES));
@@ -20,7 +20,7 @@ pub(super) fn check(io_target: &IoTarget) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Names the one refusal that only the first request shows.
+/// Gives a name to the one refusal that only the first request reveals.
 pub(super) fn explain(e: LoadError) -> LoadError {
     match &e {
         LoadError::Io { source, .. } if source.raw_os_error() == Some(libc::EOPNOTSUPP) => {
@@ -30,20 +30,20 @@ pub(super) fn explain(e: LoadError) -> LoadError {
     }
 }
 
-const NO_QUEUES: &str = "the device or file system under the target has no queues for polling (for NVMe: \
+const NO_QUEUES: &str = "the device or file system under the target has no poll queues (for NVMe: \
                          module parameter nvme.poll_queues)";
 
 fn unavailable(reason: &str) -> LoadError {
     LoadError::Unavailable { engine: "polled io_uring", reason: reason.to_owned() }
 }
 
-/// What the block layer says of the device; `None` where there is no one block device.
+/// Whether the block layer can poll the device. `None` if the target is not on one block device.
 fn device_polls(io_target: &IoTarget) -> Option<bool> {
     let metadata = io_target.file.metadata().ok()?;
     let block = metadata.file_type().is_block_device();
     let device = if block { metadata.rdev() } else { metadata.dev() };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    // A partition's queue is that of the disk above it.
+    // A partition uses the queue of its disk.
     let read =
         |path: &str| std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{path}")).ok();
     let answer = read("queue/io_poll").or_else(|| read("../queue/io_poll"))?;

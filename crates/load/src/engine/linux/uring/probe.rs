@@ -1,4 +1,4 @@
-//! Whether io_uring can really be used here.
+//! Checks that io_uring really works here.
 
 use std::io;
 
@@ -6,17 +6,17 @@ use io_uring::{Probe, opcode};
 
 use super::session::Session;
 
-/// Sets up a ring, asks for the operations that the engine needs, and sends one through.
+/// Sets up a ring, checks that it supports the required operations, and sends a no-op through it.
 ///
 /// # Errors
-/// In words, why not.
+/// The reason why io_uring cannot be used, in words.
 pub(super) fn probe() -> Result<(), String> {
     let mut session = Session::new(4, false).map_err(|e| setup_refused(&e))?;
     let ring = &mut *session.ring;
     let mut known = Probe::new();
     ring.submitter()
         .register_probe(&mut known)
-        .map_err(|e| format!("io_uring does not tell its operations: {e}"))?;
+        .map_err(|e| format!("cannot query the operations of io_uring: {e}"))?;
     let needed = [
         ("read", opcode::Read::CODE),
         ("write", opcode::Write::CODE),
@@ -31,12 +31,12 @@ pub(super) fn probe() -> Result<(), String> {
         }
     }
     let nop = opcode::Nop::new().build().user_data(42);
-    // SAFETY: a no-operation refers to no memory.
+    // SAFETY: a no-op refers to no memory.
     unsafe { ring.submission().push(&nop) }.map_err(|e| e.to_string())?;
     ring.submit_and_wait(1).map_err(|e| format!("io_uring accepts no requests: {e}"))?;
     match ring.completion().next() {
         Some(done) if done.user_data() == 42 && done.result() == 0 => Ok(()),
-        Some(done) => Err(format!("io_uring refused a no-operation ({})", done.result())),
+        Some(done) => Err(format!("io_uring refused a no-op ({})", done.result())),
         None => Err("io_uring returned without a completion".into()),
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn probe() -> Result<(), String> {
 fn setup_refused(e: &io::Error) -> String {
     match e.raw_os_error() {
         Some(libc::EPERM) => {
-            "io_uring is denied (kernel.io_uring_disabled, or a seccomp filter as containers \
+            "io_uring is denied (kernel.io_uring_disabled, or a seccomp filter, as in \
              have)"
                 .to_owned()
         }

@@ -1,4 +1,4 @@
-//! A ring together with the memory that its requests point into.
+//! A ring and the memory that its requests point into.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -9,31 +9,32 @@ use io_uring::IoUring;
 use super::arena::Arena;
 use crate::engine::transfer::Filling;
 
-/// A ring and an arena that live and die together.
+/// A ring and an arena with the same lifetime.
 ///
-/// Requests in flight hold raw pointers into the arena. While there are any, dropping the session
-/// leaks both: the kernel may still write to that memory.
+/// Requests in flight hold raw pointers into the arena. If any are left when the session is
+/// dropped, it leaks both, because the kernel may still write to that memory.
 pub(super) struct Session {
     pub(super) ring: ManuallyDrop<IoUring>,
     arena: ManuallyDrop<Option<Arena>>,
-    /// Requests handed to the submission queue and not yet seen in the completion queue.
+    /// Requests in the submission queue or in flight whose completions have not been seen.
     pub(super) in_flight: usize,
-    /// A timer is under way, or its completion lies in the queue. It outlasts jobs, refers to no
-    /// memory of ours, and goes with the ring.
+    /// Whether a timer is running or its completion is queued. It outlives jobs, refers to no
+    /// memory of ours, and ends with the ring.
     pub(super) ticking: bool,
-    /// Completions are polled for.
+    /// Whether completions are polled.
     pub(super) polled: bool,
-    /// Flags with which the ring was made, for people.
+    /// The flags of the ring, for people.
     pub(super) flags: &'static str,
     /// Why the arena is not registered.
     pub(super) unregistered: Option<String>,
-    /// What the arena's source buffers hold, if they do.
+    /// The data that the arena's source buffers hold, if any.
     pub(super) filled: Option<Filling>,
     owner: ThreadId,
 }
 
 impl Session {
-    /// A ring with room for `entries` requests and a timer, made for the calling thread, and no arena.
+    /// A ring with room for `entries` requests and a timer, owned by the calling thread, and no
+    /// arena.
     pub(super) fn new(entries: u32, polled: bool) -> io::Result<Self> {
         let (ring, flags) = build_ring(entries, polled)?;
         Ok(Self {
@@ -49,7 +50,7 @@ impl Session {
         })
     }
 
-    /// Whether this session can carry `depth` requests from the calling thread.
+    /// Whether this session can carry `depth` requests of the calling thread.
     pub(super) fn serves(&self, depth: u32) -> bool {
         // A ring made with IORING_SETUP_SINGLE_ISSUER belongs to the thread that made it.
         self.in_flight == 0
@@ -57,11 +58,12 @@ impl Session {
             && self.owner == std::thread::current().id()
     }
 
-    /// The first byte of an arena of at least `len` bytes, registered where the kernel permits.
+    /// Returns the first byte of an arena of at least `len` bytes, registered if the kernel
+    /// permits.
     ///
-    /// The arena of earlier jobs is kept when it is large enough and registered. One that the
-    /// kernel did not register serves only jobs that need as much: whether a job's buffers are
-    /// registered must not depend on the jobs before it.
+    /// Keeps the arena of earlier jobs if it is large enough and registered. An unregistered arena
+    /// serves only jobs of the same size: whether a job's buffers are registered must not depend on
+    /// earlier jobs.
     pub(super) fn arena(&mut self, len: usize) -> *mut u8 {
         debug_assert_eq!(self.in_flight, 0);
         let keeps = |a: &Arena| match self.unregistered {
@@ -72,11 +74,11 @@ impl Session {
             if self.arena.is_some() && self.unregistered.is_none() {
                 let _ = self.ring.submitter().unregister_buffers();
             }
-            // The old arena goes before the new one comes: no request is in flight.
+            // Frees the old arena before allocating the new one; no request is in flight.
             *self.arena = None;
             self.filled = None;
             let arena = self.arena.insert(Arena::new(len));
-            // SAFETY: an arena is dropped only above, after it was unregistered, and with the
+            // SAFETY: an arena is dropped only above, after it was unregistered, or with the
             // session, after the ring.
             self.unregistered = unsafe { arena.register(&self.ring) }.err();
         }
@@ -86,7 +88,7 @@ impl Session {
 }
 
 impl Session {
-    /// What the arena lies on, for people.
+    /// The arena's kind of pages, for people.
     pub(super) fn pages(&self) -> &'static str {
         self.arena.as_ref().map_or("no buffers", Arena::pages)
     }
@@ -97,13 +99,14 @@ impl Drop for Session {
         if self.in_flight > 0 {
             return;
         }
-        // A ring that is closed lets go of its buffers some time later: they would stay locked beside those
-        // of the next session. From another thread the kernel refuses, and then it has to be later.
+        // The kernel releases the buffers of a closed ring only later, so they would stay locked
+        // beside those of the next session. From another thread the kernel refuses to unregister
+        // them; then they are released later.
         if self.arena.is_some() && self.unregistered.is_none() {
             let _ = self.ring.submitter().unregister_buffers();
         }
-        // SAFETY: neither field is used again, and the kernel holds no pointer into the arena,
-        // since every request that was submitted has completed.
+        // SAFETY: neither field is used again. The kernel holds no pointer into the arena, because
+        // every submitted request has completed.
         unsafe {
             ManuallyDrop::drop(&mut self.ring);
             ManuallyDrop::drop(&mut self.arena);
@@ -111,7 +114,7 @@ impl Drop for Session {
     }
 }
 
-/// The leanest ring that the kernel makes: flags are given up from the newest on.
+/// Builds the leanest ring that the kernel supports; drops the newest flags first.
 fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)> {
     let builder = || {
         let mut builder = IoUring::builder();
@@ -121,7 +124,7 @@ fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)>
         }
         builder
     };
-    // Linux 6.1: completions are processed only when this thread asks, without interrupting it.
+    // Linux 6.1: processes completions only when this thread asks, without interrupting it.
     let newest =
         builder().setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun().build(entries);
     match newest {

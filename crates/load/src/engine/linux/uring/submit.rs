@@ -1,4 +1,4 @@
-//! Preparing requests: which one comes next, whether it may, and what the kernel is told.
+//! Prepares requests: chooses the next one, decides whether it may start, and tells the kernel.
 
 use std::os::fd::{AsRawFd, RawFd};
 
@@ -13,14 +13,13 @@ use crate::engine::transfer::{FlushEvery, Task, Transfer};
 use crate::offsets::{IoRequest, OffsetGenerator};
 use crate::{Direction, Operation};
 
-/// Prepared requests, and prepared bytes, after which a batch is submitted although more could be
-/// prepared: the device should not idle while a long queue is refilled or sealed. Whole queues
-/// of 32 in one batch cost a virtual disk a tenth of its requests per second, batches of 4 none.
+/// A batch is submitted after this many requests or bytes although more could be prepared, so that
+/// the device does not idle while a long queue is refilled or sealed. Batches of whole queues of 32
+/// cost a virtual disk a tenth of its requests per second; batches of 4 cost nothing.
 const BATCH_REQUESTS: usize = 4;
 const BATCH_BYTES: u64 = 64 << 10;
 
-/// Of so many submissions one is looked at for the time that it takes. A prime, so that it meets every
-/// request of a queue in turn.
+/// Times one in this many submissions. A prime, so that every request of a queue gets its turn.
 const LOOK_EVERY: u32 = 31;
 
 /// One request in flight.
@@ -28,10 +27,10 @@ const LOOK_EVERY: u32 = 31;
 pub(super) struct Slot {
     pub(super) operation: Operation,
     pub(super) offset: u64,
-    /// 0 for a flush that is a request of its own.
+    /// 0 for a flush that is a separate request.
     pub(super) len: u32,
     pub(super) started: u64,
-    /// When the kernel had taken it; 0 if nobody looked.
+    /// When the kernel had accepted it; 0 if that was not timed.
     pub(super) taken: u64,
 }
 
@@ -39,34 +38,34 @@ impl Slot {
     const FREE: Self = Self { operation: Operation::Read, offset: 0, len: 0, started: 0, taken: 0 };
 }
 
-/// Prepared since the last submission.
+/// Requests prepared since the last submission.
 #[derive(Clone, Copy, Default)]
 struct Batch {
     requests: usize,
     bytes: u64,
-    /// Something was sealed after the first request was prepared.
+    /// Whether something was sealed after the first request was prepared.
     late: bool,
-    /// The slots of the first ones.
+    /// The slots of the first requests.
     slots: [u32; BATCH_REQUESTS],
 }
 
-/// Why there is no next request for now.
+/// Why the next request must wait.
 pub(super) enum Hold {
     No,
-    /// All before it must be complete and flushed.
+    /// For all earlier requests to complete and a flush.
     Flush,
-    /// A flush comes first, as a request of its own.
+    /// For a flush, which is submitted as a separate request.
     QueueFlush,
-    /// It is not due before this time.
+    /// Until this time, when it is due.
     Until(u64),
 }
 
-/// Prepares requests.
+/// Prepares and submits requests.
 pub(super) struct Submitter<'a, P> {
     transfer: &'a Transfer,
     offsets: P,
     next: u64,
-    /// There are no more requests.
+    /// Whether no requests remain.
     pub(super) ended: bool,
     io_buffers: &'a IoBuffers,
     pub(super) slots: Vec<Slot>,
@@ -76,19 +75,19 @@ pub(super) struct Submitter<'a, P> {
     fixed_buffers: bool,
     write_flags: i32,
     unsent: Batch,
-    /// The latest clock reading, and whether sealing or submitting has followed it: then the next request
-    /// would seem to have begun before it did.
+    /// The latest clock reading, and whether sealing or submitting has followed it. In that case
+    /// the next request would seem to start too early.
     now: u64,
     stale: bool,
     mixed: bool,
-    /// Submissions until one is looked at.
+    /// Submissions until the next timed one.
     until_look: u32,
-    /// Requests may be held back: by the rate limit, or by a flush after so many writes.
+    /// Whether requests can be held back, by the rate limit or by flushes.
     pub(super) governed: bool,
     rate_limit: Option<RateLimit>,
     every: Option<FlushEvery>,
     began: u64,
-    /// Since the last flush.
+    /// Writes since the last flush.
     writes: u32,
 }
 
@@ -131,29 +130,29 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         self.began = began;
     }
 
-    /// Takes a clock reading that nothing but bookkeeping has followed.
+    /// Takes a clock reading that only bookkeeping has followed.
     #[inline]
     pub(super) fn at(&mut self, now: u64) {
         (self.now, self.stale) = (now, false);
     }
 
-    /// Lets no flush be a request of the queue: a polled ring has no such operation.
+    /// Requires an empty queue before each flush, because a polled ring has no flush operation.
     pub(super) fn drain_before_flushes(&mut self) {
         if let Some(every) = &mut self.every {
             every.drained = true;
         }
     }
 
-    /// The file for a flush: as the requests name it.
+    /// The file for a flush, named as in the requests.
     pub(super) fn file(&self) -> (RawFd, bool) {
         (self.fd.0, self.flags.contains(squeue::Flags::FIXED_FILE))
     }
 
-    /// Puts the next request into `slot`, which has none in flight; `false` when there is no next, or
-    /// none yet.
+    /// Puts the next request into `slot`, which must have none in flight. `false` if there is no
+    /// next request or it must wait.
     #[inline]
     pub(super) fn start(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
-        // Asked first: where there is no next request, nothing is to be waited for.
+        // Checked first: without a next request there is nothing to wait for.
         let Some(IoRequest { operation, offset, len }) = self.offsets.request(self.next) else {
             self.ended = true;
             return false;
@@ -194,16 +193,27 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
                 }
             }
         };
-        // SAFETY: the buffer belongs to this slot and is not touched before the completion, and
-        // the session keeps it and the transfer keeps the file open until then.
+        // SAFETY: the buffer belongs to this slot and is not touched before the completion. Until
+        // then the session keeps the buffer and the transfer keeps the file open.
         unsafe {
             self.push(queue, Slot { operation, offset, len, started, taken: 0 }, slot, entry);
         }
         true
     }
 
-    /// Queues a flush like any other request: what is in flight need not be complete, and what comes next
-    /// does not wait.
+    /// Puts a read back that the kernel could not carry without waiting, for a worker that may wait.
+    #[cold]
+    pub(super) fn read_again(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) {
+        let request = self.slots[slot];
+        let ptr = self.io_buffers.read_ptr(slot);
+        let at = self.transfer.base + request.offset;
+        let entry = opcode::Read::new(self.fd, ptr, request.len).offset(at).build();
+        // SAFETY: as in `start`: the slot's request has completed, and the buffer is its own.
+        unsafe { self.push(queue, request, slot, entry.flags(squeue::Flags::ASYNC)) };
+    }
+
+    /// Queues a flush like any other request. It does not wait for requests in flight, and later
+    /// requests do not wait for it.
     #[cold]
     fn start_flush(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) {
         let flags = match self.every {
@@ -212,12 +222,12 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         };
         let entry = opcode::Fsync::new(self.fd).flags(flags).build();
         self.writes = 0;
-        // SAFETY: a flush refers to no memory, and to a file that the transfer keeps open.
+        // SAFETY: a flush refers to no memory, and the transfer keeps its file open.
         unsafe { self.push(queue, Slot { started: self.now, ..Slot::FREE }, slot, entry) };
     }
 
     /// # Safety
-    /// What the entry points to is valid, and not touched, until it completes.
+    /// The memory that the entry points to must be valid and untouched until the entry completes.
     #[inline]
     unsafe fn push(
         &mut self,
@@ -236,7 +246,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         unsent.bytes += u64::from(request.len);
     }
 
-    /// What is to be written, with its verify headers, sealed.
+    /// Composes the data to write: adds verify headers, then seals it.
     #[inline]
     fn compose(&mut self, slot: usize, offset: u64, len: u32) -> *mut u8 {
         // SAFETY: no request of this slot is in flight.
@@ -257,7 +267,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Why the next request has to wait.
+    /// Whether and why the next request must wait.
     pub(super) fn hold(&self, now: u64) -> Hold {
         if let Some(every) = self.every
             && self.writes >= every.writes
@@ -270,12 +280,12 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// The flush that held the requests back is done.
+    /// Reports that the flush has completed.
     pub(super) fn flushed(&mut self) {
         self.writes = 0;
     }
 
-    /// Submits a full batch without waiting.
+    /// Submits the batch without waiting if it is full.
     #[inline]
     pub(super) fn submit_if_full(&mut self, pipe: &mut Pipe<'_>) {
         if self.unsent.requests >= BATCH_REQUESTS || self.unsent.bytes >= BATCH_BYTES {
@@ -285,7 +295,8 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Called before a wait that submits the rest: submits it apart when it is to be looked at.
+    /// Called before a wait that submits the rest. If that submission is to be timed, submits it
+    /// separately.
     #[inline]
     pub(super) fn before_wait(&mut self, pipe: &mut Pipe<'_>) {
         if self.unsent.requests > 0 {
@@ -297,8 +308,8 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// A batch is about to be submitted: what it reads begins now, and not before its neighbours were
-    /// sealed.
+    /// Called before a batch is submitted: the time of its reads begins now, not before the sealing
+    /// of its writes.
     #[inline]
     fn leaving(&mut self) {
         if self.unsent.late {
@@ -312,7 +323,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// A batch was submitted, or is about to be with a wait.
+    /// Called when a batch was submitted, or is about to be submitted by a wait.
     #[inline]
     fn submitted(&mut self) {
         self.until_look -= 1;
@@ -341,7 +352,7 @@ mod tests {
     use super::*;
     use crate::{Job, Pattern};
 
-    /// Remembers when it was done with the latest seal.
+    /// Remembers when the latest seal ended.
     struct Sealed(Clock, AtomicU64);
 
     impl SectorTransform for Sealed {
@@ -370,8 +381,8 @@ mod tests {
         }
     }
 
-    /// What is sealed before a batch leaves is no part of the time of the batch's reads, whether they were
-    /// prepared before it or after.
+    /// Sealing before a batch is submitted does not count as time of the batch's reads, whether
+    /// they were prepared before or after it.
     #[test]
     fn reads_of_a_mix_begin_when_they_are_submitted() {
         let Ok(mut session) = Session::new(8, false) else {

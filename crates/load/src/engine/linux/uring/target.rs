@@ -1,4 +1,5 @@
-//! How the file under an I/O target takes requests: at once, in their turn, or through worker threads of the kernel.
+//! How the file under an I/O target takes requests: directly, queued, or through kernel worker
+//! threads.
 
 use cryptbench_blockdev::AlignedBuf;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstatfs};
@@ -9,30 +10,31 @@ use crate::engine::transfer::Transfer;
 /// TMPFS_MAGIC of linux/magic.h.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Beyond the end of any file, and a multiple of any sector.
+/// An offset beyond the end of any file, and a multiple of any sector size.
 const NOWHERE: u64 = 1 << 62;
 
-/// How the kernel carries requests to a file.
+/// How the kernel carries out requests to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carriage {
     /// Copied in the submitting thread.
     AtOnce,
-    /// Submitted in the submitting thread; what would block there goes to a worker.
+    /// Submitted in the submitting thread. Requests that would block there go to a worker.
     Submitted,
-    /// Each handed to a worker thread (io-wq): two wake-ups that other files do not pay for.
+    /// Each handed to a worker thread (io-wq), which costs two wake-ups.
     Workers,
-    /// The file does not tell.
+    /// The file does not reveal it.
     Unknown,
 }
 
 impl Carriage {
-    /// Of requests to a transfer's file, which is told not to block where that helps.
+    /// Finds out how requests to a transfer's file are carried out. Marks the file as non-blocking
+    /// if that helps.
     pub(super) fn of(transfer: &Transfer) -> Self {
         if never_waits(transfer) {
             return Self::AtOnce;
         }
-        // The kernel's own test (FMODE_NOWAIT) comes before anything is read, and nothing lies there that
-        // could be: no device is waited for.
+        // The kernel tests for FMODE_NOWAIT before it reads anything. No data exists at this
+        // offset, so the call waits for no device.
         let mut buffer = AlignedBuf::zeroed(AlignedBuf::ALIGN);
         let mut into = [std::io::IoSliceMut::new(&mut buffer)];
         match preadv2(&*transfer.file, &mut into, NOWHERE, ReadWriteFlags::NOWAIT) {
@@ -42,7 +44,7 @@ impl Carriage {
         }
     }
 
-    /// For people; empty where there is nothing to say.
+    /// Text for people; empty if there is nothing to report.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::AtOnce => "carried out at once (tmpfs), ",
@@ -53,10 +55,11 @@ impl Carriage {
     }
 }
 
-/// Files in RAM never wait for a device, but the kernel does not know it of tmpfs and hands every request to a
-/// worker thread: two wake-ups for a copy of 4 KiB. Told that the file must not block, it copies at once.
+/// Files in RAM never wait for a device. The kernel does not know this of tmpfs and hands every
+/// request to a worker thread: two wake-ups for a copy of 4 KiB. If the file is marked as
+/// non-blocking, the kernel copies at once.
 ///
-/// True if it was told so.
+/// True if the file is marked so.
 fn never_waits(transfer: &Transfer) -> bool {
     let file = &*transfer.file;
     fstatfs(file).is_ok_and(|fs| fs.f_type as u64 == TMPFS)

@@ -21,9 +21,9 @@ pub(in crate::format::html) struct Bar {
     pub label: String,
     /// Number on the right, above the bar.
     pub value_text: String,
-    /// What is told besides where the bar is pointed at; empty for nothing.
+    /// Additional text while the pointer is on the bar; may be empty.
     pub more: String,
-    /// Where it begins: 0, but for the steps of a waterfall.
+    /// Where it begins: 0, except for the steps of a waterfall.
     pub from: f64,
     /// Where it ends.
     pub value: Option<f64>,
@@ -44,7 +44,7 @@ impl Bar {
 pub(in crate::format::html) struct Bars {
     /// Unique identifier within the page.
     pub id: String,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     pub title: String,
     /// The bars from top to bottom.
     pub rows: Vec<Bar>,

@@ -1,4 +1,4 @@
-//! A grid of tests as its users know it: a number in each cell, filled as far as speed is kept.
+//! A grid of tests as its users know it: a number in each cell, filled by the share of plain speed.
 
 use maud::Markup;
 use plotters::prelude::*;
@@ -30,7 +30,7 @@ pub(in crate::format::html) struct Number {
 pub(in crate::format::html) struct Cells {
     /// Unique identifier within the page.
     pub id: String,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     pub title: String,
     /// Headings of the columns.
     pub columns: Vec<String>,

@@ -1,4 +1,4 @@
-//! What the chart backend writes, in fewer bytes: all shapes of one paint as one path, texts of one style in a group.
+//! The chart backend's output in fewer bytes: all shapes of one paint as one path, texts of one style in a group.
 //!
 //! The backend writes an element with all its attributes for every line and dot. Shapes that look alike are drawn
 //! together, in the order in which each look occurs for the last time, so that the whisker of the last bar, and with it
@@ -21,8 +21,8 @@ struct Type<'a> {
     anchor: &'a str,
 }
 
-/// The elements of `drawing`, as [`plotters`]' SVG backend writes them, in fewer bytes. What is not known to it is
-/// kept as it is.
+/// The elements of `drawing`, as [`plotters`]' SVG backend writes them, in fewer bytes. Keeps unknown elements
+/// unchanged.
 pub(super) fn compact(drawing: &str) -> String {
     let mut shapes: Vec<(Paint<'_>, String)> = Vec::new();
     let mut texts: Vec<(Type<'_>, String)> = Vec::new();
@@ -118,7 +118,7 @@ impl<'a> Attributes<'a> {
         self.get(name)?.parse().ok()
     }
 
-    /// `None` for what is not opaque.
+    /// `None` if it is not opaque.
     fn paint(self) -> Option<Paint<'a>> {
         if self.get("opacity").is_some_and(|o| o != "1") {
             return None;
@@ -134,7 +134,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// A shape as the data of a path; `None` for what is no known shape.
+/// A shape as the data of a path; `None` for an unknown shape.
 fn path(a: Attributes<'_>) -> Option<String> {
     let name = a.0.split([' ', '/']).next()?;
     let n = |name| a.number(name).map(|v| v.round() as i64);

@@ -1,4 +1,4 @@
-//! Every trial as a mark over time, so that drift, steps and outliers are seen.
+//! Every trial as a mark over time, which shows drift, steps and outliers.
 
 use maud::{Markup, html};
 use plotters::prelude::*;
@@ -11,7 +11,7 @@ use crate::quantity::duration;
 /// Height of the chart in CSS pixels.
 const HEIGHT: i32 = 180;
 
-/// How the marks of a series look, for those to whom colours look alike.
+/// The shape of a series' marks, for readers who cannot distinguish the colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::format::html) enum Shape {
     /// A ring.
@@ -52,14 +52,14 @@ pub(in crate::format::html) struct Series {
 pub(in crate::format::html) struct Drift {
     /// Unique identifier within the page.
     pub id: String,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     pub title: String,
     /// One series per arm.
     pub series: Vec<Series>,
 }
 
 impl Drift {
-    /// The chart, or nothing where no trial can be drawn.
+    /// The chart, or nothing if no trial can be drawn.
     pub fn draw(&self) -> Option<Markup> {
         let ((x0, x1), (y0, y1)) = self.ranges()?;
         let description = format!(

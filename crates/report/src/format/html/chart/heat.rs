@@ -16,7 +16,7 @@ const ROW: f64 = 17.0;
 const HEAD: f64 = 16.0;
 
 /// The shades: classes of the style sheet, each up to this percent difference. Losses are `l4` (most) to
-/// `l1`, what is about the same `n`, gains `g1` to `g3`.
+/// `l1`, about equal speeds `n`, gains `g1` to `g3`.
 const SHADES: [(&str, f64); 8] = [
     ("l4", -50.0),
     ("l3", -25.0),
@@ -87,7 +87,7 @@ pub(in crate::format::html) fn heat(id: &str, title: &str, map: &Map) -> Markup 
     }
 }
 
-/// Whole percent without a sign for gains; `999+` for what no cell has room for.
+/// Whole percent without a sign for gains; `999+` for anything that does not fit into a cell.
 pub(in crate::format::html) fn number(percent: f64) -> String {
     match percent.round() {
         p if p > 999.0 => "999+".to_owned(),

@@ -38,7 +38,7 @@ pub(in crate::format::html) struct Curve {
 pub(in crate::format::html) struct Lines {
     /// Unique identifier within the page.
     pub id: String,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     pub title: String,
     /// Names of the places.
     pub places: Vec<String>,
@@ -67,7 +67,7 @@ impl Lines {
         })
     }
 
-    /// What holds every value, and whiskers up to twice the highest.
+    /// A range that includes every value, and whiskers up to twice the highest.
     fn end(&self) -> Option<f64> {
         let points = || self.curves.iter().flat_map(|c| &c.points).filter(|p| p.value.is_finite());
         let highest =
@@ -111,7 +111,7 @@ impl Lines {
     fn plot(&self, canvas: &super::Canvas<'_>, end: f64) -> DrawResult {
         let last = self.places.len().saturating_sub(1).max(1) as f64;
         let step = self.places.len().div_ceil(MOST_TICKS).max(1);
-        // Only a logarithmic axis takes ticks that are given: places are drawn at the logarithm of what they are here.
+        // Only a logarithmic axis accepts given ticks, so places are drawn at their exponential.
         let x = |place: f64| place.exp2();
         let ticks: Vec<f64> = (0..self.places.len()).step_by(step).map(|i| x(i as f64)).collect();
         let mut chart = ChartBuilder::on(canvas)

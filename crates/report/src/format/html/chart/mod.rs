@@ -1,4 +1,4 @@
-//! Charts as inline SVG: one small chart per workload, all of one kind alike.
+//! Charts as inline SVG: one small chart per workload, all of one kind in the same form.
 //!
 //! Drawn at [`SCALE`] units per CSS pixel, because the backend rounds to whole units. Only finite
 //! numbers reach the backend.
@@ -34,7 +34,7 @@ pub(super) use two_sided::{Block, Side, TwoSided};
 /// Units of the drawing per CSS pixel.
 const SCALE: i32 = 4;
 
-/// Width of every chart in CSS pixels: what fits a telephone.
+/// Width of every chart in CSS pixels, which fits a phone.
 const WIDTH: i32 = 344;
 
 /// Type sizes in CSS pixels.
@@ -44,7 +44,7 @@ const TICK: f64 = 11.0;
 /// The canvas that charts are drawn on.
 type Canvas<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// A mesh as all charts have it: faint lines at the labels, no axes. What a chart without a y axis disables stays so.
+/// The mesh of all charts: faint lines at the labels, no axes. Leaves disabled what a chart without a y axis disables.
 fn in_house_style<'m, 'c, 'd, 'b, X: Ranged, Y: Ranged>(
     mesh: &'m mut MeshStyle<'c, 'd, X, Y, SVGBackend<'b>>,
 ) -> &'m mut MeshStyle<'c, 'd, X, Y, SVGBackend<'b>> {
@@ -56,20 +56,20 @@ fn in_house_style<'m, 'c, 'd, 'b, X: Ranged, Y: Ranged>(
         .y_label_style(text(TICK, MUTED, HPos::Right, VPos::Center))
 }
 
-/// What the backend may return; it writes to memory, so this is a defect if it ever occurs.
+/// The backend's error. It writes to memory, so any error is a defect.
 type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
-/// What a chart is beside its drawing.
+/// A chart's properties besides its drawing.
 struct Frame<'a> {
     /// Unique within the page.
     id: &'a str,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     title: &'a str,
-    /// What such a reader is told then: one entry for each row, where the chart has rows.
+    /// The description for these readers: one entry for each row, if the chart has rows.
     told: Vec<String>,
     /// Height in CSS pixels.
     height: i32,
-    /// Where its rows begin and how high each is, in CSS pixels: the page's script tells the row that is pointed at.
+    /// Where its rows begin and how high each is, in CSS pixels, so that the page's script can find the row at the pointer.
     rows: Option<(f64, f64)>,
 }
 

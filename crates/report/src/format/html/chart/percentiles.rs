@@ -32,7 +32,7 @@ pub(in crate::format::html) struct Ladder {
 pub(in crate::format::html) struct Percentiles {
     /// Unique identifier within the page.
     pub id: String,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     pub title: String,
     /// The arms from top to bottom.
     pub rows: Vec<Ladder>,
@@ -63,7 +63,7 @@ impl Percentiles {
         self.rows.iter().map(words).collect()
     }
 
-    /// A decade-like range around all values that a logarithm exists for.
+    /// A range of whole ticks around all positive values.
     fn range(&self) -> (f64, f64) {
         let values = || self.rows.iter().flat_map(|r| r.values).filter_map(drawable);
         let low = values().fold(f64::INFINITY, f64::min);
@@ -125,7 +125,7 @@ fn drawable(value: Option<f64>) -> Option<f64> {
     value.filter(|v| v.is_finite() && *v > 0.0)
 }
 
-/// 1, 2 and 5 times powers of ten; only the powers where those were too many.
+/// 1, 2 and 5 times powers of ten; only the powers if those are too many.
 fn ticks(low: f64, high: f64) -> Vec<f64> {
     let within = |factors: &[f64]| -> Vec<f64> {
         (-3..=9)
@@ -137,7 +137,7 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
     if fine.len() <= MOST_TICKS { fine } else { within(&[1.0]) }
 }
 
-/// A tick without decimals that it does not need: `100 µs`, `1 ms`.
+/// A tick without unnecessary decimals: `100 µs`, `1 ms`.
 fn tick(us: f64) -> String {
     let (value, unit) = match us {
         us if us >= 999_999.0 => (us / 1e6, "s"),

@@ -20,7 +20,7 @@ pub(super) enum Across {
 pub(super) struct Trace {
     pub(super) name: String,
     pub(super) colour: Colour,
-    /// The mark of each point, where there is no line between them.
+    /// The mark of each point, if there is no line between them.
     pub(super) dots: Option<&'static str>,
     /// On the right-hand scale.
     pub(super) second: bool,
@@ -92,7 +92,7 @@ fn trace(t: &Trace) -> Value {
     data
 }
 
-/// Four significant digits: more than a chart or its reader resolves. What is not finite is no number.
+/// Four significant digits: more than a chart or its reader resolves. Null for values that are not finite.
 fn short(value: f64) -> Value {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { 0.into() } else { Value::Null };
@@ -105,7 +105,7 @@ fn short(value: f64) -> Value {
     written.parse::<f64>().map_or(Value::Null, Into::into)
 }
 
-/// JSON as an element that is data alone. No text in it can end the element.
+/// JSON as a pure data element. No text in it can end the element.
 pub(in crate::format::html) fn block(class: &str, id: Option<&str>, json: &str) -> Markup {
     // Inside strings, the only place where these occur, the escapes mean the same.
     let safe = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");

@@ -28,7 +28,7 @@ pub(in crate::format::html) struct Line {
 pub(in crate::format::html) struct Surface {
     /// Unique identifier within the page.
     pub id: String,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     pub title: String,
     /// The arms, the last one on top.
     pub lines: Vec<Line>,
@@ -119,7 +119,7 @@ impl Surface {
                 .y_label_formatter(&|us| if *us > 0.0 { latency(*us) } else { String::new() })
                 .draw()?;
             for line in &self.lines {
-                // Outliers are drawn at the end of the scale rather than not at all.
+                // Outliers are drawn at the end of the scale instead of being dropped.
                 let dots = line.dots.iter().map(|(at, us)| (at / unit, us.min(slowest)));
                 let marks = dots.map(|p| Circle::new(p, px(1.2), line.colour.marker().filled()));
                 chart.draw_secondary_series(marks)?;
@@ -135,14 +135,14 @@ impl Surface {
     }
 }
 
-/// The largest binary unit that the surface has one of, in bytes, and its name.
+/// The largest binary unit that is not larger than the surface, in bytes, and its name.
 fn place_unit(extent: f64) -> (f64, &'static str) {
     let units =
         [(1024.0_f64.powi(4), "TiB"), (1024.0_f64.powi(3), "GiB"), (1024.0_f64.powi(2), "MiB")];
     units.into_iter().find(|(bytes, _)| extent >= *bytes).unwrap_or((1024.0, "KiB"))
 }
 
-/// `0`, `500`, `1,500`: no decimals that a scale does not need.
+/// `0`, `500`, `1,500`: no unnecessary decimals.
 fn digits_of_axis(mb: f64) -> String {
     if mb == mb.round() { crate::quantity::thousands(mb) } else { digits(mb) }
 }

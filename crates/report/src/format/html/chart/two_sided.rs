@@ -40,7 +40,7 @@ pub(in crate::format::html) struct Block {
 pub(in crate::format::html) struct TwoSided {
     /// Unique identifier within the page.
     pub id: String,
-    /// What a reader who cannot see it is told first.
+    /// The title for readers who cannot see it.
     pub title: String,
     /// From top to bottom.
     pub blocks: Vec<Block>,

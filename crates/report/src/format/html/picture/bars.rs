@@ -60,7 +60,7 @@ fn table(chart: &bars::TwoSided<'_>) -> Markup {
         for side in ["write", "read"] {
             headings.push(format!("{} {side}", arm.label));
             if i > 0 {
-                headings.push("kept %".to_owned());
+                headings.push("% of plain".to_owned());
             }
         }
     }

@@ -68,7 +68,7 @@ fn table(found: &[(&Workload, Vec<Copy<'_>>)]) -> Markup {
         table.numbers {
             thead {
                 tr {
-                    th scope="col" { "Arm" }
+                    th scope="col" { "Choice" }
                     @for name in ["Mean", "Standard deviation", "Speed", "Trials used", "Kept %"] {
                         th.number scope="col" { (name) }
                     }

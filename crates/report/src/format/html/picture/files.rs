@@ -22,7 +22,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     for (i, arm) in found.arms.iter().enumerate() {
         headings.push(arm.label.clone());
         if i > 0 {
-            headings.push("kept %".to_owned());
+            headings.push("% of plain".to_owned());
         }
     }
     let rows: Vec<_> = found.rows.iter().map(fields).collect();
@@ -39,7 +39,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
         },
         left_out: found.left_out,
         charts: multiples(&charts),
-        table: scrolling("Files per second by action and arm", &numbers(&headings, &rows)),
+        table: scrolling("Files per second by action and choice", &numbers(&headings, &rows)),
     })
 }
 

@@ -56,7 +56,7 @@ fn table(grid: &Grid<'_>) -> Markup {
             format!("{column} response"),
             format!("{column} IOPS"),
             format!("{column} MB/s"),
-            "kept %".to_owned(),
+            "% of plain".to_owned(),
         ]);
     }
     let mut rows = Vec::new();

@@ -11,12 +11,12 @@ mod unlock;
 
 use maud::{Markup, html};
 
-use super::{View, scrolling};
+use super::{View, fold, scrolling};
 use crate::lookup::Reading;
 use crate::presentation::{Form, left_out_words};
 use crate::quantity::percent_digits;
 
-/// The picture, where the record asks for one and holds enough, and the profile's own estimator.
+/// The picture, if the record asks for one and contains enough, and the profile's own estimator.
 pub(super) fn section(view: &View<'_>) -> Markup {
     let picture = match Form::of(view.record) {
         Form::Table => None,
@@ -30,15 +30,16 @@ pub(super) fn section(view: &View<'_>) -> Markup {
     };
     html! {
         @if let Some(picture) = picture {
-            section.picture aria-labelledby="picture" {
-                h2 #picture { (picture.heading) }
-                p.about {
-                    (picture.about)
-                    @if let Some(words) = left_out_words(picture.left_out) { " " (words) }
+            (fold("picture", &picture.heading, "As those know it who use such a profile", &html! {
+                div.picture {
+                    p.about {
+                        (picture.about)
+                        @if let Some(words) = left_out_words(picture.left_out) { " " (words) }
+                    }
+                    (picture.charts)
+                    (picture.table)
                 }
-                (picture.charts)
-                (picture.table)
-            }
+            }))
         }
         @if Form::of(view.record) != Form::Copies { (peers::section(view)) }
     }
@@ -50,7 +51,7 @@ struct Picture {
     about: Markup,
     charts: Markup,
     table: Markup,
-    /// Arms that found no room.
+    /// Arms without room.
     left_out: usize,
 }
 
@@ -63,7 +64,7 @@ fn multiples(charts: &[(String, Markup)]) -> Markup {
     }
 }
 
-/// A table that is opened when it is wanted: the charts show the same.
+/// A folded table: the charts show the same.
 pub(super) fn folded(summary: &str, table: &Markup) -> Markup {
     html! { details { summary { (summary) } (scrolling(summary, table)) } }
 }

@@ -3,29 +3,32 @@
 use maud::{Markup, html};
 
 use super::{View, folded, numbers};
-use crate::format::html::scrolling;
+use crate::format::html::{fold, scrolling};
 use crate::presentation::peers::{Peers, peers};
 use crate::quantity::{NONE, percent, value_words};
 
 pub(super) fn section(view: &View<'_>) -> Markup {
     let Some(peers) = peers(&view.lookup) else { return html! {} };
-    html! {
-        section aria-labelledby="peers" {
-            h2 #peers { "As published studies condense it" }
+    let content = html! {
             p.about {
                 "For comparison with them: " (peers.estimator.words()) ". No verdict of this page rests on these \
                  figures."
             }
             @match peers.cellwise.is_empty() {
                 true => (folded("Show the figures", &figures(&peers))),
-                false => (scrolling("Mean and largest difference by arm", &cellwise(&peers))),
+                false => (scrolling("Mean and largest difference by choice", &cellwise(&peers))),
             }
-        }
-    }
+    };
+    fold(
+        "peers",
+        "As published studies condense it",
+        "Without intervals, for comparison alone",
+        &content,
+    )
 }
 
 fn cellwise(peers: &Peers<'_>) -> Markup {
-    let headings = ["Arm", "Mean", "Largest"].map(str::to_owned);
+    let headings = ["Choice", "Mean", "Largest"].map(str::to_owned);
     let rows: Vec<_> = peers
         .cellwise
         .iter()

@@ -11,6 +11,7 @@ use super::{Style, paint, wrap};
 use crate::analysis::plain_arm;
 use crate::device::moves_bytes;
 use crate::lookup::Lookup;
+use crate::names::relabelled;
 use crate::quantity::{NONE, cpu, digits, fraction, headline, latency, percent, requests};
 use crate::wording::{
     compared, role_words, stop_words, verdict_mark, verdict_words, workload_words,
@@ -18,16 +19,17 @@ use crate::wording::{
 pub use query::NoSuchCell;
 
 /// Everything about the cell that `cell` names, ending with a newline: `WORKLOAD` or `WORKLOAD/ARM`, each an
-/// identifier, a label or a part of one. Without an arm all arms of the workload are told.
+/// identifier, a label or a part of one. Without an arm, describes all arms of the workload.
 ///
 /// # Errors
-/// [`NoSuchCell`] where nothing or more than one thing is called so, with the choices.
+/// [`NoSuchCell`], with the choices, if nothing or more than one thing has this name.
 pub fn explain(
     record: &Record,
     results: &Results,
     cell: &str,
     style: Style,
 ) -> Result<String, NoSuchCell> {
+    let record = &*relabelled(record);
     let (workload, arm) = query::find(record, cell)?;
     let lookup = Lookup::new(record, results);
     let arms = match arm {
@@ -43,7 +45,7 @@ pub fn explain(
             parts.push(judgement(&lookup, workload, arm, cell, width));
         }
     }
-    // A run that was cut short did not come to some workloads: their tables would be headings alone.
+    // An interrupted run did not reach some workloads: their tables would consist of headings.
     if shown.iter().any(|arm| !lookup.trials.of_cell(&workload.id, &arm.id).is_empty()) {
         parts.push(latencies(&lookup, workload, &shown, width));
         parts.push(costs(&lookup, workload, &shown, width));
@@ -52,7 +54,7 @@ pub fn explain(
     Ok(paint::paint(&parts.join("\n\n"), style.colour) + "\n")
 }
 
-/// Plain storage, its repetition, and the arms that are told.
+/// Plain storage, its repetition, and the arms to describe.
 fn shown<'a>(lookup: &Lookup<'a>, arms: &[&'a Arm]) -> Vec<&'a Arm> {
     let baseline = |arm: &&Arm| matches!(arm.role, ArmRole::Plain | ArmRole::PlainAgain);
     let plain = lookup.arms().iter().filter(baseline);
@@ -65,7 +67,8 @@ fn title(lookup: &Lookup<'_>, workload: &Workload, width: usize) -> String {
     let record = lookup.record;
     let stop = record.stops.iter().find(|s| s.workload == workload.id);
     let ended = stop.map_or_else(String::new, |s| {
-        let pairs = if s.pairs == 1 { "1 pair".to_owned() } else { format!("{} pairs", s.pairs) };
+        let pairs =
+            if s.pairs == 1 { "1 repeat".to_owned() } else { format!("{} repeats", s.pairs) };
         let cut = if s.reason == StopReason::Interrupted { ", which cut it short" } else { "" };
         format!("; ended {}{cut} ({pairs})", stop_words(s.reason))
     });
@@ -80,7 +83,7 @@ fn title(lookup: &Lookup<'_>, workload: &Workload, width: usize) -> String {
     format!("{}\n{}", wrap(&first, "", "  ", width), wrap(&second, "", "  ", width))
 }
 
-/// The verdict of one arm, and every number that it rests on.
+/// The verdict of one arm, and every number that it is based on.
 fn judgement(
     lookup: &Lookup<'_>,
     workload: &Workload,

@@ -1,10 +1,12 @@
-//! Which cell a person means.
+//! Finds the cell that a user means.
 
 use std::fmt;
 
 use cryptbench_record::{Arm, Record, Workload};
 
-/// Why no cell is meant, and what there is.
+use crate::names::Names;
+
+/// No cell or several have this name; lists the choices.
 #[derive(Debug)]
 pub struct NoSuchCell {
     what: &'static str,
@@ -30,10 +32,11 @@ impl fmt::Display for NoSuchCell {
 
 impl std::error::Error for NoSuchCell {}
 
-/// Something with an identifier and a label.
+/// Something with an identifier, a label, and a name in a plan.
 trait Named {
     fn id(&self) -> &str;
     fn label(&self) -> &str;
+    fn name<'a>(&'a self, names: &'a Names) -> &'a str;
 }
 
 impl Named for Workload {
@@ -42,6 +45,9 @@ impl Named for Workload {
     }
     fn label(&self) -> &str {
         &self.label
+    }
+    fn name<'a>(&'a self, names: &'a Names) -> &'a str {
+        names.workload(self)
     }
 }
 
@@ -52,25 +58,29 @@ impl Named for Arm {
     fn label(&self) -> &str {
         &self.label
     }
+    fn name<'a>(&'a self, names: &'a Names) -> &'a str {
+        names.arm(self)
+    }
 }
 
-/// The workload, and the arm if one is named. Identifiers and labels may hold slashes themselves: the whole text is
-/// tried as a workload first, then every way to part it.
+/// The workload, and the arm if one is named. Identifiers and labels may contain slashes themselves: the whole text is
+/// tried as a workload first, then every way to split it.
 pub(super) fn find<'r>(
     record: &'r Record,
     asked: &str,
 ) -> Result<(&'r Workload, Option<&'r Arm>), NoSuchCell> {
     let plan = &record.plan;
     let asked = asked.trim();
-    let whole = pick("workload", &plan.workloads, asked);
+    let names = &Names::of(plan);
+    let whole = pick("workload", &plan.workloads, names, asked);
     if whole.is_ok() || !asked.contains('/') {
         return whole.map(|w| (w, None));
     }
     let mut first: Option<NoSuchCell> = None;
     for (at, _) in asked.match_indices('/') {
-        match pick("workload", &plan.workloads, &asked[..at]) {
+        match pick("workload", &plan.workloads, names, &asked[..at]) {
             Ok(workload) => {
-                let arm = pick("arm", &plan.arms, &asked[at + 1..])?;
+                let arm = pick("arm", &plan.arms, names, &asked[at + 1..])?;
                 return Ok((workload, Some(arm)));
             }
             Err(error) => {
@@ -81,10 +91,17 @@ pub(super) fn find<'r>(
     Err(first.unwrap_or_else(|| refused("workload", asked, &plan.workloads, false)))
 }
 
-/// The one that is called so: by its identifier, by its label, by all words of it, by parts of words.
-fn pick<'r, T: Named>(what: &'static str, all: &'r [T], asked: &str) -> Result<&'r T, NoSuchCell> {
+/// The one with this name: by its identifier, its label or its name, by all words of it, by parts of words.
+fn pick<'r, T: Named>(
+    what: &'static str,
+    all: &'r [T],
+    names: &Names,
+    asked: &str,
+) -> Result<&'r T, NoSuchCell> {
     let asked = asked.trim();
-    if let Some(exact) = all.iter().find(|x| x.id() == asked || x.label() == asked) {
+    let is_called =
+        |x: &&T| x.id() == asked || x.label() == asked || x.name(names).eq_ignore_ascii_case(asked);
+    if let Some(exact) = all.iter().find(is_called) {
         return Ok(exact);
     }
     let wanted: Vec<String> = words(asked);

@@ -17,7 +17,7 @@ pub(super) struct Evidence {
     tests: usize,
 }
 
-/// What the estimate of a cell rests on; nothing for plain itself and too few pairs.
+/// What the estimate of a cell is based on; nothing for plain itself and for too few pairs.
 pub(super) fn evidence(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -40,15 +40,15 @@ pub(super) fn numbers(
 ) -> Vec<(&'static str, String)> {
     let mut numbers = Vec::new();
     if let (Some(kept), Some(evidence)) = (&cell.kept, evidence) {
-        numbers.push(("kept", estimate(lookup, kept, evidence)));
+        numbers.push(("speed", estimate(lookup, kept, evidence)));
         numbers.push(("chance", chance(kept, evidence)));
     }
     if let (Some(trial), Some(mean)) = (cell.noise_floor, cell.noise_of_mean) {
         numbers.push((
             "noise",
             format!(
-                "two plain trials lie up to {} apart (95th percentile), the means of two plain arms over as many \
-                 pairs up to {}",
+                "two plain trials lie up to {} apart (95th percentile), the means of plain and plain, repeated over as \
+                 many repeats up to {}",
                 fraction(trial),
                 fraction(mean)
             ),
@@ -68,7 +68,7 @@ fn estimate(lookup: &Lookup<'_>, kept: &Estimate, evidence: &Evidence) -> String
         _ => String::new(),
     };
     format!(
-        "{} of plain speed, {} interval ±{} over {} pairs{robust}",
+        "{} of plain speed, {} interval ±{} over {} repeats{robust}",
         kept_percent(kept),
         confidence(lookup),
         fraction(half),
@@ -106,7 +106,7 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
         }
         (Verdict::TooFewPairs, _) => {
             format!(
-                "{} trials are no {FEWEST_PAIRS} pairs with plain, or all differ alike",
+                "{} trials are no {FEWEST_PAIRS} repeats beside plain, or all differ alike",
                 cell.trials
             )
         }
@@ -162,7 +162,7 @@ fn unclaimed(cell: &Cell, evidence: &Evidence) -> String {
     )
 }
 
-/// What would make an open verdict a plain one; nothing where there is no question left.
+/// What would settle an open verdict; nothing if it is settled.
 pub(super) fn settle(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -172,12 +172,12 @@ pub(super) fn settle(
     let plan = &lookup.record.plan;
     Some(match cell.verdict.as_ref()? {
         Verdict::Inconclusive { more_pairs: u32::MAX } => {
-            "no number of pairs would: these trials differ too much".to_owned()
+            "no number of repeats would: these trials differ too much".to_owned()
         }
         Verdict::Inconclusive { more_pairs } => {
             let now = cell.kept.map_or(0, |k| k.pairs);
             format!(
-                "about {} pairs, {} more{}, or a quieter machine",
+                "about {} repeats, {} more{}, or a quieter machine",
                 thousands(f64::from(*more_pairs)),
                 thousands(f64::from(more_pairs.saturating_sub(now))),
                 time_of(lookup, workload, more_pairs.saturating_sub(now))
@@ -190,7 +190,7 @@ pub(super) fn settle(
                 return None;
             }
             format!(
-                "to find a loss of {} here takes about {} pairs{}",
+                "to find a loss of {} here takes about {} repeats{}",
                 fraction(plan.margin()),
                 thousands(f64::from(needed)),
                 time_of(lookup, workload, needed - e.pairs as u32)
@@ -207,7 +207,7 @@ pub(super) fn settle(
     })
 }
 
-/// How long so many pairs take, as those that ran; empty where no time tells.
+/// How long this many pairs take at the pace so far; empty if that is unknown.
 fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
     let record = lookup.record;
     // From the beginning of one trial to that of the next, preparations and pauses included.

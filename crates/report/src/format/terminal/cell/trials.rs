@@ -48,7 +48,7 @@ pub(super) fn sparks(
     let shown = width >= first + widest_of(&ranges) + 4 + LEAST_COLUMNS;
     let last = if shown { widest_of(&ranges) + 2 } else { 0 };
     let room = width.saturating_sub(first + last + 2).clamp(1, MOST_COLUMNS);
-    let title = "Trials by block, all on one scale, slowest to fastest:";
+    let title = "Trials by repeat, all on one scale, slowest to fastest:";
     let mut lines = vec![wrap(title, "", "  ", width)];
     for ((name, range), (_, of)) in names.iter().zip(&ranges).zip(&arms) {
         let values: Vec<_> = blocks.iter().map(|b| of.get(b).map(|p| p.rate)).collect();
@@ -68,7 +68,7 @@ fn slowest_to_fastest(workload: &Workload, blocks: &Blocks) -> String {
     format!("{} to {}", words(slowest), words(fastest))
 }
 
-/// Every trial by block: the headline of each arm, and what the arms keep of plain in that block.
+/// Every trial by block: the headline of each arm, and its share of plain speed in that block.
 pub(super) fn list(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -79,11 +79,11 @@ pub(super) fn list(
     let plain_id = baseline(lookup);
     let is_plain = |arm: &Arm| Some(arm.id.as_str()) == plain_id;
     let plain = arms.iter().find(|(arm, _)| is_plain(arm)).map(|(_, of)| of);
-    let mut headings = vec!["block".to_owned()];
+    let mut headings = vec!["repeat".to_owned()];
     for (arm, _) in &arms {
         headings.push(heading(&clean(&arm.label)));
         if !is_plain(arm) {
-            headings.push("kept %".to_owned());
+            headings.push("% of plain".to_owned());
         }
     }
     let mut table = empty(headings);
@@ -103,10 +103,10 @@ pub(super) fn list(
         }
         add(&mut table, row);
     }
-    let title = "Every measured trial, and what each keeps of plain's trial of the same block:";
+    let title = "Every measured trial, and its % of plain's trial of the same repeat:";
     let mut lines = vec![wrap(title, "", "  ", width), fitted(table, width)];
     if let n @ 1.. = blocks.len().saturating_sub(MOST_BLOCKS) {
-        lines.push(wrap(&format!("{n} more blocks are in the record."), "", "  ", width));
+        lines.push(wrap(&format!("{n} more repeats are in the record."), "", "  ", width));
     }
     lines.join("\n")
 }

@@ -1,0 +1,283 @@
+//! XTS on 256-bit vectors with masks made ahead of the rounds: sectors of 512 bytes and whole KiB.
+//!
+//! Two rounds a cycle with a latency of four keep eight vectors busy at every moment; with eleven in
+//! flight a stall hides behind the others. Eleven vectors, a round key and what makes masks fill the
+//! sixteen registers, so the masks lie in memory. While one piece of a KiB goes through the rounds,
+//! shifts and additions, which use other ports than the AES rounds, make the masks of the next.
+//! Carry-less multiplications, which use the same ports, only move from piece to piece. Two blocks that
+//! lie half a piece apart share a vector, as each doubling then serves both.
+
+use std::arch::asm;
+
+use super::keys::{RoundKeys, XtsKeys};
+use super::vaes256::V256;
+use super::vector::Vector;
+use super::xts::{Tweaks, UNITS, encrypt_tweaks, final_round, round_of, unrolled};
+use crate::kernel::{BLOCK, Buffer, Run};
+
+/// Bytes whose masks are made together: two sectors, or a KiB of a longer unit.
+const PIECE: usize = 1024;
+
+/// Bytes of a data unit of which two make a piece.
+const SECTOR: usize = PIECE / 2;
+
+/// Bytes of a vector.
+const BYTES: usize = V256::BLOCKS * BLOCK;
+
+/// Vectors of a piece.
+const VECTORS: usize = PIECE / BYTES;
+
+/// The masks of a piece in the order of its blocks, each plus the last round key.
+#[repr(C, align(64))]
+struct Masks([u8; PIECE]);
+
+/// Whether [`pieces`] takes `bytes` of data in units of `unit` bytes. One sector alone is not worth it.
+pub(super) fn takes(unit: usize, bytes: usize) -> bool {
+    bytes >= PIECE && (unit == SECTOR || unit.is_multiple_of(PIECE))
+}
+
+/// Transforms the units of `buffer`.
+///
+/// # Safety
+/// The caller must have the instruction set of [`V256`] enabled. `R` must be the rounds of `keys`, and
+/// [`takes`] must hold for the buffer.
+#[inline(always)]
+pub(super) unsafe fn pieces<const R: usize, const ENCRYPT: bool>(
+    keys: &XtsKeys,
+    run: Run,
+    mut buffer: Buffer<'_>,
+) {
+    let mut left = buffer.len();
+    let (mut src, mut dst) = buffer.pointers();
+    let data_keys = if ENCRYPT { &keys.data.encrypt } else { &keys.data.decrypt };
+    let mut masks = [Masks([0; PIECE]), Masks([0; PIECE])];
+    let [first, second] = &mut masks;
+    let (mut now, mut next) = (first.0.as_mut_ptr(), second.0.as_mut_ptr());
+    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left` bytes, and
+    // `now` and `next` for a piece each.
+    unsafe {
+        let mut starts = Starts::<R>::new(keys, run, left);
+        let start = starts.next(V256::key(&data_keys[0]));
+        let mut end = all_masks(start, V256::key(&data_keys[R]), now);
+        while left >= PIECE {
+            let chains = two_chains(starts.next(end));
+            let chains = group::<R, 11, 0, ENCRYPT, true>(data_keys, chains, src, dst, now, next);
+            let chains = group::<R, 11, 11, ENCRYPT, true>(data_keys, chains, src, dst, now, next);
+            let chains = group::<R, 10, 22, ENCRYPT, true>(data_keys, chains, src, dst, now, next);
+            end = chains[1];
+            (now, next) = (next, now);
+            src = src.add(PIECE);
+            dst = dst.add(PIECE);
+            left -= PIECE;
+        }
+        if left > 0 {
+            group::<R, 8, 0, ENCRYPT, false>(data_keys, [end; 2], src, dst, now, next);
+            group::<R, 8, 8, ENCRYPT, false>(data_keys, [end; 2], src, dst, now, next);
+        }
+    }
+}
+
+/// The masks that pieces begin with.
+struct Starts<'a, const R: usize> {
+    keys: &'a RoundKeys,
+    tweaks: Tweaks,
+    /// Enciphered tweaks that were used, and that there are.
+    used: usize,
+    ready: usize,
+    number: u128,
+    step: u128,
+    units_left: usize,
+    /// Whole pieces in a unit; none in a sector.
+    pieces: usize,
+    /// Pieces of the present unit that are still to come.
+    pieces_left: usize,
+}
+
+impl<'a, const R: usize> Starts<'a, R> {
+    #[inline(always)]
+    fn new(keys: &'a XtsKeys, run: Run, bytes: usize) -> Self {
+        Self {
+            keys: &keys.tweak,
+            tweaks: [[0; BLOCK]; UNITS + 1],
+            used: 0,
+            ready: 0,
+            number: run.first,
+            step: u128::from(run.layout.tweak_step),
+            units_left: bytes / run.layout.data_unit,
+            pieces: run.layout.data_unit / PIECE,
+            pieces_left: 0,
+        }
+    }
+
+    /// The first masks of the next piece's two halves; anything after the last. `end` is what follows
+    /// the masks of the piece before.
+    ///
+    /// # Safety
+    /// As for [`pieces`].
+    #[inline(always)]
+    unsafe fn next(&mut self, end: V256) -> V256 {
+        // SAFETY: the caller guarantees the instruction set. There is one tweak to spare, so two can be
+        // read from each.
+        unsafe {
+            if self.pieces_left > 0 {
+                self.pieces_left -= 1;
+                // The end is half a piece beyond the start.
+                return end.half_a_piece_on();
+            }
+            if self.used >= self.ready {
+                self.encipher();
+            }
+            let tweak = self.tweaks[self.used..].as_ptr();
+            if self.pieces == 0 {
+                self.used += 2;
+                V256::load(tweak.cast())
+            } else {
+                self.used += 1;
+                self.pieces_left = self.pieces - 1;
+                V256::halves_of_a_piece(&*tweak)
+            }
+        }
+    }
+
+    /// Enciphers the tweaks of the next units.
+    ///
+    /// # Safety
+    /// As for [`pieces`].
+    #[inline(always)]
+    unsafe fn encipher(&mut self) {
+        self.used = 0;
+        self.ready = self.units_left.min(UNITS);
+        self.units_left -= self.ready;
+        for tweak in &mut self.tweaks[..self.ready] {
+            *tweak = self.number.to_le_bytes();
+            self.number = self.number.wrapping_add(self.step);
+        }
+        // SAFETY: the caller guarantees the instruction set; at most `UNITS` are ready.
+        unsafe { encrypt_tweaks::<V256, R>(self.keys, &mut self.tweaks, self.ready) }
+    }
+}
+
+/// Makes the masks of a piece at once: four sequences side by side, as one would take the latency of
+/// 32 doublings. Returns what follows the last.
+///
+/// # Safety
+/// As for [`pieces`]; `masks` must be valid for a piece.
+#[inline(always)]
+unsafe fn all_masks(start: V256, last: V256, masks: *mut u8) -> V256 {
+    // SAFETY: the instruction set and the memory are the caller's promise.
+    unsafe {
+        let mut eighths = [start; 4];
+        for i in 1..4 {
+            eighths[i] = eighths[i - 1].eighth_on();
+        }
+        for i in 0..VECTORS / 4 {
+            for (q, chain) in eighths.iter_mut().enumerate() {
+                *chain = one_mask(*chain, last, masks, q * VECTORS / 4 + i);
+            }
+        }
+        eighths[3]
+    }
+}
+
+/// The masks that the next doublings begin with, of the first and the second quarter; and as many blocks
+/// later, in the other lane, of the third and the fourth. One sequence alone would make each doubling
+/// wait for the one before.
+type Chains = [V256; 2];
+
+/// The sequences of a piece that begins with `start`.
+///
+/// # Safety
+/// As for [`pieces`].
+#[inline(always)]
+unsafe fn two_chains(start: V256) -> Chains {
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe { [start, start.quarter_on()] }
+}
+
+/// Stores the `i`th masks of both halves of a piece and returns the next ones.
+///
+/// # Safety
+/// As for [`all_masks`]; `i` must be less than [`VECTORS`].
+#[inline(always)]
+unsafe fn one_mask(chain: V256, last: V256, masks: *mut u8, i: usize) -> V256 {
+    // SAFETY: the instruction set and the memory are the caller's promise.
+    unsafe {
+        chain.xor(last).store_apart(masks.add(i * BLOCK), masks.add(SECTOR + i * BLOCK));
+        chain.double()
+    }
+}
+
+/// Transforms `N` vectors of a piece from the one numbered `FIRST` on, and meanwhile makes as many masks
+/// of the next piece if it is to `MAKE` them. Returns what follows these.
+///
+/// # Safety
+/// As for [`pieces`]; all pointers must be valid for a piece, or for half of one if the group ends there,
+/// and `src` and `dst` be equal or disjoint.
+#[inline(always)]
+unsafe fn group<
+    const R: usize,
+    const N: usize,
+    const FIRST: usize,
+    const ENCRYPT: bool,
+    const MAKE: bool,
+>(
+    keys: &RoundKeys,
+    mut chains: Chains,
+    src: *const u8,
+    dst: *mut u8,
+    now: *const u8,
+    next: *mut u8,
+) -> Chains {
+    // The unrolled loops below assume these values.
+    const { assert!(N <= 11 && FIRST + N <= VECTORS && R <= 14) };
+    let mut x = [chains[0]; N];
+    // SAFETY: the caller guarantees the instruction set and the memory.
+    unsafe {
+        // The masks hold the last key, which is to go before the first round.
+        let whiten = V256::key(&keys[0]).xor(V256::key(&keys[R]));
+        unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
+            if j < N {
+                let at = (FIRST + j) * BYTES;
+                x[j] = V256::load(now.add(at)).xor(whiten).xor(V256::load(src.add(at))).pin();
+            }
+        });
+        unrolled!(round in 1 2 3 4 5 6 7 8 9 10 11 12 13 => {
+            if round < R {
+                x = round_of::<V256, N, ENCRYPT>(x, &keys[round]);
+                if MAKE {
+                    // Without this the compiler would move the masks to before the rounds.
+                    for x in &mut x {
+                        *x = x.pin();
+                    }
+                    // Spread evenly: one or two in each round.
+                    unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
+                        if j < N && j * (R - 1) / N == round - 1 {
+                            let (which, i) = ((FIRST + j) % 2, (FIRST + j) / 2);
+                            let at = which * VECTORS / 2 + i;
+                            let last = V256::key(&keys[R]);
+                            chains[which] = one_mask(chains[which], last, next, at).pin();
+                        }
+                    });
+                }
+            }
+        });
+        // A second load is cheaper than a register for each mask.
+        let now = again(now);
+        unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
+            if j < N {
+                let at = (FIRST + j) * BYTES;
+                final_round::<V256, ENCRYPT>(x[j], V256::load(now.add(at))).store(dst.add(at));
+            }
+        });
+    }
+    chains
+}
+
+/// Returns the pointer, and hides from the compiler that it is the same.
+#[inline(always)]
+#[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read through the pointer there")]
+fn again(mut pointer: *const u8) -> *const u8 {
+    // SAFETY: the assembly is empty and leaves the register unchanged.
+    unsafe { asm!("/* {0} */", inout(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    pointer
+}

@@ -1,0 +1,240 @@
+//! The speeds on one screen: which cipher to take, and which disks each keeps up with.
+
+use cryptbench_cipher::find;
+use cryptbench_microbench::cipher::{INTERFACES, Speed, Speeds};
+use cryptbench_report::{thousands, wrap};
+use cryptbench_runner::DiskRates;
+
+use super::{rate, threads};
+use crate::layout::bare;
+
+/// More ciphers than this are shown with the cascades in groups.
+const MOST_ROWS: usize = 10;
+
+/// From this rate on a drive is an NVMe one, MB/s.
+const NVME: f64 = 3500.0;
+
+/// Key bytes of a cipher of 256 bits in XTS, which takes two keys.
+const STRONG: usize = 64;
+
+/// One cipher, or a group of cascades.
+struct Row<'a> {
+    name: String,
+    /// The slowest and the fastest of the group for each sector size, in each cipher's slower direction.
+    rates: Vec<(f64, f64)>,
+    ciphers: Vec<&'a str>,
+}
+
+impl Row<'_> {
+    fn least(&self) -> f64 {
+        self.rates.iter().map(|(low, _)| *low).fold(f64::INFINITY, f64::min)
+    }
+
+    fn is_cascade(&self) -> bool {
+        self.name.contains('(') || self.ciphers.len() > 1
+    }
+
+    fn is_strong(&self) -> bool {
+        self.ciphers.iter().all(|name| find(name).is_ok_and(|info| info.key_bytes >= STRONG))
+    }
+}
+
+/// The answer in at most `width` columns: 24 lines at most for all registered ciphers.
+pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String {
+    let fewest = speeds.rows.iter().map(|row| row.threads).min().unwrap_or(1);
+    let rows: Vec<&Speed> = speeds.rows.iter().filter(|row| row.threads == fewest).collect();
+    let mut units: Vec<u32> = rows.iter().map(|row| row.data_unit).collect();
+    units.sort_unstable();
+    units.dedup();
+    let table = grouped(&rows, &units);
+    let cores = if fewest == 1 { "one core".to_owned() } else { threads(fewest) };
+    let mut parts = vec![wrap(&headline(&table, &cores), "", "", width), String::new()];
+    parts.push(drawn(&table, &units, &cores, width));
+    let mut notes = "The slower of encrypting and decrypting. * sector size".to_owned();
+    if let Some(disk) = disk {
+        notes = format!("{notes}. {}", of_disk(disk));
+    }
+    parts.push(wrap(&notes, "", "", width));
+    parts.push(wrap(
+        "cryptbench ciphers --full   (each cascade, all cores, code used, spread)",
+        "More   ",
+        "       ",
+        width,
+    ));
+    parts.join("\n")
+}
+
+/// Each cipher by itself while there is room; otherwise cascades of two and of three are grouped. The fastest first.
+fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
+    let mut ciphers: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        if !ciphers.contains(&(row.cipher, row.label)) {
+            ciphers.push((row.cipher, row.label));
+        }
+    }
+    let many = ciphers.len() > MOST_ROWS;
+    let name = |label: &str| match (many, label.matches('(').count()) {
+        (true, 1) => "Cascades of two".to_owned(),
+        (true, n) if n > 1 => "Cascades of three".to_owned(),
+        _ => plain(label),
+    };
+    let slower = |cipher: &str, unit: u32| {
+        let own = rows.iter().find(|row| row.cipher == cipher && row.data_unit == unit);
+        own.map(|row| row.encrypt.mb_s.min(row.decrypt.mb_s))
+    };
+    let mut table: Vec<Row<'_>> = Vec::new();
+    for (cipher, label) in &ciphers {
+        let name = name(label);
+        match table.iter_mut().find(|row| row.name == name) {
+            Some(row) => row.ciphers.push(cipher),
+            None => table.push(Row { name, rates: Vec::new(), ciphers: vec![cipher] }),
+        }
+    }
+    for row in &mut table {
+        for unit in units {
+            let rates = || row.ciphers.iter().filter_map(|cipher| slower(cipher, *unit));
+            row.rates.push((rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max)));
+        }
+    }
+    table.sort_by(|a, b| b.least().total_cmp(&a.least()));
+    table
+}
+
+/// A label without the mode that all have, and without a key size that says nothing: `Serpent-256-XTS` is `Serpent`.
+fn plain(label: &str) -> String {
+    let name = label.strip_suffix("-XTS").unwrap_or(label);
+    match name.strip_suffix("-256") {
+        Some(short) if short != "AES" => short.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The cipher of 256 bits that is fastest, and whether another keeps up with fast drives.
+fn headline(table: &[Row<'_>], cores: &str) -> String {
+    let mut strong: Vec<&Row<'_>> =
+        table.iter().filter(|row| !row.is_cascade() && row.is_strong()).collect();
+    if strong.is_empty() {
+        strong = table.iter().collect();
+    }
+    strong.sort_by(|a, b| b.least().total_cmp(&a.least()));
+    let Some((first, others)) = strong.split_first() else {
+        return "No cipher was measured.".to_owned();
+    };
+    let speed = format!("{cores} encrypts {}", gigabytes(first.least()));
+    let reach = match keeps_up_with(first.least()) {
+        Some((name, _)) => format!(", more than {} reads", drive(name)),
+        None => ", less than any common disk reads".to_owned(),
+    };
+    if others.is_empty() {
+        return format!("{}: {speed}{reach}.", first.name);
+    }
+    let keeping: Vec<&str> =
+        others.iter().filter(|row| row.least() >= NVME).map(|row| row.name.as_str()).collect();
+    let rest = match keeping[..] {
+        _ if first.least() < NVME => String::new(),
+        [] => format!(" No other 256-bit cipher keeps up with NVMe on {cores}."),
+        [one] => format!(" {one} keeps up with NVMe (PCIe 3), too."),
+        ref several => format!(" Up to NVMe (PCIe 3), {} keep up, too.", several.join(", ")),
+    };
+    format!("Take {}: {speed}{reach}.{rest}", first.name)
+}
+
+/// `9.1 GB/s`, `450 MB/s`.
+fn gigabytes(mb_s: f64) -> String {
+    match mb_s {
+        _ if mb_s >= 999.5 => format!("{:.1} GB/s", mb_s / 1000.0),
+        _ => format!("{} MB/s", rate(mb_s)),
+    }
+}
+
+/// The fastest interface that a rate keeps up with.
+fn keeps_up_with(mb_s: f64) -> Option<(&'static str, f64)> {
+    INTERFACES.iter().copied().rev().find(|(_, needed)| mb_s >= *needed)
+}
+
+/// What people call an interface in a table.
+fn kind(interface: &str) -> String {
+    match interface {
+        "SATA 3" => "SATA SSD".to_owned(),
+        name => match name.strip_prefix("PCIe ").and_then(|rest| rest.split('.').next()) {
+            Some(generation) => format!("NVMe, PCIe {generation}"),
+            None => name.to_owned(),
+        },
+    }
+}
+
+/// The same in a sentence.
+fn drive(interface: &str) -> String {
+    match interface {
+        "SATA 3" => "a SATA SSD".to_owned(),
+        "hard disk" => "a hard disk".to_owned(),
+        name => match name.strip_prefix("PCIe ").and_then(|rest| rest.split('.').next()) {
+            Some(generation) => format!("a PCIe {generation} NVMe drive"),
+            None => format!("a {name} drive"),
+        },
+    }
+}
+
+fn of_disk(disk: &DiskRates) -> String {
+    let parts = [("reads", disk.read_mb_s), ("writes", disk.write_mb_s)];
+    let known = parts
+        .iter()
+        .filter_map(|(verb, rate)| rate.map(|mb_s| format!("{verb} {} MB/s", self::rate(mb_s))));
+    format!(
+        "The disk under this directory ({}) {}.",
+        disk.device,
+        known.collect::<Vec<_>>().join(" and ")
+    )
+}
+
+fn drawn(table: &[Row<'_>], units: &[u32], cores: &str, width: usize) -> String {
+    let mut headings = vec![format!("MB/s on {cores}, RAM")];
+    headings.extend(units.iter().map(|unit| format!("{unit} B*")));
+    headings.push("fast enough for (MB/s)".to_owned());
+    // Each interface has its rate where it is named first.
+    let mut named: Vec<&str> = Vec::new();
+    let mut rows = Vec::new();
+    for row in table {
+        let mut fields = vec![row.name.clone()];
+        fields.extend(row.rates.iter().map(|(low, high)| match row.ciphers.len() {
+            1 => rate(*low),
+            _ => format!("{}-{}", rate(*low), rate(*high)),
+        }));
+        fields.push(match keeps_up_with(row.least()) {
+            None => "no common disk".to_owned(),
+            Some((name, _)) if named.contains(&name) => kind(name),
+            Some((name, needed)) => {
+                named.push(name);
+                format!("{} ({})", kind(name), thousands(needed))
+            }
+        });
+        rows.push(fields);
+    }
+    let last = headings.len() - 1;
+    bare(headings, rows, last, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ciphers_are_called_as_people_call_them() {
+        assert_eq!(
+            ["AES-256-XTS", "Serpent-256-XTS", "Kuznyechik-XTS", "AES-256-CBC"].map(plain),
+            ["AES-256", "Serpent", "Kuznyechik", "AES-256-CBC"]
+        );
+        assert_eq!(
+            ["SATA 3", "PCIe 4.0 x4", "USB 3.1 Gen 2"].map(kind),
+            ["SATA SSD", "NVMe, PCIe 4", "USB 3.1 Gen 2"]
+        );
+        assert_eq!(drive("PCIe 4.0 x4"), "a PCIe 4 NVMe drive");
+    }
+
+    #[test]
+    fn a_rate_suffices_for_what_is_no_faster() {
+        assert_eq!(keeps_up_with(7000.0).map(|(name, _)| name), Some("PCIe 4.0 x4"));
+        assert_eq!(keeps_up_with(6999.0).map(|(name, _)| name), Some("PCIe 3.0 x4"));
+        assert_eq!(keeps_up_with(1.0), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! `cryptbench compare --joint`: several records as one table, as text and as comma-separated values.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use cryptbench_foreign::joint::{Advantage, Cell, Joint, Work, joint};
+use cryptbench_record::Record;
+use serde::Serialize;
+
+use super::args::CompareArgs;
+use super::{record_of, refuse_other_sets};
+use crate::exit::Refusal;
+use crate::layout::{grid, hang, paragraph};
+use crate::say::{print, print_json, terminal_style};
+
+/// Devices beside each other in 80 columns.
+const BESIDE: usize = 3;
+
+/// Columns that the name of a system takes at least.
+const NAME: usize = 20;
+
+/// Columns of a device.
+const DEVICE: usize = 19;
+
+const LEGEND: &str = "Speeds are means of the trials; in brackets % of that device's plain speed, ± its 95 % interval, from \
+pairs. Faster by: 100 (fast / slow - 1) of the means; ? the paired interval holds none. Devices are not compared with each \
+other. c a cache answered";
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    #[serde(flatten)]
+    joint: Joint,
+}
+
+pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    let mut records: Vec<(String, Record)> = Vec::new();
+    for path in &args.joint {
+        let Some(record) = record_of(path, &[])? else {
+            let reason =
+                "not a record; a joint table takes records, each with plain storage of its own";
+            return Err(Refusal::input(path, reason).into());
+        };
+        if let Some((first, before)) = records.first() {
+            refuse_other_sets((path, &record), (Path::new(first), before))?;
+        }
+        records.push((path.display().to_string(), record));
+    }
+    if records.len() < 2 {
+        let reason = "takes two records or more; cryptbench report shows one";
+        return Err(Refusal::usage(&args.joint[0], reason).into());
+    }
+    let joint = joint(&records, 0.95);
+    if joint.workloads.is_empty() {
+        let reason = "has no workload in common with the others";
+        return Err(Refusal::input(&args.joint[1], reason).into());
+    }
+    if args.csv {
+        print(csv(&joint).trim_end());
+    } else if args.json {
+        print_json(&Document { schema: "cryptbench.joint/1", joint })?;
+    } else {
+        print(&text(&joint, terminal_style(false).width));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(joint: &Joint, width: usize) -> String {
+    let devices = joint.devices.iter();
+    let named = devices
+        .map(|d| hang(&format!("{}  ", d.letter), &format!("{} ({})", d.name, d.record), width));
+    let mut blocks = vec![named.collect::<Vec<_>>().join("\n")];
+    let beside = (width.saturating_sub(NAME) / DEVICE).max(BESIDE);
+    for work in &joint.workloads {
+        let mut from = 0;
+        while from < joint.devices.len() {
+            let to = (from + beside).min(joint.devices.len());
+            blocks.push(table(joint, work, from..to, width));
+            from = to;
+        }
+    }
+    if !joint.of_one_alone.is_empty() {
+        let names = format!("In one record alone: {}", joint.of_one_alone.join("; "));
+        blocks.push(paragraph(&names, width, 0));
+    }
+    blocks.push(paragraph(LEGEND, width, 0));
+    blocks.join("\n\n")
+}
+
+fn table(joint: &Joint, work: &Work, devices: std::ops::Range<usize>, width: usize) -> String {
+    let title = format!("{}, {}", work.label, work.unit);
+    let mut headings = vec![title.as_str()];
+    headings.extend(joint.devices[devices.clone()].iter().map(|d| d.letter.as_str()));
+    let empty = || "-".to_owned();
+    let mut rows: Vec<Vec<String>> = work
+        .rows
+        .iter()
+        .map(|row| {
+            let cells = row.cells[devices.clone()].iter();
+            let shown = cells.map(|cell| cell.as_ref().map_or_else(empty, in_words));
+            std::iter::once(row.label.clone()).chain(shown).collect()
+        })
+        .collect();
+    let mut add = |what: &str, advantages: &[Advantage]| {
+        for one in advantages {
+            let cells = one.cells[devices.clone()].iter().map(|cell| {
+                cell.as_ref().map_or_else(empty, |fastest| {
+                    let sure = fastest.paired.is_some_and(|p| p.low > 1.0);
+                    let mark = if sure { "" } else { "?" };
+                    format!("{} +{}%{mark}", fastest.fastest, three(fastest.percent))
+                })
+            });
+            rows.push(std::iter::once(format!("{}: {what}", one.of)).chain(cells).collect());
+        }
+    };
+    add("faster by", &work.programs);
+    add("best cipher", &work.ciphers);
+    grid(&headings, rows, 1, width)
+}
+
+/// `59.1 (98.2 ±0.3)`.
+fn in_words(cell: &Cell) -> String {
+    let cached = if cell.cached { " c" } else { "" };
+    let share = cell.of_plain.map_or_else(String::new, |share| {
+        let half = 100.0 * (share.high - share.low) / 2.0;
+        format!(" ({} ±{})", three(100.0 * share.ratio), three(half))
+    });
+    format!("{}{share}{cached}", three(cell.mean))
+}
+
+/// Three digits.
+fn three(value: f64) -> String {
+    match value.abs() {
+        v if v < 0.995 => format!("{value:.2}"),
+        v if v < 9.95 => format!("{value:.1}"),
+        v if v < 999.5 => format!("{value:.0}"),
+        _ => cryptbench_report::thousands(value),
+    }
+}
+
+const HEAD: [&str; 15] = [
+    "kind",
+    "workload",
+    "unit",
+    "row",
+    "device",
+    "record",
+    "trials",
+    "mean",
+    "of_plain",
+    "of_plain_low",
+    "of_plain_high",
+    "fastest",
+    "slowest",
+    "faster_by_percent",
+    "paired_ratio",
+];
+
+/// One line for each workload, row and device; `kind` is `speed`, `program` or `cipher`.
+fn csv(joint: &Joint) -> String {
+    let mut lines = vec![HEAD.map(str::to_owned).to_vec()];
+    let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
+    for work in &joint.workloads {
+        let line = |kind: &str, row: &str, device: usize, rest: [String; 9]| {
+            let device = &joint.devices[device];
+            [kind, &work.id, work.unit, row, &device.name, &device.record]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(rest)
+                .collect::<Vec<_>>()
+        };
+        for row in &work.rows {
+            for (device, cell) in row.cells.iter().enumerate() {
+                let Some(cell) = cell else { continue };
+                let share = cell.of_plain;
+                let mut rest: [String; 9] = Default::default();
+                rest[0] = cell.trials.to_string();
+                rest[1] = cell.mean.to_string();
+                rest[2] = number(share.map(|s| s.ratio));
+                rest[3] = number(share.map(|s| s.low));
+                rest[4] = number(share.map(|s| s.high));
+                lines.push(line("speed", &row.label, device, rest));
+            }
+        }
+        for (kind, all) in [("program", &work.programs), ("cipher", &work.ciphers)] {
+            for one in all {
+                for (device, fastest) in one.cells.iter().enumerate() {
+                    let Some(fastest) = fastest else { continue };
+                    let mut rest: [String; 9] = Default::default();
+                    rest[5].clone_from(&fastest.fastest);
+                    rest[6].clone_from(&fastest.slowest);
+                    rest[7] = fastest.percent.to_string();
+                    rest[8] = number(fastest.paired.map(|p| p.ratio));
+                    lines.push(line(kind, &one.of, device, rest));
+                }
+            }
+        }
+    }
+    cryptbench_report::csv::lines(lines)
+}

@@ -1,0 +1,219 @@
+//! `cryptbench kdf --bootloader`: whether a keyslot of LUKS2 opens in a boot loader, and how long that takes.
+//!
+//! What GRUB can do, from its sources: Argon2 since 2.14 (`grub-core/disk/luks2.c`, module `argon2`; before, it says
+//! "Argon2 not supported"), in libgcrypt's portable code, on the one processor that firmware starts. Argon2 takes its memory
+//! in one piece. On EFI, GRUB has 32 MiB at first (`DEFAULT_HEAP_SIZE` in `grub-core/kern/efi/mm.c`); since 2.12 it asks
+//! the firmware for more, which gives the largest free piece that it has.
+
+use std::path::Path;
+use std::time::Instant;
+
+use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, Effort, KdfError, Tier};
+use cryptbench_report::wrap;
+use cryptbench_volume::Access;
+use cryptbench_volume::format::luks;
+use serde_json::{Value, json};
+
+use super::wording::{cost, span};
+use crate::exit::Refusal;
+use crate::layout::bare;
+use crate::volume::target;
+
+/// What GRUB has on EFI before it asks for more.
+const FIRST_HEAP_KIB: u32 = 32 << 10;
+
+/// What cryptsetup takes at most by itself, and does where the machine is fast enough (`DEFAULT_LUKS2_MEMORY_KB`).
+const USUAL_KIB: u32 = 1 << 20;
+
+/// What fits beside GRUB's modules into what it has at first.
+const SURE_KIB: u32 = FIRST_HEAP_KIB / 2;
+
+/// What machines of today mostly have free in one piece.
+const LIKELY_KIB: u32 = USUAL_KIB / 2;
+
+/// The fewest passes that cryptsetup takes.
+const PASSES: u32 = 4;
+
+/// Memory to choose from, as tables have it.
+const CHOICES_KIB: [u32; 6] = [16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, USUAL_KIB];
+
+/// The cost that is measured; others follow from it, as time is proportional to memory and passes.
+const MEASURED: Argon2Params = Argon2Params { memory_kib: 64 << 10, passes: 1, lanes: 1 };
+
+/// Iterations of PBKDF2 that are measured, for the same reason.
+const MEASURED_ITERATIONS: u32 = 100_000;
+
+/// Measurements, of which the median counts.
+const ROUNDS: usize = 5;
+
+/// Bytes of a keyslot's key.
+const KEY_BYTES: usize = 64;
+
+/// A keyslot, or a cost that one could have.
+struct Row {
+    name: String,
+    derivation: Derivation,
+    seconds: f64,
+}
+
+/// What is to be printed: of the keyslots of `volume`, or of costs to choose from.
+///
+/// # Errors
+/// Those of reading the header and of the derivation.
+pub fn answer(volume: Option<&Path>, json: bool, width: usize) -> anyhow::Result<String> {
+    let asked = match volume {
+        Some(path) => keyslots(path)?,
+        None => CHOICES_KIB.map(|kib| (size(kib), argon2(kib))).into(),
+    };
+    let rows = measured(asked)?;
+    Ok(if json { object(&rows) } else { text(&rows, volume.is_some(), width) })
+}
+
+fn argon2(memory_kib: u32) -> Derivation {
+    let params = Argon2Params { memory_kib, passes: PASSES, lanes: 1 };
+    Derivation::Argon2 { kind: Argon2Kind::Id, params }
+}
+
+fn keyslots(path: &Path) -> anyhow::Result<Vec<(String, Derivation)>> {
+    let target = target::open(path, Access::ReadOnly, false)?;
+    let slots = luks::keyslot_costs(&*target.device)
+        .map_err(|error| Refusal::target(path, &cryptbench_text::chain(&error)))?;
+    if slots.is_empty() {
+        return Err(Refusal::target(path, "it has no keyslot that can be used").into());
+    }
+    Ok(slots.into_iter().map(|(id, cost)| (format!("keyslot {id}"), cost)).collect())
+}
+
+fn measured(asked: Vec<(String, Derivation)>) -> Result<Vec<Row>, KdfError> {
+    let mut rows = Vec::<Row>::new();
+    for (name, derivation) in asked {
+        let sample = sample(&derivation);
+        let alike = rows.iter().find(|r| self::sample(&r.derivation).name() == sample.name());
+        let seconds = match alike {
+            Some(row) => row.seconds / row.derivation.work() as f64,
+            None => median(&sample)? / sample.work() as f64,
+        };
+        let seconds = seconds * derivation.work() as f64;
+        rows.push(Row { name, derivation, seconds });
+    }
+    Ok(rows)
+}
+
+/// The same function at the cost that is measured.
+fn sample(derivation: &Derivation) -> Derivation {
+    match *derivation {
+        Derivation::Pbkdf2 { prf, .. } => {
+            Derivation::Pbkdf2 { prf, iterations: MEASURED_ITERATIONS }
+        }
+        Derivation::Argon2 { kind, .. } => Derivation::Argon2 { kind, params: MEASURED },
+    }
+}
+
+/// Seconds on one thread, in portable code.
+fn median(derivation: &Derivation) -> Result<f64, KdfError> {
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let effort = Effort::new(Tier::Soft, 1);
+        derivation.derive(b"no passphrase", &[7; 32], &mut [0; KEY_BYTES], effort)?;
+        times.push(began.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[ROUNDS / 2])
+}
+
+/// Whether GRUB can, in words for a table.
+fn verdict(derivation: &Derivation) -> &'static str {
+    match derivation {
+        Derivation::Pbkdf2 { .. } => "yes, since GRUB 2.06",
+        Derivation::Argon2 { params, .. } => match params.memory_kib {
+            kib if kib <= SURE_KIB => "2.14: yes",
+            kib if kib <= LIKELY_KIB => "2.14: mostly; takes one free piece",
+            _ => "2.14: may fail; takes one free piece",
+        },
+    }
+}
+
+fn size(kib: u32) -> String {
+    format!("{} MiB", kib >> 10)
+}
+
+fn text(rows: &[Row], is_volume: bool, width: usize) -> String {
+    let named = |row: &Row| match (&row.derivation, is_volume) {
+        (_, false) => row.name.clone(),
+        (derivation, true) => format!("{}: {} {}", row.name, derivation.name(), cost(derivation)),
+    };
+    let lines = rows.iter().map(|row| {
+        vec![named(row), format!("~{}", span(row.seconds)), verdict(&row.derivation).to_owned()]
+    });
+    let first = if is_volume { "keyslot" } else { "Argon2id, 4 passes" };
+    let headings = [first, "one thread", "opens in GRUB"].map(str::to_owned).into();
+    let section = |name: &str, text: &str| wrap(text, &format!("{name:7}"), "       ", width);
+    let advice = format!(
+        "A slot of its own for the boot loader: cryptsetup luksAddKey --pbkdf argon2id --pbkdf-memory {} \
+         --pbkdf-parallel 1 DEVICE",
+        64 << 10
+    );
+    [
+        wrap(&headline(rows, is_volume), "", "", width),
+        String::new(),
+        bare(headings, lines.collect(), 2, width),
+        "~ from this CPU in portable code, as GRUB has; firmware may run it slower".to_owned(),
+        section("Take", &advice),
+        section("Open", "GRUB before 2.14 has no Argon2 and opens slots of PBKDF2 alone. Above 32 MiB it asks the \
+                         firmware for memory in one piece, and what that has free only the machine shows."),
+    ]
+    .join("\n")
+}
+
+fn headline(rows: &[Row], is_volume: bool) -> String {
+    let of = |kib: u32| rows.iter().find(|row| row.derivation.memory_kib() == kib);
+    match (is_volume, of(64 << 10), of(USUAL_KIB)) {
+        (false, Some(small), Some(usual)) => format!(
+            "A keyslot of Argon2id in 64 MiB opens in a boot loader in about {}; cryptsetup's usual {} takes about {} \
+             there and may find no memory.",
+            span(small.seconds),
+            size(USUAL_KIB),
+            span(usual.seconds)
+        ),
+        _ => {
+            let all = |is: fn(&Derivation) -> bool| rows.iter().all(|row| is(&row.derivation));
+            let slowest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
+            let which = match () {
+                () if all(|d| d.memory_kib() == 0) => "Every keyslot opens in GRUB 2.06 or newer",
+                () if all(|d| d.memory_kib() <= SURE_KIB) => {
+                    "Every keyslot opens in GRUB 2.14 or newer"
+                }
+                () => "Not every keyslot is sure to open in a boot loader",
+            };
+            format!("{which}; the slowest takes about {} there.", span(slowest))
+        }
+    }
+}
+
+fn object(rows: &[Row]) -> String {
+    let row = |row: &Row| -> Value {
+        let (passes, lanes) = match row.derivation {
+            Derivation::Argon2 { params, .. } => (Some(params.passes), Some(params.lanes)),
+            Derivation::Pbkdf2 { .. } => (None, None),
+        };
+        let iterations = match row.derivation {
+            Derivation::Pbkdf2 { iterations, .. } => Some(iterations),
+            Derivation::Argon2 { .. } => None,
+        };
+        json!({
+            "name": row.name,
+            "function": row.derivation.name(),
+            "iterations": iterations,
+            "memory_kib": row.derivation.memory_kib(),
+            "passes": passes,
+            "lanes": lanes,
+            "s": row.seconds,
+            "verdict": verdict(&row.derivation),
+        })
+    };
+    format!(
+        "{:#}",
+        json!({ "threads": 1, "tier": "soft", "rows": rows.iter().map(row).collect::<Vec<_>>() })
+    )
+}

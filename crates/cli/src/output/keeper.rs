@@ -1,0 +1,229 @@
+//! Writes the files of a run under sudo in a process with the rights of the user who ran sudo, so
+//! that they belong to that user, and links in their way lead no further than that user could go.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, ExitCode, Stdio};
+
+use anyhow::anyhow;
+use cryptbench_os::process::{in_own_group, this_program};
+use cryptbench_os::user::{Asker, run_as};
+use cryptbench_record::{Line, Record, TrialLog};
+use cryptbench_runner::RunError;
+use serde::{Deserialize, Serialize};
+
+use super::{Files, Saved, unfit};
+use crate::say::print_bytes;
+
+/// The hidden command that starts such a process.
+pub const COMMAND: &str = "keep-run";
+
+/// Most bytes of an answer: a path and a sentence. The user controls the process, so its answers are limited.
+const LONGEST_ANSWER: u64 = 64 << 10;
+
+/// What root asks for.
+#[derive(Serialize, Deserialize)]
+enum Order {
+    /// Where to keep the run: in a directory, or wherever the user keeps runs.
+    Prepare(Option<OsString>),
+    /// The directory of a run that is resumed.
+    Resume(OsString),
+    /// The log of the run of that name.
+    Log(String),
+    /// A line of the log.
+    Append(Box<Line>),
+    /// Record and page.
+    Save(Box<Record>),
+}
+
+/// The process's answers.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Done,
+    /// A place cannot be used.
+    Unfit(OsString, String),
+    /// Something else failed.
+    Failed(String),
+    SavedIn(OsString),
+    SavedElsewhere(OsString, String),
+    SavedNowhere(String),
+}
+
+/// Root's handle on the process.
+pub struct Keeper {
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    user: u32,
+}
+
+impl Keeper {
+    /// Starts the process for `asker`, which checks the requested directory or chooses one.
+    pub fn prepare(asker: &Asker, asked: Option<&Path>) -> anyhow::Result<Self> {
+        Self::begin(asker, &Order::Prepare(asked.map(Into::into)))
+    }
+
+    /// The same in the directory of a run that is resumed.
+    pub fn resume(asker: &Asker, directory: &Path) -> anyhow::Result<Self> {
+        Self::begin(asker, &Order::Resume(directory.into()))
+    }
+
+    fn begin(asker: &Asker, order: &Order) -> anyhow::Result<Self> {
+        let mut command = this_program()?;
+        command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Ctrl-C must reach only the run, which then has it save what was measured.
+        let started = in_own_group(run_as(&mut command, asker)).spawn();
+        let mut child = started.map_err(|e| {
+            anyhow!("cannot start the process that writes for user {}: {e}", asker.user)
+        })?;
+        let answers = BufReader::new(child.stdout.take().expect("it is piped"));
+        let orders = child.stdin.take();
+        let mut keeper = Self { child, orders, answers, user: asker.user };
+        match keeper.ask(order)? {
+            Answer::Done => Ok(keeper),
+            Answer::Unfit(path, problem) => {
+                let problem = format!(
+                    "{problem} (for user {}, who ran sudo and will own these files)",
+                    asker.user
+                );
+                Err(unfit(Path::new(&path), &problem).into())
+            }
+            other => Err(unexpected(other).into()),
+        }
+    }
+
+    /// Begins the log of a run.
+    pub fn log(&mut self, run: &str) -> io::Result<()> {
+        self.done(&Order::Log(run.to_owned()))
+    }
+
+    /// Adds a line to the log.
+    pub fn append(&mut self, line: &Line) -> io::Result<()> {
+        self.done(&Order::Append(Box::new(line.clone())))
+    }
+
+    /// Writes record and page.
+    pub fn save(&mut self, record: &Record) -> Saved {
+        match self.ask(&Order::Save(Box::new(record.clone()))) {
+            Ok(Answer::SavedIn(path)) => Saved::In(path.into()),
+            Ok(Answer::SavedElsewhere(path, why)) => Saved::Elsewhere(path.into(), anyhow!(why)),
+            Ok(Answer::SavedNowhere(why)) => Saved::Nowhere(anyhow!(why)),
+            Ok(other) => Saved::Nowhere(unexpected(other).into()),
+            Err(error) => Saved::Nowhere(error.into()),
+        }
+    }
+
+    fn done(&mut self, order: &Order) -> io::Result<()> {
+        match self.ask(order)? {
+            Answer::Done => Ok(()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    fn ask(&mut self, order: &Order) -> io::Result<Answer> {
+        let user = self.user;
+        let ended =
+            move || io::Error::other(format!("the process that writes for user {user} has ended"));
+        let mut text = serde_json::to_vec(order)?;
+        text.push(b'\n');
+        let orders = self.orders.as_mut().expect("it is open until the end");
+        orders.write_all(&text).map_err(|_| ended())?;
+        let mut line = Vec::new();
+        self.answers.by_ref().take(LONGEST_ANSWER).read_until(b'\n', &mut line)?;
+        match line.last() {
+            Some(b'\n') => Ok(serde_json::from_slice(&line)?),
+            _ => Err(ended()),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // It ends when its standard input does.
+        self.orders = None;
+        let _ = self.child.wait();
+    }
+}
+
+fn unexpected(answer: Answer) -> io::Error {
+    io::Error::other(match answer {
+        Answer::Failed(why) | Answer::Unfit(_, why) => why,
+        _ => {
+            "the process that writes for the user gave another answer than was asked for".to_owned()
+        }
+    })
+}
+
+/// The process itself: carries orders out until there are no more.
+pub fn keep_run() -> anyhow::Result<ExitCode> {
+    let mut kept = Kept::default();
+    for order in io::stdin().lock().lines() {
+        let answer = kept.carry_out(serde_json::from_str(&order?)?);
+        let mut text = serde_json::to_vec(&answer)?;
+        text.push(b'\n');
+        print_bytes(&text);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Default)]
+struct Kept {
+    files: Option<Files>,
+    log: Option<TrialLog>,
+}
+
+impl Kept {
+    fn carry_out(&mut self, order: Order) -> Answer {
+        match order {
+            Order::Prepare(asked) => self.begin(Files::prepare(asked.as_deref().map(Path::new))),
+            Order::Resume(directory) => self.begin(Files::resume(Path::new(&directory))),
+            Order::Log(run) => {
+                let begun = self.files().and_then(|files| files.log(&run));
+                done(begun.map(|log| self.log = Some(log)))
+            }
+            Order::Append(line) => {
+                let log = self.log.as_mut().ok_or_else(|| ErrorKind::NotFound.into());
+                done(log.and_then(|log| log.append(&line)))
+            }
+            Order::Save(record) => match self.files().map(|files| files.save(&record)) {
+                Ok(Saved::In(path)) => Answer::SavedIn(path.into()),
+                Ok(Saved::Elsewhere(path, why)) => {
+                    Answer::SavedElsewhere(path.into(), format!("{why:#}"))
+                }
+                Ok(Saved::Nowhere(why)) => Answer::SavedNowhere(format!("{why:#}")),
+                Err(why) => Answer::Failed(why.to_string()),
+            },
+        }
+    }
+
+    fn begin(&mut self, files: anyhow::Result<Files>) -> Answer {
+        match files {
+            Ok(files) => {
+                self.files = Some(files);
+                Answer::Done
+            }
+            Err(error) => match error.downcast::<RunError>() {
+                Ok(RunError::Target { path, problem }) => Answer::Unfit(path.into(), problem),
+                Ok(other) => Answer::Failed(other.to_string()),
+                Err(other) => Answer::Failed(format!("{other:#}")),
+            },
+        }
+    }
+
+    fn files(&self) -> io::Result<&Files> {
+        self.files.as_ref().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+}
+
+fn done(result: io::Result<()>) -> Answer {
+    match result {
+        Ok(()) => Answer::Done,
+        Err(why) => Answer::Failed(why.to_string()),
+    }
+}
+
+/// Where the process would keep the runs of `asker`; creates nothing.
+pub fn runs_of(asker: &Asker) -> Option<PathBuf> {
+    Some(asker.home.as_ref()?.join(".local/share/cryptbench").join(OsStr::new("runs")))
+}

@@ -1,0 +1,230 @@
+//! The table that fills during a run: an interval for each workload and choice, or for each choice if there
+//! are many.
+
+use std::collections::BTreeMap;
+
+use cryptbench_record::{Arm, ArmRole, Plan};
+use cryptbench_report::{Names, answer_json, share_words};
+use serde_json::Value;
+
+use crate::layout::bare;
+
+/// Choices that have columns; more are rows.
+const MOST_COLUMNS: usize = 4;
+
+/// Rows that fit on a screen of 24 lines, with everything around them.
+const MOST_ROWS: usize = 17;
+
+/// A share of plain speed with its interval.
+type Share = (f64, f64, f64);
+
+/// The newest estimates of a run.
+#[derive(Default)]
+pub struct Board {
+    /// Label and name of each workload and of each choice.
+    workloads: Vec<(String, String)>,
+    choices: Vec<(String, String)>,
+    /// All labels with their names, pass-throughs among them.
+    names: BTreeMap<String, String>,
+    shares: BTreeMap<(usize, usize), Share>,
+}
+
+impl Board {
+    /// An empty board for a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let names = Names::of(plan);
+        let encrypted = || plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
+        let is_engine = |arm: &&Arm| arm.system == "builtin";
+        let named = |arm: &Arm| (arm.label.clone(), names.arm(arm).to_owned());
+        let systems = encrypted().filter(|arm| !is_engine(arm));
+        let workloads =
+            plan.workloads.iter().map(|w| (w.label.clone(), names.workload(w).to_owned()));
+        let workloads: Vec<_> = workloads.collect();
+        let arms = plan.arms.iter().map(named);
+        Self {
+            choices: systems.chain(encrypted().filter(is_engine)).map(named).collect(),
+            names: workloads.iter().cloned().chain(arms).collect(),
+            workloads,
+            shares: BTreeMap::new(),
+        }
+    }
+
+    /// What people call the workload or arm of this label.
+    pub fn name<'a>(&'a self, label: &'a str) -> &'a str {
+        // If all take turns, none of them is named.
+        let label = if label.ends_with(" arms by turns") { "all by turns" } else { label };
+        self.names.get(label).map_or(label, String::as_str)
+    }
+
+    /// Adds an estimate; ignores that of plain storage repeated and of pass-throughs.
+    pub fn add(&mut self, workload: &str, choice: &str, share: Share) {
+        let at = |all: &[(String, String)], label| all.iter().position(|(own, _)| own == label);
+        if let (Some(row), Some(column)) =
+            (at(&self.workloads, workload), at(&self.choices, choice))
+        {
+            self.shares.insert((row, column), share);
+        }
+    }
+
+    /// The table in at most `width` columns; nothing before the first estimate, or if it does not fit on a screen.
+    pub fn text(&self, width: usize) -> String {
+        if self.shares.is_empty() {
+            return String::new();
+        }
+        let Table { mut headings, rows, .. } = self.table();
+        if rows.len() > MOST_ROWS {
+            return String::new();
+        }
+        headings.insert(0, "% of plain speed so far".to_owned());
+        let fields = |(name, shares): (String, Vec<Option<Share>>)| {
+            std::iter::once(name).chain(shares.into_iter().map(words)).collect()
+        };
+        let count = headings.len();
+        let text = bare(headings, rows.into_iter().map(fields).collect(), count, width);
+        let fits = text.lines().count() <= MOST_ROWS + 4;
+        if fits { text } else { String::new() }
+    }
+
+    /// The same table for the local page, even before the first estimate, in the form of `report --format answer`.
+    pub fn json(&self) -> Value {
+        let Table { corner, headings, rows } = self.table();
+        let share = |share: Option<Share>| {
+            share.map_or(Value::Null, |(kept, low, high)| answer_json::share(kept, low, high))
+        };
+        let row = |(name, shares): (String, Vec<Option<Share>>)| {
+            let values: Vec<Value> = shares.into_iter().map(share).collect();
+            serde_json::json!({ "name": name, "values": values })
+        };
+        let rows: Vec<Value> = rows.into_iter().map(row).collect();
+        let caption = "% of plain speed so far, with its interval";
+        answer_json::table(caption, corner, &headings, &rows, &[])
+    }
+
+    fn table(&self) -> Table {
+        let by_choice = self.choices.len() > MOST_COLUMNS || self.workloads.len() > MOST_ROWS;
+        if by_choice { self.by_choice() } else { self.by_workload() }
+    }
+
+    fn by_workload(&self) -> Table {
+        let row = |(at, (_, name)): (usize, &(String, String))| {
+            let shares = 0..self.choices.len();
+            (name.clone(), shares.map(|choice| self.shares.get(&(at, choice)).copied()).collect())
+        };
+        Table {
+            corner: "Workload",
+            headings: self.choices.iter().map(|(_, name)| name.clone()).collect(),
+            rows: self.workloads.iter().enumerate().map(row).collect(),
+        }
+    }
+
+    /// The geometric mean of each choice over the workloads that have an estimate so far.
+    fn by_choice(&self) -> Table {
+        let row = |(at, (_, name)): (usize, &(String, String))| {
+            let own: Vec<Share> =
+                self.shares.iter().filter(|((_, c), _)| *c == at).map(|(_, s)| *s).collect();
+            (name.clone(), vec![mean(&own)])
+        };
+        Table {
+            corner: "Choice",
+            headings: vec!["average".to_owned()],
+            rows: self.choices.iter().enumerate().map(row).collect(),
+        }
+    }
+}
+
+/// What both forms of the table show.
+struct Table {
+    /// What the rows are.
+    corner: &'static str,
+    headings: Vec<String>,
+    rows: Vec<(String, Vec<Option<Share>>)>,
+}
+
+/// The geometric mean; the half-widths, which are independent of each other, in quadrature.
+fn mean(shares: &[Share]) -> Option<Share> {
+    let n = shares.len() as f64;
+    let mean = shares.iter().map(|(kept, ..)| kept.ln()).sum::<f64>() / n;
+    let half = shares.iter().map(|(_, low, high)| ((high / low).ln() / 2.0).powi(2)).sum::<f64>();
+    let half = half.sqrt() / n;
+    let share = (mean.exp(), (mean - half).exp(), (mean + half).exp());
+    (!shares.is_empty()).then_some(share)
+}
+
+fn words(share: Option<Share>) -> String {
+    share.map_or_else(String::new, |(kept, low, high)| share_words(kept, low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_record::Workload;
+
+    use super::*;
+
+    fn plan(systems: usize) -> Plan {
+        let arm = |i: usize| Arm {
+            id: format!("system-{i}"),
+            label: format!("system {i}"),
+            role: ArmRole::Encrypted,
+            system: format!("system-{i}"),
+            ..Arm::default()
+        };
+        let engine = Arm { system: "builtin".to_owned(), ..arm(99) };
+        let workload = |id: &str, queue_depth| Workload {
+            id: id.to_owned(),
+            label: format!("label of {id}"),
+            operation: "read".to_owned(),
+            pattern: "sequential".to_owned(),
+            block_size: 1 << 20,
+            queue_depth,
+            ..Workload::default()
+        };
+        Plan {
+            workloads: vec![workload("a", 1), workload("b", 8)],
+            arms: std::iter::once(engine).chain((0..systems).map(arm)).collect(),
+            ..Plan::default()
+        }
+    }
+
+    #[test]
+    fn estimates_fill_a_table_of_workloads_with_the_engine_last() {
+        let mut board = Board::of(&plan(2));
+        assert_eq!(board.text(80), "", "nothing is known yet");
+        board.add("label of a", "system 1", (0.58, 0.566, 0.602));
+        board.add("label of a", "plain again", (1.0, 0.9, 1.1));
+        let text = board.text(80);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[0].trim_end().ends_with("system 99 alone"), "{text}");
+        assert!(
+            lines[1].starts_with("Large reads, one at a time") && lines[1].contains("58 ±2"),
+            "{text}"
+        );
+        assert!(!text.contains("100"), "{text}");
+    }
+
+    #[test]
+    fn the_page_has_the_same_table_from_the_first_on() {
+        let mut board = Board::of(&plan(1));
+        let empty = board.json();
+        assert_eq!(empty["rows"][1]["values"], serde_json::json!([null, null]));
+        board.add("label of a", "system 0", (0.58, 0.566, 0.602));
+        let table = board.json();
+        assert_eq!(table["headings"].as_array().unwrap().len(), 2, "{table}");
+        let field = &table["rows"][0]["values"][0];
+        assert_eq!((&field["text"], &field["low"]), (&"58 ±2".into(), &0.566.into()), "{table}");
+        assert!(board.text(80).contains("58 ±2"));
+    }
+
+    #[test]
+    fn many_choices_are_rows_with_their_means() {
+        let mut board = Board::of(&plan(9));
+        for workload in ["label of a", "label of b"] {
+            board.add(workload, "system 3", (0.25, 0.2, 0.3));
+        }
+        let text = board.text(80);
+        assert_eq!(text.lines().count(), 11, "{text}");
+        let row = text.lines().find(|l| l.starts_with("system 3")).unwrap();
+        assert!(row.contains("25 ±"), "{text}");
+        assert!(Board::of(&plan(30)).text(80).is_empty());
+    }
+}

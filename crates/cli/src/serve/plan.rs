@@ -1,0 +1,144 @@
+//! The plan of a run that the page asks for: the command line's own parser and checks, and the field of the form that a
+//! refused value belongs to.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue};
+use cryptbench_load::ProfileError;
+use cryptbench_runner::RunError;
+use cryptbench_serve::Invalid;
+use cryptbench_system::SystemError;
+use cryptbench_text::chain;
+use serde_json::Value;
+
+use crate::args::{Args, Command, RunArgs};
+use crate::run::request;
+use crate::{dry_run, study};
+
+/// What `cryptbench run --dry-run --json` would print for these arguments of `run`.
+pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
+    let words = ["cryptbench", "run"].map(OsString::from).into_iter().chain(words.iter().cloned());
+    let parsed = Args::try_parse_from(words).map_err(|error| unparsed(&error))?;
+    let Command::Run(mut args) = parsed.command else {
+        return Err(Invalid::value(None, "That is not a run.".to_owned()));
+    };
+    // Without the tables in RAM, which have no place on the page.
+    args.json = true;
+    let planned = match args.study {
+        Some(letter) => study::plan(&args, letter.into()),
+        None => request(&args).and_then(|request| dry_run::plan(&request)),
+    };
+    planned.map_err(|error| Invalid::value(option(&error, &args), chain(error.as_ref())))
+}
+
+/// What the parser says, without the hints for a terminal.
+fn unparsed(error: &clap::Error) -> Invalid {
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let problem = first.strip_prefix("error: ").unwrap_or(&first);
+    let option = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        Some(ContextValue::Strings(all)) => all.first().map(String::as_str),
+        _ => None,
+    };
+    let name = option.map(|text| {
+        let name = text.trim_start_matches(['-', '[', '<']);
+        let end = name.find([' ', '=', '<', ']', '>']).unwrap_or(name.len());
+        name[..end].to_lowercase()
+    });
+    Invalid::value(name.as_deref(), problem.to_owned())
+}
+
+/// The option whose value is to blame, where the error tells.
+fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
+    error.chain().find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<RunError>() {
+            return match error {
+                RunError::Target { path, .. } => place(path, args),
+                RunError::System(error) => of_system(error, args),
+                RunError::Profile(_) => Some("profile"),
+                // The remedy names the option.
+                RunError::Usage(text) => {
+                    ["budget", "size"].into_iter().find(|name| text.contains(&format!("--{name}")))
+                }
+                _ => None,
+            };
+        }
+        if let Some(error) = cause.downcast_ref::<SystemError>() {
+            return of_system(error, args);
+        }
+        cause.is::<ProfileError>().then_some("profile")
+    })
+}
+
+fn of_system(error: &SystemError, args: &RunArgs) -> Option<&'static str> {
+    match error {
+        SystemError::UnknownSystem { .. } | SystemError::Unavailable { .. } => Some("system"),
+        SystemError::NothingSelected { what, .. } => Some(match what.as_str() {
+            what if what.contains("setting") => "set",
+            what if what.starts_with("the cipher") => "cipher",
+            what if what.starts_with("a data unit") => "sector-size",
+            _ => "system",
+        }),
+        SystemError::Cipher(_) => Some("cipher"),
+        SystemError::Target { path, .. } => place(path, args),
+        _ => None,
+    }
+}
+
+fn place(path: &Path, args: &RunArgs) -> Option<&'static str> {
+    match (&args.pair[..], &args.emulate) {
+        ([_, encrypted], _) if path == encrypted => Some("encrypted"),
+        ([_, _], _) => Some("pair"),
+        (_, Some(_)) => None,
+        _ => Some("target"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &[&str]) -> (String, String) {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let invalid = plan(&words).expect_err("it is refused");
+        (invalid.field.unwrap_or_default().into_owned(), invalid.problem)
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_as_in_a_terminal_at_its_field() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = dir.path().to_str().unwrap();
+        for (words, field, problem) in [
+            (&["--budget=no time"][..], "budget", "write for instance 90s"),
+            (&["--size=big"], "size", "256MiB"),
+            (&["--sector-size=many"], "sector_sizes", "invalid digit"),
+            (&["--set=nothing"], "settings", "not a setting"),
+            (&["--set=colour=red", "--system=builtin"], "settings", "\"colour\""),
+            (&["--system=nosuch"], "systems", "registered are"),
+            (&["--cipher=nosuch", "--system=builtin"], "ciphers", "nosuch"),
+            (&["--profile=nosuch"], "profile", "nosuch"),
+            (&["--study=X"], "study", "possible values: "),
+            (&["--builtin-only", "--system=builtin"], "builtin_only", "cannot be used with"),
+            (&["--system=builtin", "--budget=1s"], "budget", "give a larger --budget"),
+            (&["--study=a", "--profile=quick"], "study", "cannot be used with"),
+        ] {
+            let (found, text) = refused(&[words, &["--", here]].concat());
+            assert_eq!(
+                (found.as_str(), text.contains(problem)),
+                (field, true),
+                "{words:?}: {text}"
+            );
+            assert!(!text.contains("--help") && !text.contains('\n'), "{text}");
+        }
+        let gone = format!("{here}/gone/deeper");
+        assert_eq!(refused(&["--", &gone]).0, "target");
+        assert_eq!(refused(&["--pair", here, &gone]).0, "encrypted");
+        assert_eq!(refused(&["--pair", &gone, here]).0, "plain");
+        assert_eq!(refused(&["--emulate=nvme", "--", here]).0, "emulate");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

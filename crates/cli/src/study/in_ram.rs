@@ -1,0 +1,84 @@
+//! Study A's first figures: ciphers over 50 MB on all processors, and key derivation at the default PIM and at 9999.
+
+use std::time::Duration;
+
+use clap::Parser as _;
+use cryptbench_record::{CipherInRam, DerivationInRam, InRam, PimInRam};
+
+use crate::args::{Args, CiphersArgs, Command, KdfArgs, RunArgs};
+use crate::say::print;
+use crate::{ciphers, kdf};
+
+/// Seconds of each.
+const LONGEST: f64 = 20.0;
+
+/// How many trials of a run each may take.
+const TRIALS: f64 = 200.0;
+
+/// Measures both, each within a quarter of the run's budget, and prints the tables if `shown` says so.
+pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
+    let part = |whole: Option<Duration>, times: f64| {
+        whole.map_or(LONGEST, |whole| (whole.as_secs_f64() * times).min(LONGEST))
+    };
+    let seconds = part(args.budget, 0.25).min(part(args.trial, TRIALS)).to_string();
+    let (of_ciphers, of_kdf) = arguments(&seconds)?;
+    let speeds = ciphers::measure(&of_ciphers)?;
+    if shown {
+        print(ciphers::full(&speeds).trim_end());
+        print("");
+    }
+    let derivation = kdf::study(&of_kdf)?;
+    if shown {
+        kdf::print_full(&derivation);
+        print("");
+    }
+    let derivations = derivation.by_default().into_iter().map(|row| DerivationInRam {
+        function: row.function.name().to_owned(),
+        kernel: row.kernel.clone(),
+        old_volumes_only: row.old_volumes_only,
+        default_s: derivation.default_time(row).seconds,
+        us_per_iteration: row.us_per_iteration(),
+        spread_percent: row.long.spread_percent,
+        pims: derivation
+            .question
+            .pims
+            .iter()
+            .filter_map(|&pim| {
+                let time = row.time(&derivation.at(row.function, pim)?);
+                Some(PimInRam { pim, seconds: time.seconds, measured: time.measured })
+            })
+            .collect(),
+    });
+    let mut rows: Vec<_> = speeds.rows.iter().collect();
+    rows.sort_by(|a, b| b.mean.mb_s.total_cmp(&a.mean.mb_s));
+    Ok(InRam {
+        buffer_bytes: speeds.buffer as u64,
+        threads: rows.iter().map(|row| row.threads).max().unwrap_or(1) as u32,
+        ciphers: rows
+            .into_iter()
+            .map(|row| CipherInRam {
+                cipher: row.cipher.to_owned(),
+                kernel: row.kernel.to_owned(),
+                encrypt_mb_s: row.encrypt.mb_s,
+                decrypt_mb_s: row.decrypt.mb_s,
+                mean_mb_s: row.mean.mb_s,
+                mean_spread_percent: row.mean.spread_percent,
+            })
+            .collect(),
+        derivations: derivations.collect(),
+    })
+}
+
+/// The study's settings, as the two commands have them.
+fn arguments(seconds: &str) -> anyhow::Result<(CiphersArgs, KdfArgs)> {
+    let ciphers =
+        ["--threads", "all", "--data-unit", "512", "--buffer", "50MB", "--seconds", seconds];
+    let kdf = ["--pim", "485,9999", "--seconds", seconds];
+    let parse = |command: &str, more: &[&str]| {
+        Args::try_parse_from([&["cryptbench", command], more].concat())
+    };
+    match (parse("ciphers", &ciphers)?.command, parse("kdf", &kdf)?.command) {
+        (Command::Ciphers(ciphers), Command::Kdf(kdf)) => Ok((ciphers, kdf)),
+        _ => unreachable!("both were named"),
+    }
+}

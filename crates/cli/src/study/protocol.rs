@@ -1,0 +1,103 @@
+//! What each study measured, and what can stand in for its systems.
+
+use cryptbench_studies::Letter;
+
+/// A study as it can be repeated.
+pub struct Protocol {
+    /// Profiles, one after the other; they hold the study's number of trials.
+    pub profiles: &'static [&'static str],
+    /// Its systems.
+    pub systems: &'static [Program],
+    /// Ciphers of all of them; none means each system's own.
+    pub ciphers: &'static [&'static str],
+    /// Ciphers of single systems, by the name here: of the system itself where it is not its default, and of what stands in
+    /// for it.
+    pub own_ciphers: &'static [(&'static str, &'static str)],
+    /// Settings of single systems, by the name here.
+    pub settings: &'static [(&'static str, &'static str, &'static str)],
+    /// Whether what stands in for one system must not stand in for another: the study compares them.
+    pub apart: bool,
+    /// Whether it measured ciphers and key derivation in RAM, too.
+    pub in_ram: bool,
+}
+
+/// A system of a study.
+pub struct Program {
+    /// Its name in the study.
+    pub name: &'static str,
+    /// Its name here, if cryptbench can set it up.
+    pub itself: Option<&'static str>,
+    /// What stands in for it, best first.
+    pub replaced_by: &'static [&'static str],
+}
+
+/// Systems on whole disks, for which the built-in engine stands in: the same data units and ciphers.
+const OURS: &[&str] = &["builtin-mounted", "builtin"];
+
+const fn program(
+    name: &'static str,
+    itself: Option<&'static str>,
+    replaced_by: &'static [&'static str],
+) -> Program {
+    Program { name, itself, replaced_by }
+}
+
+pub fn protocol(study: Letter) -> Protocol {
+    match study {
+        Letter::A => Protocol {
+            profiles: &["atto", "hdtune"],
+            systems: const { &[program("VeraCrypt", Some("veracrypt"), OURS)] },
+            ciphers: &["aes-256-xts"],
+            own_ciphers: &[],
+            settings: &[],
+            apart: false,
+            in_ram: true,
+        },
+        // The Mac's encrypted volumes are AES-128 in XTS; other systems can open them but not create them.
+        Letter::B => Protocol {
+            profiles: &["dd-removable"],
+            systems: const { &[program("the Mac's encrypted volume", None, OURS)] },
+            ciphers: &["aes-128-xts"],
+            own_ciphers: &[],
+            settings: &[],
+            apart: false,
+            in_ram: false,
+        },
+        Letter::C => Protocol {
+            profiles: &["iozone", "dd-copy"],
+            systems: const {
+                &[
+                    program("LUKS", Some("dm-crypt"), OURS),
+                    program("TrueCrypt", Some("truecrypt"), OURS),
+                    program("eCryptfs", Some("ecryptfs"), &[]),
+                    program("EncFS", Some("encfs"), &[]),
+                ]
+            },
+            // What each took by default: LUKS1's AES in CBC with ESSIV, TrueCrypt's in XTS. eCryptfs has 16 bytes by default.
+            ciphers: &[],
+            own_ciphers: &[("dm-crypt", "aes-256-cbc-essiv"), ("truecrypt", "aes-256-xts")],
+            settings: &[("dm-crypt", "format", "luks1"), ("encfs", "preset", "paranoia")],
+            apart: false,
+            in_ram: false,
+        },
+        Letter::D => Protocol {
+            profiles: &["anvil"],
+            systems: const {
+                &[
+                    program(
+                        "TrueCrypt",
+                        Some("truecrypt"),
+                        &["veracrypt", "builtin-mounted", "builtin"],
+                    ),
+                    // Another program with the same three ciphers in XTS.
+                    program("BestCrypt", None, &["qemu-luks", "builtin-mounted", "builtin"]),
+                ]
+            },
+            ciphers: &["aes-256-xts", "serpent-256-xts", "twofish-256-xts"],
+            own_ciphers: &[],
+            settings: &[],
+            apart: true,
+            in_ram: false,
+        },
+    }
+}

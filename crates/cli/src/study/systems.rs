@@ -1,0 +1,131 @@
+//! The systems of a study on this machine, and what stands in for what.
+
+use cryptbench_system::Availability;
+
+use super::protocol::{Program, Protocol};
+use crate::args::RunArgs;
+
+/// The built-in engine, mounted and not.
+const OURS: [&str; 3] = ["builtin-mounted", "builtin", "builtin-raw"];
+
+/// The run's arguments with the study's systems, and how each of these is had here, in sentences. Systems that were named
+/// stay.
+pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
+    let (mut chosen, mut remarks) = (args.clone(), Vec::new());
+    let prepared = args.pair.get(1..).unwrap_or_default();
+    // A device has no file system for systems to lie in.
+    let is_on_devices = args.pair.first().is_some_and(|plain| !plain.is_dir());
+    if !args.system.is_empty() || is_on_devices {
+        let of_study: Vec<_> = protocol.systems.iter().map(|program| program.name).collect();
+        remarks.push(format!(
+            "the systems are those that you named, not the study's: {}",
+            of_study.join(", ")
+        ));
+        return (chosen, remarks);
+    }
+    for place in prepared {
+        remarks.push(format!("beside them, as you prepared it: {}", place.display()));
+    }
+    for program in protocol.systems {
+        // Whoever names a place prepared there what nobody else can.
+        if program.itself.is_none() && !prepared.is_empty() {
+            remarks.push(format!(
+                "{}: nothing stands in for it, as --pair names places",
+                program.name
+            ));
+            continue;
+        }
+        let (system, mut remark) = one(program, protocol.apart, &chosen.system);
+        let own = protocol.own_ciphers.iter().find(|(of, _)| Some(*of) == program.itself);
+        if let (Some(_), Some((_, cipher))) = (system, own) {
+            remark.push_str(&format!(", with {cipher}"));
+        }
+        remarks.push(remark);
+        chosen.system.extend(system.map(str::to_owned));
+    }
+    chosen.system.sort();
+    chosen.system.dedup();
+    complete(&mut chosen, protocol);
+    let ciphers = match chosen.cipher.as_slice() {
+        [] => "each system's own".to_owned(),
+        some => some.join(", "),
+    };
+    remarks.push(format!("ciphers: {ciphers}"));
+    remarks.extend(settings(&chosen));
+    (chosen, remarks)
+}
+
+/// The system for a program, and why it is that.
+fn one(program: &Program, apart: bool, taken: &[String]) -> (Option<&'static str>, String) {
+    let Program { name, itself, replaced_by } = program;
+    let why = match itself {
+        Some(itself) => match lack(itself) {
+            None => return (Some(itself), format!("{name}: itself, as the system {itself}")),
+            Some(why) => why,
+        },
+        None => "no program here makes its volumes".to_owned(),
+    };
+    let is_free = |other: &&&str| !apart || !taken.iter().any(|taken| taken == **other);
+    match replaced_by.iter().filter(is_free).find(|other| lack(other).is_none()) {
+        Some(other) => {
+            (Some(other), format!("{name} cannot be set up here: {other} stands in for it ({why})"))
+        }
+        None => (None, format!("{name} cannot be set up here and is left out ({why})")),
+    }
+}
+
+/// Why a system cannot be measured here.
+fn lack(name: &str) -> Option<String> {
+    let systems = cryptbench_system::systems();
+    let Some(system) = systems.iter().find(|s| s.name() == name) else {
+        return Some("it is not known here".to_owned());
+    };
+    match system.availability() {
+        Availability::Available(_) => None,
+        Availability::Unavailable { reason, .. } => Some(reason),
+    }
+}
+
+/// Ciphers, data units and settings of the study, where nothing else was asked for.
+fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
+    let has = |name: &str| chosen.system.iter().any(|s| s == name);
+    if chosen.cipher.is_empty() {
+        // TrueCrypt's own is its default here, and named would be taken by LUKS as well.
+        let named = |(system, _): &&(&str, &str)| *system == "dm-crypt" || !has(system);
+        let own = protocol.own_ciphers.iter().filter(named).map(|(_, cipher)| cipher);
+        chosen.cipher = protocol.ciphers.iter().chain(own).map(|c| (*c).to_owned()).collect();
+    }
+    if chosen.data_unit.is_empty() && OURS.into_iter().any(has) {
+        chosen.data_unit = vec![512];
+    }
+    let settings = protocol.settings.iter().filter(|(system, ..)| has(system));
+    let settings: Vec<_> =
+        settings.map(|(_, n, v)| ((*n).to_owned(), vec![(*v).to_owned()])).collect();
+    chosen.set.extend(settings);
+}
+
+/// The settings that the run has, in a sentence.
+fn settings(chosen: &RunArgs) -> Option<String> {
+    let units = chosen.data_unit.iter().map(|unit| format!("data units of {unit} B"));
+    let set = chosen.set.iter().map(|(name, values)| format!("{name}={}", values.join(",")));
+    let all: Vec<String> = units.chain(set).collect();
+    (!all.is_empty()).then(|| format!("settings: {}", all.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_study_compares_has_stand_ins_of_its_own() {
+        let program = |name| Program { name, itself: None, replaced_by: &["builtin", "plain"] };
+        let (first, why) = one(&program("BestCrypt"), true, &[]);
+        assert_eq!(first, Some("builtin"));
+        assert!(why.contains("builtin stands in for it"), "{why}");
+        let taken = ["builtin".to_owned()];
+        assert_eq!(one(&program("other"), true, &taken).0, Some("plain"));
+        assert_eq!(one(&program("other"), false, &taken).0, Some("builtin"));
+        let all = ["builtin".to_owned(), "plain".to_owned()];
+        assert!(one(&program("other"), true, &all).1.contains("is left out"));
+    }
+}

@@ -1,0 +1,291 @@
+//! One table over several records: devices beside each other, systems and ciphers below, as study D prints them.
+//!
+//! Speeds are means of the trials, as in the studies. What they rest on is paired: each arm's share of plain speed and the
+//! advantage of one program over another come from the blocks of their own record, so that a faster device is no
+//! faster system. Nothing is compared between devices.
+
+use std::collections::BTreeSet;
+
+use cryptbench_record::{Arm, ArmRole, Record, Workload};
+use cryptbench_stats::estimate;
+use serde::Serialize;
+
+/// Several records as one table.
+#[derive(Clone, Debug, Serialize)]
+pub struct Joint {
+    /// The devices, one for each record, in the order given.
+    pub devices: Vec<Device>,
+    /// The workloads that at least two records have.
+    pub workloads: Vec<Work>,
+    /// Workloads of one record alone, by name.
+    pub of_one_alone: Vec<String>,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+}
+
+/// A record, as a column.
+#[derive(Clone, Debug, Serialize)]
+pub struct Device {
+    /// `A`, `B` and so on.
+    pub letter: String,
+    /// The device and its file system, in words.
+    pub name: String,
+    /// The record as the user named it.
+    pub record: String,
+}
+
+/// One workload on all devices.
+#[derive(Clone, Debug, Serialize)]
+pub struct Work {
+    /// Its identifier in a record.
+    pub id: String,
+    /// Its name in tables.
+    pub label: String,
+    /// The unit of [`Cell::mean`].
+    pub unit: &'static str,
+    /// One row for each system and cipher.
+    pub rows: Vec<Row>,
+    /// For each cipher that several programs have: which of them is faster.
+    pub programs: Vec<Advantage>,
+    /// For each program that has several ciphers: which of them is faster.
+    pub ciphers: Vec<Advantage>,
+}
+
+/// One system and cipher.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Its name in tables.
+    pub label: String,
+    /// One for each device; absent where it was not measured.
+    pub cells: Vec<Option<Cell>>,
+}
+
+/// One system on one device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Mean of the trials.
+    pub mean: f64,
+    /// Number of trials.
+    pub trials: usize,
+    /// Share of plain speed, paired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_plain: Option<Ratio>,
+    /// A cache answered, as the record has it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
+}
+
+/// A ratio of speeds with its interval, from pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Geometric mean.
+    pub ratio: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// Which of several is the fastest, on each device.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advantage {
+    /// The cipher whose programs are compared, or the program whose ciphers are.
+    pub of: String,
+    /// One for each device; absent where fewer than two were measured.
+    pub cells: Vec<Option<Fastest>>,
+}
+
+/// The fastest of a few, against the slowest of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fastest {
+    /// The fastest.
+    pub fastest: String,
+    /// The slowest.
+    pub slowest: String,
+    /// `100 (fast / slow - 1)` of the means, as the study has it.
+    pub percent: f64,
+    /// The same ratio paired, with its interval; absent with fewer than three pairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paired: Option<Ratio>,
+}
+
+/// A program and its cipher.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    program: String,
+    cipher: String,
+}
+
+/// Puts records, each with the name that its user gave it, beside each other.
+pub fn joint(records: &[(String, Record)], confidence: f64) -> Joint {
+    let mut workloads: Vec<(&Workload, usize)> = Vec::new();
+    for workload in records.iter().flat_map(|(_, record)| &record.plan.workloads) {
+        match workloads.iter_mut().find(|(seen, _)| seen.id == workload.id) {
+            Some((_, times)) => *times += 1,
+            None => workloads.push((workload, 1)),
+        }
+    }
+    let (shared, alone): (Vec<_>, Vec<_>) =
+        workloads.into_iter().partition(|(_, times)| *times > 1);
+    Joint {
+        devices: records.iter().enumerate().map(device).collect(),
+        workloads: shared.into_iter().map(|(w, _)| work(w, records, confidence)).collect(),
+        of_one_alone: alone.into_iter().map(|(w, _)| w.label.clone()).collect(),
+        confidence,
+    }
+}
+
+fn device((number, (name, record)): (usize, &(String, Record))) -> Device {
+    let target = &record.target;
+    let device = target.device.as_ref();
+    let device = device.map(|d| d.model.as_deref().map_or(d.name.as_str(), str::trim).to_owned());
+    let model = target.emulated.as_ref().map(|model| format!("EMULATED {}", model.model));
+    let parts = [
+        model.or(device).unwrap_or_else(|| target.source.clone()),
+        target.filesystem.clone(),
+        record.machine.cpu_model.clone(),
+    ];
+    let letter = u8::try_from(number).ok().filter(|n| *n < 26).map(|n| char::from(b'A' + n));
+    Device {
+        letter: letter.map_or_else(|| (number + 1).to_string(), String::from),
+        name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
+        record: name.clone(),
+    }
+}
+
+fn work(workload: &Workload, records: &[(String, Record)], confidence: f64) -> Work {
+    let arms = |record: &Record| -> Vec<Arm> {
+        let shown = |arm: &&Arm| matches!(arm.role, ArmRole::Plain | ArmRole::Encrypted);
+        record.plan.arms.iter().filter(shown).cloned().collect()
+    };
+    let mut labels: Vec<String> = Vec::new();
+    for arm in records.iter().flat_map(|(_, record)| arms(record)) {
+        if !labels.contains(&arm.label) {
+            labels.push(arm.label);
+        }
+    }
+    let unit = unit(workload);
+    let row = |label: String| Row {
+        cells: records
+            .iter()
+            .map(|(_, record)| cell(record, workload, arm_called(record, &label)?, confidence))
+            .collect(),
+        label,
+    };
+    let rows = labels.into_iter().map(row).filter(|row| row.cells.iter().any(Option::is_some));
+    let kinds: BTreeSet<Kind> =
+        records.iter().flat_map(|(_, record)| arms(record)).filter_map(|arm| kind(&arm)).collect();
+    let advantage = |of: String, chosen: &dyn Fn(&Kind) -> bool, name: &dyn Fn(&Kind) -> String| {
+        let cells: Vec<Option<Fastest>> = records
+            .iter()
+            .map(|(_, record)| {
+                let compared: Vec<(Arm, String)> = arms(record)
+                    .into_iter()
+                    .filter_map(|arm| kind(&arm).filter(|k| chosen(k)).map(|k| (arm, name(&k))))
+                    .collect();
+                fastest(record, workload, &compared, confidence)
+            })
+            .collect();
+        cells.iter().any(Option::is_some).then_some(Advantage { of, cells })
+    };
+    let ciphers: BTreeSet<&String> = kinds.iter().map(|k| &k.cipher).collect();
+    let programs: BTreeSet<&String> = kinds.iter().map(|k| &k.program).collect();
+    Work {
+        id: workload.id.clone(),
+        label: workload.label.clone(),
+        unit,
+        rows: rows.collect(),
+        programs: ciphers
+            .into_iter()
+            .filter_map(|c| advantage(c.clone(), &|k| k.cipher == *c, &|k| k.program.clone()))
+            .collect(),
+        ciphers: programs
+            .into_iter()
+            .filter_map(|p| advantage(p.clone(), &|k| k.program == *p, &|k| k.cipher.clone()))
+            .collect(),
+    }
+}
+
+fn arm_called<'a>(record: &'a Record, label: &str) -> Option<&'a Arm> {
+    record.plan.arms.iter().find(|arm| arm.label == label)
+}
+
+/// The unit of a workload's figure.
+fn unit(workload: &Workload) -> &'static str {
+    match workload.headline.as_str() {
+        "latency" => "ms",
+        "iops" => "IO/s",
+        "files" => "files/s",
+        "seconds" => "s",
+        _ => "MB/s",
+    }
+}
+
+fn cell(record: &Record, workload: &Workload, arm: &Arm, confidence: f64) -> Option<Cell> {
+    let values = values(record, workload, arm);
+    let plain = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain);
+    let of_plain = plain.filter(|plain| plain.id != arm.id);
+    let results = record.results.iter().flat_map(|r| &r.cells);
+    Some(Cell {
+        mean: mean(&values)?,
+        trials: values.len(),
+        of_plain: of_plain.and_then(|plain| ratio(record, workload, arm, plain, confidence)),
+        cached: results.filter(|c| c.workload == workload.id && c.arm == arm.id).any(|c| c.cached),
+    })
+}
+
+fn values(record: &Record, workload: &Workload, arm: &Arm) -> Vec<f64> {
+    let unit = unit(workload);
+    let value = |trial: &cryptbench_record::Trial| match unit {
+        "ms" => trial.latency.mean_us / 1000.0,
+        "IO/s" | "files/s" => trial.iops(),
+        "s" => trial.elapsed_s,
+        _ => trial.bandwidth() / 1e6,
+    };
+    record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| value(t)).collect()
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Speed of `arm` divided by that of `base`, block by block.
+fn ratio(
+    record: &Record,
+    workload: &Workload,
+    arm: &Arm,
+    base: &Arm,
+    confidence: f64,
+) -> Option<Ratio> {
+    let e = estimate(&record.log_ratios(&workload.id, &arm.id, &base.id), confidence)?;
+    Some(Ratio { ratio: e.mean.exp(), low: e.low.exp(), high: e.high.exp() })
+}
+
+fn fastest(
+    record: &Record,
+    workload: &Workload,
+    compared: &[(Arm, String)],
+    confidence: f64,
+) -> Option<Fastest> {
+    // Of times the shorter is better.
+    let less_is_better = matches!(unit(workload), "ms" | "s");
+    let speed = |arm: &Arm| {
+        let mean = mean(&values(record, workload, arm))?;
+        Some(if less_is_better { 1.0 / mean } else { mean })
+    };
+    let mut speeds: Vec<(f64, &Arm, &String)> =
+        compared.iter().filter_map(|(arm, name)| Some((speed(arm)?, arm, name))).collect();
+    speeds.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (slow, slow_arm, slowest) = speeds.first()?;
+    let (fast, fast_arm, fastest) = speeds.last()?;
+    (fastest != slowest).then(|| Fastest {
+        fastest: (*fastest).clone(),
+        slowest: (*slowest).clone(),
+        percent: 100.0 * (fast / slow - 1.0),
+        paired: ratio(record, workload, fast_arm, slow_arm, confidence),
+    })
+}
+
+fn kind(arm: &Arm) -> Option<Kind> {
+    arm.program_and_cipher().map(|(program, cipher)| Kind { program, cipher })
+}

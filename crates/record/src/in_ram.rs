@@ -1,0 +1,66 @@
+//! What was measured in RAM beside a run, as study A did.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Ciphers and key derivation, with nothing read from a disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InRam {
+    /// Bytes that each thread encrypts.
+    pub buffer_bytes: u64,
+    /// Threads at work at once, each with its own buffer.
+    pub threads: u32,
+    /// The ciphers, the fastest first.
+    pub ciphers: Vec<CipherInRam>,
+    /// The functions that derive keys, the fastest by default first.
+    pub derivations: Vec<DerivationInRam>,
+}
+
+/// The speed of a cipher on all threads together: medians in MB/s (10^6 bytes per second).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CipherInRam {
+    /// Its name, such as `aes-256-xts`.
+    pub cipher: String,
+    /// The kernel in use.
+    pub kernel: String,
+    /// Encryption.
+    pub encrypt_mb_s: f64,
+    /// Decryption.
+    pub decrypt_mb_s: f64,
+    /// The arithmetic mean of both.
+    pub mean_mb_s: f64,
+    /// Interquartile range of the mean in percent.
+    pub mean_spread_percent: f64,
+}
+
+/// How long a function takes to derive the key of a volume's header.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DerivationInRam {
+    /// The function, such as `SHA-512`.
+    pub function: String,
+    /// The kernel in use.
+    pub kernel: String,
+    /// Whether only old volumes have it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub old_volumes_only: bool,
+    /// Seconds with the default cost.
+    pub default_s: f64,
+    /// Microseconds of an iteration, if it has iterations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub us_per_iteration: Option<f64>,
+    /// Interquartile range of the longest time measured, in percent.
+    pub spread_percent: f64,
+    /// Seconds with each PIM asked for.
+    pub pims: Vec<PimInRam>,
+}
+
+/// The time with one PIM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PimInRam {
+    /// The PIM.
+    pub pim: u32,
+    /// Seconds.
+    pub seconds: f64,
+    /// Whether it was measured, or reckoned from other costs.
+    pub measured: bool,
+}

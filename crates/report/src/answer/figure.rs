@@ -1,0 +1,379 @@
+//! The figures of an answer: workloads in rows while there are few choices, else choices in rows.
+
+use cryptbench_record::{Arm, Verdict, Workload};
+
+use super::View;
+use super::opening::OpeningRow;
+use crate::cpu::Measure;
+use crate::device::moves_bytes;
+use crate::kinds::{Class, kind, kinds};
+use crate::names::{Family, capitalised, cipher, family};
+use crate::presentation::ranking::{Mean, mean_kept};
+use crate::quantity::{fraction, headline};
+use crate::wording::HOPELESS_PERCENT;
+
+/// More choices than this are rows.
+const MOST_COLUMNS: usize = 3;
+
+/// More workloads than this are shown by kind.
+const MOST_ROWS: usize = 10;
+
+/// Kinds of work that a row of choices has room for.
+const MOST_KINDS: usize = 4;
+
+/// What is drawn.
+pub(crate) enum Figure<'a> {
+    Columns(Columns),
+    Ladder(Ladder<'a>),
+    Openings(Vec<OpeningRow>),
+    /// Plain storage alone, or nothing.
+    Nothing,
+}
+
+/// One row per workload, or per kind of work.
+pub(crate) struct Columns {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+    /// What is common to all columns: `AES-256 alone`; nothing where they are systems.
+    pub(crate) title: Option<String>,
+    /// The name of the column whose CPU time is shown.
+    pub(crate) cpu_of: Option<String>,
+}
+
+/// A choice, or the floor.
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// Whether it is the engine in this process, which nobody can install.
+    pub(crate) is_engine: bool,
+    /// Whether no system was faster than it.
+    pub(crate) is_floor: bool,
+}
+
+/// A workload or a kind of work.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// Speed of plain storage; empty for a kind, whose workloads have several.
+    pub(crate) plain: String,
+    /// One for each column.
+    pub(crate) values: Vec<Value>,
+    /// How far plain storage differs from itself, as a fraction.
+    pub(crate) noise: Option<f64>,
+    /// Whether it begins another size of requests or another thing that is done.
+    pub(crate) begins: bool,
+    /// CPU seconds per GiB of plain and of the column that [`Columns::cpu_of`] names.
+    pub(crate) cpu: Option<(f64, f64)>,
+}
+
+/// A share of plain speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) kept: Option<Mean>,
+    pub(crate) mark: Mark,
+}
+
+/// What may be said of a share of plain speed. No mark denies what its interval shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Slower,
+    Faster,
+    /// Equivalent within the margin.
+    Same,
+    /// Nothing found where a loss would have shown, about as sure as plain storage is of itself.
+    NoLoss,
+    /// The interval is too wide, or shows something that is not proven.
+    Undecided,
+    /// A cache answered.
+    Cached,
+    /// Too few repeats.
+    Unmeasured,
+}
+
+impl Mark {
+    fn of(verdict: Option<&Verdict>) -> Self {
+        match verdict {
+            Some(Verdict::Costs { .. }) => Self::Slower,
+            Some(Verdict::Gains { .. }) => Self::Faster,
+            Some(Verdict::Equivalent { .. }) => Self::Same,
+            Some(Verdict::WithinNoise { noise_percent }) if *noise_percent <= HOPELESS_PERCENT => {
+                Self::NoLoss
+            }
+            Some(
+                Verdict::Inconclusive { .. }
+                | Verdict::WithinNoise { .. }
+                | Verdict::LikelyCosts { .. }
+                | Verdict::LikelyGains { .. },
+            ) => Self::Undecided,
+            Some(Verdict::Cached) => Self::Cached,
+            Some(Verdict::TooFewPairs) | None => Self::Unmeasured,
+        }
+    }
+
+    /// The character behind the figure.
+    pub(crate) fn char(self) -> char {
+        match self {
+            Self::Slower => '▼',
+            Self::Faster => '▲',
+            Self::Same => '=',
+            Self::Undecided => '?',
+            Self::NoLoss | Self::Cached | Self::Unmeasured => ' ',
+        }
+    }
+
+    /// What it means; nothing where the figure itself says so.
+    pub(crate) fn words(self, margin: f64) -> String {
+        match self {
+            Self::Slower => "slower".to_owned(),
+            Self::Faster => "faster".to_owned(),
+            Self::Same => format!("within {}", fraction(margin)),
+            Self::NoLoss => "no loss found".to_owned(),
+            Self::Undecided => "undecided".to_owned(),
+            Self::Cached => "a cache answered".to_owned(),
+            Self::Unmeasured => "not measured".to_owned(),
+        }
+    }
+}
+
+/// One row per choice.
+pub(crate) struct Ladder<'a> {
+    /// Names of the kinds of work, in columns.
+    pub(crate) kinds: Vec<String>,
+    pub(crate) rungs: Vec<Rung<'a>>,
+    /// The engine in this process, which has no place.
+    pub(crate) floor: Option<Rung<'a>>,
+    pub(crate) is_floor: bool,
+    /// Workloads that the mean is over.
+    pub(crate) over: usize,
+    /// Workloads in all.
+    pub(crate) workloads: usize,
+}
+
+/// One choice.
+pub(crate) struct Rung<'a> {
+    pub(crate) arm: &'a Arm,
+    pub(crate) name: String,
+    /// None where it is not ranked, for `unranked`.
+    pub(crate) place: Option<usize>,
+    pub(crate) family: Family,
+    /// Whether nobody should take it.
+    pub(crate) avoid: bool,
+    /// Mean over the workloads of the ranking.
+    pub(crate) all: Option<Mean>,
+    /// Means over the kinds of work; one that a cache answered has none.
+    pub(crate) kinds: Vec<Value>,
+    /// CPU seconds per GiB, the mean over workloads that move bytes.
+    pub(crate) cpu: Option<f64>,
+    pub(crate) unranked: Option<&'static str>,
+}
+
+/// The figure for as many choices as there are.
+pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
+    let shown = view.cast.shown();
+    match view.cast.spoken().len() {
+        0 => Figure::Nothing,
+        n if n <= MOST_COLUMNS => Figure::Columns(columns(view, &shown)),
+        _ => Figure::Ladder(ladder(view)),
+    }
+}
+
+fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
+    let lookup = view.lookup;
+    let only_engines = view.cast.choices.is_empty();
+    // Sizes of sectors alone where all columns are of one cipher.
+    let ciphers: Vec<Option<String>> = arms.iter().map(|a| cipher(a)).collect();
+    let common = only_engines && ciphers.windows(2).all(|pair| pair[0] == pair[1]);
+    let title = match (common, ciphers.first()) {
+        (true, Some(Some(cipher))) => Some(format!("{cipher} alone")),
+        _ => None,
+    };
+    let name = |arm: &Arm| match (&title, arm.data_unit) {
+        (Some(_), Some(unit)) => format!("{unit} B"),
+        _ if arm.system == "builtin" && !only_engines => {
+            format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone()))
+        }
+        _ => view.names.arm(arm).to_owned(),
+    };
+    let columns: Vec<Column> = arms
+        .iter()
+        .map(|arm| Column {
+            name: name(arm),
+            is_engine: arm.system == "builtin",
+            is_floor: arm.system == "builtin" && view.cast.is_floor,
+        })
+        .collect();
+    // The choice that is taken: the first of the ranking, else the last column.
+    let ranked = view.cast.ranking.as_ref().and_then(|r| r.rows.first()).map(|row| row.arm);
+    let cpu_arm = ranked.or(arms.last().copied());
+    let measured = |w: &&Workload| {
+        lookup.arms().iter().any(|arm| lookup.cell(w, arm).is_some_and(|c| c.trials > 0))
+    };
+    let workloads: Vec<&Workload> = lookup.workloads().iter().filter(measured).collect();
+    // By size, then by what is done, in the order in which the profile has each first.
+    let workloads: Vec<&Workload> =
+        sizes(&workloads).into_iter().flat_map(|(_, members)| members).collect();
+    let rows = match workloads.len() {
+        n if n > MOST_ROWS => by_kind(view, arms, cpu_arm, &workloads),
+        _ => by_workload(view, arms, cpu_arm, &workloads),
+    };
+    let cpu_of = cpu_arm.filter(|_| rows.iter().any(|r| r.cpu.is_some())).map(&name);
+    Columns { columns, rows, title, cpu_of }
+}
+
+fn by_workload(
+    view: &View<'_, '_>,
+    arms: &[&Arm],
+    cpu_arm: Option<&Arm>,
+    workloads: &[&Workload],
+) -> Vec<Row> {
+    let lookup = view.lookup;
+    let mut before: Option<String> = None;
+    workloads
+        .iter()
+        .map(|w| {
+            let plain = lookup.plain(w).filter(|c| c.trials > 0);
+            let kind = kind(w);
+            let begins = before.replace(kind.clone()).is_some_and(|before| before != kind);
+            Row {
+                name: view.names.workload(w).to_owned(),
+                plain: plain.map_or_else(String::new, |c| headline(w, c)),
+                values: arms.iter().map(|arm| value(view, w, arm)).collect(),
+                noise: plain.and_then(|c| c.noise_of_mean),
+                begins,
+                cpu: cpu(view, &[w], cpu_arm),
+            }
+        })
+        .collect()
+}
+
+fn by_kind(
+    view: &View<'_, '_>,
+    arms: &[&Arm],
+    cpu_arm: Option<&Arm>,
+    workloads: &[&Workload],
+) -> Vec<Row> {
+    let row = |(name, members): (String, Vec<&Workload>)| Row {
+        name: match members.len() {
+            1 => capitalised(&name),
+            n => format!("{} ({n})", capitalised(&name)),
+        },
+        plain: String::new(),
+        values: arms.iter().map(|arm| of_kind(view, arm, &members)).collect(),
+        noise: None,
+        begins: false,
+        cpu: cpu(view, &members, cpu_arm),
+    };
+    sizes(workloads).into_iter().map(row).collect()
+}
+
+/// The kinds of these workloads, those of one size together.
+fn sizes<'a>(workloads: &[&'a Workload]) -> Vec<(String, Vec<&'a Workload>)> {
+    let mut kinds = kinds(workloads.iter().copied());
+    let mut order: Vec<Class> = Vec::new();
+    for w in workloads {
+        if !order.contains(&Class::of(w)) {
+            order.push(Class::of(w));
+        }
+    }
+    let rank = |members: &[&Workload]| {
+        members.first().and_then(|w| order.iter().position(|class| *class == Class::of(w)))
+    };
+    kinds.sort_by_key(|(_, members)| rank(members));
+    kinds
+}
+
+/// What one workload shows of an arm.
+pub(super) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Value {
+    let cell = view.lookup.cell(workload, arm);
+    let kept = cell.filter(|c| !c.cached).and_then(|c| c.kept);
+    Value {
+        kept: kept.map(|e| Mean { ratio: e.ratio, low: e.low, high: e.high }),
+        mark: Mark::of(cell.and_then(|c| c.verdict.as_ref())),
+    }
+}
+
+/// What several workloads show of an arm together. A cache in one of them leaves no mean.
+pub(super) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> Value {
+    let values: Vec<Value> = members.iter().map(|w| value(view, w, arm)).collect();
+    let has = |mark: Mark| values.iter().any(|v| v.mark == mark);
+    let estimated: Vec<&Workload> =
+        members.iter().zip(&values).filter(|(_, v)| v.kept.is_some()).map(|(w, _)| *w).collect();
+    let plain_cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
+    let all_cached = members.iter().filter(plain_cached).count();
+    let cached = values.iter().filter(|v| v.mark == Mark::Cached).count() > all_cached;
+    let Some(kept) = mean_kept(view.lookup, arm, &estimated).filter(|_| !cached) else {
+        let mark = if has(Mark::Cached) { Mark::Cached } else { Mark::Unmeasured };
+        return Value { kept: None, mark };
+    };
+    let excluded = kept.high < 1.0 || kept.low > 1.0;
+    let mark = match () {
+        () if kept.high < 1.0 && has(Mark::Slower) => Mark::Slower,
+        () if kept.low > 1.0 && has(Mark::Faster) => Mark::Faster,
+        () if excluded || has(Mark::Undecided) => Mark::Undecided,
+        () if values.iter().all(|v| v.mark == Mark::Same) => Mark::Same,
+        () => Mark::NoLoss,
+    };
+    Value { kept: Some(kept), mark }
+}
+
+/// CPU seconds per GiB of plain and of an arm, the mean over those workloads that move bytes.
+fn cpu(view: &View<'_, '_>, members: &[&Workload], arm: Option<&Arm>) -> Option<(f64, f64)> {
+    let plain = crate::analysis::plain_arm(view.lookup.record)?;
+    Some((mean_cpu(view, members, plain)?, mean_cpu(view, members, arm?)?))
+}
+
+fn mean_cpu(view: &View<'_, '_>, members: &[&Workload], arm: &Arm) -> Option<f64> {
+    let measure = Measure::of(view.lookup.record);
+    let all: Vec<f64> = members
+        .iter()
+        .filter(|w| moves_bytes(w))
+        .filter_map(|w| view.lookup.cell(w, arm).filter(|c| c.trials > 0))
+        .map(|c| measure.seconds_per_gib(c))
+        .filter(|s| s.is_finite())
+        .collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+}
+
+fn ladder<'a>(view: &View<'a, '_>) -> Ladder<'a> {
+    let lookup = view.lookup;
+    let over: Vec<&Workload> = match &view.cast.ranking {
+        Some(ranking) if !ranking.over.is_empty() => ranking.over.clone(),
+        _ => lookup.record.plan.workloads.iter().collect(),
+    };
+    let mut kinds = kinds(lookup.record.plan.workloads.iter());
+    kinds.truncate(MOST_KINDS);
+    let rung = |arm: &'a Arm, place: Option<usize>, unranked: Option<&'static str>| Rung {
+        name: view.names.arm(arm).to_owned(),
+        place,
+        family: family(arm),
+        avoid: super::avoid::is_avoided(view, arm),
+        all: view.cast.mean(lookup, arm).filter(|_| unranked.is_none()),
+        kinds: kinds.iter().map(|(_, members)| of_kind(view, arm, members)).collect(),
+        cpu: mean_cpu(view, &over, arm),
+        unranked,
+        arm,
+    };
+    let mut rungs = Vec::new();
+    if let Some(ranking) = &view.cast.ranking {
+        rungs.extend(ranking.rows.iter().map(|row| rung(row.arm, Some(row.place), None)));
+        let others = [
+            (&ranking.cached, "cache"),
+            (&ranking.failed, "failed"),
+            (&ranking.left_out, "too few"),
+        ];
+        for (arms, why) in others {
+            rungs.extend(arms.iter().map(|arm| rung(arm, None, Some(why))));
+        }
+    } else {
+        rungs.extend(view.cast.engines.iter().map(|arm| rung(arm, None, None)));
+        let kept = |rung: &Rung<'_>| rung.all.map_or(0.0, |mean| mean.ratio);
+        rungs.sort_by(|a, b| kept(b).total_cmp(&kept(a)));
+    }
+    let floor = view.cast.floor.filter(|_| view.cast.ranking.is_some());
+    Ladder {
+        kinds: kinds.iter().map(|(name, _)| name.clone()).collect(),
+        rungs,
+        floor: floor.map(|arm| rung(arm, None, None)),
+        is_floor: view.cast.is_floor,
+        over: over.len(),
+        workloads: lookup.workloads().len(),
+    }
+}

@@ -1,0 +1,100 @@
+//! What is wrong with the machine itself, which costs more than any choice between systems.
+
+use cryptbench_record::{Arm, ArmRole};
+
+use super::View;
+use crate::wording::list;
+
+/// Remedies, the most urgent first; mostly none.
+pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
+    let record = view.lookup.record;
+    let machine = &record.machine;
+    let encrypted = || record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
+    let uses_aes = encrypted().any(|arm| arm.cipher.as_deref().is_some_and(|c| c.contains("aes")));
+    let has_aes = machine.cpu_features.iter().any(|f| f == "aes");
+    let mut found = Vec::new();
+    if uses_aes && !machine.cpu_features.is_empty() && !has_aes {
+        found.push(
+            "A cipher without AES: this CPU has no AES instructions. cryptbench ciphers shows which is faster."
+                .to_owned(),
+        );
+    }
+    if let Some(slow) = slow_drivers(view).first() {
+        found.push(format!(
+            "The kernel's driver for {}: sudo modprobe {}, or a kernel that has it.",
+            slow.what, slow.module
+        ));
+    }
+    let own = encrypted().filter(|arm| arm.system.starts_with("builtin"));
+    if has_aes && own.filter_map(|arm| arm.kernel_tier.as_deref()).any(|tier| tier == "soft") {
+        found.push(
+            "All of the CPU: CRYPTBENCH_CPU kept the AES instructions from this run.".to_owned(),
+        );
+    }
+    let judged = |w| view.lookup.plain(w).is_some_and(|c| c.trials > 0);
+    let workloads = || view.lookup.workloads().iter().filter(|w| judged(w));
+    let cached = workloads().filter(|w| view.lookup.plain(w).is_some_and(|c| c.cached)).count();
+    if cached > 0 {
+        found.push(format!(
+            "A larger file (--size): a cache answered plain storage in {cached} of {} workloads, not the disk.",
+            workloads().count()
+        ));
+    }
+    found
+}
+
+/// A driver of the kernel that leaves instructions of the CPU unused.
+pub(super) struct SlowDriver<'a> {
+    pub(super) arm: &'a Arm,
+    /// The driver, such as `xts(ecb(aes-generic))`.
+    pub(super) driver: &'a str,
+    /// What it leaves unused: `the CPU's AES instructions`.
+    pub(super) what: &'static str,
+    /// The module of a driver that uses it.
+    module: &'static str,
+}
+
+/// Ciphers of Linux for x86-64: a name in their drivers, the feature of the CPU that a faster driver takes, what that is in
+/// words, and its module (arch/x86/crypto/Kconfig).
+const FAST: [(&str, &str, &str, &str); 4] = [
+    ("aes", "aes", "the CPU's AES instructions", "aesni_intel"),
+    ("serpent", "avx2", "the CPU's AVX2", "serpent_avx2"),
+    ("twofish", "avx2", "the CPU's AVX", "twofish_avx_x86_64"),
+    ("camellia", "avx2", "the CPU's AVX2", "camellia_aesni_avx2"),
+];
+
+/// Whether the operating system's kernel encrypts for an arm, so that the code in use is one of its drivers.
+pub(crate) fn is_kernels(arm: &Arm) -> bool {
+    matches!(arm.system.as_str(), "dm-crypt" | "truecrypt" | "veracrypt" | "fscrypt" | "ecryptfs")
+}
+
+/// The encrypted arms whose driver is written for any CPU, although there is a driver for what this one has.
+pub(super) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
+    let record = view.lookup.record;
+    let has = |feature: &str| record.machine.cpu_features.iter().any(|f| f == feature);
+    let of = |arm: &'a Arm| {
+        let drivers = arm.kernel_tier.as_deref()?;
+        drivers.split(" + ").find_map(|driver| {
+            let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
+                let portable = ["generic", "fixed-time"];
+                has(feature) && portable.iter().any(|p| driver.contains(&format!("{cipher}-{p}")))
+            })?;
+            Some(SlowDriver { arm, driver, what, module })
+        })
+    };
+    let kernels = record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted && is_kernels(a));
+    kernels.filter_map(of).collect()
+}
+
+/// The first sentence where the kernel is slower than it could be: nothing that follows is the system's own cost.
+pub(super) fn slow_kernel(view: &View<'_, '_>) -> Option<String> {
+    let slow = slow_drivers(view);
+    let first = slow.first()?;
+    let names: Vec<&str> = slow.iter().map(|s| view.names.arm(s.arm)).collect();
+    Some(format!(
+        "This kernel leaves {} unused: it encrypts with {} for {}.",
+        first.what,
+        first.driver,
+        list(&names, 2)
+    ))
+}

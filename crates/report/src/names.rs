@@ -1,0 +1,315 @@
+//! People's names for the workloads and arms of a run; identifiers and labels of the record stay unchanged.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use cryptbench_record::{Arm, ArmRole, Plan, Record, Workload};
+
+use crate::kinds::{Class, action};
+use crate::quantity::binary_bytes;
+
+/// Whether a system makes one volume or encrypts file by file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Volume,
+    Files,
+    /// Neither is known: a place that somebody prepared.
+    Place,
+}
+
+/// The family of an arm's system.
+pub(crate) fn family(arm: &Arm) -> Family {
+    match arm.system.as_str() {
+        "gocryptfs" | "cryfs" | "encfs" | "securefs" | "fscrypt" | "ecryptfs" => Family::Files,
+        "paired" | "delay" => Family::Place,
+        _ => Family::Volume,
+    }
+}
+
+/// The names in one plan: short, and each of one workload or arm alone.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    by_id: BTreeMap<String, String>,
+}
+
+impl Names {
+    /// The names of a plan.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let workloads = workloads(&plan.workloads);
+        let arms = arms(&plan.arms);
+        Self { by_id: workloads.chain(arms).collect() }
+    }
+
+    /// A workload's name, such as `Large reads, one at a time`.
+    #[must_use]
+    pub fn workload<'a>(&'a self, workload: &'a Workload) -> &'a str {
+        self.by_id.get(&workload.id).map_or(&workload.label, String::as_str)
+    }
+
+    /// An arm's name, such as `LUKS2 (dm-crypt)`.
+    #[must_use]
+    pub fn arm<'a>(&'a self, arm: &'a Arm) -> &'a str {
+        self.by_id.get(&arm.id).map_or(&arm.label, String::as_str)
+    }
+}
+
+/// Each workload by what it does, with enough detail to distinguish it from the others; otherwise its label.
+fn workloads(all: &[Workload]) -> impl Iterator<Item = (String, String)> {
+    let ways = [false, true].map(|with_size| {
+        let names: Vec<String> = all.iter().map(|w| in_words(w, with_size)).collect();
+        let mut times: HashMap<String, usize> = HashMap::new();
+        for name in &names {
+            *times.entry(name.clone()).or_default() += 1;
+        }
+        (names, times)
+    });
+    all.iter().enumerate().map(move |(i, w)| {
+        let unique = ways.iter().find(|(names, times)| times[&names[i]] == 1);
+        let name = unique.map_or_else(|| w.label.clone(), |(names, _)| names[i].clone());
+        (w.id.clone(), name)
+    })
+}
+
+/// `Large reads, one at a time`, `Large random reads of 1 MiB, 8 at once`.
+fn in_words(w: &Workload, with_size: bool) -> String {
+    if !w.is_of_requests() {
+        return capitalised(&w.label);
+    }
+    let class = Class::of(w);
+    let pattern = match w.pattern.as_str() {
+        usual if usual == class.usual_pattern() => String::new(),
+        "same" => "repeated ".to_owned(),
+        other => format!("{other} "),
+    };
+    let size = match with_size {
+        true => format!(" of {}", binary_bytes(w.block_size)),
+        false => String::new(),
+    };
+    let flight = match w.in_flight() {
+        0 | 1 => "one at a time".to_owned(),
+        n => format!("{n} at once"),
+    };
+    capitalised(&format!("{} {pattern}{}{size}, {flight}", class.word(), action(w)))
+}
+
+fn arms(all: &[Arm]) -> impl Iterator<Item = (String, String)> {
+    all.iter().map(move |arm| {
+        let base = base(arm);
+        let alike: Vec<&Arm> =
+            all.iter().filter(|a| a.role == arm.role && self::base(a) == base).collect();
+        let name = match alike[..] {
+            [_] => base,
+            _ => told_apart(&base, arm, &alike),
+        };
+        let unique = |name: &str| {
+            let named = |other: &&Arm| told_apart(&self::base(other), other, &alike) == name;
+            alike.len() == 1 || alike.iter().copied().filter(named).count() == 1
+        };
+        let name = if unique(&name) { name } else { arm.label.clone() };
+        (arm.id.clone(), name)
+    })
+}
+
+/// The name of an arm that is the only one of its kind.
+fn base(arm: &Arm) -> String {
+    match arm.role {
+        ArmRole::Plain => return "plain".to_owned(),
+        ArmRole::PlainAgain => return "plain, repeated".to_owned(),
+        ArmRole::NullLayer if arm.system == "builtin" => return "pass-through".to_owned(),
+        ArmRole::NullLayer => return format!("pass-through of {}", system(arm)),
+        ArmRole::Encrypted => {}
+    }
+    system(arm)
+}
+
+fn system(arm: &Arm) -> String {
+    let layout = arm.layout.as_deref();
+    let setting = |name: &str| arm.settings.get(name).map(String::as_str);
+    match arm.system.as_str() {
+        "builtin" => format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone())),
+        "builtin-mounted" => match layout {
+            Some(layout) => format!("cryptbench mount, {layout}"),
+            None => "cryptbench mount".to_owned(),
+        },
+        "builtin-raw" => match layout {
+            Some(layout) => format!("cryptbench raw mount, {layout}"),
+            None => "cryptbench raw mount".to_owned(),
+        },
+        "dm-crypt" => match layout {
+            Some("plain dm-crypt") => "plain dm-crypt".to_owned(),
+            Some(layout) => format!("{layout} (dm-crypt)"),
+            None => "dm-crypt".to_owned(),
+        },
+        "veracrypt" if setting("kernel-crypto") == Some("no") => {
+            "VeraCrypt, own process".to_owned()
+        }
+        "veracrypt" => "VeraCrypt".to_owned(),
+        "truecrypt" => "TrueCrypt".to_owned(),
+        "qemu-luks" => "QEMU, LUKS1".to_owned(),
+        "nbdkit-luks" => "nbdkit, LUKS1".to_owned(),
+        "cryfs" => "CryFS".to_owned(),
+        "ecryptfs" => "eCryptfs".to_owned(),
+        "encfs" => format!("EncFS {}", setting("preset").unwrap_or_default()).trim().to_owned(),
+        own @ ("gocryptfs" | "securefs" | "fscrypt") => own.to_owned(),
+        _ => arm.label.clone(),
+    }
+}
+
+/// A system of the default set by its name in the registry.
+pub(crate) fn of_system(name: &str) -> &str {
+    match name {
+        "dm-crypt" => "LUKS2 (dm-crypt)",
+        "veracrypt" => "VeraCrypt",
+        "builtin-mounted" => "cryptbench mount",
+        "builtin-raw" => "cryptbench raw mount",
+        "cryfs" => "CryFS",
+        "encfs" => "EncFS",
+        own => own,
+    }
+}
+
+/// The base with everything in which arms of this base differ: cipher, sector size and settings.
+fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
+    let differs = |of: &dyn Fn(&Arm) -> Option<String>| {
+        let values: BTreeSet<Option<String>> = alike.iter().map(|a| of(a)).collect();
+        if values.len() > 1 { of(arm) } else { None }
+    };
+    let mut parts = vec![base.to_owned()];
+    parts.extend(differs(&cipher).filter(|_| arm.system != "builtin"));
+    parts.extend(differs(&|a| a.data_unit.map(|unit| format!("{unit} B"))));
+    let settings: BTreeSet<&String> = alike.iter().flat_map(|a| a.settings.keys()).collect();
+    for name in settings {
+        // These two are told above.
+        if !matches!(name.as_str(), "cipher" | "sector-size") {
+            let value = differs(&|a| a.settings.get(name).cloned());
+            parts.extend(value.map(|value| format!("{name} {value}")));
+        }
+    }
+    parts.join(", ")
+}
+
+/// A cipher as people write it, without the mode that all disks have: `aes-256-xts` is `AES-256`.
+pub(crate) fn cipher(arm: &Arm) -> Option<String> {
+    let name = arm.cipher.as_deref()?;
+    let name = name.strip_suffix("-xts").unwrap_or(name);
+    let words = name.split('-').map(|word| match word {
+        "aes" | "gcm" | "cbc" | "ctr" | "essiv" | "siv" | "eme" => word.to_uppercase(),
+        "xchacha20" => "XChaCha20".to_owned(),
+        "chacha20" => "ChaCha20".to_owned(),
+        word => capitalised(word),
+    });
+    Some(words.collect::<Vec<_>>().join("-"))
+}
+
+/// The record with labels in today's words. Stored labels stay unchanged, so that records agree with older ones.
+pub(crate) fn relabelled(record: &Record) -> Cow<'_, Record> {
+    let today = |label: &str| match label {
+        "plain again" => "plain, repeated".to_owned(),
+        label => label.replace("null layer", "pass-through"),
+    };
+    if record.plan.arms.iter().all(|arm| today(&arm.label) == arm.label) {
+        return Cow::Borrowed(record);
+    }
+    let mut record = record.clone();
+    for arm in &mut record.plan.arms {
+        arm.label = today(&arm.label);
+    }
+    Cow::Owned(record)
+}
+
+/// With an initial capital.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(id: &str, operation: &str, block_size: u64, queue_depth: u32) -> Workload {
+        let pattern = if block_size >= 1 << 20 { "sequential" } else { "random" };
+        Workload {
+            id: id.to_owned(),
+            label: format!("the label of {id}"),
+            operation: operation.to_owned(),
+            pattern: pattern.to_owned(),
+            block_size,
+            queue_depth,
+            ..Workload::default()
+        }
+    }
+
+    fn arm(system: &str, unit: u32, cipher: &str) -> Arm {
+        Arm {
+            id: format!("{system}/{cipher}/{unit}"),
+            label: format!("the label of {system}"),
+            role: ArmRole::Encrypted,
+            system: system.to_owned(),
+            cipher: Some(cipher.to_owned()),
+            data_unit: Some(unit),
+            layout: Some(if unit == 512 { "VeraCrypt" } else { "LUKS2" }.to_owned()),
+            ..Arm::default()
+        }
+    }
+
+    fn names(workloads: Vec<Workload>, arms: Vec<Arm>) -> (Vec<String>, Vec<String>) {
+        let plan = Plan { workloads, arms, ..Plan::default() };
+        let names = Names::of(&plan);
+        let own = |text: &str| text.to_owned();
+        (
+            plan.workloads.iter().map(|w| own(names.workload(w))).collect(),
+            plan.arms.iter().map(|a| own(names.arm(a))).collect(),
+        )
+    }
+
+    #[test]
+    fn workloads_are_called_by_what_they_do() {
+        let (found, _) = names(
+            vec![workload("a", "read", 1 << 20, 1), workload("b", "write", 4096, 32)],
+            Vec::new(),
+        );
+        assert_eq!(found, ["Large reads, one at a time", "Small writes, 32 at once"]);
+        let (found, _) = names(
+            vec![workload("a", "read", 1 << 20, 1), workload("b", "read", 2 << 20, 1)],
+            Vec::new(),
+        );
+        assert_eq!(found[1], "Large reads of 2 MiB, one at a time", "sizes tell them apart");
+        let same = Workload { pattern: "same".to_owned(), ..workload("a", "read", 4096, 1) };
+        let again = Workload { id: "b".to_owned(), label: "again".to_owned(), ..same.clone() };
+        let (found, _) = names(vec![same, again], Vec::new());
+        assert_eq!(found[1], "again", "what no words tell apart has its label");
+    }
+
+    #[test]
+    fn arms_are_called_as_people_call_the_system_and_told_apart_where_there_are_two() {
+        let (_, found) = names(
+            Vec::new(),
+            vec![
+                arm("builtin", 512, "aes-256-xts"),
+                arm("builtin", 4096, "aes-256-xts"),
+                arm("builtin-mounted", 4096, "aes-256-xts"),
+                arm("dm-crypt", 4096, "aes-256-xts"),
+                arm("gocryptfs", 4096, "aes-256-gcm"),
+                arm("gocryptfs", 4096, "xchacha20-poly1305"),
+                arm("something-new", 4096, "x"),
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                "AES-256 alone, 512 B",
+                "AES-256 alone, 4096 B",
+                "cryptbench mount, LUKS2",
+                "LUKS2 (dm-crypt)",
+                "gocryptfs, AES-256-GCM",
+                "gocryptfs, XChaCha20-Poly1305",
+                "the label of something-new",
+            ]
+        );
+    }
+}

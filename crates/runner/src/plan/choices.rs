@@ -1,0 +1,273 @@
+//! What a run measures where its user names no system: AES-256 alone, and two systems that a person can take on this
+//! machine.
+
+use std::time::Duration;
+
+use cryptbench_load::{Work, WorkloadSpec};
+use cryptbench_record::LeftOut;
+use cryptbench_system::{self as system, ArmSpec, Candidate, Selection};
+
+use super::sizes::makes_files;
+use crate::RunError;
+
+/// Systems that a run chooses: with plain storage twice and AES-256 alone as many measurements as its budget has room for.
+const PLACES: usize = 2;
+
+/// Bytes of the active range where systems must fill one of their own in the time they have.
+pub(crate) const RANGE: u64 = 512 << 20;
+
+/// Time that setting up may take of the budget, and one system of that.
+const SET_UP: Duration = Duration::from_secs(30);
+const SET_UP_EACH: Duration = Duration::from_secs(15);
+
+/// The share of a budget that setting up may take: [`SET_UP`] of two minutes.
+const SET_UP_SHARE: f64 = 0.25;
+
+/// The systems that a run chose, and those that it did not.
+#[derive(Clone, Debug)]
+pub(crate) struct Choices {
+    /// Those that it measures.
+    taken: Vec<Candidate>,
+    /// Those that take the place of one that cannot be set up, the first first.
+    reserve: Vec<Candidate>,
+    left_out: Vec<LeftOut>,
+    /// Every system that was considered, in order.
+    order: Vec<&'static str>,
+    /// Whether AES-256 alone can do any of the work: it has no files.
+    has_floor: bool,
+    split: bool,
+}
+
+impl Choices {
+    /// Chooses for a run of `workloads`.
+    ///
+    /// # Errors
+    /// [`RunError::System`] if only systems with files can do the work, and there is none.
+    pub(super) fn new(selection: &Selection, workloads: &[WorkloadSpec]) -> Result<Self, RunError> {
+        let files = workloads.iter().any(|w| makes_files(&w.work));
+        let has_floor = workloads.iter().any(|w| matches!(w.work, Work::Block(_)));
+        let all = system::candidates(selection, files)?;
+        let mut choices = Self {
+            taken: Vec::new(),
+            reserve: Vec::new(),
+            left_out: Vec::new(),
+            order: all.iter().map(|candidate| candidate.system).collect(),
+            has_floor,
+            split: selection.split,
+        };
+        for candidate in all {
+            match &candidate.lacks {
+                Some((reason, remedy)) => {
+                    choices.leave_out(candidate.system, reason.clone(), remedy.clone());
+                }
+                None if choices.taken.len() < PLACES => choices.taken.push(candidate),
+                None => choices.reserve.push(candidate),
+            }
+        }
+        if !has_floor && choices.taken.is_empty() {
+            // Says what it lacks.
+            let systems = vec!["builtin-mounted".to_owned()];
+            system::arms(&Selection { systems, ..Selection::default() })?;
+        }
+        Ok(choices)
+    }
+
+    /// The arms of an earlier part of the run.
+    ///
+    /// # Errors
+    /// [`RunError::System`].
+    pub(super) fn again(
+        selection: &Selection,
+        earlier: &cryptbench_record::Plan,
+    ) -> Result<Vec<ArmSpec>, RunError> {
+        let mut all = system::floor(true, selection.split)?;
+        for candidate in system::candidates(selection, false)? {
+            all.extend(candidate.arms);
+        }
+        all.retain(|arm| earlier.arms.iter().any(|was| was.id == arm.id));
+        Ok(all)
+    }
+
+    /// The arms, in the order of tables; where no system is left, AES-256 alone in both sector sizes.
+    ///
+    /// # Errors
+    /// [`RunError::System`].
+    pub(crate) fn arms(&self) -> Result<Vec<ArmSpec>, RunError> {
+        let mut arms = self.floor()?;
+        arms.extend(self.taken.iter().flat_map(|candidate| candidate.arms.iter().cloned()));
+        Ok(arms)
+    }
+
+    /// Plain storage, and AES-256 alone as far as it is measured beside the systems that are left.
+    ///
+    /// # Errors
+    /// [`RunError::System`].
+    pub(crate) fn floor(&self) -> Result<Vec<ArmSpec>, RunError> {
+        let mut arms = system::floor(self.taken.is_empty(), self.split)?;
+        arms.retain(|arm| self.has_floor || self.taken.is_empty() || arm.system == "plain");
+        Ok(arms)
+    }
+
+    /// The systems that are to be set up.
+    pub(crate) fn taken(&self) -> &[Candidate] {
+        &self.taken
+    }
+
+    /// Leaves out one of the systems, for `reason`; gives the one that takes its place, if there is one.
+    pub(crate) fn replace(
+        &mut self,
+        system: &str,
+        reason: String,
+        remedy: String,
+    ) -> Option<&Candidate> {
+        let at = self.taken.iter().position(|candidate| candidate.system == system)?;
+        self.taken.remove(at);
+        self.leave_out(system, reason, remedy);
+        if self.reserve.is_empty() {
+            return None;
+        }
+        let next = self.reserve.remove(0);
+        self.taken.push(next);
+        self.taken.last()
+    }
+
+    /// Leaves out one system more because of `why`; false if that was not why, as nothing is left to be left out.
+    pub(super) fn give_way(&mut self, why: &RunError) -> bool {
+        if self.taken.len() <= usize::from(!self.has_floor) {
+            return false;
+        }
+        let Some(last) = self.taken.pop() else { return false };
+        let remedy = format!("when that is settled: cryptbench run --system {}", last.system);
+        self.leave_out(last.system, cryptbench_text::chain(why), remedy);
+        // What another would need is no less.
+        for candidate in std::mem::take(&mut self.reserve) {
+            self.leave_out_for_time(candidate.system);
+        }
+        true
+    }
+
+    fn leave_out(&mut self, system: &str, reason: String, remedy: String) {
+        self.left_out.push(LeftOut { system: system.to_owned(), reason, remedy });
+    }
+
+    fn leave_out_for_time(&mut self, system: &str) {
+        let reason = format!("a run that chooses by itself measures {PLACES} systems");
+        self.leave_out(system, reason, format!("cryptbench run --system {system}"));
+    }
+
+    /// The name of the set, and all that is not in it, as a record has them.
+    pub(crate) fn recorded(&self) -> (String, Vec<LeftOut>) {
+        let mut all = self.clone();
+        for candidate in &self.reserve {
+            all.leave_out_for_time(candidate.system);
+        }
+        let place = |left: &LeftOut| self.order.iter().position(|name| *name == left.system);
+        all.left_out.sort_by_key(place);
+        let names: Vec<_> = self.taken.iter().map(|candidate| candidate.system).collect();
+        let names = if names.is_empty() { "floor".to_owned() } else { names.join("+") };
+        let split = if self.split { "/split" } else { "" };
+        (format!("default/{names}{split}"), all.left_out)
+    }
+}
+
+/// How long setting up may take in all, and one system of that, in a run with this budget.
+pub(crate) fn set_up_within(budget_s: f64) -> (Duration, Duration) {
+    let share = Duration::from_secs_f64((budget_s * SET_UP_SHARE).min(SET_UP.as_secs_f64()));
+    (share, SET_UP_EACH.min(share / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_load::Profile;
+
+    use super::*;
+
+    fn candidate(system: &'static str) -> Candidate {
+        let arms = system::find(system).unwrap().arms(&Selection::default()).unwrap();
+        Candidate { system, arms: vec![arms.last().unwrap().clone()], lacks: None }
+    }
+
+    fn choices(taken: &[&'static str], reserve: &[&'static str]) -> Choices {
+        let of = |names: &[&'static str]| names.iter().map(|name| candidate(name)).collect();
+        Choices {
+            taken: of(taken),
+            reserve: of(reserve),
+            left_out: Vec::new(),
+            order: vec!["dm-crypt", "gocryptfs", "builtin-mounted", "builtin-raw"],
+            has_floor: true,
+            split: false,
+        }
+    }
+
+    fn ids(choices: &Choices) -> Vec<String> {
+        choices.arms().unwrap().into_iter().map(|arm| arm.id).collect()
+    }
+
+    fn no_room() -> RunError {
+        RunError::Usage("too little room".to_owned())
+    }
+
+    #[test]
+    fn two_systems_stand_beside_one_floor_and_without_any_there_are_two() {
+        let mut chosen = choices(&["dm-crypt", "gocryptfs"], &["builtin-mounted"]);
+        assert_eq!(
+            ids(&chosen)[2..],
+            ["builtin/aes-256-xts/4096", "dm-crypt/aes-256-xts", "gocryptfs/aes-256-gcm"]
+        );
+        let (set, left) = chosen.recorded();
+        assert_eq!(set, "default/dm-crypt+gocryptfs");
+        assert_eq!((left.len(), left[0].system.as_str()), (1, "builtin-mounted"));
+        assert!(left[0].remedy.contains("--system builtin-mounted"), "{left:?}");
+        assert!(chosen.give_way(&no_room()) && chosen.give_way(&no_room()));
+        assert!(!chosen.give_way(&no_room()), "there is nothing left to leave out");
+        assert_eq!(ids(&chosen)[2..], ["builtin/aes-256-xts/512", "builtin/aes-256-xts/4096"]);
+        let (set, left) = chosen.recorded();
+        assert_eq!(set, "default/floor");
+        let names: Vec<_> = left.iter().map(|left| left.system.as_str()).collect();
+        assert_eq!(names, ["dm-crypt", "gocryptfs", "builtin-mounted"]);
+        assert!(left[0].reason.contains("too little room"), "{left:?}");
+    }
+
+    #[test]
+    fn one_that_cannot_be_set_up_is_replaced_by_the_next() {
+        let mut chosen = choices(&["gocryptfs", "builtin-mounted"], &["builtin-raw"]);
+        let (slow, remedy) = ("too slow".to_owned(), "wait".to_owned());
+        let next = chosen.replace("gocryptfs", slow.clone(), remedy.clone());
+        assert_eq!(next.map(|candidate| candidate.system), Some("builtin-raw"));
+        assert!(chosen.replace("builtin-mounted", slow, remedy).is_none());
+        let (set, left) = chosen.recorded();
+        assert_eq!((set.as_str(), left.len()), ("default/builtin-raw", 2));
+    }
+
+    #[test]
+    fn work_on_small_files_keeps_a_system_with_files() {
+        let mut chosen = choices(&["gocryptfs", "builtin-mounted"], &[]);
+        chosen.has_floor = false;
+        assert_eq!(ids(&chosen)[..2], ["plain", "plain-again"]);
+        assert_eq!(ids(&chosen).len(), 4);
+        assert!(chosen.give_way(&no_room()));
+        assert!(!chosen.give_way(&no_room()), "the floor has no files");
+    }
+
+    #[test]
+    fn on_this_machine_at_most_two_are_taken_and_every_other_is_named() {
+        let workloads = Profile::named("quick").unwrap().workloads;
+        let chosen = Choices::new(&Selection::default(), &workloads).unwrap();
+        let (set, left) = chosen.recorded();
+        assert!(chosen.taken().len() <= PLACES && set.starts_with("default/"), "{set}");
+        for name in &chosen.order {
+            let is_taken = chosen.taken().iter().any(|candidate| candidate.system == *name);
+            let is_left = left.iter().any(|left| left.system == *name);
+            assert!(is_taken != is_left, "{name}");
+        }
+        assert!(left.iter().all(|left| !left.reason.is_empty() && !left.remedy.is_empty()));
+    }
+
+    #[test]
+    fn setting_up_takes_half_a_minute_of_two() {
+        let of = |s| set_up_within(s);
+        assert_eq!(of(120.0), (Duration::from_secs(30), Duration::from_secs(15)));
+        assert_eq!(of(600.0), of(120.0));
+        assert_eq!(of(20.0), (Duration::from_secs(5), Duration::from_millis(2500)));
+    }
+}

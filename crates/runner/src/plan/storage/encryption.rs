@@ -1,0 +1,71 @@
+//! Whether a target is encrypted already, by something that this program did not set up: what is called plain is then not
+//! plain.
+
+use std::fs;
+use std::path::Path;
+
+use cryptbench_os::Details;
+use cryptbench_os::storage::{is_encrypted, mount_of};
+use cryptbench_record::EncryptedBy;
+use cryptbench_system::provision::zfs_encryption;
+
+use super::block::{Node, Tree};
+
+/// File systems that encrypt what lies in them, by the type of the mount.
+const FILE_SYSTEMS: [(&str, &str); 8] = [
+    ("ecryptfs", "eCryptfs"),
+    ("fuse.gocryptfs", "gocryptfs"),
+    ("fuse.encfs", "EncFS"),
+    ("fuse.cryfs", "CryFS"),
+    ("fuse.securefs", "securefs"),
+    ("fuse.veracrypt", "VeraCrypt"),
+    ("fuse.dislocker", "BitLocker"),
+    ("fuse.cryptbench", "cryptbench volume mount"),
+];
+
+/// What encrypts `path`, which lies on `node` in a file system of the type `file_system` that was mounted from `source`.
+pub(super) fn below(
+    path: &Path,
+    (file_system, source): (&str, &str),
+    node: Option<&Node>,
+) -> Option<EncryptedBy> {
+    let found = |system: &str, at: String| EncryptedBy { system: system.to_owned(), at };
+    if is_encrypted(path) {
+        return Some(found("fscrypt", format!("{file_system} on {source}")));
+    }
+    if let Some(system) = of_file_system(file_system) {
+        return Some(found(system, format!("the file system mounted from {source}")));
+    }
+    if file_system == "zfs"
+        && let Some(cipher) = zfs_encryption(source)
+    {
+        return Some(found(&format!("ZFS ({cipher})"), format!("the dataset {source}")));
+    }
+    let mut stack = Tree::this().stack(node?).into_iter();
+    stack.find_map(|node| of_device(&node).map(|system| found(system, node.name())))
+}
+
+fn of_file_system(file_system: &str) -> Option<&'static str> {
+    FILE_SYSTEMS.iter().find(|(name, _)| *name == file_system).map(|(_, system)| *system)
+}
+
+/// By the device itself, or for a loop device by the file system that its file lies in: VeraCrypt and others show a
+/// volume's plaintext as a file in a mount of their own.
+fn of_device(node: &Node) -> Option<&'static str> {
+    node.encryption().or_else(|| {
+        let file = node.backing_file()?;
+        let number = Details::of(&fs::metadata(&file).ok()?).file_system;
+        of_file_system(&mount_of(number, &file)?.file_system)
+    })
+}
+
+/// What a reader must know first, in a sentence.
+pub(super) fn sentence(target: &Path, by: &EncryptedBy) -> String {
+    format!(
+        "{} is encrypted already, by {} ({}): \"plain\" is not plain there, and every figure is what more encryption costs on \
+         top of that.",
+        target.display(),
+        by.system,
+        by.at
+    )
+}

@@ -1,0 +1,388 @@
+//! A dm-crypt device that is in use, and the device below it: found from its name, from a directory that lies on it, or as
+//! the only one that is open. Only looks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cryptbench_load::{BlockWork, FileUse, Profile, Work};
+use cryptbench_os::storage::{mount_of, number_in_words};
+use cryptbench_os::{Details, FileType, user};
+use cryptbench_record as record;
+use cryptbench_system::SystemError;
+use cryptbench_system::provision::{CryptTable, crypt_table};
+use cryptbench_text::chain;
+
+use super::block::{Node, Tree};
+use super::human;
+use crate::RunError;
+
+/// An open dm-crypt device with the part of the device below that it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InUse {
+    /// Path of the open device.
+    pub mapped: PathBuf,
+    /// Path of the device below.
+    pub below: PathBuf,
+    /// What it is, how it encrypts, and where its payload lies.
+    pub facts: record::InUse,
+}
+
+/// Where tables come from: the kernel, or a test.
+type Tables<'a> = &'a dyn Fn(&str) -> Result<CryptTable, SystemError>;
+
+impl InUse {
+    /// The device at `asked`, or the one that the directory `asked` lies on; without it the only one that is open.
+    ///
+    /// # Errors
+    /// [`RunError::Target`] if there is none, if there are several, or if what lies below cannot be read beside it.
+    pub fn find(asked: Option<&Path>) -> Result<Self, RunError> {
+        let tables = |name: &str| match user::is_root() {
+            true => crypt_table(name),
+            false => Err(SystemError::Target {
+                path: Path::new("/dev/mapper").join(name),
+                problem: "reading whole devices takes root: put sudo before the command".to_owned(),
+            }),
+        };
+        find(&Tree::this(), asked, &tables)
+    }
+
+    /// `LUKS2 (dm-crypt)`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{} (dm-crypt)", self.facts.system)
+    }
+
+    /// What a reader must know, in sentences.
+    pub(super) fn notes(&self, stretch: u64) -> Vec<String> {
+        let record::InUse { system, cipher, sector_size, offset_bytes, size_bytes, .. } =
+            &self.facts;
+        let (mapped, below) = (self.mapped.display(), self.below.display());
+        vec![
+            format!(
+                "{mapped} is {system}, {cipher} in sectors of {sector_size} bytes. Plain is {below}, the device below it, \
+                 from byte {offset_bytes} on: the same {}, read without being decrypted. Both were opened for reading \
+                 only, and nothing was written to them.",
+                human(*size_bytes)
+            ),
+            format!(
+                "In each block the arms read different neighbouring stretches of {}, drawn anew each time, so that none \
+                 finds in the drive's cache what another has just read. Parts that were trimmed or never written are read \
+                 faster than data, above as below.",
+                human(stretch)
+            ),
+        ]
+    }
+}
+
+/// `profile` without all that writes or makes files; says so in a remark.
+///
+/// # Errors
+/// [`RunError::Usage`] if nothing is left.
+pub fn only_reads(mut profile: Profile) -> Result<Profile, RunError> {
+    let all = profile.workloads.len();
+    profile.workloads.retain(|workload| reads(&workload.work));
+    if profile.workloads.is_empty() {
+        return Err(RunError::Usage(format!(
+            "--existing only reads, and the profile {} has no work that reads what is there: choose another",
+            profile.name
+        )));
+    }
+    let left_out = all - profile.workloads.len();
+    if left_out > 0 {
+        profile.remarks.push(format!(
+            "{left_out} of {all} workloads of the profile were left out, because they do more than read."
+        ));
+    }
+    profile.buffered = false;
+    Ok(profile)
+}
+
+/// Whether it only reads what is there.
+pub(crate) fn reads(work: &Work) -> bool {
+    let reads = |work: &BlockWork| {
+        !work.direction.writes() && !work.stdio && matches!(work.file, FileUse::Scratch(_))
+    };
+    matches!(work, Work::Block(work) if reads(work))
+}
+
+fn find(tree: &Tree, asked: Option<&Path>, tables: Tables<'_>) -> Result<InUse, RunError> {
+    let place = asked.unwrap_or(Path::new("/dev/mapper"));
+    let refuse = |problem: String| RunError::Target { path: place.to_owned(), problem };
+    let told = |e: &dyn std::error::Error| refuse(chain(e));
+    let open = tops(tree, tree.all().map_err(|e| told(&e))?);
+    let found = match asked {
+        None => open.clone(),
+        Some(path) => {
+            let node = node_of(tree, path).map_err(refuse)?;
+            node.map_or_else(Vec::new, |node| tops(tree, tree.directly(&node)))
+        }
+    };
+    let top = match (&found[..], asked) {
+        ([only], _) => only.clone(),
+        ([], None) => {
+            return Err(refuse(
+                "no dm-crypt device is open (LUKS, VeraCrypt, BitLocker by cryptsetup), so there is nothing in use to \
+                 measure; to measure what encryption would cost: cryptbench run DIRECTORY"
+                    .to_owned(),
+            ));
+        }
+        ([], Some(_)) => {
+            let others = match &open[..] {
+                [] => "none is open".to_owned(),
+                open => format!("open are {}", names(open)),
+            };
+            return Err(refuse(format!(
+                "is no dm-crypt device and does not lie on one ({others}); to measure what encryption would cost: \
+                 cryptbench run DIRECTORY"
+            )));
+        }
+        (several, None) => {
+            return Err(refuse(format!(
+                "several devices are open: name one of {}",
+                names(several)
+            )));
+        }
+        (several, Some(_)) => {
+            return Err(refuse(format!(
+                "lies on several dm-crypt devices: name one of {}",
+                names(several)
+            )));
+        }
+    };
+    below(tree, &top, tables).map_err(refuse)
+}
+
+/// Those that encrypt and that no other of them is built on.
+fn tops(tree: &Tree, mut nodes: Vec<Node>) -> Vec<Node> {
+    nodes.retain(|node| node.encryption().is_some());
+    let all = nodes.clone();
+    let is_below = |node: &Node, other: &Node| other != node && tree.directly(other).contains(node);
+    nodes.retain(|node| !all.iter().any(|other| is_below(node, other)));
+    nodes.sort();
+    nodes
+}
+
+fn names(nodes: &[Node]) -> String {
+    let each = |node: &Node| {
+        format!("{} ({})", path_of(node).display(), node.encryption().unwrap_or_default())
+    };
+    nodes.iter().map(each).collect::<Vec<_>>().join(", ")
+}
+
+/// `/dev/mapper/NAME`, which says more than `/dev/dm-0`.
+fn path_of(node: &Node) -> PathBuf {
+    match node.attribute("dm/name") {
+        Some(name) => Path::new("/dev/mapper").join(name),
+        None => node.device_path(),
+    }
+}
+
+/// The block device at `path`, or the one that the file system there lies on.
+fn node_of(tree: &Tree, path: &Path) -> Result<Option<Node>, String> {
+    let path = fs::canonicalize(path).map_err(|e| e.to_string())?;
+    let details = Details::of(&fs::metadata(&path).map_err(|e| e.to_string())?);
+    if details.kind == FileType::BlockDevice {
+        return Ok(tree.of_number(details.device));
+    }
+    let mount = mount_of(details.file_system, &path).unwrap_or_default();
+    Ok(tree.of_mount(details.file_system, &mount.source))
+}
+
+/// What lies below `top`: the first device that is none of dm-crypt's, since a cascade is one device on another.
+fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
+    let (mut node, mut systems, mut ciphers) = (top.clone(), Vec::new(), Vec::new());
+    let mut offset = 0_u64;
+    let (mut bytes, mut first) = (u64::MAX, None);
+    loop {
+        let name = node.attribute("dm/name").unwrap_or_default();
+        let table = tables(&name).map_err(|e| chain(&e))?;
+        if table.has_integrity {
+            return Err(format!(
+                "{name} stores authentication tags between its sectors (dm-integrity), so the device below does not hold \
+                 the same bytes in the same places: measure it as a system with cryptbench run --system dm-crypt"
+            ));
+        }
+        let next = match &tree.directly_below(&node)[..] {
+            [only] if only.number().map(number_in_words).as_ref() == Some(&table.below) => {
+                only.clone()
+            }
+            [_] => return Err(format!("{name} does not lie on the device that its table names")),
+            all => return Err(format!("{name} lies on {} devices, not on one", all.len())),
+        };
+        systems.push(node.encryption().unwrap_or("dm-crypt"));
+        ciphers.push(table.cipher.clone());
+        offset = offset.saturating_add(table.offset);
+        bytes = bytes.min(table.bytes);
+        first.get_or_insert(table);
+        node = next;
+        if node.encryption().is_none() {
+            break;
+        }
+    }
+    let there = node.bytes().unwrap_or(0);
+    if offset.checked_add(bytes).is_none_or(|end| end > there) {
+        return Err(format!("{} ends before its payload does", node.name()));
+    }
+    systems.dedup();
+    let first = first.expect("the loop ran");
+    Ok(InUse {
+        mapped: path_of(top),
+        below: path_of(&node),
+        facts: record::InUse {
+            system: systems.join(" over "),
+            cipher: ciphers.join(" over "),
+            key_bits: first.key_bits,
+            sector_size: first.sector_size,
+            below: node.name(),
+            offset_bytes: offset,
+            size_bytes: bytes,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A machine made of files: a disk with two partitions, and what a test opens on them.
+    struct Machine {
+        dir: tempfile::TempDir,
+        tables: Vec<(String, CryptTable)>,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            for sub in ["sys/dev/block", "sys/block", "proc/self"] {
+                fs::create_dir_all(dir.path().join(sub)).unwrap();
+            }
+            let machine = Self { dir, tables: Vec::new() };
+            machine.device("zda1", 1, 1 << 12);
+            machine.device("zda2", 2, 1 << 12);
+            machine
+        }
+
+        fn root(&self) -> PathBuf {
+            fs::canonicalize(self.dir.path()).unwrap()
+        }
+
+        fn device(&self, name: &str, minor: u32, sectors: u64) -> PathBuf {
+            let own = self.root().join("sys/devices").join(name);
+            fs::create_dir_all(own.join("slaves")).unwrap();
+            fs::write(own.join("dev"), format!("4000:{minor}\n")).unwrap();
+            fs::write(own.join("size"), format!("{sectors}\n")).unwrap();
+            symlink(&own, self.root().join("sys/block").join(name)).unwrap();
+            symlink(&own, self.root().join(format!("sys/dev/block/4000:{minor}"))).unwrap();
+            own
+        }
+
+        /// Opens `name` as `dm-MINOR` over devices.
+        fn open(&mut self, name: &str, uuid: &str, minor: u32, over: &[(&str, u32)]) {
+            let own = self.device(&format!("dm-{minor}"), minor, 2048);
+            fs::create_dir_all(own.join("dm")).unwrap();
+            fs::write(own.join("dm/name"), name).unwrap();
+            fs::write(own.join("dm/uuid"), uuid).unwrap();
+            for (lower, _) in over {
+                let lower = self.root().join("sys/devices").join(lower);
+                symlink(&lower, own.join("slaves").join(lower.file_name().unwrap())).unwrap();
+            }
+            let table = CryptTable {
+                bytes: 1 << 20,
+                cipher: format!("cipher-of-{name}"),
+                key_bits: Some(512),
+                sector_size: 4096,
+                below: format!("4000:{}", over[0].1),
+                offset: 1 << 18,
+                has_integrity: false,
+            };
+            self.tables.push((name.to_owned(), table));
+        }
+
+        fn find(&self, asked: Option<&Path>) -> Result<InUse, String> {
+            let tables = |name: &str| {
+                let found = self.tables.iter().find(|(of, _)| of == name);
+                found.map(|(_, table)| table.clone()).ok_or(SystemError::Stopped)
+            };
+            find(&Tree::rooted(self.root()), asked, &tables).map_err(|e| e.to_string())
+        }
+    }
+
+    #[test]
+    fn the_only_open_device_is_found_with_what_lies_below_it() {
+        let mut m = Machine::new();
+        let none = m.find(None).unwrap_err();
+        assert!(none.contains("no dm-crypt device is open"), "{none}");
+        m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);
+        // A volume of LVM on it is not encrypted by itself.
+        m.open("vg-home", "LVM-abc", 11, &[("dm-10", 10)]);
+        let found = m.find(None).unwrap();
+        assert_eq!(found.mapped, Path::new("/dev/mapper/root"));
+        assert_eq!(found.below, Path::new("/dev/zda2"));
+        assert_eq!(found.label(), "LUKS2 (dm-crypt)");
+        let facts = &found.facts;
+        assert_eq!((facts.offset_bytes, facts.size_bytes), (1 << 18, 1 << 20));
+        assert_eq!((facts.cipher.as_str(), facts.sector_size), ("cipher-of-root", 4096));
+        assert_eq!(facts.below, "zda2");
+        m.open("swap", "CRYPT-PLAIN-swap", 12, &[("zda1", 1)]);
+        let several = m.find(None).unwrap_err();
+        assert!(
+            several.contains("/dev/mapper/root (LUKS2), /dev/mapper/swap (plain dm-crypt)"),
+            "{several}"
+        );
+    }
+
+    #[test]
+    fn a_cascade_is_one_system_down_to_the_device_that_is_none_of_its() {
+        let mut m = Machine::new();
+        m.open("veracrypt1_1", "", 10, &[("zda1", 1)]);
+        m.open("veracrypt1", "", 11, &[("dm-10", 10)]);
+        let found = m.find(None).unwrap();
+        assert_eq!(found.below, Path::new("/dev/zda1"));
+        assert_eq!(found.facts.system, "VeraCrypt");
+        assert_eq!(found.facts.cipher, "cipher-of-veracrypt1 over cipher-of-veracrypt1_1");
+        assert_eq!(found.facts.offset_bytes, 1 << 19);
+    }
+
+    #[test]
+    fn what_cannot_be_read_beside_is_refused_with_the_reason() {
+        let said = |change: &dyn Fn(&mut Machine)| {
+            let mut m = Machine::new();
+            m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);
+            change(&mut m);
+            m.find(None).unwrap_err()
+        };
+        let tags = said(&|m| m.tables[0].1.has_integrity = true);
+        assert!(tags.contains("dm-integrity"), "{tags}");
+        let other = said(&|m| m.tables[0].1.below = "4000:1".to_owned());
+        assert!(other.contains("that its table names"), "{other}");
+        let short = said(&|m| m.tables[0].1.bytes = 1 << 30);
+        assert!(short.contains("ends before"), "{short}");
+        assert!(said(&|m| m.tables.clear()).contains("interrupted"));
+        let two = said(&|m| {
+            let lower = m.root().join("sys/devices/zda1");
+            symlink(&lower, m.root().join("sys/devices/dm-10/slaves/zda1")).unwrap();
+        });
+        assert!(two.contains("lies on 2 devices"), "{two}");
+        // A directory of this machine lies on nothing of the other one.
+        let dir = tempfile::tempdir().unwrap();
+        let mut m = Machine::new();
+        m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);
+        let elsewhere = m.find(Some(dir.path())).unwrap_err();
+        assert!(elsewhere.contains("open are /dev/mapper/root (LUKS2)"), "{elsewhere}");
+        let missing = m.find(Some(&dir.path().join("none"))).unwrap_err();
+        assert!(missing.contains("No such file"), "{missing}");
+    }
+
+    #[test]
+    fn of_a_profile_only_what_reads_is_left() {
+        let profile = only_reads(Profile::named("quick").unwrap()).unwrap();
+        let ids: Vec<&str> = profile.workloads.iter().map(|w| w.id.as_str()).collect();
+        assert_eq!(ids.len(), 4);
+        assert!(ids.iter().all(|id| id.contains("read")), "{ids:?}");
+        assert!(profile.remarks.iter().any(|r| r.starts_with("4 of 8 workloads")));
+        let why = only_reads(Profile::named("mount").unwrap()).unwrap_err();
+        assert!(why.to_string().contains("only reads"), "{why}");
+    }
+}

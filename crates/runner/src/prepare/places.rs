@@ -1,0 +1,86 @@
+//! Where files lie on the disk: those that are compared have their share of every place.
+
+use std::collections::BTreeMap;
+
+use cryptbench_system::resource::{Journal, Reserve, Scratch, allocate_in_turn};
+use cryptbench_system::{self as system, ArmSpec, Attachment, Target, container_path};
+
+use super::PreparedTarget;
+use super::active_range::ActiveRange;
+use crate::RunError;
+use crate::plan::Plan;
+
+/// Takes the blocks of the scratch files from the device, in turn with those of the containers that arms are set up in and,
+/// on one file system, with each other. `size` is that of the active range in bytes.
+///
+/// # Errors
+/// [`RunError::System`] if there is not enough room.
+pub(super) fn allocate(
+    plan: &Plan,
+    size: u64,
+    plain: &PreparedTarget,
+    encrypted: &[PreparedTarget],
+    journal: &Journal,
+) -> Result<Reserve, RunError> {
+    let reserve = Reserve::default();
+    let mut scratch: Vec<&Scratch> = made(plain).into_iter().collect();
+    let mut taken = size;
+    if let Some(beside) = made(plain) {
+        for arm in plan.arms.systems().iter().filter(|arm| is_container(arm)) {
+            let free = plain.target.free().saturating_sub(taken);
+            let len = system::find(arm.system)?.footprint(size, free);
+            let path = container_path(&plain.inside, &plan.run_id, arm);
+            reserve.add(path, len, beside, journal)?;
+            taken += len;
+        }
+    }
+    let mut elsewhere = BTreeMap::<_, Vec<&Scratch>>::new();
+    for target in encrypted {
+        match target.target.number == plain.target.number {
+            true => scratch.extend(made(target)),
+            false => elsewhere.entry(target.target.number).or_default().extend(made(target)),
+        }
+    }
+    for together in elsewhere.values() {
+        allocate_in_turn(together, &Reserve::default())?;
+    }
+    allocate_in_turn(&scratch, &reserve)?;
+    Ok(reserve)
+}
+
+/// Note for readers on arms whose data lie elsewhere than those of plain storage.
+pub(super) fn note(
+    arms: &[ArmSpec],
+    plain: &PreparedTarget,
+    encrypted: &[PreparedTarget],
+) -> Option<String> {
+    let beside = |number: usize| {
+        encrypted.get(number).is_some_and(|encrypted| {
+            made(plain).is_some()
+                && made(encrypted).is_some()
+                && encrypted.target.number == plain.target.number
+        })
+    };
+    let lies_elsewhere = |arm: &&ArmSpec| match arm.target {
+        Target::Encrypted(number) => !beside(number),
+        Target::Plain => system::find(arm.system)
+            .is_ok_and(|s| s.attachment() == Attachment::Mounted && !s.is_container()),
+    };
+    let labels: Vec<&str> =
+        arms.iter().filter(lies_elsewhere).map(|arm| arm.label.as_str()).collect();
+    (!labels.is_empty()).then(|| {
+        format!(
+            "Data in another place than plain storage: {}. If that place is faster or slower, the figures include \
+             the difference, but their intervals do not: they hold for these places only.",
+            labels.join(", ")
+        )
+    })
+}
+
+pub(super) fn made(target: &PreparedTarget) -> Option<&Scratch> {
+    target.range.as_ref().and_then(ActiveRange::made)
+}
+
+fn is_container(arm: &ArmSpec) -> bool {
+    arm.target == Target::Plain && system::find(arm.system).is_ok_and(system::System::is_container)
+}

@@ -1,0 +1,255 @@
+//! Figures of a record with their intervals, as conclusions need them.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use cryptbench_record::{Arm, ArmRole, Record, Trial, Workload, log_ratios, trials_of};
+use cryptbench_stats::estimate;
+
+use super::{Part, Told};
+
+/// Confidence of each interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// A mean with the half-width of its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Figure {
+    pub(super) mean: f64,
+    pub(super) half_width: f64,
+}
+
+impl Figure {
+    /// From pairs; `None` with fewer than three.
+    pub(super) fn of(pairs: &[f64]) -> Option<Self> {
+        estimate(pairs, CONFIDENCE).map(|e| Self { mean: e.mean, half_width: e.half_width })
+    }
+
+    /// The mean of several. They are of trials of their own, and so their errors add in squares.
+    pub(super) fn mean_of(all: &[Self]) -> Option<Self> {
+        let n = all.len() as f64;
+        (!all.is_empty()).then(|| Self {
+            mean: all.iter().map(|f| f.mean).sum::<f64>() / n,
+            half_width: all.iter().map(|f| f.half_width.powi(2)).sum::<f64>().sqrt() / n,
+        })
+    }
+
+    pub(super) fn minus(self, other: Self) -> Self {
+        let half_width = self.half_width.hypot(other.half_width);
+        Self { mean: self.mean - other.mean, half_width }
+    }
+
+    fn ends(self) -> (f64, f64) {
+        (self.mean - self.half_width, self.mean + self.half_width)
+    }
+
+    /// Whether it lies in `range`, as far as its interval tells.
+    pub(super) fn lies_in(self, range: &Range<f64>) -> Told {
+        let (low, high) = self.ends();
+        if range.start <= low && high <= range.end {
+            Told::Holds
+        } else if high < range.start || low > range.end {
+            Told::DoesNotHold
+        } else {
+            Told::CannotBeTold
+        }
+    }
+
+    /// `12 % (11 to 13)` of ln of a share of plain speed, as what is lost.
+    pub(super) fn as_loss(self) -> String {
+        let lost = |ln: f64| rounded(100.0 * (1.0 - ln.exp()));
+        let (low, high) = self.ends();
+        format!("{} % lost ({} to {})", lost(self.mean), lost(high), lost(low))
+    }
+
+    /// `1.25 times (1.2 to 1.3)` of ln of a ratio.
+    pub(super) fn as_times(self) -> String {
+        let (low, high) = self.ends();
+        let times = |ln: f64| format!("{:.2}", ln.exp());
+        format!("{} times ({} to {})", times(self.mean), times(low), times(high))
+    }
+
+    /// `3.1 points (2.9 to 3.3)`.
+    pub(super) fn as_points(self) -> String {
+        let (low, high) = self.ends();
+        format!("{} points ({} to {})", rounded(self.mean), rounded(low), rounded(high))
+    }
+}
+
+fn rounded(value: f64) -> String {
+    // No zero with a sign.
+    let digits = if value.abs() < 9.95 { 1 } else { 0 };
+    format!("{:.digits$}", value + 0.0).replace("-0.0", "0.0")
+}
+
+/// ln of what is kept if a loss of `low` to `high` percent was stated.
+pub(super) fn kept(low: f64, high: f64) -> Range<f64> {
+    (1.0 - high / 100.0).ln()..(1.0 - low / 100.0).ln()
+}
+
+/// What a device is, as far as studies tell devices apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Device {
+    Flash,
+    Ssd,
+    Sshd,
+    Hdd,
+}
+
+/// A record, and what conclusions ask of it.
+pub(super) struct View<'a> {
+    pub(super) record: &'a Record,
+    plain: Option<&'a Arm>,
+    /// The trials by workload: a record may have tens of thousands.
+    trials: HashMap<&'a str, Vec<&'a Trial>>,
+    /// Workloads and arms for which a cache answered.
+    cached: HashSet<(&'a str, &'a str)>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn of(record: &'a Record) -> Self {
+        let mut trials: HashMap<&str, Vec<&Trial>> = HashMap::new();
+        for trial in &record.trials {
+            trials.entry(&trial.workload).or_default().push(trial);
+        }
+        let cells = record.results.iter().flat_map(|r| &r.cells);
+        let cached = cells.filter(|c| c.cached).map(|c| (&c.workload[..], &c.arm[..])).collect();
+        let plain = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain);
+        Self { record, plain, trials, cached }
+    }
+
+    fn of_workload(&self, workload: &Workload) -> impl Iterator<Item = &'a Trial> + Clone {
+        self.trials.get(&workload.id[..]).map_or(&[][..], Vec::as_slice).iter().copied()
+    }
+
+    fn trials_of(&self, workload: &Workload, arm: &Arm) -> Vec<(u32, &'a Trial)> {
+        trials_of(self.of_workload(workload), &workload.id, &arm.id)
+    }
+
+    /// The encrypted arms.
+    pub(super) fn systems(&self) -> impl Iterator<Item = &'a Arm> + use<'a> {
+        self.record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted)
+    }
+
+    /// The device's kind. Virtual disks often claim to rotate, so those of a virtual machine have none.
+    pub(super) fn device(&self) -> Option<Device> {
+        let target = &self.record.target;
+        if let Some(emulated) = &target.emulated {
+            return match emulated.model.as_str() {
+                "usb-flash" => Some(Device::Flash),
+                "sata-ssd" | "nvme" => Some(Device::Ssd),
+                "sshd" => Some(Device::Sshd),
+                "hdd-7200" | "hdd-laptop" => Some(Device::Hdd),
+                _ => None,
+            };
+        }
+        let device = target.device.as_ref()?;
+        match (device.rotational, &self.record.machine.virtualisation) {
+            (true, Some(_)) => None,
+            (true, None) => Some(Device::Hdd),
+            (false, _) => Some(Device::Ssd),
+        }
+    }
+
+    pub(super) fn workloads(
+        &self,
+        which: impl Fn(&Workload) -> bool,
+    ) -> impl Iterator<Item = &'a Workload> {
+        self.record.plan.workloads.iter().filter(move |w| which(w))
+    }
+
+    /// ln of the speed of `arm` over that of `base` in one workload; nothing where a cache answered.
+    pub(super) fn against(&self, workload: &Workload, arm: &Arm, base: &Arm) -> Option<Figure> {
+        if [arm, base].iter().any(|arm| self.cached.contains(&(&workload.id[..], &arm.id[..]))) {
+            return None;
+        }
+        Figure::of(&log_ratios(self.of_workload(workload), &workload.id, &arm.id, &base.id))
+    }
+
+    /// ln of the share of plain speed that `arm` keeps, over all workloads of a kind.
+    pub(super) fn kept(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
+        let all: Vec<Figure> =
+            self.workloads(which).filter_map(|w| self.against(w, arm, self.plain?)).collect();
+        Figure::mean_of(&all)
+    }
+
+    /// One part for each encrypted arm of which `figure` gives one.
+    pub(super) fn each(
+        &self,
+        range: &Range<f64>,
+        words: impl Fn(Figure) -> String,
+        figure: impl Fn(&Arm) -> Option<Figure>,
+    ) -> Vec<Part> {
+        let part = |arm: &Arm| figure(arm).map(|f| part(&arm.label, f, range, &words));
+        self.systems().filter_map(part).collect()
+    }
+
+    /// Percent of all processors that `arm` takes more than plain storage, block by block.
+    pub(super) fn more_cpu(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
+        let cpus = f64::from(self.record.machine.cpus.max(1));
+        let used = |t: &Trial| 100.0 * t.cpu_machine_s / (t.elapsed_s * cpus);
+        let plain = self.plain?;
+        let one = |w: &Workload| {
+            let base = self.trials_of(w, plain);
+            let trials = self.trials_of(w, arm);
+            let pairs: Vec<f64> = trials
+                .iter()
+                .filter_map(|(block, t)| {
+                    let (_, p) = base.iter().find(|(b, _)| b == block)?;
+                    Some(used(t) - used(p)).filter(|d| d.is_finite())
+                })
+                .collect();
+            Figure::of(&pairs)
+        };
+        Figure::mean_of(&self.workloads(which).filter_map(one).collect::<Vec<_>>())
+    }
+
+    /// Mean difference between trials of plain storage in percent of the larger.
+    pub(super) fn between_series(&self) -> Option<f64> {
+        let plain = self.plain?;
+        let mut all = Vec::new();
+        for w in &self.record.plan.workloads {
+            let speeds: Vec<f64> =
+                self.trials_of(w, plain).iter().map(|(_, t)| t.bandwidth()).collect();
+            for (i, a) in speeds.iter().enumerate() {
+                all.extend(speeds[i + 1..].iter().map(|b| 100.0 * (a - b).abs() / a.max(*b)));
+            }
+        }
+        crate::trimmed_mean(&all, 0)
+    }
+
+    /// The fastest mean speed of plain storage in bytes per second.
+    pub(super) fn fastest_plain(&self) -> Option<f64> {
+        let plain = self.plain?;
+        let mean = |w: &Workload| {
+            let trials = self.trials_of(w, plain);
+            crate::trimmed_mean(&trials.iter().map(|(_, t)| t.bandwidth()).collect::<Vec<_>>(), 0)
+        };
+        self.workloads(|w| w.pattern == "sequential").filter_map(mean).reduce(f64::max)
+    }
+}
+
+pub(super) fn part(
+    of: &str,
+    figure: Figure,
+    range: &Range<f64>,
+    words: impl Fn(Figure) -> String,
+) -> Part {
+    Part { of: of.to_owned(), told: figure.lies_in(range), figure: words(figure) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_tells_only_what_it_lies_wholly_in_or_out_of() {
+        let figure = |mean, half_width| Figure { mean, half_width };
+        let range = kept(37.0, 43.0);
+        assert_eq!(figure(0.6_f64.ln(), 0.02).lies_in(&range), Told::Holds);
+        assert_eq!(figure(0.6_f64.ln(), 0.2).lies_in(&range), Told::CannotBeTold);
+        assert_eq!(figure(0.9_f64.ln(), 0.02).lies_in(&range), Told::DoesNotHold);
+        assert_eq!(figure(0.5_f64.ln(), 0.0).as_loss(), "50 % lost (50 to 50)");
+        let less = figure(-1.0, 0.3).minus(figure(-0.5, 0.4));
+        assert!((less.mean + 0.5).abs() < 1e-12 && (less.half_width - 0.5).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,116 @@
+//! The studies' conclusions, tested on the user's own records.
+//!
+//! A conclusion is a range for one figure: a loss of 40 % with the 3 points that the study's rounding leaves, or "above
+//! none". It holds on this machine if the figure's interval lies in that range, does not hold if the interval lies outside,
+//! and cannot be told otherwise. Figures come from pairs of trials, so that the drift of the disk cancels out; the intervals
+//! are not corrected for their number. What takes several devices, or numbers that the record lacks, is not tested.
+
+mod claims;
+mod figures;
+
+use cryptbench_record::Record;
+use serde::Serialize;
+
+use crate::study::Letter;
+use figures::View;
+
+/// Whether something holds on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// The interval lies where the conclusion has it.
+    Holds,
+    /// The interval lies elsewhere.
+    DoesNotHold,
+    /// It holds for some systems, and not for others.
+    HoldsForSome,
+    /// The interval reaches over the border.
+    CannotBeTold,
+}
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold => "does not hold",
+            Self::HoldsForSome => "holds for some",
+            Self::CannotBeTold => "cannot be told",
+        })
+    }
+}
+
+/// A conclusion on this machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tested {
+    /// The study.
+    pub study: Letter,
+    /// The conclusion's identifier; mostly that of the [replay](crate::Replayed).
+    pub id: &'static str,
+    /// What the study says, in our words.
+    pub text: &'static str,
+    /// Whether it holds here.
+    pub told: Told,
+    /// The figures behind it, one for each system.
+    pub parts: Vec<Part>,
+}
+
+/// A figure behind a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The system, or what else the figure is of.
+    pub of: String,
+    /// Whether it holds for it.
+    pub told: Told,
+    /// The figure with its interval, in words.
+    pub figure: String,
+}
+
+/// Tests every conclusion that the records can carry, of one study or of all. Records of one machine and device belong
+/// together, as `run --study` makes them.
+pub fn conclusions(study: Option<Letter>, records: &[&Record]) -> Vec<Tested> {
+    let views: Vec<View<'_>> = records.iter().map(|record| View::of(record)).collect();
+    let claims = claims::CLAIMS.iter().filter(|c| study.is_none_or(|study| c.study == study));
+    claims
+        .filter_map(|claim| {
+            let mut parts: Vec<Part> = Vec::new();
+            for part in views.iter().flat_map(|view| (claim.test)(view)) {
+                // What was measured in RAM stands in each record.
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
+            let told = together(&parts)?;
+            Some(Tested { study: claim.study, id: claim.id, text: claim.text, told, parts })
+        })
+        .collect()
+}
+
+/// The verdict over all systems; `None` without any.
+fn together(parts: &[Part]) -> Option<Told> {
+    let first = parts.first()?.told;
+    let has = |told| parts.iter().any(|part| part.told == told);
+    Some(match parts.iter().all(|part| part.told == first) {
+        true => first,
+        false if has(Told::Holds) => Told::HoldsForSome,
+        false => Told::CannotBeTold,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn systems_that_disagree_are_told_apart() {
+        let parts = |told: &[Told]| -> Vec<Part> {
+            let part = |told: &Told| Part { of: String::new(), told: *told, figure: String::new() };
+            told.iter().map(part).collect()
+        };
+        use Told::{CannotBeTold, DoesNotHold, Holds, HoldsForSome};
+        assert_eq!(together(&[]), None);
+        assert_eq!(together(&parts(&[Holds, Holds])), Some(Holds));
+        assert_eq!(together(&parts(&[Holds, DoesNotHold])), Some(HoldsForSome));
+        assert_eq!(together(&parts(&[Holds, CannotBeTold])), Some(HoldsForSome));
+        assert_eq!(together(&parts(&[CannotBeTold, DoesNotHold])), Some(CannotBeTold));
+    }
+}

@@ -1,0 +1,156 @@
+//! What a person can take on this machine: the systems that a run chooses from where its user names none.
+
+use crate::adapter::{
+    builtin::BUILTIN, builtin_mounted::BUILTIN_MOUNTED, builtin_mounted::BUILTIN_RAW, cryfs::CRYFS,
+    dmcrypt::DM_CRYPT, encfs::ENCFS, gocryptfs::GOCRYPTFS, plain::PLAIN, securefs::SECUREFS,
+    veracrypt::VERACRYPT,
+};
+use crate::registry::with_null_layers;
+use crate::system::{ArmSpec, Availability, Role, System};
+use crate::{Selection, SystemError};
+
+/// Who is asked first, and whether its users would miss it: the others are tried only where places stay empty.
+///
+/// The kernel's own first, then what people install, then this program's mounts, which every machine with FUSE has.
+static ORDER: &[(&System, bool)] = &[
+    (&DM_CRYPT, true),
+    (&VERACRYPT, true),
+    (&GOCRYPTFS, true),
+    (&BUILTIN_MOUNTED, true),
+    (&BUILTIN_RAW, true),
+    (&SECUREFS, false),
+    (&CRYFS, false),
+    // Last, as its own page advises against it.
+    (&ENCFS, false),
+];
+
+/// The sector size of this program's engine where one is measured: LUKS2's larger one, which is the faster.
+const DATA_UNIT: u32 = 4096;
+
+/// A system that a run can choose.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its name.
+    pub system: &'static str,
+    /// Its arms: one that encrypts as the system does by default, behind its null layers if those were asked for.
+    pub arms: Vec<ArmSpec>,
+    /// Why it cannot run here and what would mend that, if it cannot; then it has no arms.
+    pub lacks: Option<(String, String)>,
+}
+
+/// The systems to choose from, the first to be preferred; `files` says whether workloads make files. Systems that cannot
+/// run here are among them if people would miss them.
+///
+/// # Errors
+/// [`SystemError`] for settings that no system has.
+pub fn candidates(selection: &Selection, files: bool) -> Result<Vec<Candidate>, SystemError> {
+    let mut all = Vec::<Candidate>::new();
+    for &(system, is_missed) in ORDER {
+        // The same as the one before it, for those who have no root.
+        let is_second = system.name == BUILTIN_RAW.name && BUILTIN_MOUNTED.is_available();
+        if is_second || (files && !system.has_files()) {
+            continue;
+        }
+        let candidate = candidate(system, selection)?;
+        if is_missed || candidate.lacks.is_none() {
+            all.push(candidate);
+        }
+    }
+    Ok(all)
+}
+
+fn candidate(system: &System, selection: &Selection) -> Result<Candidate, SystemError> {
+    if let Availability::Unavailable { reason, remedy } = system.availability() {
+        return Ok(Candidate {
+            system: system.name,
+            arms: Vec::new(),
+            lacks: Some((reason, remedy)),
+        });
+    }
+    let mut own = Selection { settings: selection.settings.clone(), ..Selection::default() };
+    if system.has_our_ciphers {
+        own.data_units.push(DATA_UNIT);
+    }
+    Ok(Candidate { system: system.name, arms: of(system, &own, selection.split)?, lacks: None })
+}
+
+/// Plain storage twice and AES-256 alone in this process: in LUKS2's sectors, or where nothing else is measured
+/// (`alone`) in those of both formats.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn floor(alone: bool, split: bool) -> Result<Vec<ArmSpec>, SystemError> {
+    let data_units = if alone { Vec::new() } else { vec![DATA_UNIT] };
+    let mut arms = PLAIN.arms(&Selection::default())?;
+    arms.extend(of(&BUILTIN, &Selection { data_units, ..Selection::default() }, split)?);
+    Ok(arms)
+}
+
+fn of(system: &System, selection: &Selection, split: bool) -> Result<Vec<ArmSpec>, SystemError> {
+    let mut arms = match split {
+        true => with_null_layers(system, selection)?,
+        false => system.arms(selection)?,
+    };
+    arms.retain(|arm| split || arm.role != Role::NullLayer);
+    Ok(arms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+
+    fn ids(arms: &[ArmSpec]) -> Vec<&str> {
+        arms.iter().map(|arm| arm.id.as_str()).collect()
+    }
+
+    #[test]
+    fn the_floor_has_both_sector_sizes_only_where_it_stands_alone() {
+        let (luks, both) = ("builtin/aes-256-xts/4096", "builtin/aes-256-xts/512");
+        let of = |alone, split| floor(alone, split).unwrap();
+        assert_eq!(ids(&of(false, false)), ["plain", "plain-again", luks]);
+        assert_eq!(ids(&of(true, false)), ["plain", "plain-again", both, luks]);
+        assert_eq!(ids(&of(false, true))[2..], ["builtin/null", luks]);
+    }
+
+    #[test]
+    fn the_order_is_the_kernels_then_what_people_install_then_our_own() {
+        let found = candidates(&Selection::default(), false).unwrap();
+        let names: Vec<_> = found.iter().map(|c| c.system).collect();
+        assert_eq!(names[..4], ["dm-crypt", "veracrypt", "gocryptfs", "builtin-mounted"]);
+        for candidate in &found {
+            assert_eq!(candidate.arms.is_empty(), candidate.lacks.is_some());
+            assert!(candidate.arms.len() <= 1, "{:?}", ids(&candidate.arms));
+        }
+        let split = Selection { split: true, ..Selection::default() };
+        for candidate in candidates(&split, false).unwrap() {
+            let encrypted = candidate.arms.iter().filter(|a| a.role == Role::Encrypted).count();
+            assert_eq!(encrypted, usize::from(candidate.lacks.is_none()), "{}", candidate.system);
+        }
+    }
+
+    #[test]
+    fn without_root_the_own_mount_is_raw_and_what_lacks_is_told() {
+        let path = tempfile::tempdir().unwrap();
+        let fuse = path.path().join("fuse");
+        std::fs::write(&fuse, "").unwrap();
+        std::fs::write(path.path().join("fusermount3"), "").unwrap();
+        Machine::pretend(Some(Machine {
+            root: false,
+            path: path.path().into(),
+            fuse,
+            ..Machine::this()
+        }));
+        let found = candidates(&Selection::default(), false).unwrap();
+        let with_files = candidates(&Selection::default(), true).unwrap();
+        Machine::pretend(None);
+        let raw = found.iter().find(|c| c.system == "builtin-raw").unwrap();
+        assert_eq!(ids(&raw.arms), ["builtin-raw/aes-256-xts/4096"]);
+        let mounted = found.iter().find(|c| c.system == "builtin-mounted").unwrap();
+        assert!(mounted.lacks.as_ref().unwrap().0.contains("root"));
+        let gocryptfs = found.iter().find(|c| c.system == "gocryptfs").unwrap();
+        assert!(gocryptfs.lacks.as_ref().unwrap().1.contains("apt install gocryptfs"));
+        assert!(found.iter().all(|c| c.system != "cryfs"), "nobody misses it");
+        assert!(with_files.iter().all(|c| c.system != "builtin-raw"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Files whose blocks are taken from the device in turn, so that none of them lies in a better place than the others.
+//!
+//! Two files on one disk need not be equally fast: a hard disk's outer tracks turn faster below the head, and the host of
+//! a virtual disk keeps some parts of it nearer than others. No number of repeats averages that away, as it is the same in
+//! each. Files that alternate every few megabytes have their share of every place.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::scratch_file::allocate;
+use super::stack::Made;
+use super::{Journal, Scratch, ScratchFile};
+use crate::SystemError;
+
+/// Bytes of a file before the next one's turn: a hard disk that reads in sequence seeks once in about a third of a second.
+const TURN: u64 = 64 << 20;
+
+/// Turns of each file at least, however small it is.
+const LEAST_TURNS: u64 = 8;
+
+/// Allocations end on a multiple of this many bytes.
+const STEP: u64 = 1 << 20;
+
+/// Containers that are made before the arms that use them.
+#[derive(Default)]
+pub struct Reserve(Mutex<Vec<Reserved>>);
+
+struct Reserved {
+    made: Made<ScratchFile>,
+    path: PathBuf,
+    len: u64,
+}
+
+impl Reserve {
+    /// Creates `path`, which must not exist, for a container of at most `len` bytes beside the scratch file that it is
+    /// compared with.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`]; nothing is left of it.
+    pub fn add(
+        &self,
+        path: PathBuf,
+        len: u64,
+        beside: &Scratch,
+        journal: &Journal,
+    ) -> Result<(), SystemError> {
+        let what = ScratchFile { path: path.clone() };
+        let made = Made::make(journal, what.clone(), || what.make_like(beside.file()))?;
+        self.files().push(Reserved { made, path, len });
+        Ok(())
+    }
+
+    /// The file at `path`, if it was reserved: who takes it removes it.
+    pub(super) fn take(&self, path: &Path) -> Option<Made<ScratchFile>> {
+        let mut files = self.files();
+        let at = files.iter().position(|file| file.path == path)?;
+        Some(files.swap_remove(at).made)
+    }
+
+    /// Whether `path` is reserved and was not taken yet.
+    #[must_use]
+    pub fn holds(&self, path: &Path) -> bool {
+        self.files().iter().any(|file| file.path == path)
+    }
+
+    fn files(&self) -> MutexGuard<'_, Vec<Reserved>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        // What fails here stays in the journal, and cleanup tries again.
+        self.files().drain(..).for_each(|mut file| drop(file.made.destroy()));
+    }
+}
+
+/// Takes the blocks of `scratch` and of all that is reserved from the device in turn.
+///
+/// # Errors
+/// [`SystemError::Io`].
+pub fn allocate_in_turn(scratch: &[&Scratch], reserve: &Reserve) -> Result<(), SystemError> {
+    let mut files: Vec<(Arc<File>, u64, PathBuf)> =
+        scratch.iter().map(|s| (Arc::clone(s.file()), s.len(), s.path().to_owned())).collect();
+    files.extend(
+        reserve.files().iter().map(|r| (Arc::clone(&r.made.live.file), r.len, r.path.clone())),
+    );
+    let longest = files.iter().map(|(_, len, _)| *len).max().unwrap_or(0);
+    let turns = if files.len() < 2 { 1 } else { (longest / TURN).max(LEAST_TURNS) };
+    for turn in 0..turns {
+        for (file, len, path) in &files {
+            let part = border(*len, turn, turns)..border(*len, turn + 1, turns);
+            if !part.is_empty() {
+                allocate(file, part, path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a turn of a file of `len` bytes begins: in proportion, so that all files end together.
+fn border(len: u64, turn: u64, turns: u64) -> u64 {
+    match turn == turns {
+        true => len,
+        false => (u128::from(len) * u128::from(turn) / u128::from(turns)) as u64 / STEP * STEP,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_cover_each_file_once() {
+        for len in [1, STEP, STEP + 1, 100 * STEP + 5, 40 << 30] {
+            for turns in [1, 8, 640] {
+                assert_eq!(border(len, 0, turns), 0);
+                assert_eq!(border(len, turns, turns), len);
+                let borders: Vec<u64> = (0..=turns).map(|t| border(len, t, turns)).collect();
+                assert!(borders.is_sorted(), "{len} {turns}");
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The boot sector: which layout it is, and where the metadata lie.
+
+use super::bytes::{array_at, u16_at, u64_at};
+use super::guid::Guid;
+use super::{COPIES, FORMAT, SIGNATURE};
+use crate::VolumeError;
+
+/// Bytes of a boot sector, whatever the sector size.
+pub(super) const BOOT_BYTES: usize = 512;
+
+/// The layouts of a volume's beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Windows Vista: NTFS's boot sector with another signature and one other field.
+    Vista {
+        /// First byte of the first copy of the metadata.
+        metadata: u64,
+        /// Bytes of a cluster.
+        cluster: u64,
+        /// First byte of the last sector, in which NTFS keeps a copy of the boot sector.
+        last_sector: u64,
+    },
+    /// Windows 7 and later: a boot sector of its own.
+    Seven {
+        /// First bytes of the copies of the metadata.
+        metadata: [u64; COPIES],
+        /// First bytes of the two descriptions of what is encrypted, if only a part is.
+        on_write: Option<[u64; 2]>,
+        /// A FAT volume with files for systems without BitLocker.
+        to_go: bool,
+    },
+}
+
+/// What the boot sector says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Boot {
+    pub layout: Layout,
+    /// Bytes of a sector; `None` if it does not say, as in front of exFAT.
+    pub sector: Option<u32>,
+}
+
+/// Where the identifier lies, followed by the offsets of the metadata.
+const IDENTIFIER: usize = 160;
+/// The same in BitLocker To Go.
+const IDENTIFIER_TO_GO: usize = 424;
+
+impl Boot {
+    /// Reads a boot sector.
+    ///
+    /// # Errors
+    /// [`VolumeError::NotThisFormat`] without BitLocker's marks;
+    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) for a sector that cannot be.
+    pub(super) fn parse(bytes: &[u8; BOOT_BYTES]) -> Result<Self, VolumeError> {
+        let signed = bytes[3..11] == SIGNATURE;
+        let sector = match u16_at(bytes, 11).unwrap_or_default() {
+            0 => None,
+            size @ (512 | 1024 | 2048 | 4096) => Some(u32::from(size)),
+            other => {
+                let reason = format!("a sector of {other} bytes");
+                return Err(if signed { super::damaged(reason) } else { not_this(reason) });
+            }
+        };
+        for (at, to_go) in [(IDENTIFIER, false), (IDENTIFIER_TO_GO, true)] {
+            let guid = array_at(bytes, at).map(Guid);
+            let on_write = guid == Some(Guid::ON_WRITE);
+            // In front of a file system that is BitLocker's no more, the identifier stays behind.
+            if on_write || guid == Some(Guid::WHOLE) {
+                if !signed && !to_go {
+                    continue;
+                }
+                let offset = |index: usize| u64_at(bytes, at + 16 + 8 * index).unwrap_or_default();
+                let metadata = std::array::from_fn(offset);
+                let on_write = on_write.then(|| std::array::from_fn(|i| offset(COPIES + i)));
+                return Ok(Self { layout: Layout::Seven { metadata, on_write, to_go }, sector });
+            }
+        }
+        if !signed {
+            return Err(not_this("its boot sector has no BitLocker signature".to_owned()));
+        }
+        Self::vista(bytes, sector)
+    }
+
+    fn vista(bytes: &[u8; BOOT_BYTES], sector: Option<u32>) -> Result<Self, VolumeError> {
+        let unknown = || super::damaged("the boot sector names no metadata");
+        let bytes_per_sector = u64::from(sector.ok_or_else(unknown)?);
+        // Above 128, the size is a power of two of its complement, as in NTFS.
+        let sectors_per_cluster = match bytes[13] {
+            0 => return Err(super::damaged("clusters of no sector")),
+            count @ 1..=128 => u64::from(count),
+            power => 1_u64.checked_shl(u32::from(power.wrapping_neg())).unwrap_or_default(),
+        };
+        let cluster = bytes_per_sector * sectors_per_cluster;
+        if !cluster.is_power_of_two() || cluster > 2 << 20 {
+            return Err(super::damaged(format!("a cluster of {cluster} bytes")));
+        }
+        let number = u64_at(bytes, 56).filter(|number| *number != 0).ok_or_else(unknown)?;
+        let metadata = number.checked_mul(cluster).ok_or_else(unknown)?;
+        let sectors = u64_at(bytes, 40).unwrap_or_default();
+        let last_sector = sectors.saturating_mul(bytes_per_sector);
+        Ok(Self { layout: Layout::Vista { metadata, cluster, last_sector }, sector })
+    }
+
+    /// First bytes of the copies of the metadata that it names.
+    pub(super) fn metadata(&self) -> Vec<u64> {
+        match self.layout {
+            Layout::Vista { metadata, .. } => vec![metadata],
+            Layout::Seven { metadata, .. } => metadata.to_vec(),
+        }
+    }
+
+    pub(super) fn is_vista(&self) -> bool {
+        matches!(self.layout, Layout::Vista { .. })
+    }
+}
+
+fn not_this(reason: String) -> VolumeError {
+    VolumeError::NotThisFormat { format: FORMAT, reason }
+}

@@ -1,0 +1,385 @@
+//! Creates volumes in the layout of Windows 7 and later, protected by a password, a recovery
+//! password, or both.
+//!
+//! The metadata and the first sectors lie behind the part that a file system may use. Windows puts
+//! them among the files, in clusters that it reserves; a file system that is made by another program
+//! knows nothing of such clusters, so it gets the bytes before them ([`Created::usable`]).
+
+use cryptbench_blockdev::{BlockDevice, LockedBytes, write_bytes};
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::{Effort, bitlocker};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::boot::BOOT_BYTES;
+use super::dataset::{entry, kind, role, utf16};
+use super::guid::Guid;
+use super::method::Method;
+use super::recovery::RecoveryPassword;
+use super::sealed::{Key, Sealed};
+use super::unlock::{password_hash, recovery_hash};
+use super::{COPIES, METADATA_BYTES, SIGNATURE, metadata, time};
+use crate::crc32::crc32;
+use crate::{Credentials, VolumeError};
+
+/// Bytes of the file system that lie elsewhere, as Windows moves them.
+const FIRST: u64 = 8192;
+/// Bytes behind the usable part: the copies of the metadata, and the first sectors.
+const BEHIND: u64 = (COPIES as u64 + 1) * METADATA_BYTES;
+/// Bytes at the start in which what lay there before is overwritten, so that nothing is taken for it.
+const WIPED: u64 = 1 << 20;
+/// Fewest bytes of a volume.
+const SMALLEST: u64 = WIPED + BEHIND;
+/// Characters of a password, as Windows allows them.
+const PASSWORD: std::ops::RangeInclusive<usize> = 8..=256;
+
+/// Numbers that say what a sealed key is for.
+mod purpose {
+    /// The 16 bytes of a recovery password.
+    pub const RECOVERY: u16 = 0x1000;
+    /// Salt of a password.
+    pub const PASSWORD: u16 = 0x1001;
+    /// The volume master key.
+    pub const MASTER: u16 = 0x2003;
+    /// The digest of the metadata.
+    pub const DIGEST: u16 = 0x2005;
+    /// A key stretched from a password.
+    pub const FROM_PASSWORD: u16 = 0x2007;
+    /// A key stretched from a recovery password.
+    pub const FROM_RECOVERY: u16 = 0x2008;
+}
+
+/// Roles of the keys that lie beside the salt of a recovery password.
+const RECOVERY_ROLES: (u16, u16) = (0x0012, 0x0013);
+
+/// How to create a volume.
+#[derive(Clone, Copy, Debug)]
+pub struct CreateOptions<'a> {
+    /// Cipher of the data.
+    pub method: Method,
+    /// Bytes of a sector: 512, or 4096.
+    pub sector: u32,
+    /// A recovery password that opens the volume as well as the password.
+    pub recovery: Option<&'a RecoveryPassword>,
+    /// Text for whoever is asked for a password.
+    pub description: &'a str,
+    /// Instruction sets of the cipher.
+    pub tier: Tier,
+    /// Instruction sets and stop flag of the key derivation.
+    pub effort: Effort<'a>,
+}
+
+impl<'a> CreateOptions<'a> {
+    /// AES-XTS with 128 bits in 512-byte sectors, as Windows 11 does, and no recovery password.
+    #[must_use]
+    pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
+        Self {
+            method: Method::Xts128,
+            sector: 512,
+            recovery: None,
+            description: "cryptbench",
+            tier,
+            effort,
+        }
+    }
+}
+
+/// A new volume.
+#[derive(Clone, Copy, Debug)]
+pub struct Created {
+    /// Bytes from the start that a file system may use.
+    pub usable: u64,
+}
+
+/// Creates a volume on the whole of `device`. What lay there is lost; it is not overwritten.
+///
+/// The boot sector is written last: until then there is no volume.
+///
+/// # Errors
+/// [`VolumeError::Invalid`] for too small a device, a sector size that it does not have, a password
+/// that Windows would not take, or neither password nor recovery password;
+/// [`VolumeError::Stopped`]; [`VolumeError::Random`]; [`VolumeError::Io`].
+pub fn create(
+    device: &dyn BlockDevice,
+    credentials: &Credentials,
+    options: &CreateOptions<'_>,
+) -> Result<Created, VolumeError> {
+    let password = password(credentials, options)?;
+    let sector = u64::from(options.sector);
+    if !matches!(sector, 512 | 4096) || !sector.is_multiple_of(device.sector() as u64) {
+        let reason = format!("a sector of {sector} bytes on a device of {}", device.sector());
+        return Err(VolumeError::Invalid(reason));
+    }
+    let size = device.size() - device.size() % sector;
+    if size < SMALLEST {
+        let reason = format!("a BitLocker volume has at least {SMALLEST} bytes, not {size}");
+        return Err(VolumeError::Invalid(reason));
+    }
+    let usable = (size - BEHIND) / METADATA_BYTES * METADATA_BYTES;
+    let place = Place { usable, size, sector };
+    let mut keys = Keys::random(options.method)?;
+    let block = block(&place, password.as_ref().map(|p| p.as_str()), options, &mut keys)?;
+    write_data(device, &place, &keys, options)?;
+    for at in place.copies() {
+        write_bytes(device, at, &block).map_err(VolumeError::io("writing the metadata"))?;
+    }
+    device.flush().map_err(VolumeError::io("flushing the metadata"))?;
+    let boot = boot_sector(&place);
+    write_bytes(device, 0, &boot).map_err(VolumeError::io("writing the boot sector"))?;
+    device.flush().map_err(VolumeError::io("flushing the boot sector"))?;
+    read_back(device, &keys)?;
+    Ok(Created { usable })
+}
+
+/// Where everything lies.
+struct Place {
+    usable: u64,
+    size: u64,
+    sector: u64,
+}
+
+impl Place {
+    fn copies(&self) -> [u64; COPIES] {
+        std::array::from_fn(|index| self.usable + index as u64 * METADATA_BYTES)
+    }
+
+    /// The first sectors of the file system.
+    fn first(&self) -> u64 {
+        self.usable + COPIES as u64 * METADATA_BYTES
+    }
+}
+
+/// The keys of a new volume, and the count of what was sealed with them.
+struct Keys {
+    id: Guid,
+    master: LockedBytes,
+    /// As the metadata store it.
+    data: LockedBytes,
+    time: u64,
+    sealed: u32,
+}
+
+impl Keys {
+    fn random(method: Method) -> Result<Self, VolumeError> {
+        let mut master = LockedBytes::zeroed(32);
+        getrandom::fill(&mut master)?;
+        let mut data = LockedBytes::zeroed(method.stored_bytes());
+        getrandom::fill(&mut data)?;
+        Ok(Self { id: Guid::random()?, master, data, time: time::now(), sealed: 1 })
+    }
+
+    /// A nonce that no other key of this volume has.
+    fn nonce(&mut self) -> [u8; 12] {
+        self.sealed += 1;
+        let mut nonce = [0; 12];
+        nonce[..8].copy_from_slice(&self.time.to_le_bytes());
+        nonce[8..].copy_from_slice(&self.sealed.to_le_bytes());
+        nonce
+    }
+
+    /// An entry that holds `key` sealed under `under`, or under the master key.
+    fn seal(
+        &mut self,
+        role: u16,
+        (number, key): (u16, &[u8]),
+        under: Option<&[u8]>,
+        tier: Tier,
+    ) -> Result<Vec<u8>, VolumeError> {
+        let nonce = self.nonce();
+        let key = Key { number, bytes: LockedBytes::copy_of(key) };
+        let sealed = Sealed::seal(&key, nonce, under.unwrap_or(&self.master), tier)?;
+        Ok(entry(role, kind::SEALED, &[&sealed.to_bytes()]))
+    }
+}
+
+/// The password, if there is one.
+fn password(
+    credentials: &Credentials,
+    options: &CreateOptions<'_>,
+) -> Result<Option<Zeroizing<String>>, VolumeError> {
+    let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
+    if !credentials.keyfiles.is_empty() || credentials.pim.is_some_and(|pim| pim != 0) {
+        return invalid("BitLocker has neither key files nor a PIM");
+    }
+    match std::str::from_utf8(credentials.passphrase.bytes()) {
+        Err(_) => invalid("a BitLocker password is text, and this one is not UTF-8"),
+        Ok("") if options.recovery.is_some() => Ok(None),
+        Ok(text) if !PASSWORD.contains(&text.encode_utf16().count()) => {
+            invalid("a BitLocker password has 8 to 256 characters")
+        }
+        Ok(text) => Ok(Some(Zeroizing::new(text.to_owned()))),
+    }
+}
+
+/// The metadata with their checks, as long as a copy of them.
+fn block(
+    place: &Place,
+    password: Option<&str>,
+    options: &CreateOptions<'_>,
+    keys: &mut Keys,
+) -> Result<Vec<u8>, VolumeError> {
+    let tier = options.tier;
+    let description = utf16(options.description);
+    let mut entries = entry(role::DESCRIPTION, kind::TEXT, &[&description]);
+    if let Some(password) = password {
+        entries.extend(password_protector(password, options, keys)?);
+    }
+    if let Some(recovery) = options.recovery {
+        entries.extend(recovery_protector(recovery, options, keys)?);
+    }
+    let data = LockedBytes::copy_of(&keys.data);
+    entries.extend(keys.seal(role::DATA_KEY, (options.method.number(), &data), None, tier)?);
+    let moved = [place.first().to_le_bytes(), FIRST.to_le_bytes()];
+    entries.extend(entry(role::FIRST_SECTORS, kind::PLACE, &[moved.as_flattened()]));
+
+    let dataset_len = 48 + entries.len() as u32;
+    let block_len = (64 + dataset_len as usize).next_multiple_of(16);
+    let mut block = vec![0; METADATA_BYTES as usize];
+    let mut put = |at: usize, bytes: &[u8]| block[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, &SIGNATURE);
+    put(8, &((block_len / 16) as u16).to_le_bytes());
+    put(10, &2_u16.to_le_bytes());
+    // The state now and the next one: encrypted.
+    put(12, &4_u16.to_le_bytes());
+    put(14, &4_u16.to_le_bytes());
+    put(16, &place.size.to_le_bytes());
+    put(28, &((FIRST / place.sector) as u32).to_le_bytes());
+    for (index, at) in place.copies().into_iter().enumerate() {
+        put(32 + 8 * index, &at.to_le_bytes());
+    }
+    put(56, &place.first().to_le_bytes());
+    put(64, &dataset_len.to_le_bytes());
+    put(68, &1_u32.to_le_bytes());
+    put(72, &48_u32.to_le_bytes());
+    put(76, &dataset_len.to_le_bytes());
+    put(80, &keys.id.0);
+    // Whoever seals more counts on from here; the digest below takes the next number.
+    put(96, &(keys.sealed + 2).to_le_bytes());
+    put(100, &options.method.number().to_le_bytes());
+    put(102, &options.method.number().to_le_bytes());
+    put(104, &keys.time.to_le_bytes());
+    put(112, &entries);
+    let digest: [u8; 32] = Sha256::digest(&block[..block_len]).into();
+    let sealed = keys.seal(role::PROPERTY, (purpose::DIGEST, &digest), None, tier)?;
+    let checks_len = (METADATA_BYTES as usize - block_len) as u16;
+    let crc = crc32(&block[..block_len]);
+    let mut put = |at: usize, bytes: &[u8]| {
+        block[block_len + at..block_len + at + bytes.len()].copy_from_slice(bytes);
+    };
+    put(0, &checks_len.to_le_bytes());
+    put(2, &2_u16.to_le_bytes());
+    put(4, &crc.to_le_bytes());
+    put(8, &sealed);
+    Ok(block)
+}
+
+fn password_protector(
+    password: &str,
+    options: &CreateOptions<'_>,
+    keys: &mut Keys,
+) -> Result<Vec<u8>, VolumeError> {
+    let salt = salt()?;
+    let key = bitlocker(&password_hash(password), &salt, options.effort)?;
+    let inner = keys.seal(role::PROPERTY, (purpose::FROM_PASSWORD, &*key), None, options.tier)?;
+    protector(0x2000, (purpose::PASSWORD, salt, inner), &*key, options, keys)
+}
+
+fn recovery_protector(
+    recovery: &RecoveryPassword,
+    options: &CreateOptions<'_>,
+    keys: &mut Keys,
+) -> Result<Vec<u8>, VolumeError> {
+    let salt = salt()?;
+    let key = bitlocker(&recovery_hash(recovery), &salt, options.effort)?;
+    let tier = options.tier;
+    // With the volume open, Windows shows the recovery password again.
+    let bytes = (purpose::RECOVERY, recovery.bytes());
+    let mut inner = keys.seal(RECOVERY_ROLES.0, bytes, None, tier)?;
+    inner.extend(keys.seal(RECOVERY_ROLES.1, (purpose::FROM_RECOVERY, &*key), None, tier)?);
+    protector(0x0800, (purpose::RECOVERY, salt, inner), &*key, options, keys)
+}
+
+/// A protector of type `number`, with the master key sealed under `key`.
+fn protector(
+    number: u16,
+    (salted_for, salt, inner): (u16, [u8; 16], Vec<u8>),
+    key: &[u8],
+    options: &CreateOptions<'_>,
+    keys: &mut Keys,
+) -> Result<Vec<u8>, VolumeError> {
+    let master = LockedBytes::copy_of(&keys.master);
+    let salted_for = u32::from(salted_for).to_le_bytes();
+    let stretched = entry(role::PROPERTY, kind::STRETCHED, &[&salted_for, &salt, &inner]);
+    let sealed = keys.seal(role::PROPERTY, (purpose::MASTER, &master), Some(key), options.tier)?;
+    let id = Guid::random()?;
+    let time = keys.time.to_le_bytes();
+    let number = number.to_le_bytes();
+    let parts: [&[u8]; 6] = [&id.0, &time, &[0; 2], &number, &stretched, &sealed];
+    Ok(entry(role::PROTECTOR, kind::PROTECTOR, &parts))
+}
+
+fn salt() -> Result<[u8; 16], VolumeError> {
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt)?;
+    Ok(salt)
+}
+
+/// Makes zeros of the start of the plaintext, so that nothing that lay there is found again.
+fn write_data(
+    device: &dyn BlockDevice,
+    place: &Place,
+    keys: &Keys,
+    options: &CreateOptions<'_>,
+) -> Result<(), VolumeError> {
+    let key = options.method.key_of_stored(&keys.data);
+    let (cipher, step) = options.method.keyed(&key, place.sector as usize, options.tier)?;
+    let write = |at: u64, len: u64| {
+        let mut data = vec![0; len as usize];
+        cipher.encrypt_in_place(at / place.sector * step, &mut data);
+        write_bytes(device, at, &data).map_err(VolumeError::io("writing the first sectors"))
+    };
+    let zeros = |at: u64, len: u64| {
+        write_bytes(device, at, &vec![0; len as usize])
+            .map_err(VolumeError::io("overwriting what lay there"))
+    };
+    // Those at the start are never read again.
+    zeros(0, FIRST)?;
+    write(FIRST, WIPED - FIRST)?;
+    write(place.first(), FIRST)
+}
+
+/// The boot sector: to systems without BitLocker it looks like one of FAT.
+fn boot_sector(place: &Place) -> [u8; BOOT_BYTES] {
+    let mut boot = [0; BOOT_BYTES];
+    let mut put = |at: usize, bytes: &[u8]| boot[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, &[0xeb, 0x58, 0x90]);
+    put(3, &SIGNATURE);
+    put(11, &(place.sector as u16).to_le_bytes());
+    // Clusters of 4096 bytes.
+    put(13, &[(4096 / place.sector) as u8]);
+    put(21, &[0xf8]);
+    put(24, &63_u16.to_le_bytes());
+    put(26, &255_u16.to_le_bytes());
+    put(36, &0x1fe0_u32.to_le_bytes());
+    put(48, &1_u16.to_le_bytes());
+    put(50, &6_u16.to_le_bytes());
+    put(64, &[0x80, 0, 0x29]);
+    put(71, b"NO NAME    FAT32   ");
+    put(160, &Guid::WHOLE.0);
+    for (index, at) in place.copies().into_iter().enumerate() {
+        put(176 + 8 * index, &at.to_le_bytes());
+    }
+    put(510, &[0x55, 0xaa]);
+    boot
+}
+
+/// Checks that the device returns what was written, before anybody trusts it.
+fn read_back(device: &dyn BlockDevice, keys: &Keys) -> Result<(), VolumeError> {
+    let (_, boot) = metadata::boot(device)?;
+    let metadata = metadata::read(device, &boot)?;
+    if metadata.id != keys.id || metadata.copies.iter().any(Result::is_err) {
+        let source = std::io::Error::other("the device returned other metadata than were written");
+        return Err(VolumeError::Io { doing: "checking the new volume", source });
+    }
+    Ok(())
+}

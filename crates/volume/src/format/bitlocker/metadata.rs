@@ -1,0 +1,266 @@
+//! The metadata: three copies of a block that says what is encrypted, and with which key.
+
+use cryptbench_blockdev::{BlockDevice, read_bytes};
+use sha2::{Digest, Sha256};
+
+use super::boot::{BOOT_BYTES, Boot, Layout};
+use super::bytes::{array_at, u16_at, u32_at, u64_at};
+use super::dataset::{entries, kind, role, text};
+use super::guid::Guid;
+use super::protector::Protector;
+use super::sealed::Sealed;
+use super::{COPIES, METADATA_BYTES, SIGNATURE, damaged};
+use crate::VolumeError;
+use crate::crc32::crc32;
+
+/// Bytes of a block's header, which the header of its entries follows.
+const BLOCK_HEADER: usize = 64;
+/// Bytes of the header of the entries.
+const DATASET_HEADER: usize = 48;
+/// Bytes of the checks behind a block, before the sealed digest.
+const CHECKS_HEADER: usize = 8;
+/// Bytes of a copy of the metadata in Windows Vista, before it is rounded up to clusters.
+const VISTA_BYTES: u64 = 16 << 10;
+
+/// The two versions of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Version {
+    /// Windows Vista.
+    Vista,
+    /// Windows 7 and later.
+    Seven,
+}
+
+/// How far the volume is encrypted, and what is about to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub now: u16,
+    pub next: u16,
+}
+
+impl State {
+    pub(super) const DECRYPTED: u16 = 1;
+    /// In the middle of a step of the conversion.
+    pub(super) const CONVERTING: u16 = 2;
+    pub(super) const PAUSED: u16 = 3;
+    pub(super) const ENCRYPTED: u16 = 4;
+    pub(super) const SWITCHING: u16 = 5;
+
+    /// In words.
+    pub(super) fn describe(self) -> String {
+        let now = match self.now {
+            Self::DECRYPTED => "not encrypted",
+            Self::CONVERTING => "in the middle of being encrypted or decrypted",
+            Self::PAUSED | Self::SWITCHING => "partly encrypted, conversion paused",
+            Self::ENCRYPTED => "encrypted",
+            other => return format!("unknown state {other}"),
+        };
+        match self.next {
+            next if next == self.now => now.to_owned(),
+            Self::DECRYPTED => format!("{now}, to be decrypted"),
+            Self::ENCRYPTED => format!("{now}, to be encrypted"),
+            next => format!("{now}, to become state {next}"),
+        }
+    }
+}
+
+/// How the digest of a block is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Integrity {
+    /// Sealed under the volume master key.
+    Sealed(Sealed),
+    /// As it is, when nothing is encrypted.
+    Clear([u8; 32]),
+    /// Not at all; only Windows Vista may.
+    None,
+}
+
+/// What a valid copy of the metadata says.
+#[derive(Debug)]
+pub(super) struct Metadata {
+    pub version: Version,
+    pub state: State,
+    /// Bytes from the start that are encrypted; 0 in Windows Vista, which encrypts everything.
+    pub encrypted: u64,
+    /// Sectors that lie elsewhere, by the block's header.
+    pub first_sectors: u32,
+    /// First bytes of the three copies.
+    pub offsets: [u64; COPIES],
+    /// Where the first sectors lie; in Windows Vista a number that belongs into the boot sector.
+    pub moved_to: u64,
+    /// Offset and length of the first sectors, if an entry tells them.
+    pub moved: Option<(u64, u64)>,
+    pub id: Guid,
+    /// FILETIME of its creation.
+    pub created: u64,
+    /// Number of the cipher.
+    pub method: u16,
+    pub description: Option<String>,
+    pub protectors: Vec<Protector>,
+    pub data_key: Option<Sealed>,
+    pub integrity: Integrity,
+    /// SHA-256 of the block.
+    pub digest: [u8; 32],
+    /// State of each copy, in their order: what is wrong, if something is.
+    pub copies: Vec<Result<(), String>>,
+}
+
+/// Reads the boot sector.
+///
+/// # Errors
+/// As for [`Boot::parse`]; [`VolumeError::Io`].
+pub(super) fn boot(device: &dyn BlockDevice) -> Result<([u8; BOOT_BYTES], Boot), VolumeError> {
+    let not_this = |reason: &str| VolumeError::NotThisFormat {
+        format: super::FORMAT,
+        reason: reason.to_owned(),
+    };
+    if device.size() < BOOT_BYTES as u64 {
+        return Err(not_this("it is shorter than a boot sector"));
+    }
+    let bytes = read_bytes(device, 0..BOOT_BYTES as u64)
+        .map_err(VolumeError::io("reading the boot sector"))?;
+    let bytes = array_at(&bytes, 0).ok_or_else(|| not_this("it has no boot sector"))?;
+    Ok((bytes, Boot::parse(&bytes)?))
+}
+
+/// Reads the first valid copy of the metadata that `boot` names, and looks at the others.
+///
+/// # Errors
+/// [`VolumeError::Damaged`] if no copy is valid, with the reason for each.
+pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, VolumeError> {
+    let mut offsets = boot.metadata();
+    let mut found: Option<Metadata> = None;
+    let mut copies = Vec::new();
+    let mut index = 0;
+    while let Some(&at) = offsets.get(index) {
+        let read =
+            read_copy(device, boot.is_vista(), at).and_then(|copy| match copy.offsets[index] {
+                place if place == at => Ok(copy),
+                place => Err(format!("it says that it lies at byte {place}")),
+            });
+        let read = read.map(|copy| {
+            // The boot sector of Windows Vista names the first copy, and that one the others.
+            if boot.is_vista() && offsets.len() == 1 {
+                offsets = copy.offsets.to_vec();
+            }
+            found.get_or_insert(copy);
+        });
+        copies.push(read.map_err(|why| format!("at byte {at}: {why}")));
+        index += 1;
+    }
+    match found {
+        Some(metadata) => Ok(Metadata { copies, ..metadata }),
+        None => {
+            let why: Vec<String> = copies.into_iter().filter_map(Result::err).collect();
+            Err(damaged(format!("no copy of the metadata is valid: {}", why.join("; "))))
+        }
+    }
+}
+
+/// Bytes that a copy takes on the volume, which reads as zeros there.
+pub(super) fn copy_bytes(layout: &Layout) -> u64 {
+    match layout {
+        // The cluster is a power of two.
+        Layout::Vista { cluster, .. } => (VISTA_BYTES + cluster - 1) & !(cluster - 1),
+        Layout::Seven { .. } => METADATA_BYTES,
+    }
+}
+
+fn read_copy(device: &dyn BlockDevice, vista: bool, at: u64) -> Result<Metadata, String> {
+    let most = if vista { VISTA_BYTES } else { METADATA_BYTES };
+    let left = device.size().saturating_sub(at).min(most);
+    if at == 0 || left < (BLOCK_HEADER + DATASET_HEADER) as u64 {
+        return Err("it lies outside the volume".to_owned());
+    }
+    let bytes = read_bytes(device, at..at + left).map_err(|error| error.to_string())?;
+    parse(&bytes, vista)
+}
+
+/// A copy of the metadata, whose checks follow its block.
+///
+/// # Errors
+/// A message that says why it is not valid.
+pub(super) fn parse(bytes: &[u8], vista: bool) -> Result<Metadata, String> {
+    let cut = || "it is cut off".to_owned();
+    if !bytes.starts_with(&SIGNATURE) {
+        return Err("it has no BitLocker signature".to_owned());
+    }
+    let number = u16_at(bytes, 10).ok_or_else(cut)?;
+    let size = usize::from(u16_at(bytes, 8).ok_or_else(cut)?);
+    let (version, size) = match (number, vista) {
+        (1, true) => (Version::Vista, size),
+        (2, false) => (Version::Seven, 16 * size),
+        _ => return Err(format!("it has version {number}")),
+    };
+    let block = bytes.get(..size).ok_or_else(cut)?;
+    let checks = &bytes[size..];
+    let checks_len = u16_at(checks, 0).map_or(0, usize::from);
+    if crc32(block) != u32_at(checks, 4).ok_or_else(cut)? {
+        return Err("its checksum is wrong".to_owned());
+    }
+    let dataset = block.get(BLOCK_HEADER..).ok_or_else(cut)?;
+    let len = u32_at(dataset, 0).ok_or_else(cut)? as usize;
+    let start = u32_at(dataset, 8).ok_or_else(cut)? as usize;
+    if start < DATASET_HEADER {
+        return Err("its entries lie in its header".to_owned());
+    }
+    let body = dataset.get(start..len).ok_or_else(cut)?;
+    let offset = |index: usize| u64_at(block, 32 + 8 * index).unwrap_or_default();
+    let checked = checks.get(CHECKS_HEADER..checks_len.min(checks.len())).unwrap_or_default();
+    let mut metadata = Metadata {
+        version,
+        state: State {
+            now: u16_at(block, 12).ok_or_else(cut)?,
+            next: u16_at(block, 14).ok_or_else(cut)?,
+        },
+        encrypted: u64_at(block, 16).ok_or_else(cut)?,
+        first_sectors: u32_at(block, 28).ok_or_else(cut)?,
+        offsets: std::array::from_fn(offset),
+        moved_to: u64_at(block, 56).ok_or_else(cut)?,
+        moved: None,
+        id: Guid(array_at(dataset, 16).ok_or_else(cut)?),
+        created: u64_at(dataset, 40).ok_or_else(cut)?,
+        method: u16_at(dataset, 36).ok_or_else(cut)?,
+        description: None,
+        protectors: Vec::new(),
+        data_key: None,
+        integrity: integrity(checked)?,
+        digest: Sha256::digest(block).into(),
+        copies: Vec::new(),
+    };
+    for entry in entries(body)? {
+        match (entry.role, entry.kind) {
+            (role::PROTECTOR, kind::PROTECTOR) => {
+                metadata.protectors.push(Protector::parse(entry.data)?);
+            }
+            (role::DATA_KEY, kind::SEALED) if metadata.data_key.is_none() => {
+                let key = Sealed::parse(entry.data).ok_or("the key of the data is cut off")?;
+                metadata.data_key = Some(key);
+            }
+            (role::DESCRIPTION, kind::TEXT) => metadata.description = Some(text(entry.data)),
+            (role::FIRST_SECTORS, kind::PLACE) => {
+                let (at, len) = (u64_at(entry.data, 0), u64_at(entry.data, 8));
+                metadata.moved =
+                    Some(at.zip(len).ok_or("the place of the first sectors is cut off")?);
+            }
+            _ => {}
+        }
+    }
+    Ok(metadata)
+}
+
+/// The digest among the checks.
+fn integrity(checks: &[u8]) -> Result<Integrity, String> {
+    let Some(entry) = entries(checks)?.into_iter().next() else { return Ok(Integrity::None) };
+    Ok(match entry.kind {
+        kind::SEALED => {
+            Integrity::Sealed(Sealed::parse(entry.data).ok_or("its digest is cut off")?)
+        }
+        kind::KEY => {
+            let digest = entry.data.get(4..).and_then(|digest| digest.try_into().ok());
+            Integrity::Clear(digest.ok_or("its digest has not 32 bytes")?)
+        }
+        other => return Err(format!("its digest is an entry of kind {other}")),
+    })
+}

@@ -1,0 +1,168 @@
+//! The ciphers of the data, by BitLocker's numbers.
+
+use std::fmt;
+
+use cryptbench_blockdev::LockedBytes;
+use cryptbench_cipher::{CipherError, Layout, SectorCipher, Tier, dm_crypt};
+
+/// A cipher of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// AES-CBC with the Elephant diffuser, 128 bits: Windows Vista and 7.
+    Elephant128,
+    /// AES-CBC with the Elephant diffuser, 256 bits.
+    Elephant256,
+    /// AES-CBC, 128 bits: Windows 8, and removable media to this day.
+    Cbc128,
+    /// AES-CBC, 256 bits.
+    Cbc256,
+    /// AES-XTS, 128 bits: the default since Windows 10.
+    Xts128,
+    /// AES-XTS, 256 bits.
+    Xts256,
+}
+
+/// Numbers and names. The names on the command line come first, then those of dm-crypt, which
+/// cryptsetup shows.
+static METHODS: [(Method, u16, &str, &str); 6] = [
+    (Method::Elephant128, 0x8000, "aes-128-cbc-elephant", "aes-cbc-elephant"),
+    (Method::Elephant256, 0x8001, "aes-256-cbc-elephant", "aes-cbc-elephant"),
+    (Method::Cbc128, 0x8002, "aes-128-cbc", "aes-cbc-eboiv"),
+    (Method::Cbc256, 0x8003, "aes-256-cbc", "aes-cbc-eboiv"),
+    (Method::Xts128, 0x8004, "aes-128-xts", "aes-xts-plain64"),
+    (Method::Xts256, 0x8005, "aes-256-xts", "aes-xts-plain64"),
+];
+
+impl Method {
+    /// Every method.
+    pub fn all() -> impl Iterator<Item = Self> {
+        METHODS.iter().map(|(method, ..)| *method)
+    }
+
+    /// The method that is called `name` on the command line.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        METHODS.iter().find(|(_, _, known, _)| *known == name).map(|(method, ..)| *method)
+    }
+
+    fn row(self) -> &'static (Self, u16, &'static str, &'static str) {
+        METHODS.iter().find(|(method, ..)| *method == self).unwrap_or(&METHODS[0])
+    }
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().2
+    }
+
+    pub(super) fn number(self) -> u16 {
+        self.row().1
+    }
+
+    pub(super) fn of_number(number: u16) -> Option<Self> {
+        METHODS.iter().find(|(_, known, ..)| *known == number).map(|(method, ..)| *method)
+    }
+
+    /// As dm-crypt writes it.
+    #[must_use]
+    pub fn dm_crypt(self) -> &'static str {
+        self.row().3
+    }
+
+    fn has_diffuser(self) -> bool {
+        matches!(self, Self::Elephant128 | Self::Elephant256)
+    }
+
+    fn is_xts(self) -> bool {
+        matches!(self, Self::Xts128 | Self::Xts256)
+    }
+
+    /// Bytes of an AES key: data, tweak and sector keys have the same length.
+    fn aes_bytes(self) -> usize {
+        match self {
+            Self::Elephant128 | Self::Cbc128 | Self::Xts128 => 16,
+            Self::Elephant256 | Self::Cbc256 | Self::Xts256 => 32,
+        }
+    }
+
+    /// Bytes of the key that the cipher takes.
+    #[must_use]
+    pub fn key_bytes(self) -> usize {
+        if self.has_diffuser() || self.is_xts() { 2 * self.aes_bytes() } else { self.aes_bytes() }
+    }
+
+    /// Bytes of the key as the metadata store it. With the diffuser each of the two keys has room
+    /// for 32 bytes.
+    pub(super) fn stored_bytes(self) -> usize {
+        if self.has_diffuser() { 64 } else { self.key_bytes() }
+    }
+
+    /// The key that the cipher takes, from the stored one, which must have
+    /// [`stored_bytes`](Self::stored_bytes).
+    pub(super) fn key_of_stored(self, stored: &[u8]) -> LockedBytes {
+        let mut key = LockedBytes::zeroed(self.key_bytes());
+        if self.has_diffuser() {
+            let len = self.aes_bytes();
+            key[..len].copy_from_slice(&stored[..len]);
+            key[len..].copy_from_slice(&stored[32..][..len]);
+        } else {
+            key.copy_from_slice(stored);
+        }
+        key
+    }
+
+    /// The keyed cipher for sectors of `sector` bytes, and the difference between the tweaks of
+    /// neighbouring sectors. XTS counts sectors; the IVs of CBC are made of offsets in bytes, which
+    /// [`dm_crypt`] counts in units of 512.
+    ///
+    /// # Errors
+    /// [`CipherError`] for a key or sector that does not fit.
+    pub fn keyed(
+        self,
+        key: &[u8],
+        sector: usize,
+        tier: Tier,
+    ) -> Result<(Box<dyn SectorCipher>, u64), CipherError> {
+        let tweak_step = if self.is_xts() { 1 } else { sector as u64 / 512 };
+        let layout = Layout { data_unit: sector, tweak_step };
+        let mode = self.dm_crypt().strip_prefix("aes-").unwrap_or_default();
+        Ok((dm_crypt("aes", mode, key, layout, tier)?, tweak_step))
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = 8 * self.aes_bytes();
+        match self {
+            _ if self.is_xts() => write!(f, "AES-XTS {bits}"),
+            _ if self.has_diffuser() => write!(f, "AES-CBC {bits} with Elephant diffuser"),
+            _ => write!(f, "AES-CBC {bits}"),
+        }
+    }
+}
+
+impl serde::Serialize for Method {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_keys_a_cipher() {
+        for method in Method::all() {
+            let stored: Vec<u8> = (0..method.stored_bytes()).map(|i| i as u8).collect();
+            let key = method.key_of_stored(&stored);
+            for sector in [512, 4096] {
+                let (cipher, _) = method.keyed(&key, sector, Tier::Soft).unwrap();
+                assert_eq!(cipher.data_unit(), sector);
+            }
+            assert_eq!(Method::find(method.name()), Some(method));
+            assert_eq!(Method::of_number(method.number()), Some(method));
+        }
+        assert_eq!(Method::of_number(0x8006), None);
+    }
+}

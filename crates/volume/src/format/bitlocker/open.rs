@@ -1,0 +1,232 @@
+//! Opens a volume: from boot sector, metadata and credentials to the plaintext.
+
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, Extent, read_bytes};
+use cryptbench_cipher::SectorCipher;
+
+use super::boot::{Boot, Layout};
+use super::eow::{self, Maps};
+use super::metadata::{self, Integrity, Metadata, State};
+use super::method::Method;
+use super::plaintext::{Encrypted, Known, pieces};
+use super::unlock::{Unlocked, unlock};
+use super::{FORMAT, SIGNATURE, damaged, time};
+use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
+
+/// Opens the BitLocker volume on `device`.
+///
+/// # Errors
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for boot
+/// sector and metadata; [`VolumeError::Unsupported`] for a volume whose state does not say what is
+/// encrypted, and for writing to one that is not wholly encrypted or of Windows Vista;
+/// [`VolumeError::Invalid`]; [`VolumeError::Stopped`]; [`VolumeError::Io`].
+pub fn open(
+    device: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &OpenOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
+    if options.hidden || options.protect_hidden.is_some() {
+        return invalid("BitLocker has no hidden volumes");
+    }
+    if options.system || options.prf.is_some() || options.backup_header {
+        return invalid("BitLocker has no choice of PRF, layout or header");
+    }
+    let (boot_sector, boot) = metadata::boot(&*device)?;
+    let metadata = metadata::read(&*device, &boot)?;
+    let sector = sector(&boot, &metadata, &*device)?;
+    let size = device.size() - device.size() % sector;
+    let maps = maps(&*device, &boot)?;
+    let encrypted = Encrypted::new(&metadata, maps.as_ref(), size)?;
+    if options.access == Access::ReadWrite {
+        writable(&boot, &metadata, maps.as_ref())?;
+    }
+    let pieces = pieces(&Known {
+        boot: &boot,
+        boot_sector: &boot_sector,
+        boot_copy: boot_copy(&*device, &boot, sector, size)?,
+        metadata: &metadata,
+        encrypted: &encrypted,
+        maps: maps.as_ref(),
+        sector,
+        size,
+    })?;
+    let opened = if encrypted.bytes(size) == 0 && metadata.data_key.is_none() {
+        check_clear_digest(&metadata)?;
+        Opened::plain(sector as usize)
+    } else {
+        let unlocked = unlock(&metadata, credentials, options.tier, options.effort)?;
+        Opened::new(unlocked, sector as usize, options)?
+    };
+    let info = VolumeInfo {
+        format: FORMAT,
+        cipher: opened.name,
+        kernel: opened.cipher.tier(),
+        key_bytes: opened.key_bytes,
+        derivation: opened.opened_with,
+        data_unit: sector as usize,
+        size,
+        data_offset: 0,
+        details: details(&metadata, &encrypted, size),
+    };
+    let mapping = Mapping {
+        data: Extent { offset: 0, len: size },
+        cipher: opened.cipher,
+        first_tweak: 0,
+        tweak_step: opened.tweak_step,
+        protected: None,
+    };
+    Volume::new(device, mapping, options.access, info)?.with_pieces(pieces)
+}
+
+/// Bytes of a sector. A boot sector in front of exFAT does not say it, and the metadata say it in a
+/// roundabout way: in how many sectors how many bytes are moved.
+pub(super) fn sector(
+    boot: &Boot,
+    metadata: &Metadata,
+    device: &dyn BlockDevice,
+) -> Result<u64, VolumeError> {
+    if let Some(sector) = boot.sector {
+        return Ok(u64::from(sector));
+    }
+    match (metadata.moved, u64::from(metadata.first_sectors)) {
+        (Some((_, len)), sectors @ 1..) if len.is_multiple_of(sectors) => match len / sectors {
+            sector @ (512 | 1024 | 2048 | 4096) => Ok(sector),
+            other => Err(damaged(format!("a sector of {other} bytes"))),
+        },
+        _ => Ok(device.sector().min(4096) as u64),
+    }
+}
+
+/// The maps of what is encrypted, if the boot sector says that there are maps.
+pub(super) fn maps(device: &dyn BlockDevice, boot: &Boot) -> Result<Option<Maps>, VolumeError> {
+    match boot.layout {
+        Layout::Seven { on_write: Some(places), .. } => eow::read(device, places).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Where the last sector of a volume of Windows Vista is a copy of its boot sector, which NTFS keeps
+/// there.
+fn boot_copy(
+    device: &dyn BlockDevice,
+    boot: &Boot,
+    sector: u64,
+    size: u64,
+) -> Result<Option<u64>, VolumeError> {
+    let Layout::Vista { last_sector, .. } = boot.layout else { return Ok(None) };
+    let end = last_sector.saturating_add(sector);
+    if last_sector == 0 || end > size || !last_sector.is_multiple_of(sector) {
+        return Ok(None);
+    }
+    let bytes = read_bytes(device, last_sector..end)
+        .map_err(VolumeError::io("reading the copy of the boot sector"))?;
+    // Ciphertext does not look like this.
+    Ok((bytes.get(3..11) == Some(&SIGNATURE)).then_some(last_sector))
+}
+
+/// Refuses to write where Windows has to take part in every write.
+fn writable(boot: &Boot, metadata: &Metadata, maps: Option<&Maps>) -> Result<(), VolumeError> {
+    let state = metadata.state;
+    let what = if boot.is_vista() {
+        "writing to a volume of Windows Vista"
+    } else if maps.is_some() || state.now != State::ENCRYPTED || state.next != State::ENCRYPTED {
+        "writing to a BitLocker volume that is not wholly encrypted"
+    } else {
+        return Ok(());
+    };
+    Err(VolumeError::Unsupported {
+        what: what.to_owned(),
+        hint: Some("open it read-only".to_owned()),
+    })
+}
+
+/// Checks the metadata of a volume that nothing of is encrypted, which have no key to seal their digest.
+fn check_clear_digest(metadata: &Metadata) -> Result<(), VolumeError> {
+    match metadata.integrity {
+        Integrity::Clear(digest) if digest != metadata.digest => {
+            Err(damaged("the digest of the metadata is wrong"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The cipher of an opened volume, and what is told of it.
+struct Opened {
+    cipher: Box<dyn SectorCipher>,
+    tweak_step: u64,
+    name: String,
+    key_bytes: usize,
+    opened_with: String,
+}
+
+impl Opened {
+    fn new(
+        unlocked: Unlocked,
+        sector: usize,
+        options: &OpenOptions<'_>,
+    ) -> Result<Self, VolumeError> {
+        let Unlocked { method, key, opened_with } = unlocked;
+        let (cipher, tweak_step) = method.keyed(&key, sector, options.tier)?;
+        let name = method.dm_crypt().to_owned();
+        Ok(Self { cipher, tweak_step, name, key_bytes: key.len(), opened_with })
+    }
+
+    /// Of a volume that is not encrypted at all, and has no key.
+    fn plain(sector: usize) -> Self {
+        Self {
+            cipher: Box::new(NoCipher(sector)),
+            tweak_step: 1,
+            name: "none".to_owned(),
+            key_bytes: 0,
+            opened_with: "nothing, as it is not encrypted".to_owned(),
+        }
+    }
+}
+
+fn details(metadata: &Metadata, encrypted: &Encrypted, size: u64) -> Vec<(&'static str, String)> {
+    let mut details = vec![
+        ("identifier", metadata.id.to_string()),
+        ("created", time::display(metadata.created)),
+        ("state", metadata.state.describe()),
+    ];
+    if encrypted.bytes(size) < size {
+        let bytes = encrypted.bytes(size);
+        details.push(("encrypted", format!("{bytes} of {size} bytes")));
+    }
+    if let Some(method) = Method::of_number(metadata.method) {
+        details.push(("method", method.to_string()));
+    }
+    for why in metadata.copies.iter().filter_map(|copy| copy.as_ref().err()) {
+        details.push(("damaged copy", format!("metadata {why}")));
+    }
+    details
+}
+
+/// The cipher of a volume that nothing of is encrypted: it is never called.
+struct NoCipher(usize);
+
+impl SectorCipher for NoCipher {
+    fn data_unit(&self) -> usize {
+        self.0
+    }
+
+    fn encrypt(&self, _: u64, src: &[u8], dst: &mut [u8]) {
+        dst.copy_from_slice(src);
+    }
+
+    fn encrypt_in_place(&self, _: u64, _: &mut [u8]) {}
+
+    fn decrypt(&self, _: u64, src: &[u8], dst: &mut [u8]) {
+        dst.copy_from_slice(src);
+    }
+
+    fn decrypt_in_place(&self, _: u64, _: &mut [u8]) {}
+
+    fn tier(&self) -> &'static str {
+        "none"
+    }
+
+    fn visit_keys(&self, _: &mut dyn FnMut(*const u8, usize)) {}
+}

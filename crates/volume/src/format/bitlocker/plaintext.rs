@@ -1,0 +1,231 @@
+//! How the plaintext is put together: what is encrypted, what is plain, what reads as zeros, and
+//! where the first sectors lie.
+
+use super::boot::{BOOT_BYTES, Boot, Layout};
+use super::damaged;
+use super::eow::Maps;
+use super::metadata::{Metadata, State, Version, copy_bytes};
+use crate::VolumeError;
+use crate::pieces::{Pieces, Source};
+
+/// Bytes at the start of a volume of Windows Vista that are not encrypted.
+const VISTA_PLAIN: u64 = 8192;
+
+/// Most pieces of a plaintext, as many as a stranger's maps may make.
+const MOST_PIECES: usize = 1 << 18;
+
+/// What of the volume is encrypted.
+#[derive(Debug)]
+pub(super) enum Encrypted {
+    /// Everything up to this byte.
+    UpTo(u64),
+    /// These parts, ascending.
+    Parts(Vec<(u64, u64)>),
+}
+
+impl Encrypted {
+    /// By the metadata and the maps, if the volume has maps.
+    ///
+    /// # Errors
+    /// [`VolumeError::Unsupported`] for a state in which parts of the plaintext lie in a log.
+    pub(super) fn new(
+        metadata: &Metadata,
+        maps: Option<&Maps>,
+        size: u64,
+    ) -> Result<Self, VolumeError> {
+        if let Some(maps) = maps {
+            return Ok(Self::Parts(maps.encrypted.clone()));
+        }
+        match metadata.state.now {
+            State::DECRYPTED => Ok(Self::UpTo(0)),
+            // Windows Vista does not say how much it encrypted, but only ever all of it.
+            State::ENCRYPTED | State::PAUSED | State::SWITCHING => match metadata.encrypted {
+                0 if metadata.version == Version::Vista
+                    && metadata.state.now != State::ENCRYPTED =>
+                {
+                    Err(unclear(metadata))
+                }
+                0 => Ok(Self::UpTo(size)),
+                encrypted => Ok(Self::UpTo(encrypted)),
+            },
+            _ => Err(unclear(metadata)),
+        }
+    }
+
+    /// Whether the byte at `at` is encrypted.
+    fn holds(&self, at: u64) -> bool {
+        match self {
+            Self::UpTo(end) => at < *end,
+            Self::Parts(parts) => {
+                let next = parts.partition_point(|(_, end)| *end <= at);
+                parts.get(next).is_some_and(|(start, _)| *start <= at)
+            }
+        }
+    }
+
+    /// Where encrypted parts begin and end within `from..to`.
+    fn borders(&self, from: u64, to: u64) -> Vec<u64> {
+        let all = match self {
+            Self::UpTo(end) => vec![*end],
+            Self::Parts(parts) => parts.iter().flat_map(|(start, end)| [*start, *end]).collect(),
+        };
+        all.into_iter().filter(|at| from < *at && *at < to).collect()
+    }
+
+    /// Bytes of a volume of `size` that are encrypted.
+    pub(super) fn bytes(&self, size: u64) -> u64 {
+        match self {
+            Self::UpTo(end) => size.min(*end),
+            Self::Parts(parts) => {
+                parts.iter().map(|(start, end)| end.min(&size).saturating_sub(*start)).sum()
+            }
+        }
+    }
+}
+
+fn unclear(metadata: &Metadata) -> VolumeError {
+    VolumeError::Unsupported {
+        what: format!("a BitLocker volume that is {}", metadata.state.describe()),
+        hint: Some("let Windows finish or pause that".to_owned()),
+    }
+}
+
+/// Where the first sectors of the file system lie: first byte and length.
+///
+/// # Errors
+/// [`VolumeError::Damaged`] if they cannot lie there.
+pub(super) fn first_sectors(
+    boot: &Boot,
+    metadata: &Metadata,
+    sector: u64,
+    size: u64,
+) -> Result<Option<(u64, u64)>, VolumeError> {
+    if boot.is_vista() {
+        return Ok(None);
+    }
+    let by_header = (metadata.moved_to, u64::from(metadata.first_sectors) * sector);
+    let (at, len) = metadata.moved.unwrap_or(by_header);
+    let fits = at.checked_add(len).is_some_and(|end| end <= size);
+    if len == 0 || at < len || !fits || !at.is_multiple_of(sector) || !len.is_multiple_of(sector) {
+        return Err(damaged(format!(
+            "the first {len} bytes are said to lie at byte {at} of {size}"
+        )));
+    }
+    Ok(Some((at, len)))
+}
+
+/// What there is to know of a volume before its key.
+pub(super) struct Known<'a> {
+    pub boot: &'a Boot,
+    pub boot_sector: &'a [u8; BOOT_BYTES],
+    /// Where Windows Vista keeps a copy of the boot sector, which is not encrypted either.
+    pub boot_copy: Option<u64>,
+    pub metadata: &'a Metadata,
+    pub encrypted: &'a Encrypted,
+    pub maps: Option<&'a Maps>,
+    pub sector: u64,
+    pub size: u64,
+}
+
+/// The pieces of a plaintext.
+///
+/// # Errors
+/// As for [`first_sectors`]; [`VolumeError::Unsupported`] for maps with too many parts.
+pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
+    let Known { boot, boot_sector, metadata, encrypted, sector, size, .. } = *known;
+    let moved = first_sectors(boot, metadata, sector, size)?;
+    let mut zeros: Vec<(u64, u64)> = Vec::new();
+    let whole = copy_bytes(&boot.layout);
+    zeros.extend(metadata.offsets.map(|at| (at, at.saturating_add(whole))));
+    zeros.extend(moved.map(|(at, len)| (at, at + len)));
+    let reserved = known.maps.iter().flat_map(|maps| &maps.reserved);
+    zeros.extend(reserved.map(|(at, len)| (*at, at.saturating_add(*len))));
+    let zeros = joined(zeros, size);
+
+    // The start of the plaintext is a rule of its own.
+    let mut pieces = Pieces::default();
+    let start = match (moved, &boot.layout) {
+        (Some((at, len)), _) => {
+            let mut borders = encrypted.borders(at, at + len);
+            borders.insert(0, at);
+            for border in borders {
+                pieces.push(
+                    border - at,
+                    if encrypted.holds(border) {
+                        Source::Encrypted(border)
+                    } else {
+                        Source::Plain(border)
+                    },
+                );
+            }
+            len
+        }
+        (None, Layout::Vista { .. }) => {
+            pieces.push(0, Source::Given(ntfs_boot_sector(boot_sector, metadata, sector)));
+            pieces.push(sector, Source::Plain(sector));
+            VISTA_PLAIN.min(size)
+        }
+        (None, Layout::Seven { .. }) => return Err(damaged("the first sectors lie nowhere")),
+    };
+    if zeros.first().is_some_and(|(at, _)| *at < start) {
+        let at = zeros[0].0;
+        return Err(damaged(format!("metadata at byte {at} lie in the first {start} bytes")));
+    }
+    let mut borders = encrypted.borders(start, size);
+    borders.push(start);
+    borders.extend(known.boot_copy.iter().flat_map(|at| [*at, at + sector]));
+    for (from, to) in &zeros {
+        borders.extend([*from, *to]);
+    }
+    borders.retain(|at| *at < size);
+    borders.sort_unstable();
+    borders.dedup();
+    let mut next_zeros = zeros.iter().peekable();
+    for at in borders {
+        while next_zeros.next_if(|(_, end)| *end <= at).is_some() {}
+        let source = match next_zeros.peek() {
+            Some((from, _)) if *from <= at => Source::Zeros,
+            _ if known.boot_copy == Some(at) => {
+                Source::Given(ntfs_boot_sector(boot_sector, metadata, sector))
+            }
+            _ if encrypted.holds(at) => Source::Encrypted(at),
+            _ => Source::Plain(at),
+        };
+        pieces.push(at, source);
+        if pieces.len() > MOST_PIECES {
+            return Err(VolumeError::Unsupported {
+                what: format!("a volume encrypted in more than {MOST_PIECES} parts"),
+                hint: None,
+            });
+        }
+    }
+    Ok(pieces)
+}
+
+/// Ascending ranges within `size` bytes that do not touch.
+fn joined(mut ranges: Vec<(u64, u64)>, size: u64) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for (from, to) in ranges {
+        let to = to.min(size);
+        match joined.last_mut() {
+            _ if from >= to => {}
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => joined.push((from, to)),
+        }
+    }
+    joined
+}
+
+/// The boot sector of NTFS, which Windows Vista replaced in two places.
+fn ntfs_boot_sector(
+    boot_sector: &[u8; BOOT_BYTES],
+    metadata: &Metadata,
+    sector: u64,
+) -> std::sync::Arc<[u8]> {
+    let mut bytes = boot_sector.to_vec();
+    bytes[3..11].copy_from_slice(b"NTFS    ");
+    bytes[56..64].copy_from_slice(&metadata.moved_to.to_le_bytes());
+    bytes.resize(sector as usize, 0);
+    bytes.into()
+}

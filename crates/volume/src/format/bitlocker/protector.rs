@@ -1,0 +1,141 @@
+//! Protectors: the ways in which a volume's master key is stored.
+
+use cryptbench_blockdev::LockedBytes;
+
+use super::bytes::{array_at, u16_at, u64_at};
+use super::dataset::{entries, kind, role, text};
+use super::guid::Guid;
+use super::sealed::Sealed;
+
+/// Bytes of a protector before its properties.
+const HEADER: usize = 28;
+/// Bytes of a stretched key before its own properties: its number, flags and salt.
+const STRETCHED_HEADER: usize = 20;
+/// Flag of a stretched key: by PBKDF2 instead of BitLocker's own chain.
+const PBKDF2: u16 = 0x40;
+
+/// What opens a protector, from the high byte of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Opener {
+    /// A key that lies beside it: the protection is suspended.
+    ClearKey,
+    /// A password.
+    Password,
+    /// A recovery password.
+    RecoveryPassword,
+    /// A startup key in a file.
+    StartupKey,
+    /// Something that this machine does not have, such as the TPM of another one.
+    Other,
+}
+
+/// The parts of which protection types consist.
+const PARTS: [(u16, &str); 6] = [
+    (0x0100, "TPM"),
+    (0x0200, "startup key"),
+    (0x0400, "PIN"),
+    (0x0800, "recovery password"),
+    (0x1000, "certificate or smart card"),
+    (0x2000, "password"),
+];
+
+/// A protector.
+#[derive(Debug)]
+pub(super) struct Protector {
+    pub id: Guid,
+    /// FILETIME of its last change.
+    pub modified: u64,
+    /// The protection type as it is stored.
+    pub number: u16,
+    pub opener: Opener,
+    pub name: Option<String>,
+    pub salt: Option<[u8; 16]>,
+    /// The volume master key.
+    pub master: Option<Sealed>,
+    /// The key beside it, if it has one.
+    pub clear: Option<LockedBytes>,
+    /// Why it cannot be used, if its contents do not say everything.
+    pub problem: Option<String>,
+}
+
+impl Protector {
+    /// The contents of an entry of kind [`kind::PROTECTOR`].
+    ///
+    /// # Errors
+    /// A message if it is too short to say what it is.
+    pub(super) fn parse(data: &[u8]) -> Result<Self, String> {
+        let fields = (array_at(data, 0), u64_at(data, 16), u16_at(data, 26), data.get(HEADER..));
+        let (Some(id), Some(modified), Some(number), Some(properties)) = fields else {
+            return Err(format!("a protector of {} bytes", data.len()));
+        };
+        let opener = match number & 0xff00 {
+            0 => Opener::ClearKey,
+            0x0200 => Opener::StartupKey,
+            0x0800 => Opener::RecoveryPassword,
+            0x2000 => Opener::Password,
+            _ => Opener::Other,
+        };
+        let mut protector = Self {
+            id: Guid(id),
+            modified,
+            number,
+            opener,
+            name: None,
+            salt: None,
+            master: None,
+            clear: None,
+            problem: None,
+        };
+        protector.problem = protector.read(properties).err();
+        Ok(protector)
+    }
+
+    fn read(&mut self, properties: &[u8]) -> Result<(), String> {
+        for property in entries(properties)? {
+            let data = property.data;
+            match property.kind {
+                kind::STRETCHED => {
+                    if data.len() < STRETCHED_HEADER {
+                        return Err("its salt is cut off".to_owned());
+                    }
+                    if u16_at(data, 2).is_some_and(|flags| flags & PBKDF2 != 0) {
+                        return Err("it stretches keys by PBKDF2".to_owned());
+                    }
+                    self.salt = array_at(data, 4);
+                }
+                // What is sealed under this protector's key is the master key.
+                kind::SEALED if property.role == role::PROPERTY && self.master.is_none() => {
+                    self.master = Some(Sealed::parse(data).ok_or("its sealed key is cut off")?);
+                }
+                kind::KEY if self.opener == Opener::ClearKey => {
+                    let key = data.get(4..).filter(|key| key.len() == 32);
+                    let key = key.ok_or("its clear key has not 32 bytes")?;
+                    self.clear = Some(LockedBytes::copy_of(key));
+                }
+                kind::TEXT => self.name = self.name.take().or_else(|| Some(text(data))),
+                _ => {}
+            }
+        }
+        let lacks =
+            |there: bool, what: &str| if there { Ok(()) } else { Err(format!("it has no {what}")) };
+        match self.opener {
+            Opener::Other => return Ok(()),
+            Opener::ClearKey => lacks(self.clear.is_some(), "clear key")?,
+            Opener::Password | Opener::RecoveryPassword => lacks(self.salt.is_some(), "salt")?,
+            Opener::StartupKey => {}
+        }
+        lacks(self.master.is_some(), "sealed master key")
+    }
+
+    /// What opens it, in words.
+    pub(super) fn describe(&self) -> String {
+        let parts = PARTS.iter().filter(|(bit, _)| self.number & bit != 0);
+        let parts: Vec<&str> = parts.map(|(_, name)| *name).collect();
+        match parts.as_slice() {
+            [] if self.opener == Opener::ClearKey => "clear key".to_owned(),
+            [] => format!("protection of type {:#06x}", self.number),
+            parts => parts.join(" and "),
+        }
+    }
+}

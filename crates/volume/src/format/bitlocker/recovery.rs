@@ -1,0 +1,128 @@
+//! Recovery passwords: 48 digits, eight groups that are each a 16-bit number times eleven.
+
+use cryptbench_blockdev::LockedBytes;
+
+use crate::VolumeError;
+
+/// Groups of a recovery password.
+const GROUPS: usize = 8;
+/// Digits of a group.
+const DIGITS: usize = 6;
+/// What each group is a multiple of, so that a slip shows.
+const FACTOR: u32 = 11;
+
+/// The 16 bytes that a recovery password stands for.
+#[derive(Debug)]
+pub struct RecoveryPassword(LockedBytes);
+
+impl RecoveryPassword {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`VolumeError::Random`].
+    pub fn random() -> Result<Self, VolumeError> {
+        let mut bytes = LockedBytes::zeroed(2 * GROUPS);
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// Reads what a user typed: groups may be apart by hyphens or spaces, or follow each other.
+    ///
+    /// # Errors
+    /// [`VolumeError::Invalid`], which says what is wrong without saying what was typed.
+    pub fn parse(text: &[u8]) -> Result<Self, VolumeError> {
+        let invalid = |what: &str| {
+            Err(VolumeError::Invalid(format!(
+                "a recovery password has eight groups of six digits; {what}"
+            )))
+        };
+        let mut digits = LockedBytes::zeroed(GROUPS * DIGITS);
+        let mut count = 0;
+        for &byte in text.trim_ascii() {
+            match byte {
+                b'0'..=b'9' if count < digits.len() => digits[count] = byte - b'0',
+                b'0'..=b'9' => return invalid("this one has more digits"),
+                b'-' | b' ' if count.is_multiple_of(DIGITS) => continue,
+                _ => return invalid("this one has something else in between"),
+            }
+            count += 1;
+        }
+        if count < digits.len() {
+            return invalid("this one has fewer digits");
+        }
+        let mut bytes = LockedBytes::zeroed(2 * GROUPS);
+        for (index, group) in digits.chunks(DIGITS).enumerate() {
+            let number = group.iter().fold(0, |number, &digit| 10 * number + u32::from(digit));
+            let (value, rest) = (number / FACTOR, number % FACTOR);
+            let value = match u16::try_from(value) {
+                Ok(value) if rest == 0 => value,
+                _ => return invalid(&format!("group {} of this one is mistyped", index + 1)),
+            };
+            bytes[2 * index..][..2].copy_from_slice(&value.to_le_bytes());
+        }
+        Ok(Self(bytes))
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// As users write it down: digits and hyphens.
+    #[must_use]
+    pub fn digits(&self) -> LockedBytes {
+        let mut text = LockedBytes::zeroed(GROUPS * (DIGITS + 1) - 1);
+        text.fill(b'-');
+        let values = self.0.as_chunks::<2>().0;
+        for (group, value) in text.chunks_mut(DIGITS + 1).zip(values) {
+            let mut number = FACTOR * u32::from(u16::from_le_bytes(*value));
+            for digit in group[..DIGITS].iter_mut().rev() {
+                *digit = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of libbde's format document.
+    const EXAMPLE: &[u8] = b"471207-278498-422125-177177-561902-537405-468006-693451";
+
+    #[test]
+    fn what_is_written_is_read() {
+        let password = RecoveryPassword::parse(EXAMPLE).unwrap();
+        assert_eq!(&*password.digits(), EXAMPLE);
+        assert_eq!(password.bytes()[..2], (471_207_u32 / 11).to_le_bytes()[..2]);
+        for other in [
+            b"471207278498422125177177561902537405468006693451".to_vec(),
+            b" 471207 278498 422125 177177 561902 537405 468006 693451\r\n".to_vec(),
+        ] {
+            assert_eq!(RecoveryPassword::parse(&other).unwrap().bytes(), password.bytes());
+        }
+        for _ in 0..50 {
+            let random = RecoveryPassword::random().unwrap();
+            let again = RecoveryPassword::parse(&random.digits()).unwrap();
+            assert_eq!(again.bytes(), random.bytes());
+        }
+    }
+
+    #[test]
+    fn slips_are_told() {
+        let error = |text: &[u8]| RecoveryPassword::parse(text).unwrap_err().to_string();
+        let mut slip = EXAMPLE.to_vec();
+        slip[15] = b'3';
+        assert!(error(&slip).contains("group 3"), "{}", error(&slip));
+        let mut high = EXAMPLE.to_vec();
+        high[..6].copy_from_slice(b"720896");
+        assert!(error(&high).contains("group 1"), "{}", error(&high));
+        assert!(error(&EXAMPLE[..50]).contains("fewer"));
+        assert!(error(&[EXAMPLE, b"0"].concat()).contains("more"));
+        assert!(error(b"anaconda").contains("something else"));
+        assert!(error(b"4712-07278498").contains("something else"));
+        assert!(error(b"").contains("fewer"));
+    }
+}

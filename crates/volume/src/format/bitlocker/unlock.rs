@@ -1,0 +1,229 @@
+//! From credentials to the key of the data: protector, volume master key, data key.
+
+use cryptbench_blockdev::LockedBytes;
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::{BITLOCKER_ITERATIONS, Effort, bitlocker};
+use sha2::{Digest, Sha256};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::damaged;
+use super::metadata::{Integrity, Metadata, Version};
+use super::method::Method;
+use super::protector::{Opener, Protector};
+use super::recovery::RecoveryPassword;
+use super::startup::StartupKey;
+use crate::{Credentials, VolumeError};
+
+/// Most protectors for which a password is stretched, a third of a second each. Windows makes two.
+const MOST_STRETCHED: usize = 32;
+
+/// The key of the data.
+pub(super) struct Unlocked {
+    pub method: Method,
+    /// The key that the cipher takes.
+    pub key: LockedBytes,
+    /// What opened it.
+    pub opened_with: String,
+}
+
+/// Opens a protector with `credentials`, or with the key that lies beside it if the protection is
+/// suspended, and with it the key of the data.
+///
+/// # Errors
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if the metadata are not what they were when
+/// they were sealed; [`VolumeError::Invalid`] for credentials that BitLocker does not have;
+/// [`VolumeError::Stopped`].
+pub(super) fn unlock(
+    metadata: &Metadata,
+    credentials: &Credentials,
+    tier: Tier,
+    effort: Effort<'_>,
+) -> Result<Unlocked, VolumeError> {
+    let given = Given::new(credentials)?;
+    let mut attempt = Attempt { metadata, tier, effort, stretched: 0, master: None };
+    let mut opened = attempt.with(&given)?;
+    if opened.is_none() {
+        opened = attempt.with_clear_key()?;
+    }
+    let (Some(opened_with), Some(master)) = (opened, attempt.master) else {
+        return Err(VolumeError::NoKeyFits(reason(metadata, &given)));
+    };
+    check_integrity(metadata, &master, tier)?;
+    let sealed =
+        metadata.data_key.as_ref().ok_or_else(|| damaged("there is no key of the data"))?;
+    let key = sealed.open(&master, tier)?;
+    let key = key.ok_or_else(|| damaged("the master key does not open the key of the data"))?;
+    let method = Method::of_number(key.number).ok_or_else(|| unknown(key.number))?;
+    if key.bytes.len() != method.stored_bytes() {
+        return Err(damaged(format!("a key of {} bytes for {method}", key.bytes.len())));
+    }
+    Ok(Unlocked { method, key: method.key_of_stored(&key.bytes), opened_with })
+}
+
+/// An error for a cipher that is not known.
+pub(super) fn unknown(number: u16) -> VolumeError {
+    VolumeError::Unsupported { what: format!("encryption method {number:#06x}"), hint: None }
+}
+
+/// Checks that the metadata are those that were sealed.
+fn check_integrity(metadata: &Metadata, master: &[u8], tier: Tier) -> Result<(), VolumeError> {
+    let stored = match (&metadata.integrity, metadata.version) {
+        (Integrity::Sealed(sealed), _) => sealed.open(master, tier)?.map(|key| key.bytes),
+        // Without it, somebody may have changed what the key does not protect.
+        (_, Version::Seven) => return Err(damaged("the metadata have no sealed digest")),
+        (_, Version::Vista) => return Ok(()),
+    };
+    match stored {
+        Some(digest) if *digest == metadata.digest => Ok(()),
+        _ => Err(damaged("the metadata were changed by somebody without the key")),
+    }
+}
+
+/// What the user gave, in the form that protectors take.
+struct Given {
+    password: Option<Zeroizing<[u8; 32]>>,
+    recovery: Option<RecoveryPassword>,
+    startup: Option<StartupKey>,
+}
+
+impl Given {
+    fn new(credentials: &Credentials) -> Result<Self, VolumeError> {
+        let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
+        if credentials.pim.is_some_and(|pim| pim != 0) {
+            return invalid("BitLocker has no PIM");
+        }
+        if !credentials.keyfiles.is_empty() {
+            return invalid("BitLocker has no key files; its startup keys are given as such");
+        }
+        let passphrase = credentials.passphrase.bytes();
+        let recovery = match &credentials.recovery_password {
+            Some(typed) => Some(RecoveryPassword::parse(typed.bytes())?),
+            // Windows asks for either in one place, and so may whoever types it here.
+            None => RecoveryPassword::parse(passphrase).ok(),
+        };
+        let password = match std::str::from_utf8(passphrase) {
+            Ok("") => None,
+            Ok(password) => Some(password_hash(password)),
+            Err(_) => return invalid("a BitLocker password is text, and this one is not UTF-8"),
+        };
+        let startup = credentials.startup_key.as_ref();
+        let startup = startup.map(|file| StartupKey::parse(file.bytes())).transpose()?;
+        Ok(Self { password, recovery, startup })
+    }
+}
+
+/// The hash of a password from which keys are stretched: SHA-256 twice, of UTF-16.
+pub(super) fn password_hash(password: &str) -> Zeroizing<[u8; 32]> {
+    let utf16 =
+        Zeroizing::new(password.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    let once = hash(&utf16);
+    hash(&*once)
+}
+
+/// The hash of a recovery password: SHA-256 of its bytes.
+pub(super) fn recovery_hash(password: &RecoveryPassword) -> Zeroizing<[u8; 32]> {
+    hash(password.bytes())
+}
+
+fn hash(bytes: &[u8]) -> Zeroizing<[u8; 32]> {
+    let mut digest = Sha256::digest(bytes);
+    let mut hash = Zeroizing::new([0; 32]);
+    hash.copy_from_slice(&digest);
+    digest.as_mut_slice().zeroize();
+    hash
+}
+
+/// The search for a protector that opens.
+struct Attempt<'a> {
+    metadata: &'a Metadata,
+    tier: Tier,
+    effort: Effort<'a>,
+    /// Protectors for which a password was stretched.
+    stretched: usize,
+    master: Option<LockedBytes>,
+}
+
+impl<'a> Attempt<'a> {
+    /// Tries what the user gave, the cheapest first, and says what opened.
+    fn with(&mut self, given: &Given) -> Result<Option<String>, VolumeError> {
+        if let Some(startup) = &given.startup {
+            for protector in self.of(Opener::StartupKey) {
+                if protector.id == startup.id && self.open(protector, &startup.key)? {
+                    return Ok(Some(format!("startup key {}", protector.id)));
+                }
+            }
+        }
+        let recovery = given.recovery.as_ref().map(recovery_hash);
+        for (opener, hash) in
+            [(Opener::RecoveryPassword, &recovery), (Opener::Password, &given.password)]
+        {
+            let Some(hash) = hash else { continue };
+            for protector in self.of(opener) {
+                if self.stretched == MOST_STRETCHED {
+                    break;
+                }
+                self.stretched += 1;
+                let Some(salt) = &protector.salt else { continue };
+                let key = bitlocker(hash, salt, self.effort)?;
+                if self.open(protector, &*key)? {
+                    let what = protector.describe();
+                    return Ok(Some(format!("{what}, {BITLOCKER_ITERATIONS} times SHA-256")));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn with_clear_key(&mut self) -> Result<Option<String>, VolumeError> {
+        for protector in self.of(Opener::ClearKey) {
+            let Some(key) = &protector.clear else { continue };
+            if self.open(protector, key)? {
+                return Ok(Some("the clear key in the metadata".to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Protectors of one kind that can be used.
+    fn of(&self, opener: Opener) -> Vec<&'a Protector> {
+        let fits =
+            |protector: &&Protector| protector.opener == opener && protector.problem.is_none();
+        self.metadata.protectors.iter().filter(fits).collect()
+    }
+
+    /// Whether `key` opens the protector; keeps the master key if so.
+    fn open(&mut self, protector: &Protector, key: &[u8]) -> Result<bool, VolumeError> {
+        let Some(master) = &protector.master else { return Ok(false) };
+        let Some(opened) = master.open(key, self.tier)? else { return Ok(false) };
+        if opened.bytes.len() != 32 {
+            return Err(damaged(format!("a master key of {} bytes", opened.bytes.len())));
+        }
+        self.master = Some(opened.bytes);
+        Ok(true)
+    }
+}
+
+/// Why nothing opened: what was given, and what the volume has.
+fn reason(metadata: &Metadata, given: &Given) -> String {
+    let has: Vec<String> = metadata
+        .protectors
+        .iter()
+        .map(|protector| match &protector.problem {
+            Some(problem) => format!("{} (unusable: {problem})", protector.describe()),
+            None => protector.describe(),
+        })
+        .collect();
+    let has = if has.is_empty() { "nothing".to_owned() } else { has.join(", ") };
+    let mut tried = Vec::new();
+    for (there, what) in [
+        (given.startup.is_some(), "startup key"),
+        (given.recovery.is_some(), "recovery password"),
+        (given.password.is_some(), "password"),
+    ] {
+        if there {
+            tried.push(what);
+        }
+    }
+    let tried = if tried.is_empty() { "without credentials".to_owned() } else { tried.join(", ") };
+    format!("tried: {tried}; the volume is protected by: {has}")
+}

@@ -1,0 +1,27 @@
+//! BitLocker volumes: those of Windows, those made here, and what nobody should write.
+
+mod create;
+mod hostile;
+mod images;
+mod tools;
+mod volumes;
+
+use cryptbench_kdf::Effort;
+use cryptbench_volume::{Credentials, OpenOptions, Secret};
+
+fn options() -> OpenOptions<'static> {
+    let tier = cryptbench_cipher::tier().expect("a tier");
+    OpenOptions::new(tier, Effort::new(tier, 1))
+}
+
+fn passphrase(text: &str) -> Credentials {
+    Credentials { passphrase: Secret::new(text.into()), ..Credentials::default() }
+}
+
+fn recovery(digits: &str) -> Credentials {
+    Credentials { recovery_password: Some(Secret::new(digits.into())), ..Credentials::default() }
+}
+
+fn startup(file: Vec<u8>) -> Credentials {
+    Credentials { startup_key: Some(Secret::new(file)), ..Credentials::default() }
+}

@@ -1,0 +1,100 @@
+//! How much there is to read: the README, what a newcomer reads, and all of docs have limits in words.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+const README: usize = 900;
+/// README and docs/start.md.
+const NEWCOMER: usize = 1_500;
+/// README and all pages below docs/: 25,000, and what the page of a new format takes.
+const ALL: usize = 25_250;
+
+/// The README's transcript is generated, but a newcomer reads it: 24 lines of 80 columns count as this.
+const TRANSCRIPT: usize = 200;
+
+/// What a command of this repository printed stands between these lines, and is not counted.
+const GENERATED: &str = "<!-- generated: ";
+const END: &str = "<!-- end of generated -->";
+
+/// Prints how many words there are, and reports what is too long.
+pub fn check(faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let readme = words_of(Path::new("README.md"), faults)? + TRANSCRIPT;
+    let newcomer = readme + words_of(Path::new("docs/start.md"), faults)?;
+    let mut pages = Vec::new();
+    below(Path::new("docs"), &mut pages)?;
+    let mut all = readme;
+    for page in &pages {
+        all += words_of(page, faults)?;
+    }
+    for (what, words, limit) in [
+        ("README", readme, README),
+        ("README and docs/start.md", newcomer, NEWCOMER),
+        ("README and docs", all, ALL),
+    ] {
+        println!("{what}: {words} of {limit} words");
+        if words > limit {
+            faults.push(format!("{what}: {words} words, and at most {limit} are allowed"));
+        }
+    }
+    Ok(())
+}
+
+fn below(directory: &Path, pages: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            below(&path, pages)?;
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn words_of(page: &Path, faults: &mut Vec<String>) -> anyhow::Result<usize> {
+    let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
+    let (words, closed) = count(&text);
+    if !closed {
+        faults
+            .push(format!("{}: a generated part has no {END:?}, or no beginning", page.display()));
+    }
+    Ok(words)
+}
+
+/// Words as `wc -w` counts them, outside of generated parts; and whether each of those has its end.
+fn count(text: &str) -> (usize, bool) {
+    let (mut words, mut generated, mut closed) = (0, false, true);
+    for line in text.lines() {
+        if line.starts_with(GENERATED) {
+            closed &= !generated;
+            generated = true;
+        } else if line == END {
+            closed &= generated;
+            generated = false;
+        } else if !generated {
+            words += line.split_whitespace().count();
+        }
+    }
+    (words, closed && !generated)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn generated_parts_are_not_counted() {
+        let page = "a b\n<!-- generated: x -->\nc d e\n<!-- end of generated -->\n| f |\n";
+        assert_eq!(count(page), (5, true));
+    }
+
+    #[test]
+    fn a_part_without_an_end_hides_nothing_unseen() {
+        assert!(!count("a\n<!-- generated: x -->\nb\n").1);
+        assert!(!count("a\n<!-- end of generated -->\nb\n").1);
+        let twice = "<!-- generated: x -->\n<!-- generated: y -->\n<!-- end of generated -->\n";
+        assert!(!count(twice).1);
+    }
+}
