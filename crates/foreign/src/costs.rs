@@ -50,11 +50,10 @@ pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
             {
                 continue;
             }
-            let logs = |record: &Record| -> Option<Vec<f64>> {
-                let plain = record.plan.arms.iter().find(|x| x.role == ArmRole::Plain)?;
-                Some(record.log_ratios(&workload.id, &arm.id, &plain.id))
+            let logs = |record: &Record| {
+                record.log_ratios(&workload.id, &arm.id, &record.plan.baseline(arm))
             };
-            let (Some(x), Some(y)) = (logs(a), logs(b)) else { continue };
+            let (x, y) = (logs(a), logs(b));
             let Some(e) = estimate_unpaired(&x, &y, confidence) else { continue };
             let mean = |v: &[f64]| (v.iter().sum::<f64>() / v.len() as f64).exp();
             found.push(CostChange {

@@ -229,7 +229,8 @@ fn cell(record: &Record, workload: &Workload, arm: &Arm, confidence: f64) -> Opt
     Some(Cell {
         mean: mean(&values)?,
         trials: values.len(),
-        of_plain: of_plain.and_then(|plain| ratio(record, workload, arm, plain, confidence)),
+        of_plain: of_plain
+            .and_then(|_| ratio(record, workload, arm, &record.plan.baseline(arm), confidence)),
         cached: results.filter(|c| c.workload == workload.id && c.arm == arm.id).any(|c| c.cached),
     })
 }
@@ -249,15 +250,15 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Speed of `arm` divided by that of `base`, block by block.
+/// Speed of `arm` divided by the mean one of `base`, block by block.
 fn ratio(
     record: &Record,
     workload: &Workload,
     arm: &Arm,
-    base: &Arm,
+    base: &[&str],
     confidence: f64,
 ) -> Option<Ratio> {
-    let e = estimate(&record.log_ratios(&workload.id, &arm.id, &base.id), confidence)?;
+    let e = estimate(&record.log_ratios(&workload.id, &arm.id, base), confidence)?;
     Some(Ratio { ratio: e.mean.exp(), low: e.low.exp(), high: e.high.exp() })
 }
 
@@ -282,7 +283,7 @@ fn fastest(
         fastest: (*fastest).clone(),
         slowest: (*slowest).clone(),
         percent: 100.0 * (fast / slow - 1.0),
-        paired: ratio(record, workload, fast_arm, slow_arm, confidence),
+        paired: ratio(record, workload, fast_arm, &[&slow_arm.id], confidence),
     })
 }
 

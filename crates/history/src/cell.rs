@@ -72,11 +72,10 @@ impl Run {
                     .filter(|v| v.is_finite())
                     .collect();
                 let Some(ln_speed) = mean(&speeds) else { continue };
-                let baseline = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain);
                 let is_baseline = arm.role == ArmRole::Plain;
-                let kept = baseline
-                    .filter(|_| !is_baseline)
-                    .and_then(|plain| mean(&record.log_ratios(&workload.id, &arm.id, &plain.id)));
+                let against_plain =
+                    || record.log_ratios(&workload.id, &arm.id, &record.plan.baseline(arm));
+                let kept = if is_baseline { None } else { mean(&against_plain()) };
                 let results = record.results.iter().flat_map(|r| &r.cells);
                 cells.push(Cell {
                     machine: machine.clone(),

@@ -137,6 +137,19 @@ impl Plan {
         self.set.as_deref().or_else(|| is_builtin_only().then_some(BUILTIN_ONLY))
     }
 
+    /// The identifiers of the plain arms that `arm` is compared with: plain, and for all but plain, repeated also that.
+    /// What many are compared with should have been measured more often than they (Dunnett 1955); empty if nothing is plain.
+    pub fn baseline(&self, arm: &Arm) -> Vec<&str> {
+        let plain = |a: &&Arm| match a.role {
+            ArmRole::Plain => true,
+            ArmRole::PlainAgain => arm.role != ArmRole::PlainAgain,
+            _ => false,
+        };
+        let mut found: Vec<&Arm> = self.arms.iter().filter(plain).collect();
+        found.sort_by_key(|a| a.role != ArmRole::Plain);
+        found.into_iter().map(|a| a.id.as_str()).collect()
+    }
+
     /// The smallest difference to detect, as a fraction, which is also the margin of equivalence.
     pub fn margin(&self) -> f64 {
         self.to_find.unwrap_or(self.target_half_width)

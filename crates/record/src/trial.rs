@@ -198,8 +198,9 @@ impl Record {
         trials_of(&self.trials, workload, arm)
     }
 
-    /// ln(rate of `arm` / rate of `baseline`) for each block in which both ran, in block order.
-    pub fn log_ratios(&self, workload: &str, arm: &str, baseline: &str) -> Vec<f64> {
+    /// ln(rate of `arm` / geometric mean of the rates of `baseline`) for each block in which it and any of them ran, in
+    /// block order.
+    pub fn log_ratios(&self, workload: &str, arm: &str, baseline: &[&str]) -> Vec<f64> {
         log_ratios(&self.trials, workload, arm, baseline)
     }
 }
@@ -224,15 +225,18 @@ pub fn log_ratios<'a>(
     trials: impl IntoIterator<Item = &'a Trial> + Clone,
     workload: &str,
     arm: &str,
-    baseline: &str,
+    baseline: &[&str],
 ) -> Vec<f64> {
-    let base = trials_of(trials.clone(), workload, baseline);
-    trials_of(trials, workload, arm)
-        .into_iter()
-        .filter_map(|(block, t)| {
-            let i = base.binary_search_by_key(&block, |(b, _)| *b).ok()?;
-            let d = (t.iops() / base[i].1.iops()).ln();
-            d.is_finite().then_some(d)
-        })
-        .collect()
+    let of = |arm: &&str| trials_of(trials.clone(), workload, arm);
+    let base: Vec<_> = baseline.iter().map(of).collect();
+    let log_rate = |trials: &Vec<(u32, &Trial)>, block| {
+        let i = trials.binary_search_by_key(&block, |(b, _)| *b).ok()?;
+        Some(trials[i].1.iops().ln())
+    };
+    let of_block = |(block, t): (u32, &Trial)| {
+        let logs: Vec<f64> = base.iter().filter_map(|trials| log_rate(trials, block)).collect();
+        let d = t.iops().ln() - logs.iter().sum::<f64>() / logs.len() as f64;
+        d.is_finite().then_some(d)
+    };
+    of(&arm).into_iter().filter_map(of_block).collect()
 }

@@ -85,7 +85,7 @@ struct Noise {
 fn noise(record: &Record, trials: &Trials<'_>, workload: &Workload) -> Option<Noise> {
     let plain = plain_arm(record)?;
     let again = record.plan.arms.iter().find(|a| a.role == ArmRole::PlainAgain)?;
-    let d = trials.log_ratios(&workload.id, &again.id, &plain.id);
+    let d = trials.log_ratios(&workload.id, &again.id, &[&plain.id]);
     let of_trial = noise_floor(&d).filter(|f| f.is_finite())?;
     Some(Noise { of_trial, of_mean: noise_of_mean(of_trial, d.len()) })
 }
@@ -155,7 +155,10 @@ fn joules(trials: &[&Trial], of: fn(&Accounting) -> Option<f64>) -> Option<f64> 
 
 /// Fills in the estimates and verdicts of one arm; Holm corrects over its workloads.
 fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]) {
-    let Some(plain) = plain_arm(record).filter(|p| p.id != arm.id) else { return };
+    if plain_arm(record).is_none_or(|plain| plain.id == arm.id) {
+        return;
+    }
+    let baseline = record.plan.baseline(arm);
     let openings: HashSet<&str> = record
         .plan
         .workloads
@@ -173,7 +176,7 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
             // Plain storage has nothing to unlock, so there is no share of its speed.
             continue;
         }
-        let d = trials.log_ratios(&cell.workload, &arm.id, &plain.id);
+        let d = trials.log_ratios(&cell.workload, &arm.id, &baseline);
         match sound_estimate(&d, record.plan.confidence) {
             Some(estimate) => open.push((i, d, estimate)),
             None => cell.verdict = Some(Verdict::TooFewPairs),

@@ -34,7 +34,7 @@ pub(crate) fn compare_arms(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Ve
         .iter()
         .filter(|w| !cached(&w.id, arm) && !cached(&w.id, baseline))
         .filter_map(|w| {
-            let d = trials.log_ratios(&w.id, arm, baseline);
+            let d = trials.log_ratios(&w.id, arm, &[baseline]);
             sound_estimate(&d, record.plan.confidence).map(|e| (w, d, e))
         })
         .collect();

@@ -28,28 +28,30 @@ impl<'a> Trials<'a> {
     }
 
     /// As [`Record::log_ratios`].
-    pub(crate) fn log_ratios(&self, workload: &str, arm: &str, baseline: &str) -> Vec<f64> {
+    pub(crate) fn log_ratios(&self, workload: &str, arm: &str, baseline: &[&str]) -> Vec<f64> {
         log_ratios(self.of_workload(workload), workload, arm, baseline)
     }
 
     /// A figure of the measured trials of each of `arms`, over the blocks in which all of them ran and have it as a
-    /// finite number, in block order.
+    /// finite number, in block order. Arms that are one baseline have the `mean` of theirs.
     pub(crate) fn matched(
         &self,
         workload: &str,
-        arms: &[&str],
+        arms: &[&[&str]],
         figure: impl Fn(&Trial) -> f64,
+        mean: fn(&[f64]) -> f64,
     ) -> Vec<Vec<f64>> {
-        let all: Vec<BTreeMap<u32, f64>> = arms
-            .iter()
-            .map(|arm| {
-                trials_of(self.of_workload(workload), workload, arm)
-                    .into_iter()
-                    .map(|(block, t)| (block, figure(t)))
-                    .filter(|(_, value)| value.is_finite())
-                    .collect()
-            })
-            .collect();
+        let of = |arms: &&[&str]| -> BTreeMap<u32, f64> {
+            let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+            for (block, t) in
+                arms.iter().flat_map(|arm| trials_of(self.of_workload(workload), workload, arm))
+            {
+                values.entry(block).or_default().push(figure(t));
+            }
+            let means = values.into_iter().map(|(block, values)| (block, mean(&values)));
+            means.filter(|(_, value)| value.is_finite()).collect()
+        };
+        let all: Vec<_> = arms.iter().map(of).collect();
         let Some(first) = all.first() else { return Vec::new() };
         let shared: Vec<u32> =
             first.keys().copied().filter(|b| all.iter().all(|arm| arm.contains_key(b))).collect();
@@ -108,6 +110,11 @@ impl<'a> Lookup<'a> {
         self.cell(workload, plain_arm(self.record)?)
     }
 
+    /// ln(speed of the arm / speed of what it is compared with) of each block, as its verdict has it.
+    pub(crate) fn against_plain(&self, workload: &Workload, arm: &Arm) -> Vec<f64> {
+        self.trials.log_ratios(&workload.id, &arm.id, &self.record.plan.baseline(arm))
+    }
+
     /// What a picture shows of a cell that has trials.
     pub(crate) fn reading(&self, workload: &Workload, arm: &Arm) -> Option<Reading> {
         let cell = self.cell(workload, arm).filter(|c| c.trials > 0)?;
@@ -136,6 +143,16 @@ impl<'a> Lookup<'a> {
             .filter_map(|w| Some(self.reading(w, arm)?.ratio?.ln()))
             .filter(|v| v.is_finite())
             .collect();
-        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+        (!logs.is_empty()).then(|| mean(&logs).exp())
     }
+}
+
+/// The arithmetic mean of at least one value.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The geometric mean of at least one positive value.
+pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
+    mean(&values.iter().map(|v| v.ln()).collect::<Vec<_>>()).exp()
 }

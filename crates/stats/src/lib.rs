@@ -28,6 +28,7 @@
 //! | why do small requests suffer more? | [`cost_model`] |
 //! | how sure is a figure that has no formula? | [`bootstrap`](mod@bootstrap) |
 //! | what do two samples say that nobody paired? | [`unpaired`] |
+//! | what does it cost on the next machine of this kind? | [`pooled`] |
 //! | does one more run differ from the earlier ones? | [`prediction`] |
 //! | how did a published study condense its trials? | [`compatibility`] |
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ pub mod detect;
 pub mod holm;
 pub mod noise_floor;
 pub mod paired;
+pub mod pooled;
 pub mod prediction;
 pub mod schedule;
 pub mod signed_rank;
@@ -56,6 +58,7 @@ pub use detect::{FAMILY_LEVEL, half_width_to_find, noise_of_mean, smallest_detec
 pub use holm::holm;
 pub use noise_floor::{median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
+pub use pooled::{Effect, Pooled, outliers, pool};
 pub use prediction::{Prediction, predict, smallest_change};
 pub use schedule::{block_order, slice_order};
 pub use steady_state::steady_state;

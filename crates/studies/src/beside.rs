@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{ArmRole, Record, Workload};
+use cryptbench_record::{Arm, ArmRole, Record, Workload};
 use serde::Serialize;
 
 use crate::observation::{Dimension, Observation};
@@ -112,12 +112,10 @@ fn plain_speed(record: &Record, workload: &Workload) -> Option<f64> {
 }
 
 fn drops(record: &Record, workload: &Workload) -> Vec<(String, f64)> {
-    let Some(plain) = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain) else {
-        return Vec::new();
-    };
     let encrypted = record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted);
-    let drop = |arm: &cryptbench_record::Arm| {
-        let mean = crate::trimmed_mean(&record.log_ratios(&workload.id, &arm.id, &plain.id), 0)?;
+    let of = |arm: &Arm| record.log_ratios(&workload.id, &arm.id, &record.plan.baseline(arm));
+    let drop = |arm: &Arm| {
+        let mean = crate::trimmed_mean(&of(arm), 0)?;
         Some((arm.label.clone(), 100.0 * (1.0 - mean.exp())))
     };
     encrypted.filter_map(drop).collect()

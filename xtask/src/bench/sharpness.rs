@@ -1,7 +1,8 @@
 //! `cargo xtask bench sharpness`: compares the width of intervals with slices and with whole
 //! trials.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
@@ -26,6 +27,9 @@ pub struct Options {
     /// Directory on the disk to measure
     #[arg(long, default_value = ".")]
     target: String,
+    /// Keep the records in this directory
+    #[arg(long)]
+    keep: Option<PathBuf>,
     /// Further arguments of `cryptbench run`
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -97,6 +101,11 @@ fn measure(binary: &Path, options: &Options, seed: u64, whole: bool) -> anyhow::
         .with_context(|| format!("cannot start {}", binary.display()))?;
     if !out.status.success() {
         bail!("seed {seed}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    if let Some(keep) = &options.keep {
+        let trials = if whole { "whole" } else { "slices" };
+        fs::create_dir_all(keep)?;
+        fs::write(keep.join(format!("{seed}-{trials}.json")), &out.stdout)?;
     }
     let record: Record = serde_json::from_slice(&out.stdout).context("not a record")?;
     let results = record.results.as_ref().context("the record has no results")?;

@@ -10,6 +10,8 @@ pub struct Counts {
     pub broken: usize,
     /// Lines about failures.
     pub failures: Vec<String>,
+    /// The names of the tests that failed.
+    pub failed_tests: Vec<String>,
     /// Seconds and names of tests.
     times: Vec<(f64, String)>,
 }
@@ -28,6 +30,7 @@ impl Counts {
                 counts.times.extend(time(test).map(|(s, test)| (s, format!("{name}: {test}"))));
                 if test.contains(" ... FAILED") || test.contains("FAILED <") {
                     counts.failures.push(line.to_owned());
+                    counts.failed_tests.extend(test.split(" ... ").next().map(str::to_owned));
                 }
             } else if line.contains("panicked at") {
                 counts.failures.push(line.to_owned());
@@ -92,6 +95,7 @@ test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; 
         let counts = Counts::of(OUTPUT, "x unit");
         assert_eq!((counts.passed, counts.failed, counts.ignored, counts.broken), (1, 1, 1, 0));
         assert_eq!(counts.failures.len(), 2);
+        assert_eq!(counts.failed_tests, ["c"]);
         assert_eq!(counts.times[0], (1.5, "x unit: a::b".to_owned()));
     }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: installs packages, runs the tests and the tidiness checks, and lists what
 //! was skipped.
 
+mod again;
 mod binaries;
 mod counts;
 mod schedule;
@@ -14,6 +15,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
+use self::again::Failed;
 use self::binaries::{Binary, build};
 use self::counts::Counts;
 use self::schedule::{Ended, How, run_all};
@@ -81,6 +83,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let log_path = Path::new(&target).join("test.log");
     let mut log = Log::create(&log_path)?;
     let mut all = Counts::default();
+    let mut failed = Failed::default();
     let how = How {
         tier: options.tier.as_str(),
         filter: options.filter.as_deref(),
@@ -91,9 +94,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let counts = Counts::of(&ended.output, &ended.binary.name);
         skips.take(&ended.output);
         tell(&ended, &counts);
+        failed.take(ended.binary, &counts);
         all.add(counts);
         Ok(())
     })?;
+    failed.again(&how, &mut all, |ended| log.take(ended))?;
     let ran = began.elapsed();
     println!();
     let other_systems = match options.tier {

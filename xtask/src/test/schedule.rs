@@ -49,7 +49,7 @@ pub fn run_all(
 ) -> anyhow::Result<()> {
     let (alone, beside) = order(binaries);
     for binary in alone {
-        take(run(binary, how)?)?;
+        take(run(binary, how, &[])?)?;
     }
     let queue = Mutex::new(VecDeque::from(beside));
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -59,7 +59,7 @@ pub fn run_all(
             let (report, next) = (report.clone(), &next);
             scope.spawn(move || {
                 while let Some(binary) = next() {
-                    if report.send(run(binary, how)).is_err() {
+                    if report.send(run(binary, how, &[])).is_err() {
                         break;
                     }
                 }
@@ -81,14 +81,17 @@ fn order(binaries: &[Binary]) -> (Vec<&Binary>, Vec<&Binary>) {
     (alone, beside)
 }
 
-fn run<'a>(binary: &'a Binary, how: &How<'_>) -> anyhow::Result<Ended<'a>> {
+/// Runs a binary, or only its tests of these names.
+pub fn run<'a>(binary: &'a Binary, how: &How<'_>, names: &[String]) -> anyhow::Result<Ended<'a>> {
     let began = Instant::now();
     // One file for both streams, which keeps their order.
     let mut output = tempfile::tempfile()?;
     let root = std::env::current_dir()?;
     let status = Command::new(&binary.program)
         .args(&binary.arguments)
-        .args(how.filter)
+        .args(how.filter.filter(|_| names.is_empty()))
+        .args(names)
+        .args((!names.is_empty()).then_some("--exact"))
         // Passing tests report what they skipped, too.
         .arg("--show-output")
         .args(WAITING.contains(&binary.name.as_str()).then_some("--test-threads=3"))

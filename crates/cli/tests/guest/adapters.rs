@@ -117,10 +117,26 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
     let Some(guest) = guest() else { return };
     let mut lines: Vec<(&str, Settings)> = vec![
         ("dm-crypt", &[("format", &["luks1", "luks2"])]),
-        // A partition beside a container file on the same device.
-        ("dm-crypt", &[("on", &["partition", "container-in-partition"]), ("format", &["luks1"])]),
-        // As study C had it.
-        ("dm-crypt", &[("format", &["luks1"]), ("cipher", &["aes-256-cbc-essiv"])]),
+        // Study C's cipher, in a container file on a partition.
+        (
+            "dm-crypt",
+            &[
+                ("on", &["container-in-partition"]),
+                ("format", &["luks1"]),
+                ("cipher", &["aes-256-cbc-essiv"]),
+            ],
+        ),
+        (
+            "dm-crypt",
+            &[
+                ("cipher", &["adiantum"]),
+                ("workqueues", &["no-read-write"]),
+                ("same-cpu", &["yes"]),
+                ("io-target", &["device"]),
+            ],
+        ),
+        ("dm-crypt", &[("format", &["plain"]), ("sector-size", &["4096"])]),
+        ("dm-crypt", &[("integrity", &["hmac-sha256"]), ("sector-size", &["4096"])]),
         (
             "dm-crypt",
             &[
@@ -129,36 +145,26 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
                 ("sector-size", &["4096"]),
             ],
         ),
-        (
-            "dm-crypt",
-            &[
-                ("integrity", &["aead"]),
-                ("integrity-journal", &["none"]),
-                ("sector-size", &["4096"]),
-            ],
-        ),
-        ("dm-crypt", &[("format", &["plain"]), ("sector-size", &["4096"])]),
-        ("dm-crypt", &[("cipher", &["aes-256-cbc-essiv", "adiantum"])]),
-        (
-            "dm-crypt",
-            &[
-                ("workqueues", &["no-read-write"]),
-                ("same-cpu", &["yes"]),
-                ("io-target", &["device"]),
-            ],
-        ),
-        ("dm-crypt", &[("integrity", &["hmac-sha256", "aead"]), ("sector-size", &["4096"])]),
     ];
     if nightly() {
         let ciphers: Settings = &[(
             "cipher",
-            &["aes-128-xts", "camellia-256-xts", "serpent-256-xts", "twofish-256-xts"],
+            &[
+                "adiantum",
+                "aes-128-xts",
+                "aes-256-cbc-essiv",
+                "camellia-256-xts",
+                "serpent-256-xts",
+                "twofish-256-xts",
+            ],
         )];
         lines.push(("dm-crypt", ciphers));
+        let on: Settings = &[("on", &["partition"]), ("format", &["luks1"])];
+        lines.push(("dm-crypt", on));
         lines.push((
             "dm-crypt",
             &[
-                ("integrity", &["hmac-sha256", "crc32c"]),
+                ("integrity", &["hmac-sha256", "crc32c", "aead"]),
                 ("integrity-journal", &["data", "none"]),
                 ("sector-size", &["4096"]),
             ],

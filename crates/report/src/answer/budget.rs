@@ -53,15 +53,13 @@ pub(super) fn repeats(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Op
     match cell.verdict {
         Some(Verdict::Inconclusive { more_pairs }) => Some(Need { ran, need: more_pairs }),
         Some(Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. }) => {
-            let plain = crate::analysis::plain_arm(lookup.record)?;
-            let d = lookup.trials.log_ratios(&workload.id, &arm.id, &plain.id);
+            let d = lookup.against_plain(workload, arm);
             let found = estimate(&d, lookup.record.plan.confidence)?;
             let tests = lookup.workloads().len();
             Some(Need { ran, need: to_claim(found.mean.abs(), found.sd, tests, ran) })
         }
         Some(Verdict::WithinNoise { noise_percent }) if noise_percent > HOPELESS_PERCENT => {
-            let plain = crate::analysis::plain_arm(lookup.record)?;
-            let d = lookup.trials.log_ratios(&workload.id, &arm.id, &plain.id);
+            let d = lookup.against_plain(workload, arm);
             let confidence = lookup.record.plan.confidence;
             let sd = estimate(&d, confidence)?.sd;
             let precision = (TELLING_MARGIN_PERCENT / 100.0).ln_1p();

@@ -6,7 +6,7 @@ use cryptbench_stats::{Scale, Share, Step, Waterfall, decompose};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
 use crate::evidence::is_unsound;
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, geometric_mean, mean};
 use crate::quantity::percent_digits;
 
 /// One encrypted arm and the layer it stands on, over the workloads.
@@ -78,9 +78,11 @@ fn row<'a>(lookup: &Lookup<'a>, workload: &'a Workload, layer: &Arm, arm: &Arm) 
     if [plain, layer, arm].into_iter().any(cached) {
         return None;
     }
-    let ids = [plain, layer, arm].map(|a| a.id.as_str());
+    let baseline = lookup.record.plan.baseline(arm);
+    let ids: [&[&str]; 3] = [&baseline, &[&layer.id], &[&arm.id]];
     let taken_apart = |value: &dyn Fn(&Trial) -> f64, scale| {
-        let values = lookup.trials.matched(&workload.id, &ids, value);
+        let mean = if matches!(scale, Scale::Log) { geometric_mean } else { mean };
+        let values = lookup.trials.matched(&workload.id, &ids, value, mean);
         let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
         decompose(&values, scale, lookup.record.plan.confidence)
     };

@@ -6,7 +6,7 @@ use cryptbench_stats::{Coefficient, CostModel, SizePoint};
 
 use crate::analysis::plain_arm;
 use crate::evidence::is_unsound;
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, mean};
 use crate::presentation::series_name;
 use crate::quantity::binary_bytes;
 
@@ -157,7 +157,8 @@ impl<'a> Sweep<'a> {
                 continue;
             }
             let seconds = |t: &cryptbench_record::Trial| 1.0 / t.iops();
-            let times = lookup.trials.matched(&workload.id, &[&plain.id, &arm.id], seconds);
+            let arms: [&[&str]; 2] = [&lookup.record.plan.baseline(arm), &[&arm.id]];
+            let times = lookup.trials.matched(&workload.id, &arms, seconds, mean);
             let [before, after] = &times[..] else { continue };
             let Some(point) = SizePoint::of(workload.block_size as f64, before, after) else {
                 continue;

@@ -171,7 +171,7 @@ pub(crate) fn between(
     let all: Vec<Logs> = over
         .iter()
         .map(|w| {
-            let d = lookup.trials.log_ratios(&w.id, &arm.id, &other.id);
+            let d = lookup.trials.log_ratios(&w.id, &arm.id, &[&other.id]);
             let mean = d.iter().sum::<f64>() / d.len() as f64;
             Some(Logs { mean, half_width: half_width(&d, confidence)? })
         })

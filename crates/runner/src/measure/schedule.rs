@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Line, Percentiles, Plan, Slices, StopReason, Trial, Workload, WorkloadStop, log_ratios,
+    Arm, Line, Percentiles, Plan, Slices, StopReason, Trial, Workload, WorkloadStop, log_ratios,
 };
 use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
@@ -93,8 +93,8 @@ pub fn drive_on(
     observer: &mut dyn Observer,
 ) -> Course {
     let blocks = plan.workloads.iter().map(|w| complete_blocks(&earlier, &w.id)).collect();
-    let of = |workload: &str, arm: &str| log_ratios(&earlier, workload, arm, &plan.arms[0].id);
-    let ratios_of = |w: &Workload| plan.arms[1..].iter().map(|a| of(&w.id, &a.id)).collect();
+    let of = |w: &Workload, arm: &Arm| log_ratios(&earlier, &w.id, &arm.id, &plan.baseline(arm));
+    let ratios_of = |w: &Workload| plan.arms[1..].iter().map(|a| of(w, a)).collect();
     let ratios = plan.workloads.iter().map(ratios_of).collect();
     let mut driver = Driver {
         plan,
@@ -228,7 +228,7 @@ impl Driver<'_> {
         if block.is_some() {
             let trials = &self.course.trials[begin..];
             for (arm, ratios) in self.plan.arms[1..].iter().zip(&mut self.ratios[workload]) {
-                ratios.extend(log_ratios(trials, &id, &arm.id, &self.plan.arms[0].id));
+                ratios.extend(log_ratios(trials, &id, &arm.id, &self.plan.baseline(arm)));
             }
         }
         self.observer.log(&Line::BlockEnd { workload: id, block });

@@ -6,6 +6,7 @@ mod edge_cases;
 mod explanation;
 mod placement;
 mod places;
+mod pooled;
 mod prediction;
 mod reference;
 mod schedule;

@@ -159,10 +159,15 @@ impl<'a> View<'a> {
 
     /// ln of the speed of `arm` over that of `base` in one workload; nothing where a cache answered.
     pub(super) fn against(&self, workload: &Workload, arm: &Arm, base: &Arm) -> Option<Figure> {
-        if [arm, base].iter().any(|arm| self.cached.contains(&(&workload.id[..], &arm.id[..]))) {
+        let base = match base.role {
+            ArmRole::Plain => self.record.plan.baseline(arm),
+            _ => vec![base.id.as_str()],
+        };
+        let cached = |arm: &str| self.cached.contains(&(&workload.id[..], arm));
+        if cached(&arm.id) || base.iter().any(|arm| cached(arm)) {
             return None;
         }
-        Figure::of(&log_ratios(self.of_workload(workload), &workload.id, &arm.id, &base.id))
+        Figure::of(&log_ratios(self.of_workload(workload), &workload.id, &arm.id, &base))
     }
 
     /// ln of the share of plain speed that `arm` keeps, over all workloads of a kind.

@@ -8,7 +8,6 @@ use cryptbench_record::{Arm, ArmRole, Cell, Record, Results, StopReason, Workloa
 
 use super::layout::{add, clean, empty, fitted};
 use super::{Style, paint, wrap};
-use crate::analysis::plain_arm;
 use crate::device::moves_bytes;
 use crate::lookup::Lookup;
 use crate::names::relabelled;
@@ -107,7 +106,12 @@ fn judgement(
     let evidence = reason::evidence(lookup, workload, arm, cell);
     let why = reason::why(lookup, cell, evidence.as_ref());
     let settle = reason::settle(lookup, workload, cell, evidence.as_ref());
-    let facts: Vec<(&str, String)> = reason::numbers(lookup, cell, evidence.as_ref())
+    let slices = evidence.as_ref().and_then(|_| reason::middle_of_slices(lookup, workload, arm));
+    let mut numbers = reason::numbers(lookup, cell, evidence.as_ref());
+    if let Some(words) = slices {
+        numbers.insert(1, ("slices", words));
+    }
+    let facts: Vec<(&str, String)> = numbers
         .into_iter()
         .chain(why.map(|words| ("why", words)))
         .chain(settle.map(|words| ("to settle", words)))
@@ -194,9 +198,4 @@ fn device_requests(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Optio
 /// A fraction's confidence, for interval headings.
 fn confidence(lookup: &Lookup<'_>) -> String {
     fraction(lookup.record.plan.confidence)
-}
-
-/// The baseline's identifier.
-fn baseline<'a>(lookup: &Lookup<'a>) -> Option<&'a str> {
-    plain_arm(lookup.record).map(|arm| arm.id.as_str())
 }

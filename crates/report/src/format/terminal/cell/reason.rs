@@ -1,12 +1,12 @@
 //! The numbers under a verdict, the rule that gave the word, and what would settle an open one.
 
-use cryptbench_record::{Arm, Cell, Estimate, Verdict, Workload};
+use cryptbench_record::{Arm, Cell, Estimate, Slices, Trial, Verdict, Workload};
 use cryptbench_stats::paired::FEWEST_PAIRS;
-use cryptbench_stats::{FAMILY_LEVEL, PairedEstimate, pairs_needed};
+use cryptbench_stats::{FAMILY_LEVEL, PairedEstimate, pairs_needed, trimmed_mean};
 
-use super::{baseline, confidence};
-use crate::comparison::sound_estimate;
-use crate::lookup::Lookup;
+use super::confidence;
+use crate::comparison::{as_ratio, sound_estimate};
+use crate::lookup::{Lookup, geometric_mean};
 use crate::quantity::{duration, fraction, kept_percent, percent, thousands};
 use crate::verdict::{ABOUT_THE_SAME, loss};
 
@@ -25,8 +25,7 @@ pub(super) fn evidence(
     cell: &Cell,
 ) -> Option<Evidence> {
     cell.kept?;
-    let plain = baseline(lookup)?;
-    let d = lookup.trials.log_ratios(&workload.id, &arm.id, plain);
+    let d = lookup.against_plain(workload, arm);
     let estimate = sound_estimate(&d, lookup.record.plan.confidence)?;
     let of_arm = |c: &&Cell| c.arm == arm.id && c.kept.is_some();
     Some(Evidence { estimate, tests: lookup.results.cells.iter().filter(of_arm).count() })
@@ -56,6 +55,34 @@ pub(super) fn numbers(
     }
     numbers.push(("to find", format!("a loss of {}", fraction(lookup.record.plan.margin()))));
     numbers
+}
+
+/// The estimate from the slices without the extremes of each trial. Nothing follows from it: it shows whether a few stalls
+/// make the figure.
+pub(super) fn middle_of_slices(
+    lookup: &Lookup<'_>,
+    workload: &Workload,
+    arm: &Arm,
+) -> Option<String> {
+    let baseline = lookup.record.plan.baseline(arm);
+    let arms: [&[&str]; 2] = [&baseline, &[&arm.id]];
+    let rates = lookup.trials.matched(&workload.id, &arms, middle_rate, geometric_mean);
+    let [plain, of] = &rates[..] else { return None };
+    let d: Vec<f64> = of.iter().zip(plain).map(|(of, plain)| (of / plain).ln()).collect();
+    let found = sound_estimate(&d, lookup.record.plan.confidence)?;
+    Some(format!(
+        "{} of plain speed without the slowest and the fastest tenth of each trial's slices",
+        kept_percent(&as_ratio(&found, found.p_value))
+    ))
+}
+
+/// Requests per second over the slices of a trial without the slowest and the fastest tenth; no number for fewer than ten.
+fn middle_rate(trial: &Trial) -> f64 {
+    const LEAST: usize = 10;
+    let rates: Vec<f64> =
+        trial.slices.iter().flat_map(Slices::course).map(|(_, rate)| rate).collect();
+    let trimmed = trimmed_mean(&rates, rates.len() / LEAST);
+    trimmed.filter(|_| rates.len() >= LEAST).unwrap_or(f64::NAN)
 }
 
 fn estimate(lookup: &Lookup<'_>, kept: &Estimate, evidence: &Evidence) -> String {
@@ -219,4 +246,26 @@ fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
     };
     let arms = record.plan.arms.iter().filter(|arm| record.plan.includes(workload, arm)).count();
     format!(" (some {} for this workload alone)", duration(f64::from(pairs) * arms as f64 * each))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stalled_slice_does_not_move_the_middle_of_a_trial() {
+        let trial = |elapsed_us: Vec<u64>| Trial {
+            slices: Some(Slices {
+                at_us: (0..elapsed_us.len() as u64).map(|i| i * 10_000).collect(),
+                ios: vec![100; elapsed_us.len()],
+                elapsed_us,
+            }),
+            ..Trial::default()
+        };
+        let mut elapsed = vec![5_000; 20];
+        elapsed[7] = 500_000;
+        assert!((middle_rate(&trial(elapsed)) - 20_000.0).abs() < 1e-9);
+        assert!(middle_rate(&trial(vec![5_000; 9])).is_nan());
+        assert!(middle_rate(&Trial::default()).is_nan());
+    }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cryptbench_record::{Arm, Trial, Workload};
+use cryptbench_record::{Arm, ArmRole, Trial, Workload};
 
 use super::super::layout::{add, clean, cut, empty, fitted, heading, left, right, widest};
 use super::super::spark::{range, sparkline};
-use super::{baseline, wrap};
-use crate::lookup::Lookup;
+use super::wrap;
+use crate::lookup::{Lookup, geometric_mean};
 use crate::quantity::{NONE, headline_value, percent_digits, value_words};
 
 /// Widest sparkline, and the narrowest beside which the numbers still stand.
@@ -76,9 +76,13 @@ pub(super) fn list(
     width: usize,
 ) -> String {
     let (arms, blocks) = by_block(lookup, workload, arms);
-    let plain_id = baseline(lookup);
-    let is_plain = |arm: &Arm| Some(arm.id.as_str()) == plain_id;
-    let plain = arms.iter().find(|(arm, _)| is_plain(arm)).map(|(_, of)| of);
+    let is_plain = |arm: &Arm| arm.role == ArmRole::Plain;
+    let plain_rate = |arm: &Arm, block: &u32| {
+        let baseline = lookup.record.plan.baseline(arm);
+        let among = arms.iter().filter(|(plain, _)| baseline.contains(&plain.id.as_str()));
+        let rates: Vec<f64> = among.filter_map(|(_, of)| of.get(block)).map(|p| p.rate).collect();
+        (!rates.is_empty()).then(|| geometric_mean(&rates))
+    };
     let mut headings = vec!["repeat".to_owned()];
     for (arm, _) in &arms {
         headings.push(heading(&clean(&arm.label)));
@@ -96,14 +100,14 @@ pub(super) fn list(
                     .map_or_else(|| NONE.to_owned(), |point| value_words(workload, point.headline)),
             );
             if !is_plain(arm) {
-                let kept = point.zip(plain.and_then(|plain| plain.get(block)));
-                let percent = kept.map(|(arm, plain)| 100.0 * arm.rate / plain.rate);
+                let kept = point.zip(plain_rate(arm, block));
+                let percent = kept.map(|(point, plain)| 100.0 * point.rate / plain);
                 row.push(percent.map_or_else(|| NONE.to_owned(), percent_digits));
             }
         }
         add(&mut table, row);
     }
-    let title = "Every measured trial, and its % of plain's trial of the same repeat:";
+    let title = "Every measured trial, and its % of the plain trials of the same repeat:";
     let mut lines = vec![wrap(title, "", "  ", width), fitted(table, width)];
     if let n @ 1.. = blocks.len().saturating_sub(MOST_BLOCKS) {
         lines.push(wrap(&format!("{n} more repeats are in the record."), "", "  ", width));

@@ -1,0 +1,52 @@
+//! Whether pooled costs and the prediction for the next machine hold the truth, by simulation.
+
+use cryptbench_stats::{Effect, pool};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+/// Standard normal deviates (Box & Muller 1958).
+struct Normal(ChaCha8Rng);
+
+impl Normal {
+    fn next(&mut self) -> f64 {
+        let (a, b): (f64, f64) = (self.0.random(), self.0.random());
+        (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+    }
+}
+
+/// Percent of fleets whose interval holds the mean, and whose prediction interval holds the next machine's true cost.
+fn coverage(machines: usize, between: f64, fleets: u32) -> [f64; 2] {
+    const TRUTH: f64 = -0.15;
+    let mut normal = Normal(ChaCha8Rng::seed_from_u64(7 + machines as u64));
+    let mut held = [0u32; 2];
+    for _ in 0..fleets {
+        let effects: Vec<Effect> = (0..machines)
+            .map(|_| {
+                // Machines differ in how exactly they could be measured.
+                let error = 0.01 * (0.5 * normal.next()).exp();
+                let value = TRUTH + between * normal.next() + error * normal.next();
+                Effect { value, variance: error * error }
+            })
+            .collect();
+        let found = pool(&effects, 0.95).unwrap();
+        let next = TRUTH + between * normal.next();
+        held[0] += u32::from(found.low <= TRUTH && TRUTH <= found.high);
+        held[1] += u32::from(found.next_low <= next && next <= found.next_high);
+    }
+    held.map(|n| 100.0 * f64::from(n) / f64::from(fleets))
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the table is for the documentation")]
+fn prediction_intervals_hold_the_next_machine() {
+    println!("| machines | 1 % apart: mean, next | 3 % | 10 % |\n|---|---|---|---|");
+    for machines in [5, 10, 20, 50, 200] {
+        let row = [0.01, 0.03, 0.1].map(|between| coverage(machines, between, 2000));
+        let cells = row.map(|[mean, next]| format!("{mean:.1}, {next:.1}"));
+        println!("| {machines} | {} |", cells.join(" | "));
+        for [mean, next] in row {
+            assert!((93.0..=98.5).contains(&mean), "{machines}: mean {mean}");
+            assert!((93.0..=97.0).contains(&next), "{machines}: next {next}");
+        }
+    }
+}
