@@ -131,7 +131,7 @@ mod tests {
         let slicing = |ms, rounds| Some(Slicing { length: Duration::from_millis(ms), rounds });
         assert_eq!(cut(1, 10_000.0), Ok(slicing(5, 24)));
         assert_eq!(cut(1, 3000.0), Ok(slicing(8, 15)), "24 requests");
-        assert_eq!(cut(1, 500.0), Ok(slicing(15, 8)), "no longer for the requests");
+        assert_eq!(cut(1, 500.0), Ok(slicing(16, 8)), "no longer for 24 requests");
         assert_eq!(cut(32, 16_000.0), Ok(slicing(16, 8)), "eight queues");
         assert_eq!(cut(8, 1600.0), Ok(slicing(25, 5)), "no longer for eight queues");
         assert_eq!(cut(8, 800.0), Ok(slicing(40, 3)), "four queues");
