@@ -183,7 +183,7 @@ impl Ours {
             Self::Registered(info) => {
                 let layouts = registered(info);
                 let layout = layouts.iter().find(|l| l.data_unit == data_unit);
-                let layout = layout.unwrap_or(layouts[0]);
+                let layout = layout.unwrap_or(&layouts[0]);
                 let cipher = info.with_key(key, layout.cipher_layout(), tier)?;
                 let (first_tweak, tweak_step) = (layout.first_tweak, layout.tweak_step);
                 Ok(Keyed { cipher, first_tweak, tweak_step })

@@ -27,7 +27,7 @@ const NONCE_END: u32 = 1;
 /// Every method may use the whole instruction set of the implementing type. Call it only inside a function that enables that set
 /// by `target_feature`, after a check that the CPU has it.
 pub(super) trait Words: Copy {
-    /// Blocks side by side: 1 to 16.
+    /// Blocks side by side: 1 to 8.
     const LANES: usize;
 
     /// The same word in each lane.
@@ -53,7 +53,7 @@ pub(super) fn words(key: &[u8]) -> Key {
 }
 
 /// Blocks that the widest vector holds side by side.
-const MOST_LANES: usize = 16;
+const MOST_LANES: usize = 8;
 
 /// Writes the stream of a subkey under a nonce that ends in zeros, in portable Rust: the keys of the parts.
 pub(super) fn derive(key: &Key, out: &mut [u8]) {
@@ -63,24 +63,16 @@ pub(super) fn derive(key: &Key, out: &mut [u8]) {
     unsafe { add_stream::<u32>(key, [0, 0], 0, to.cast_const(), to, out.len()) }
 }
 
-/// Adds the stream of a subkey to a data unit: with wide vectors `W` as far as they are full, then with narrow ones `N`.
+/// Adds the stream of a subkey to a data unit.
 ///
 /// # Safety
 /// As for the methods of [`Words`].
 #[inline(always)]
-pub(super) unsafe fn stream<W: Words, N: Words>(key: &Key, mut buffer: Buffer<'_>) {
+pub(super) unsafe fn stream<W: Words>(key: &Key, mut buffer: Buffer<'_>) {
     let len = buffer.len();
     let (from, to) = buffer.pointers();
-    let wide = if W::LANES > N::LANES { len - len % (W::LANES * STREAM_BLOCK) } else { 0 };
-    let nonce = [NONCE_END, 0];
-    // SAFETY: the caller guarantees the instruction sets. Both pointers are valid for `len` bytes, and equal or disjoint.
-    unsafe {
-        if wide > 0 {
-            add_stream::<W>(key, nonce, 0, from, to, wide);
-        }
-        let first = (wide / STREAM_BLOCK) as u32;
-        add_stream::<N>(key, nonce, first, from.add(wide), to.add(wide), len - wide);
-    }
+    // SAFETY: the caller guarantees the instruction set. Both pointers are valid for `len` bytes, and equal or disjoint.
+    unsafe { add_stream::<W>(key, [NONCE_END, 0], 0, from, to, len) }
 }
 
 /// Adds the stream from its block number `first` on.

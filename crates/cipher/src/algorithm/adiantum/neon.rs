@@ -76,7 +76,7 @@ unsafe fn subkeys_neon(key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH] {
 #[target_feature(enable = "neon")]
 unsafe fn stream_neon(key: &Key, buffer: Buffer<'_>) {
     // SAFETY: this function enables the vector's instruction set.
-    unsafe { chacha::stream::<Vector, Vector>(key, buffer) }
+    unsafe { chacha::stream::<Vector>(key, buffer) }
 }
 
 /// A word of four blocks.

@@ -30,6 +30,6 @@ impl Isa for Soft {
 
     fn stream(self, key: &Key, buffer: Buffer<'_>) {
         // SAFETY: the vectors are those of the baseline.
-        unsafe { chacha::stream::<Lanes, Lanes>(key, buffer) }
+        unsafe { chacha::stream::<Lanes>(key, buffer) }
     }
 }

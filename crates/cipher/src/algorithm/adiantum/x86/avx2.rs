@@ -60,7 +60,7 @@ unsafe fn subkeys_avx2(key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH] {
 #[target_feature(enable = "avx2")]
 unsafe fn stream_avx2(key: &Key, buffer: Buffer<'_>) {
     // SAFETY: this function enables the vector's instruction set.
-    unsafe { chacha::stream::<Vector, Vector>(key, buffer) }
+    unsafe { chacha::stream::<Vector>(key, buffer) }
 }
 
 /// A word of eight blocks, or two pieces.
