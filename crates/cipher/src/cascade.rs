@@ -114,7 +114,7 @@ impl<const N: usize> BlockKernel<N> for Chain<N> {
 
 /// Distinct names in order, joined by `+`. New strings stay allocated for the life of the process;
 /// only a few combinations of kernels exist.
-fn joined(names: impl Iterator<Item = &'static str>) -> &'static str {
+pub(crate) fn joined(names: impl Iterator<Item = &'static str>) -> &'static str {
     static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut distinct: Vec<&str> = Vec::new();
     for name in names {

@@ -192,7 +192,6 @@ impl<'a> Buffer<'a> {
 
     /// Start of the input and of the output, each valid for [`Self::len`] bytes while the buffer is
     /// borrowed. They are equal or do not overlap.
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn pointers(&mut self) -> (*const u8, *mut u8) {
         match &mut self.0 {
             Memory::InPlace(data) => {

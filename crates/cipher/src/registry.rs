@@ -1,6 +1,6 @@
 //! The tables of ciphers: one line for each algorithm, one for each cipher or cascade.
 
-use crate::algorithm::{aes, camellia, kuznyechik, serpent, twofish};
+use crate::algorithm::{adiantum, aes, camellia, kuznyechik, serpent, twofish};
 use crate::cascade::Cascade;
 use crate::cpu::Tier;
 use crate::error::CipherError;
@@ -9,6 +9,9 @@ use crate::sector::{Layout, SectorCipher, Sectors};
 
 /// Keys an algorithm for XTS: data key, tweak key, highest tier to use.
 pub(crate) type KeyXts = fn(&[u8], &[u8], Tier) -> Box<dyn UnitKernel>;
+
+/// Keys a cipher whose block is the whole data unit: key, highest tier to use.
+pub(crate) type KeyWide = fn(&[u8], Tier) -> Box<dyn UnitKernel>;
 
 /// An algorithm with a key length, and how to key it in each mode.
 struct Algorithm {
@@ -24,7 +27,7 @@ static KUZNYECHIK: Algorithm = Algorithm { key_bytes: 32, xts: kuznyechik::xts }
 static SERPENT_256: Algorithm = Algorithm { key_bytes: 32, xts: serpent::xts };
 static TWOFISH_256: Algorithm = Algorithm { key_bytes: 32, xts: twofish::xts };
 
-/// A cipher of the registry: algorithms in a mode.
+/// A cipher of the registry: algorithms in a mode, or one whose block is the data unit.
 pub struct CipherInfo {
     /// Name on the command line and in records, such as `aes-256-xts`.
     pub name: &'static str,
@@ -34,13 +37,27 @@ pub struct CipherInfo {
     /// then their tweak keys in the same order (VeraCrypt's key area; for one stage, that of IEEE
     /// 1619).
     pub key_bytes: usize,
-    /// Stages in encryption order; one, or a cascade.
-    stages: &'static [&'static Algorithm],
+    keying: Keying,
+}
+
+/// How a cipher of the registry takes its key.
+enum Keying {
+    /// XTS: stages in encryption order; one, or a cascade.
+    Xts(&'static [&'static Algorithm]),
+    /// A block as long as the data unit.
+    Wide(KeyWide),
 }
 
 static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("aes-128-xts", "AES-128-XTS", &[&AES_128]),
     CipherInfo::xts("aes-256-xts", "AES-256-XTS", &[&AES_256]),
+    // Named as the system dm-crypt names it.
+    CipherInfo {
+        name: "adiantum-12",
+        label: "Adiantum-XChaCha12",
+        key_bytes: adiantum::KEY_BYTES,
+        keying: Keying::Wide(adiantum::wide),
+    },
     CipherInfo::xts("camellia-256-xts", "Camellia-256-XTS", &[&CAMELLIA_256]),
     CipherInfo::xts("kuznyechik-xts", "Kuznyechik-XTS", &[&KUZNYECHIK]),
     CipherInfo::xts("serpent-256-xts", "Serpent-256-XTS", &[&SERPENT_256]),
@@ -112,7 +129,14 @@ impl CipherInfo {
             key_bytes += 2 * stages[stage].key_bytes;
             stage += 1;
         }
-        Self { name, label, key_bytes, stages }
+        Self { name, label, key_bytes, keying: Keying::Xts(stages) }
+    }
+
+    /// Whether the cipher's block is the whole data unit, as with Adiantum. It then has one key, not
+    /// one for data and one for tweaks.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        matches!(self.keying, Keying::Wide(_))
     }
 
     /// The cipher under `key`, with the best kernel that the CPU has and `tier` allows.
@@ -136,22 +160,30 @@ impl CipherInfo {
                 actual: key.len(),
             });
         }
-        let (mut data_keys, mut tweak_keys) = key.split_at(key.len() / 2);
-        let mut stages = Vec::with_capacity(self.stages.len());
-        for algorithm in self.stages {
-            let (data_key, tweak_key);
-            (data_key, data_keys) = data_keys.split_at(algorithm.key_bytes);
-            (tweak_key, tweak_keys) = tweak_keys.split_at(algorithm.key_bytes);
-            stages.push((algorithm.xts)(data_key, tweak_key, tier));
-        }
-        let kernel = match stages.pop() {
-            Some(only) if stages.is_empty() => only,
-            last => {
-                stages.extend(last);
-                Box::new(Cascade::new(stages))
-            }
+        let kernel = match self.keying {
+            Keying::Xts(algorithms) => xts(algorithms, key, tier),
+            Keying::Wide(keyed) => keyed(key, tier),
         };
         Ok(Box::new(Sectors::new(layout, kernel)))
+    }
+}
+
+/// The stages of a cipher in XTS, under a key of the right length.
+fn xts(algorithms: &[&Algorithm], key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
+    let (mut data_keys, mut tweak_keys) = key.split_at(key.len() / 2);
+    let mut stages = Vec::with_capacity(algorithms.len());
+    for algorithm in algorithms {
+        let (data_key, tweak_key);
+        (data_key, data_keys) = data_keys.split_at(algorithm.key_bytes);
+        (tweak_key, tweak_keys) = tweak_keys.split_at(algorithm.key_bytes);
+        stages.push((algorithm.xts)(data_key, tweak_key, tier));
+    }
+    match stages.pop() {
+        Some(only) if stages.is_empty() => only,
+        last => {
+            stages.extend(last);
+            Box::new(Cascade::new(stages))
+        }
     }
 }
 

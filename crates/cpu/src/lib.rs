@@ -16,11 +16,18 @@ use thiserror::Error;
 const VARIABLE: &str = "CRYPTBENCH_CPU";
 
 /// A level of instruction sets, in ascending order. A kernel never runs under a tier below its own.
+///
+/// Those of other architectures than this one are never available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Portable Rust with the compiler's baseline instruction set. Each algorithm's `soft` module
     /// states whether it is constant time.
     Soft,
+    /// 128-bit vectors of 64-bit ARM (Advanced SIMD), which every such CPU with Linux has.
+    Neon,
+    /// The same with the cryptography extension: AES rounds, carry-less multiplication, and the
+    /// SHA instructions if the CPU has them.
+    Crypto,
     /// 128-bit vectors with crypto instructions: AES rounds, and the SHA extensions if the CPU has
     /// them.
     Aesni,
@@ -32,21 +39,28 @@ pub enum Tier {
 
 /// The value of `CRYPTBENCH_CPU` names no tier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{VARIABLE}=`{value}` names no CPU tier (known: soft, aesni, avx2, avx512)")]
+#[error("{VARIABLE}=`{value}` names no CPU tier (known: {})", Tier::ALL.map(Tier::as_str).join(", "))]
 pub struct CpuError {
     /// The value as found, lossily decoded.
     pub value: String,
 }
 
 impl Tier {
-    /// Every tier, lowest first.
+    /// Every tier of this architecture, lowest first.
+    #[cfg(not(target_arch = "aarch64"))]
     pub const ALL: [Self; 4] = [Self::Soft, Self::Aesni, Self::Avx2, Self::Avx512];
+
+    /// Every tier of this architecture, lowest first.
+    #[cfg(target_arch = "aarch64")]
+    pub const ALL: [Self; 3] = [Self::Soft, Self::Neon, Self::Crypto];
 
     /// The name, as in `CRYPTBENCH_CPU` and on the command line.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Soft => "soft",
+            Self::Neon => "neon",
+            Self::Crypto => "crypto",
             Self::Aesni => "aesni",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
@@ -65,7 +79,7 @@ impl Tier {
     /// [`CpuError`] if the mask names no tier. A mask above the CPU's highest tier is not an error.
     pub fn at_most(mask: Option<&OsStr>) -> Result<Self, CpuError> {
         let ceiling = match mask {
-            None => Self::Avx512,
+            None => Self::Avx512, // The highest of all.
             Some(value) => value.to_string_lossy().parse()?,
         };
         let best = Self::available().into_iter().rfind(|&tier| tier <= ceiling);
@@ -83,6 +97,7 @@ impl Tier {
         use std::arch::is_x86_feature_detected as has;
         match self {
             Self::Soft => true,
+            Self::Neon | Self::Crypto => false,
             Self::Aesni => has!("aes") && has!("pclmulqdq") && has!("sse4.1"),
             Self::Avx2 => has!("avx2"),
             Self::Avx512 => {
@@ -91,7 +106,18 @@ impl Tier {
         }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    fn is_available(self) -> bool {
+        use std::arch::is_aarch64_feature_detected as has;
+        match self {
+            Self::Soft => true,
+            Self::Neon => has!("neon"),
+            Self::Crypto => has!("neon") && has!("aes") && has!("pmull"),
+            Self::Aesni | Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn is_available(self) -> bool {
         self == Self::Soft
     }
@@ -144,7 +170,7 @@ mod tests {
         for value in ["", "AVX2", "sse2", "avx512 "] {
             let error = Tier::at_most(Some(value.as_ref())).unwrap_err();
             assert_eq!(error.value, value);
-            assert!(error.to_string().contains("soft, aesni, avx2, avx512"));
+            assert!(error.to_string().contains(&Tier::ALL.map(Tier::as_str).join(", ")));
         }
     }
 }

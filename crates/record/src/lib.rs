@@ -14,6 +14,7 @@ mod program;
 mod results;
 mod run;
 mod schema;
+mod slow_aes;
 mod title;
 mod trial;
 
@@ -28,6 +29,7 @@ pub use run::{
     Machine, PairedTarget, Plan, Record, Scratch, StopReason, Target, Workload, WorkloadStop,
 };
 pub use schema::json_schema;
+pub use slow_aes::SlowAes;
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};
 pub use trial::{
     Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Percentiles, Samples, Slices, Trial, log_ratios,

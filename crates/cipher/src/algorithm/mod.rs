@@ -1,5 +1,6 @@
 //! The algorithms, each with its kernels by instruction set.
 
+pub(crate) mod adiantum;
 pub(crate) mod aes;
 pub(crate) mod camellia;
 pub(crate) mod kuznyechik;

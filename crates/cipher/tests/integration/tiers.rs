@@ -135,7 +135,7 @@ fn the_highest_tier_of_a_cpu_with_aes_is_not_soft() {
     };
     let cipher = find("aes-256-xts").unwrap();
     let cipher = cipher.with_key(&[1; 64], Layout::SECTOR_512, best).unwrap().tier();
-    if Tier::available().contains(&Tier::Aesni) {
+    if [Tier::Aesni, Tier::Crypto].iter().any(|tier| Tier::available().contains(tier)) {
         assert_ne!(cipher, "soft");
     } else {
         assert_eq!(cipher, "soft");

@@ -99,9 +99,10 @@ fn rates(speeds: &Speeds, width: usize) -> String {
 /// From this many columns on, two blanks between figures leave room for the longest cascade.
 const ROOMY: usize = 90;
 
-/// The mode of all rows, as labels spell it; empty where they differ.
+/// The mode of all rows that have one, as labels spell it; empty where they differ. Adiantum has none.
 fn common_mode(speeds: &Speeds) -> String {
-    let mut modes = speeds.rows.iter().map(cryptbench_microbench::cipher::Speed::mode);
+    let modes = speeds.rows.iter().map(cryptbench_microbench::cipher::Speed::mode);
+    let mut modes = modes.filter(|mode| !mode.is_empty());
     match modes.next() {
         Some(first) if modes.all(|mode| mode == first) => first.to_ascii_uppercase(),
         _ => String::new(),

@@ -1,4 +1,7 @@
-//! SHA-512 over lanes (FIPS 180-4, section 6.4).
+//! SHA-512 over lanes (FIPS 180-4, section 6.4) and with ARM's SHA-512 instructions.
+
+#[cfg(target_arch = "aarch64")]
+mod ce;
 
 use zeroize::Zeroizing;
 
@@ -75,6 +78,8 @@ impl Chain<8> for Sha512 {
     {
         let mut kernels =
             kernels_64(tier, &Costs { one: 650, avx2: 1070, avx512vl: 680, avx512: 855 });
+        #[cfg(target_arch = "aarch64")]
+        kernels.extend(ce::kernels(tier));
         // For a single block, the crate's compression function is a tenth faster.
         if tier.allows(Tier::Avx2) {
             kernels.push(Kernel {

@@ -19,6 +19,7 @@ const TELLING_FACTOR: f64 = 1.5;
 
 pub(super) fn headline(view: &View<'_, '_>) -> Vec<String> {
     let mut said: Vec<String> = failures(view);
+    said.extend(machine::slow_aes(view).map(|slow| slow.sentence().to_owned()));
     said.extend(machine::slow_kernel(view));
     let record = view.lookup.record;
     said.extend(record.target.encrypted_by.as_ref().map(|by| {

@@ -1,35 +1,25 @@
 //! What is wrong with the machine itself, which costs more than any choice between systems.
 
-use cryptbench_record::{Arm, ArmRole};
+use cryptbench_record::{Arm, ArmRole, SlowAes};
 
 use super::View;
 use crate::wording::list;
 
 /// Remedies, the most urgent first; mostly none.
 pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
-    let record = view.lookup.record;
-    let machine = &record.machine;
-    let encrypted = || record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
-    let uses_aes = encrypted().any(|arm| arm.cipher.as_deref().is_some_and(|c| c.contains("aes")));
-    let has_aes = machine.cpu_features.iter().any(|f| f == "aes");
     let mut found = Vec::new();
-    if uses_aes && !machine.cpu_features.is_empty() && !has_aes {
-        found.push(
-            "A cipher without AES: this CPU has no AES instructions. cryptbench ciphers shows which is faster."
-                .to_owned(),
-        );
-    }
+    found.extend(slow_aes(view).map(|slow| match slow {
+        SlowAes::NoInstructions => {
+            "Adiantum instead of AES: this CPU has no AES instructions. cryptbench ciphers shows how much faster it is."
+                .to_owned()
+        }
+        SlowAes::Masked => "All of the CPU: unset CRYPTBENCH_CPU.".to_owned(),
+    }));
     if let Some(slow) = slow_drivers(view).first() {
         found.push(format!(
             "The kernel's driver for {}: sudo modprobe {}, or a kernel that has it.",
             slow.what, slow.module
         ));
-    }
-    let own = encrypted().filter(|arm| arm.system.starts_with("builtin"));
-    if has_aes && own.filter_map(|arm| arm.kernel_tier.as_deref()).any(|tier| tier == "soft") {
-        found.push(
-            "All of the CPU: CRYPTBENCH_CPU kept the AES instructions from this run.".to_owned(),
-        );
     }
     let judged = |w| view.lookup.plain(w).is_some_and(|c| c.trials > 0);
     let workloads = || view.lookup.workloads().iter().filter(|w| judged(w));
@@ -41,6 +31,12 @@ pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
         ));
     }
     found
+}
+
+/// Whether AES was measured without instructions for it.
+pub(super) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
+    let record = view.lookup.record;
+    SlowAes::of(&record.machine.cpu_features, &record.plan.arms)
 }
 
 /// A driver of the kernel that leaves instructions of the CPU unused.

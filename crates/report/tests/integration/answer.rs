@@ -64,6 +64,26 @@ fn a_kernel_that_leaves_instructions_unused_is_told_first() {
     }
 }
 
+/// So is AES without instructions for it, whether the CPU has none, nobody knows, or they are forbidden.
+#[test]
+fn aes_without_instructions_is_told_first() {
+    let mut record = of(Vec::new(), floor());
+    let mut said = |features: &[&str], kernel: &str| {
+        record.machine.cpu_features = features.iter().map(|f| (*f).to_owned()).collect();
+        record.plan.arms[2].kernel_tier = Some(kernel.to_owned());
+        flat(&answer(&record, 80))
+    };
+    let none = "This CPU has no AES instructions; Adiantum is the alternative, which you must choose (--cipher adiantum-12).";
+    let masked = "CRYPTBENCH_CPU keeps the CPU's AES instructions from this run.";
+    assert!(said(&["avx2"], "soft").starts_with(none));
+    assert!(said(&[], "soft").starts_with(none), "the code tells");
+    assert!(said(&["aes"], "soft").starts_with(masked));
+    for (features, kernel) in [(&["aes"][..], "aes-ni"), (&[], "aes-ce")] {
+        let text = said(features, kernel);
+        assert!(!text.contains(none) && !text.contains(masked), "{text}");
+    }
+}
+
 fn gocryptfs() -> FixtureArm {
     system("gocryptfs", "aes-256-gcm", &[0.07, 0.09, 0.1, 0.1, 0.2, 0.2, 0.15], 4.0)
 }

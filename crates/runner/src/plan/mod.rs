@@ -13,6 +13,7 @@ mod workloads;
 
 use cryptbench_cipher::Tier;
 use cryptbench_load::{EngineChoice, Presentation, WorkloadSpec};
+use cryptbench_os::machine::Machine;
 use cryptbench_record as record;
 
 use self::arms::{Arms, makes_a_disk};
@@ -96,8 +97,13 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
     {
         arms.name_pair(number, pair.name.as_deref(), target);
     }
+    let recorded = record::Plan { arms: arms.recorded(tier)?, ..draft };
+    let slow_aes = record::SlowAes::of(&Machine::this().cpu_features, &recorded.arms);
+    let mut remarks: Vec<String> =
+        slow_aes.map(|slow| slow.sentence().to_owned()).into_iter().collect();
+    remarks.extend(request.profile.remarks.iter().cloned());
     Ok(Plan {
-        recorded: record::Plan { arms: arms.recorded(tier)?, ..draft },
+        recorded,
         run_id,
         started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         arms,
@@ -111,7 +117,7 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
         verify: request.verify,
         trial_is_asked,
         ramp_s: request.profile.ramp_s,
-        remarks: request.profile.remarks.clone(),
+        remarks,
         earlier: request.resume.clone(),
     })
 }

@@ -51,10 +51,14 @@ impl SectorLayout {
 /// makes the first data unit number 256 (VeraCrypt Volume Format Specification). LUKS2 counts in
 /// 512-byte steps from 0 even for sectors of 4096 bytes (LUKS2 On-Disk Format, section 3.4,
 /// `iv_tweak`; dm-crypt without `iv_large_sectors`).
-const LAYOUTS: &[SectorLayout] = &[
+const LAYOUTS: &[SectorLayout; 2] = &[
     SectorLayout { format: "VeraCrypt", data_unit: 512, first_tweak: 256, tweak_step: 1 },
     SectorLayout { format: "LUKS2", data_unit: 4096, first_tweak: 0, tweak_step: 8 },
 ];
+
+/// The layout of wide ciphers in 512-byte units, which VeraCrypt does not have.
+const LUKS2_512: SectorLayout =
+    SectorLayout { format: "LUKS2", data_unit: 512, first_tweak: 0, tweak_step: 1 };
 
 /// BitLocker counts from 0, and how its tweaks count depends on the cipher.
 const BITLOCKER: &str = "BitLocker";
@@ -111,7 +115,7 @@ pub(crate) fn has(cipher: &str) -> bool {
 /// A cipher of this engine.
 #[derive(Clone, Copy)]
 enum Ours {
-    /// Of the registry, on the layouts of VeraCrypt and LUKS2.
+    /// Of the registry, on the layouts of VeraCrypt and LUKS2; the wide ones on LUKS2's alone.
     Registered(&'static CipherInfo),
     /// Of BitLocker, on its own layout.
     BitLocker(&'static str, Method),
@@ -140,7 +144,9 @@ impl Ours {
     /// The layouts on which it runs: data unit and format.
     fn layouts(self) -> Vec<(u32, &'static str)> {
         match self {
-            Self::Registered(_) => LAYOUTS.iter().map(|l| (l.data_unit, l.format)).collect(),
+            Self::Registered(info) => {
+                registered(info).iter().map(|l| (l.data_unit, l.format)).collect()
+            }
             Self::BitLocker(..) => BITLOCKER_SECTORS.iter().map(|s| (*s, BITLOCKER)).collect(),
             Self::Specified(_) => vec![(LUKS1.data_unit, LUKS1.format)],
         }
@@ -175,8 +181,9 @@ impl Ours {
     fn keyed(self, data_unit: u32, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
         match self {
             Self::Registered(info) => {
-                let layout = LAYOUTS.iter().find(|l| l.data_unit == data_unit);
-                let layout = layout.unwrap_or(&LAYOUTS[0]);
+                let layouts = registered(info);
+                let layout = layouts.iter().find(|l| l.data_unit == data_unit);
+                let layout = layout.unwrap_or(&layouts[0]);
                 let cipher = info.with_key(key, layout.cipher_layout(), tier)?;
                 let (first_tweak, tweak_step) = (layout.first_tweak, layout.tweak_step);
                 Ok(Keyed { cipher, first_tweak, tweak_step })
@@ -194,6 +201,12 @@ impl Ours {
             }
         }
     }
+}
+
+/// The layouts of a cipher of the registry.
+fn registered(info: &CipherInfo) -> [&'static SectorLayout; 2] {
+    let [veracrypt, luks2] = LAYOUTS;
+    [if info.is_wide() { &LUKS2_512 } else { veracrypt }, luks2]
 }
 
 /// The cipher that `run` measures by default.

@@ -1,5 +1,8 @@
-//! AES (FIPS 197) with keys of 128, 192 and 256 bits: bitsliced Rust, AES-NI, VAES in 256 and 512 bits.
+//! AES (FIPS 197) with keys of 128, 192 and 256 bits: bitsliced Rust, AES-NI, VAES in 256 and 512 bits, and ARM's
+//! cryptography extension.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod plane;
 mod sbox;
 mod schedule;
@@ -21,6 +24,10 @@ pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn Unit
     if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
         return kernel;
     }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(kernel) = arm::xts(data_key, tweak_key, tier) {
+        return kernel;
+    }
     let _ = tier;
     Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
 }
@@ -29,6 +36,10 @@ pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn Unit
 pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = x86::blocks(key, tier) {
+        return kernel;
+    }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(kernel) = arm::blocks(key, tier) {
         return kernel;
     }
     let _ = tier;

@@ -1,5 +1,7 @@
 //! SHA-256 over lanes (FIPS 180-4, section 6.2) and with the CPU's SHA-256 instructions.
 
+#[cfg(target_arch = "aarch64")]
+mod ce;
 #[cfg(target_arch = "x86_64")]
 mod ni;
 
@@ -70,6 +72,8 @@ impl Chain<8> for Sha256 {
         let kernels = kernels_32(tier, &Costs { one: 530, avx2: 875, avx512vl: 557, avx512: 696 });
         #[cfg(target_arch = "x86_64")]
         let kernels = kernels.into_iter().chain(ni::kernels(tier)).collect();
+        #[cfg(target_arch = "aarch64")]
+        let kernels = kernels.into_iter().chain(ce::kernels(tier)).collect();
         kernels
     }
 }

@@ -60,14 +60,14 @@ pub(super) static CIPHERS: &[KernelCipher] = &[
     disk("aes-256-cbc-essiv", "AES-256-CBC-ESSIV", "aes-cbc-essiv:sha256", 256, "cbc(aes)"),
     disk(
         "adiantum",
-        "Adiantum (XChaCha20)",
+        "Adiantum-XChaCha20",
         "xchacha20,aes-adiantum-plain64",
         256,
         "adiantum(xchacha20,aes)",
     ),
     disk(
         "adiantum-12",
-        "Adiantum (XChaCha12)",
+        "Adiantum-XChaCha12",
         "xchacha12,aes-adiantum-plain64",
         256,
         "adiantum(xchacha12,aes)",

@@ -1,0 +1,263 @@
+//! ChaCha12 with Bernstein's counter of 64 bits, and HChaCha12, over vectors of words: several blocks side by side.
+//!
+//! XChaCha (Bernstein, "Extending the Salsa20 nonce", 2011) takes the first 16 bytes of a nonce to make a key, and the last 8
+//! with that key. Adiantum's nonce is a block, then a 1, then zeros.
+
+use super::BATCH;
+use crate::kernel::{BLOCK, Block, Buffer};
+
+/// A key of 256 bits, in words.
+pub(super) type Key = [u32; 8];
+
+/// Bytes of a block of the stream.
+const STREAM_BLOCK: usize = 64;
+
+/// Rounds: pairs of one over columns and one over diagonals.
+const DOUBLE_ROUNDS: usize = 6;
+
+/// "expand 32-byte k".
+const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+
+/// The lower half of what is left of an extended nonce: a 1. The upper half is zero.
+const NONCE_END: u32 = 1;
+
+/// A 32-bit word of several blocks side by side.
+///
+/// # Safety
+/// Every method may use the whole instruction set of the implementing type. Call it only inside a function that enables that set
+/// by `target_feature`, after a check that the CPU has it.
+pub(super) trait Words: Copy {
+    /// Blocks side by side: 1 to 8.
+    const LANES: usize;
+
+    /// The same word in each lane.
+    unsafe fn splat(word: u32) -> Self;
+    /// Reads [`Self::LANES`] words.
+    unsafe fn load(from: *const u32) -> Self;
+    /// Writes [`Self::LANES`] words.
+    unsafe fn store(self, to: *mut u32);
+    /// Sum modulo 2^32.
+    unsafe fn add(self, other: Self) -> Self;
+    /// Sum modulo 2.
+    unsafe fn xor(self, other: Self) -> Self;
+    /// Each lane rotated left by `LEFT`; `RIGHT` must be `32 - LEFT`.
+    unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self;
+    /// Adds the blocks, whose words are `words`, to [`Self::LANES`] blocks of 64 bytes at `from` and writes them to `to`.
+    unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8);
+}
+
+/// The words of a key of 32 bytes.
+pub(super) fn words(key: &[u8]) -> Key {
+    let words = key.as_chunks::<4>().0;
+    std::array::from_fn(|i| u32::from_le_bytes(words[i]))
+}
+
+/// Blocks that the widest vector holds side by side.
+const MOST_LANES: usize = 8;
+
+/// Writes the stream of a subkey under a nonce that ends in zeros, in portable Rust: the keys of the parts.
+pub(super) fn derive(key: &Key, out: &mut [u8]) {
+    out.fill(0);
+    let to = out.as_mut_ptr();
+    // SAFETY: plain words need no instruction set, and the pointer is that of the slice.
+    unsafe { add_stream::<u32>(key, [0, 0], 0, to.cast_const(), to, out.len()) }
+}
+
+/// Adds the stream of a subkey to a data unit.
+///
+/// # Safety
+/// As for the methods of [`Words`].
+#[inline(always)]
+pub(super) unsafe fn stream<W: Words>(key: &Key, mut buffer: Buffer<'_>) {
+    let len = buffer.len();
+    let (from, to) = buffer.pointers();
+    // SAFETY: the caller guarantees the instruction set. Both pointers are valid for `len` bytes, and equal or disjoint.
+    unsafe { add_stream::<W>(key, [NONCE_END, 0], 0, from, to, len) }
+}
+
+/// Adds the stream from its block number `first` on.
+///
+/// # Safety
+/// As for the methods of [`Words`]. `from` and `to` must be valid for `len` bytes, and equal or disjoint. A data unit has at most
+/// 2^18 blocks, so the counter's upper word stays zero.
+#[inline(always)]
+unsafe fn add_stream<W: Words>(
+    key: &Key,
+    nonce: [u32; 2],
+    mut first: u32,
+    mut from: *const u8,
+    mut to: *mut u8,
+    mut len: usize,
+) {
+    let group = W::LANES * STREAM_BLOCK;
+    // SAFETY: the instruction set and the memory are the caller's promise; no step takes more than `len`. What is left over
+    // passes through a buffer of one group.
+    unsafe {
+        while len >= group {
+            W::xor_blocks(blocks::<W>(key, nonce, first), from, to);
+            first += W::LANES as u32;
+            (from, to) = (from.add(group), to.add(group));
+            len -= group;
+        }
+        if len > 0 {
+            let mut rest = [0; MOST_LANES * STREAM_BLOCK];
+            let start = rest.as_mut_ptr();
+            from.copy_to_nonoverlapping(start, len);
+            W::xor_blocks(blocks::<W>(key, nonce, first), start.cast_const(), start);
+            to.copy_from_nonoverlapping(start, len);
+        }
+    }
+}
+
+/// [`Words::LANES`] blocks of the stream, the first with the counter `first`.
+///
+/// # Safety
+/// As for the methods of [`Words`].
+#[inline(always)]
+unsafe fn blocks<W: Words>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
+    let counters: [u32; MOST_LANES] = std::array::from_fn(|i| first + i as u32);
+    // SAFETY: the instruction set is the caller's promise, and no vector has more than `MOST_LANES` words.
+    unsafe {
+        let counters = W::load(counters.as_ptr());
+        let mut x = [counters; 16];
+        for i in 0..4 {
+            x[i] = W::splat(CONSTANTS[i]);
+            x[4 + i] = W::splat(key[i]);
+            x[8 + i] = W::splat(key[4 + i]);
+        }
+        x[13] = W::splat(0);
+        x[14] = W::splat(nonce[0]);
+        x[15] = W::splat(nonce[1]);
+        x = rounds(x);
+        for i in 0..4 {
+            x[i] = x[i].add(W::splat(CONSTANTS[i]));
+            x[4 + i] = x[4 + i].add(W::splat(key[i]));
+            x[8 + i] = x[8 + i].add(W::splat(key[4 + i]));
+        }
+        x[12] = x[12].add(counters);
+        x[14] = x[14].add(W::splat(nonce[0]));
+        x[15] = x[15].add(W::splat(nonce[1]));
+        x
+    }
+}
+
+/// HChaCha12 of the first 16 bytes of each nonce.
+///
+/// # Safety
+/// As for the methods of [`Words`].
+#[inline(always)]
+pub(super) unsafe fn subkeys<W: Words>(key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH] {
+    let mut found = [[0; 8]; BATCH];
+    for start in (0..BATCH).step_by(W::LANES) {
+        let mut lanes = [[0; MOST_LANES]; 4];
+        for (lane, nonce) in nonces[start..].iter().take(W::LANES).enumerate() {
+            for (word, bytes) in nonce.as_chunks::<{ BLOCK / 4 }>().0.iter().enumerate() {
+                lanes[word][lane] = u32::from_le_bytes(*bytes);
+            }
+        }
+        let mut out = [[0; MOST_LANES]; 8];
+        // SAFETY: the instruction set is the caller's promise, and no vector has more than `MOST_LANES` words.
+        unsafe {
+            let mut x = [W::splat(0); 16];
+            for i in 0..4 {
+                x[i] = W::splat(CONSTANTS[i]);
+                x[4 + i] = W::splat(key[i]);
+                x[8 + i] = W::splat(key[4 + i]);
+                x[12 + i] = W::load(lanes[i].as_ptr());
+            }
+            x = rounds(x);
+            for i in 0..4 {
+                x[i].store(out[i].as_mut_ptr());
+                x[12 + i].store(out[4 + i].as_mut_ptr());
+            }
+        }
+        for (lane, key) in found[start..].iter_mut().take(W::LANES).enumerate() {
+            *key = std::array::from_fn(|word| out[word][lane]);
+        }
+    }
+    found
+}
+
+/// A quarter round; the rotations are by 16, 12, 8 and 7 bits.
+macro_rules! quarter {
+    ($x:ident, $a:literal $b:literal $c:literal $d:literal) => {
+        $x[$a] = $x[$a].add($x[$b]);
+        $x[$d] = $x[$d].xor($x[$a]).rotate::<16, 16>();
+        $x[$c] = $x[$c].add($x[$d]);
+        $x[$b] = $x[$b].xor($x[$c]).rotate::<12, 20>();
+        $x[$a] = $x[$a].add($x[$b]);
+        $x[$d] = $x[$d].xor($x[$a]).rotate::<8, 24>();
+        $x[$c] = $x[$c].add($x[$d]);
+        $x[$b] = $x[$b].xor($x[$c]).rotate::<7, 25>();
+    };
+}
+
+/// All rounds, without the sum with the input.
+///
+/// # Safety
+/// As for the methods of [`Words`].
+#[inline(always)]
+unsafe fn rounds<W: Words>(mut x: [W; 16]) -> [W; 16] {
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe {
+        for _ in 0..DOUBLE_ROUNDS {
+            quarter!(x, 0 4 8 12);
+            quarter!(x, 1 5 9 13);
+            quarter!(x, 2 6 10 14);
+            quarter!(x, 3 7 11 15);
+            quarter!(x, 0 5 10 15);
+            quarter!(x, 1 6 11 12);
+            quarter!(x, 2 7 8 13);
+            quarter!(x, 3 4 9 14);
+        }
+    }
+    x
+}
+
+/// One block at a time, for CPUs without vectors.
+impl Words for u32 {
+    const LANES: usize = 1;
+
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        word
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u32) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { *from }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u32) {
+        // SAFETY: the trait's contract.
+        unsafe { *to = self }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        self << LEFT | self >> RIGHT
+    }
+
+    #[inline(always)]
+    unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8) {
+        for (index, word) in words.into_iter().enumerate() {
+            // SAFETY: the trait's contract: both are valid for 64 bytes.
+            unsafe {
+                let old = u32::from_le_bytes(from.add(4 * index).cast::<[u8; 4]>().read());
+                to.add(4 * index).cast::<[u8; 4]>().write((old ^ word).to_le_bytes());
+            }
+        }
+    }
+}

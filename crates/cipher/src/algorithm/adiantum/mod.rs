@@ -1,0 +1,256 @@
+//! Adiantum with XChaCha12 and AES-256 (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level
+//! processors", ToSC 2018): each data unit is one wide block.
+//!
+//! A data unit is its last block and everything before, the bulk. AES enciphers only the last block, after the hash of the bulk
+//! and the tweak was added to it. What comes out is the nonce of the stream that enciphers the bulk, and with the hash of that
+//! ciphertext taken off it is the last block of the ciphertext. So nearly all the time goes into ChaCha and NH, which need no
+//! instructions of their own. Linux calls it `adiantum(xchacha12,aes)`, with tweaks of 32 bytes (crypto/adiantum.c).
+
+mod chacha;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod nh;
+mod poly1305;
+mod soft;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::aes;
+use crate::cascade::joined;
+use crate::cpu::Tier;
+use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
+
+use chacha::Key;
+use nh::NhKey;
+use poly1305::Poly1305;
+
+/// Bytes of the key, from which all others are derived.
+pub(crate) const KEY_BYTES: usize = 32;
+
+/// Data units whose blocks pass through AES, and whose nonces pass through HChaCha, together.
+const BATCH: usize = 8;
+
+/// Proof that the CPU has an instruction set, and the kernels compiled for it.
+trait Isa: Copy + Send + Sync + 'static {
+    /// Name of the kernels, as stored in records.
+    const NAME: &'static str;
+
+    /// NH of at most [`nh::MOST`] bytes.
+    fn nh(self, key: &NhKey, message: &[u8]) -> [u64; nh::PASSES];
+
+    /// The keys of the streams with these nonces.
+    fn subkeys(self, key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH];
+
+    /// Adds the stream of a subkey.
+    fn stream(self, key: &Key, buffer: Buffer<'_>);
+}
+
+/// All keys but those of AES. They are written in place, because a move would leave a copy behind.
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Keys {
+    stream: Key,
+    /// Hashes length and tweak.
+    tweak: Poly1305,
+    /// Hashes what NH leaves of the bulk.
+    bulk: Poly1305,
+    nh: NhKey,
+}
+
+/// Adiantum keyed for one instruction set.
+struct Adiantum<I> {
+    isa: I,
+    keys: Box<Keys>,
+    aes: Box<dyn BlockKernel<BLOCK>>,
+    name: &'static str,
+}
+
+/// Keys Adiantum for the best kernels that the CPU has and `tier` allows. The key must have [`KEY_BYTES`]; the registry ensures
+/// this.
+pub(crate) fn wide(key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::wide(key, tier) {
+        return kernel;
+    }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(isa) = neon::Neon::new(tier) {
+        return Box::new(Adiantum::new(isa, key, tier));
+    }
+    Box::new(Adiantum::new(soft::Soft, key, tier))
+}
+
+impl<I: Isa> Adiantum<I> {
+    fn new(isa: I, key: &[u8], tier: Tier) -> Self {
+        let mut keys = Box::new(Keys {
+            stream: chacha::words(key),
+            tweak: Poly1305::default(),
+            bulk: Poly1305::default(),
+            nh: NhKey::default(),
+        });
+        // The stream under the nonce 1 is the keys of AES, of both polynomials and of NH, in this order.
+        let mut derived = [0; 64 + nh::KEY_BYTES];
+        let mut nonces = [[0; BLOCK]; BATCH];
+        nonces[0][0] = 1;
+        let mut subkeys = soft::Soft.subkeys(&keys.stream, &nonces);
+        chacha::derive(&subkeys[0], &mut derived);
+        let (aes_key, rest) = derived.split_at(32);
+        let (tweak, rest) = rest.split_at(BLOCK);
+        let (bulk, rest) = rest.split_at(BLOCK);
+        let aes = aes::blocks(aes_key, tier);
+        keys.tweak.set(tweak);
+        keys.bulk.set(bulk);
+        keys.nh.set(rest);
+        derived.zeroize();
+        subkeys.zeroize();
+        let name = joined([I::NAME, aes.name()].into_iter());
+        Self { isa, keys, aes, name }
+    }
+
+    /// The hash of a bulk: its NH hashes as a polynomial.
+    fn hash(&self, bulk: &[u8]) -> u128 {
+        let mut sum = poly1305::Sum::default();
+        for message in bulk.chunks(nh::MOST) {
+            let [a, b, c, d] = self.isa.nh(&self.keys.nh, message);
+            sum.block(&self.keys.bulk, a, b);
+            sum.block(&self.keys.bulk, c, d);
+        }
+        sum.finish()
+    }
+
+    /// The hash of a tweak and the length of the bulk, which is added to the hash of the bulk.
+    fn tweak_hash(&self, bulk_bytes: usize, tweak: &[u8]) -> u128 {
+        let mut sum = poly1305::Sum::default();
+        sum.block(&self.keys.tweak, 8 * bulk_bytes as u64, 0);
+        sum.bytes(&self.keys.tweak, tweak);
+        sum.finish()
+    }
+
+    fn transform<const ENCRYPT: bool>(&self, run: Run, mut buffer: Buffer<'_>) {
+        let unit = run.layout.data_unit;
+        let total = buffer.len() / unit;
+        for first in (0..total).step_by(BATCH) {
+            let count = BATCH.min(total - first);
+            let mut hashes = [0; BATCH];
+            for (index, hash) in hashes[..count].iter_mut().enumerate() {
+                let mut tweak = [0; 32];
+                tweak[..16].copy_from_slice(&run.after(first + index).first.to_le_bytes());
+                *hash = self.tweak_hash(unit - BLOCK, &tweak);
+            }
+            let part = buffer.part(first * unit..(first + count) * unit);
+            self.batch::<ENCRYPT>(&hashes[..count], unit, part);
+        }
+    }
+
+    /// Transforms at most [`BATCH`] units of `unit` bytes, one for each hash of a tweak.
+    fn batch<const ENCRYPT: bool>(&self, hashes: &[u128], unit: usize, mut buffer: Buffer<'_>) {
+        let mut nonces = [[0; BLOCK]; BATCH];
+        let units = buffer.src().chunks_exact(unit);
+        for ((nonce, source), hash) in nonces.iter_mut().zip(units).zip(hashes) {
+            let (bulk, last) = parts(source);
+            let sum = last.wrapping_add(self.hash(bulk)).wrapping_add(*hash);
+            *nonce = sum.to_le_bytes();
+        }
+        let mut lasts = nonces;
+        let blocks = &mut lasts[..hashes.len()];
+        if ENCRYPT {
+            self.aes.encrypt(blocks);
+            nonces = lasts;
+        } else {
+            self.aes.decrypt(blocks);
+        }
+        let subkeys = self.isa.subkeys(&self.keys.stream, &nonces);
+        for (index, hash) in hashes.iter().enumerate() {
+            let mut part = buffer.part(index * unit..(index + 1) * unit);
+            let whole = 0..unit;
+            // The whole unit, which is a whole number of blocks of the stream more often than the bulk is. The last block is
+            // overwritten below.
+            self.isa.stream(&subkeys[index], part.part(whole));
+            let (bulk, _) = parts(part.dst());
+            let last = u128::from_le_bytes(lasts[index]);
+            let last = last.wrapping_sub(self.hash(bulk)).wrapping_sub(*hash);
+            part.dst()[unit - BLOCK..].copy_from_slice(&last.to_le_bytes());
+        }
+    }
+}
+
+/// The bulk of a unit, and its last block as a number.
+fn parts(unit: &[u8]) -> (&[u8], u128) {
+    let (bulk, last) = unit.split_at(unit.len() - BLOCK);
+    let mut block = [0; BLOCK];
+    block.copy_from_slice(last);
+    (bulk, u128::from_le_bytes(block))
+}
+
+impl<I: Isa> UnitKernel for Adiantum<I> {
+    fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.transform::<true>(run, buffer);
+    }
+
+    fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.transform::<false>(run, buffer);
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.keys, visit);
+        tell(&*self.aes, visit);
+        self.aes.visit_keys(visit);
+    }
+
+    /// The kernel of ChaCha and NH, then that of AES if it has another name.
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hex::hex;
+
+    fn batch<I: Isa>(isa: I, key: &[u8], tier: Tier, tweak: &[u8], text: &[u8]) -> [Vec<u8>; 2] {
+        let cipher = Adiantum::new(isa, key, tier);
+        let hash = [cipher.tweak_hash(text.len() - BLOCK, tweak)];
+        let (mut encrypted, mut decrypted) = (text.to_vec(), text.to_vec());
+        cipher.batch::<true>(&hash, text.len(), Buffer::in_place(&mut encrypted));
+        cipher.batch::<false>(&hash, text.len(), Buffer::in_place(&mut decrypted));
+        [encrypted, decrypted]
+    }
+
+    /// What each kernel of this CPU makes of a text: encrypted, decrypted.
+    fn on_all(key: &[u8], tweak: &[u8], text: &[u8]) -> Vec<(&'static str, [Vec<u8>; 2])> {
+        let best = Tier::available().pop().unwrap();
+        let mut all = vec![("soft", batch(soft::Soft, key, Tier::Soft, tweak, text))];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let isa = x86::avx2::Avx2::new(best);
+            all.extend(isa.map(|isa| ("avx2", batch(isa, key, best, tweak, text))));
+            let isa = x86::avx512::Avx512::new(best);
+            all.extend(isa.map(|isa| ("avx512", batch(isa, key, best, tweak, text))));
+        }
+        #[cfg(target_arch = "aarch64")]
+        all.extend(neon::Neon::new(best).map(|isa| ("neon", batch(isa, key, best, tweak, text))));
+        all
+    }
+
+    /// Here rather than at the public interface, since tweaks have any length and texts any from a block on.
+    #[test]
+    fn vectors_of_the_reference_implementation_and_of_linux() {
+        let text = include_str!("../../../tests/vectors/adiantum-12.txt");
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(lines.len() >= 60, "{}", lines.len());
+        for line in lines {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [key, tweak, plain, cipher] = [0, 1, 2, 3].map(|i| match fields[i] {
+                "-" => Vec::new(),
+                digits => hex(digits),
+            });
+            for (kernel, [encrypted, _]) in on_all(&key, &tweak, &plain) {
+                assert_eq!(encrypted, cipher, "{kernel} encrypts {} bytes", plain.len());
+            }
+            for (kernel, [_, decrypted]) in on_all(&key, &tweak, &cipher) {
+                assert_eq!(decrypted, plain, "{kernel} decrypts {} bytes", plain.len());
+            }
+        }
+    }
+}

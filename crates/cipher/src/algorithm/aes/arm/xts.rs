@@ -1,0 +1,152 @@
+//! XTS fused with the cipher: masks stay in registers, and each group makes those of the next between its rounds.
+//!
+//! The tweaks of up to [`UNITS`] data units are enciphered together, as one at a time would cost the latency of a whole AES. The
+//! first masks of a unit come from integer instructions, which the rounds leave alone, and do not wait for one another.
+
+use std::arch::aarch64::*;
+
+use super::Crypto;
+use super::blocks::blocks;
+use super::keys::{RoundKeys, XtsKeys};
+use super::rounds::{GROUP, load, rounds};
+use crate::kernel::{BLOCK, Block, Buffer, Run};
+
+/// Data units whose tweaks are enciphered together.
+const UNITS: usize = 32;
+
+/// Transforms the units of `buffer`.
+pub(super) fn run<const ENCRYPT: bool>(_isa: Crypto, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
+    // SAFETY: `_isa` proves the instruction set, and the rounds are matched.
+    unsafe {
+        match keys.data.rounds {
+            10 => units::<10, ENCRYPT>(keys, run, buffer),
+            12 => units::<12, ENCRYPT>(keys, run, buffer),
+            _ => units::<14, ENCRYPT>(keys, run, buffer),
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have the AES instructions. `R` must be the rounds of `keys`.
+#[target_feature(enable = "aes")]
+unsafe fn units<const R: usize, const ENCRYPT: bool>(
+    keys: &XtsKeys,
+    run: Run,
+    mut buffer: Buffer<'_>,
+) {
+    let unit = run.layout.data_unit;
+    let total = buffer.len() / unit;
+    let (mut src, mut dst) = buffer.pointers();
+    let data_keys = if ENCRYPT { &keys.data.encrypt } else { &keys.data.decrypt };
+    let mut tweaks: [Block; UNITS] = [[0; BLOCK]; UNITS];
+    for first in (0..total).step_by(UNITS) {
+        let tweaks = &mut tweaks[..UNITS.min(total - first)];
+        for (index, tweak) in tweaks.iter_mut().enumerate() {
+            *tweak = run.after(first + index).first.to_le_bytes();
+        }
+        // SAFETY: this function enables the instruction set. `src` and `dst` are valid for the units that are left.
+        unsafe {
+            blocks::<R, true>(&keys.tweak, tweaks);
+            for tweak in tweaks {
+                let tweak = u128::from_le_bytes(*tweak);
+                one_unit::<R, ENCRYPT>(data_keys, tweak, src, dst, unit / BLOCK);
+                (src, dst) = (src.add(unit), dst.add(unit));
+            }
+        }
+    }
+}
+
+/// Transforms a data unit of `blocks` blocks.
+///
+/// # Safety
+/// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint.
+#[inline]
+#[target_feature(enable = "aes")]
+unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
+    keys: &RoundKeys,
+    tweak: u128,
+    mut src: *const u8,
+    mut dst: *mut u8,
+    mut blocks: usize,
+) {
+    // SAFETY: the instruction set and the memory are the caller's promise: whole groups as long as enough blocks are left, then
+    // single blocks, of which there are fewer than masks.
+    unsafe {
+        let last = load(&keys[R]);
+        let mut masks = first_masks(tweak);
+        while blocks >= GROUP {
+            let mut x = masks;
+            for (j, x) in x.iter_mut().enumerate() {
+                *x = veorq_u8(vld1q_u8(src.add(j * BLOCK)), masks[j]);
+            }
+            let x = rounds::<R, GROUP, ENCRYPT>(keys, x);
+            for (j, x) in x.into_iter().enumerate() {
+                vst1q_u8(dst.add(j * BLOCK), veorq_u8(x, veorq_u8(masks[j], last)));
+                masks[j] = next_group(masks[j]);
+            }
+            blocks -= GROUP;
+            (src, dst) = (src.add(GROUP * BLOCK), dst.add(GROUP * BLOCK));
+        }
+        // A copy, so that the masks above are not kept in memory for the index here.
+        let rest = masks;
+        for mask in &rest[..blocks] {
+            let [x] = rounds::<R, 1, ENCRYPT>(keys, [veorq_u8(vld1q_u8(src), *mask)]);
+            vst1q_u8(dst, veorq_u8(x, veorq_u8(*mask, last)));
+            (src, dst) = (src.add(BLOCK), dst.add(BLOCK));
+        }
+    }
+}
+
+/// The masks of a unit's first group: the tweak times x^0 to x^7.
+///
+/// # Safety
+/// As for [`units`].
+#[inline]
+#[target_feature(enable = "aes")]
+unsafe fn first_masks(tweak: u128) -> [uint8x16_t; GROUP] {
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe {
+        let mut masks = [vdupq_n_u8(0); GROUP];
+        for (power, mask) in masks.iter_mut().enumerate() {
+            let product = times(tweak, power as u32).to_le_bytes();
+            *mask = vld1q_u8(product.as_ptr());
+        }
+        masks
+    }
+}
+
+/// The tweak times x^`power`, with `power` from 0 to 7, modulo x^128 + x^7 + x^2 + x + 1.
+#[inline(always)]
+fn times(tweak: u128, power: u32) -> u128 {
+    let above = if power == 0 { 0 } else { (tweak >> (128 - power)) as u64 };
+    let reduced = above ^ above << 1 ^ above << 2 ^ above << 7;
+    tweak << power ^ u128::from(reduced)
+}
+
+/// Multiplies a mask by x^8, which gives the same position in the next group.
+#[inline]
+#[target_feature(enable = "aes")]
+fn next_group(mask: uint8x16_t) -> uint8x16_t {
+    let zero = vdupq_n_u8(0);
+    // The top byte alone, times x^7 + x^2 + x + 1; products of the zeros beside it are zeros.
+    let top = vget_low_u8(vextq_u8::<15>(mask, zero));
+    let reduced = vmull_p8(vreinterpret_p8_u8(top), vdup_n_p8(0x87));
+    veorq_u8(vextq_u8::<15>(zero, mask), vreinterpretq_u8_p16(reduced))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::times;
+    use crate::mode::xts::double;
+
+    #[test]
+    fn products_are_doublings() {
+        for tweak in [1, 1 << 127, u128::MAX, 0x0123_4567_89ab_cdef_u128 << 61] {
+            let mut expected = tweak;
+            for power in 0..8 {
+                assert_eq!(times(tweak, power), expected, "{tweak:#x} {power}");
+                expected = double(expected);
+            }
+        }
+    }
+}

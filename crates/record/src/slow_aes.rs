@@ -1,0 +1,42 @@
+//! Whether a run's AES goes without the CPU's instructions for it, which no cost of a system outweighs.
+
+use crate::{Arm, ArmRole};
+
+/// Why AES goes without instructions for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowAes {
+    /// The CPU has none, or none that this program's code knows.
+    NoInstructions,
+    /// The CPU has them, and `CRYPTBENCH_CPU` forbids them.
+    Masked,
+}
+
+impl SlowAes {
+    /// Of a run with these arms on a CPU with these features (named as in `/proc/cpuinfo`). Where they are unknown, the code of
+    /// our own arms tells.
+    pub fn of(features: &[String], arms: &[Arm]) -> Option<Self> {
+        let uses_aes = |arm: &&Arm| {
+            let cipher = arm.cipher.as_deref();
+            arm.role == ArmRole::Encrypted && cipher.is_some_and(|cipher| cipher.contains("aes"))
+        };
+        let aes: Vec<&Arm> = arms.iter().filter(uses_aes).collect();
+        let portable = aes.iter().any(|arm| {
+            arm.system.starts_with("builtin") && arm.kernel_tier.as_deref() == Some("soft")
+        });
+        if features.iter().any(|feature| feature == "aes") {
+            return portable.then_some(Self::Masked);
+        }
+        let none = !features.is_empty() && !aes.is_empty();
+        (portable || none).then_some(Self::NoInstructions)
+    }
+
+    /// The sentence that comes before all figures.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::NoInstructions => {
+                "This CPU has no AES instructions; Adiantum is the alternative, which you must choose (--cipher adiantum-12)."
+            }
+            Self::Masked => "CRYPTBENCH_CPU keeps the CPU's AES instructions from this run.",
+        }
+    }
+}
