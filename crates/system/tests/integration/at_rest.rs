@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_blockdev::{AlignedBuf, IoTarget};
