@@ -44,14 +44,14 @@ enum Command {
     Cross(cross::Cross),
     /// Print the device models beside the published sweeps, as docs/devices.md has them
     Devices,
-    /// Build the documentation of all crates; every warning is an error
+    /// Build the documentation of all crates, every warning an error, and docs/ as a book, with mdBook
     Docs,
     /// Build what is distributed: the Debian package, a static binary; check that builds are
     /// reproducible
     Dist(dist::Options),
     /// Follow the README on a new Debian, and show how long each step takes
     Newcomer(newcomer::Options),
-    /// Regenerate the transcript of README.md from a record that is kept as a fixture
+    /// Regenerate the transcripts of README.md and docs/ from records that are kept as fixtures
     Readme(readme::Options),
     /// Check that the oldest compiler named in the manifests can build everything
     Msrv,

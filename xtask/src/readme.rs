@@ -1,4 +1,6 @@
-//! `cargo xtask readme`: the transcript in README.md and the record that it shows.
+//! `cargo xtask readme`: the transcripts in README.md and docs/, and the records that they show.
+//!
+//! The test that holds them against the program (`cli/tests/integration/transcripts.rs`) writes them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,36 +8,41 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// The record behind the transcript, which a test renders again.
-const FIXTURE: &str = "crates/cli/tests/fixtures/readme.json";
-
-const README: &str = "README.md";
-
-/// The beginning of the transcript: its first line and the command.
-const OPENING: &str = "```console\n$ cargo run --release -- run\n";
+/// Records behind transcripts, by name.
+const FIXTURES: &str = "crates/cli/tests/fixtures";
 
 /// Replaces the home directory of the user who measured.
 const HOME: &str = "/home/me";
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// A record.json, or the directory of a run [default: the record that the README shows already]
+    /// A record.json, or the directory of a run, to be shown from now on [default: those that are shown already]
     record: Option<PathBuf>,
+    /// What a transcript calls that record
+    #[arg(long = "as", value_name = "NAME", default_value = "readme", requires = "record")]
+    name: String,
 }
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(record) = &options.record {
-        keep(record)?;
+        keep(record, &Path::new(FIXTURES).join(format!("{}.json", options.name)))?;
     }
-    let readme = fs::read_to_string(README)?;
-    let made = with_transcript(&readme, &rendered()?)?;
-    fs::write(README, made).with_context(|| format!("cannot write {README}"))?;
-    println!("{README} shows {FIXTURE}");
+    let test = "transcripts::every_transcript_is_what_the_program_prints_for_that_record";
+    let done = Command::new(env!("CARGO"))
+        .args(["test", "--quiet", "--package", "cryptbench", "--test", "integration", "--"])
+        .args(["--exact", test])
+        .env("CRYPTBENCH_WRITE", "1")
+        .status()
+        .context("cannot start cargo")?;
+    if !done.success() {
+        bail!("the transcripts cannot be written");
+    }
+    println!("README.md and docs show the records in {FIXTURES}");
     Ok(())
 }
 
-/// Turns `record` into the fixture: without derived results, samples, and the home directory.
-fn keep(record: &Path) -> anyhow::Result<()> {
+/// Turns `record` into a fixture: without derived results, samples, and the home directory.
+fn keep(record: &Path, fixture: &Path) -> anyhow::Result<()> {
     let mut record = cryptbench_record::read(record)?;
     record.results = None;
     for trial in &mut record.trials {
@@ -44,57 +51,5 @@ fn keep(record: &Path) -> anyhow::Result<()> {
     HOME.clone_into(&mut record.target.directory);
     // One line per trial, so that changes of the fixture are readable.
     let text = serde_json::to_string(&record)?.replace(r#",{"sequence":"#, ",\n{\"sequence\":");
-    fs::create_dir_all(Path::new(FIXTURE).parent().expect("in a directory"))?;
-    fs::write(FIXTURE, text + "\n").with_context(|| format!("cannot write {FIXTURE}"))
-}
-
-/// The program's output for the fixture, with generic paths.
-fn rendered() -> anyhow::Result<String> {
-    let scratch = tempfile::tempdir()?;
-    // Short enough for the last lines to take as many as those of `last`.
-    let (record, page) = (scratch.path().join("last.json"), scratch.path().join("report.html"));
-    fs::copy(FIXTURE, &record)?;
-    let manifest = fs::canonicalize("Cargo.toml")?;
-    let done = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "cryptbench", "--manifest-path"])
-        .arg(manifest)
-        .args(["--", "report", "last.json", "--output"])
-        .arg(&page)
-        .current_dir(scratch.path())
-        .env("COLUMNS", "80")
-        .output()?;
-    if !done.status.success() {
-        bail!("cryptbench report: {}", String::from_utf8_lossy(&done.stderr).trim());
-    }
-    let printed = String::from_utf8(done.stdout)?;
-    let lines: Vec<&str> = printed.lines().collect();
-    let Some(more) = lines.iter().rposition(|l| l.starts_with("More ")) else {
-        bail!("cryptbench report did not end with where more is");
-    };
-    let last = lines[more].replace("last.json", "last");
-    let run = cryptbench_record::read(Path::new(FIXTURE))?.run_id;
-    let page = format!("       ~/.local/share/cryptbench/runs/{run}/report.html");
-    Ok(format!("{}\n{last}\n{page}", lines[..more].join("\n")))
-}
-
-fn with_transcript(readme: &str, transcript: &str) -> anyhow::Result<String> {
-    let Some((before, rest)) = readme.split_once(OPENING) else {
-        bail!("{README} has no block that begins with {OPENING:?}");
-    };
-    let Some((_, after)) = rest.split_once("\n```\n") else { bail!("the block has no end") };
-    Ok(format!("{before}{OPENING}{transcript}\n```\n{after}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{OPENING, with_transcript};
-
-    #[test]
-    fn the_block_alone_is_replaced() {
-        let readme = format!("a\n\n{OPENING}old\nlines\n```\n\nb\n```sh\nc\n```\n");
-        let made = with_transcript(&readme, "new").unwrap();
-        assert_eq!(made, format!("a\n\n{OPENING}new\n```\n\nb\n```sh\nc\n```\n"));
-        assert_eq!(with_transcript(&made, "new").unwrap(), made);
-        assert!(with_transcript("a", "new").is_err());
-    }
+    fs::write(fixture, text + "\n").with_context(|| format!("cannot write {}", fixture.display()))
 }

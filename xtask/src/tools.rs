@@ -35,6 +35,8 @@ pub const CARGO_DENY: Tool = Tool {
 pub const CARGO_SEMVER_CHECKS: Tool =
     Tool { name: "cargo-semver-checks", arguments: &["--debug"], settings: QUICKLY_BUILT };
 
+pub const MDBOOK: Tool = Tool { name: "mdbook", arguments: &["--debug"], settings: QUICKLY_BUILT };
+
 impl Tool {
     /// The path of the program. Installs it if it is neither on the path nor among cargo's
     /// programs.

@@ -272,6 +272,9 @@ pub struct ReportArgs {
     /// Print all figures, not only the answer: every table, what it means, and what it is based on
     #[arg(long, conflicts_with_all = ["json", "explain"])]
     pub full: bool,
+    /// Print the first sentences and what to take alone
+    #[arg(long, short, conflicts_with_all = ["json", "explain", "full"])]
+    pub quiet: bool,
     /// Print everything about one cell instead: a workload's identifier or a part of its label, and with /ARM
     /// one arm of it
     #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json"])]

@@ -56,7 +56,11 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
                 print_all(&record, &file);
             } else if file != Path::new(STDOUT) {
                 let style = say::terminal_style(say::stdout_is_terminal());
-                say::print_styled(&answer(&record, &named, Some(&file), style), style);
+                let text = match args.quiet {
+                    true => brief(&record, style),
+                    false => answer(&record, &named, Some(&file), style),
+                };
+                say::print_styled(&text, style);
             }
         }
         (format, Some(file)) => {
@@ -133,6 +137,12 @@ pub fn answer(record: &Record, named: &str, page: Option<&Path>, style: Style) -
     let page = page.map(|page| printable(&at_home(page)).into_owned());
     let outlook = Outlook { here: here.as_deref(), full: &full, page: page.as_deref() };
     cryptbench_report::terminal::answer::render(record, results, style, outlook)
+}
+
+/// The answer's first sentences and what to take.
+pub fn brief(record: &Record, style: Style) -> String {
+    let results = record.results.as_ref().expect("derived by the caller");
+    cryptbench_report::terminal::answer::brief(record, results, style)
 }
 
 /// A path with `~` for the user's home.

@@ -19,7 +19,7 @@ use crate::args::RunArgs;
 use crate::exit;
 use crate::output::{Output, Saved};
 use crate::progress::Progress;
-use crate::report::answer;
+use crate::report::{answer, brief};
 use crate::run_log::{self, Logged, Resumed};
 use crate::say::{message, print_json, print_styled, stdout_is_terminal, terminal_style};
 use crate::signal::Signal;
@@ -275,15 +275,12 @@ fn profile(text: &str) -> anyhow::Result<Profile> {
 }
 
 fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
-    let results = record.results.as_ref().expect("just derived");
     if args.json {
         return print_json(record);
     }
     let style = terminal_style(stdout_is_terminal());
     let text = match (args.quiet, saved) {
-        (true, Saved::In(_) | Saved::Nowhere(_)) => {
-            cryptbench_report::terminal::answer::brief(record, results, style)
-        }
+        (true, Saved::In(_) | Saved::Nowhere(_)) => brief(record, style),
         (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
             // This is the newest of the user's own runs.
             let named = match (args.output.is_none() && args.resume.is_none(), saved) {

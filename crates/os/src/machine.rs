@@ -21,6 +21,21 @@ pub struct Machine {
     pub emulated: Option<String>,
     /// One-minute load average.
     pub load_average: f64,
+    /// What decides on the processors' clock rate.
+    pub power: Power,
+}
+
+/// How a machine saves power, in the system's words. Unknown values are `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Power {
+    /// The policies that choose the processors' clock rates, each once, such as `powersave`.
+    pub governor: Option<String>,
+    /// The driver that sets the rates, such as `intel_pstate`.
+    pub driver: Option<String>,
+    /// What the processor itself should prefer, such as `balance_performance`.
+    pub preference: Option<String>,
+    /// Whether the machine runs on a battery; `None` if it has none.
+    pub on_battery: Option<bool>,
 }
 
 impl Machine {

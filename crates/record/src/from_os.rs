@@ -2,7 +2,7 @@
 
 use cryptbench_os::counters::{DeviceCounts, Passed};
 
-use crate::{Accounting, DeviceMoved, Machine};
+use crate::{Accounting, DeviceMoved, Machine, Power};
 
 impl From<DeviceCounts> for DeviceMoved {
     fn from(counts: DeviceCounts) -> Self {
@@ -29,7 +29,15 @@ impl From<cryptbench_os::machine::Machine> for Machine {
             emulated: machine.emulated,
             idle_baseline: 0.0,
             load_average: machine.load_average,
+            power: machine.power.into(),
         }
+    }
+}
+
+impl From<cryptbench_os::machine::Power> for Power {
+    fn from(power: cryptbench_os::machine::Power) -> Self {
+        let cryptbench_os::machine::Power { governor, driver, preference, on_battery } = power;
+        Self { governor, driver, preference, on_battery }
     }
 }
 

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct Results {
     /// One cell per workload and arm, plain included, in plan order.
     pub cells: Vec<Cell>,
-    /// The sentences that the run prints as its summary.
+    /// The answer in a sentence or two, with what it holds for; records of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headline: Vec<String>,
+    /// The verdict in sentences: what it costs, then how far to trust that.
     pub sentences: Vec<String>,
     /// Advice: which system and settings to choose, what each is suited for, and known risks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -329,6 +329,33 @@ pub struct Machine {
     pub idle_baseline: f64,
     /// One-minute load average at the start.
     pub load_average: f64,
+    /// What decided on the processors' clock rate at the start; records of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Power::is_unknown")]
+    pub power: Power,
+}
+
+/// How the machine saves power, in the system's words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Power {
+    /// The policies that choose the processors' clock rates, such as `powersave`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// The driver that sets the rates, such as `intel_pstate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// What the processor itself should prefer, such as `balance_performance`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preference: Option<String>,
+    /// Whether the machine ran on a battery; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_battery: Option<bool>,
+}
+
+impl Power {
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The measured storage.

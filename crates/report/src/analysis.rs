@@ -34,9 +34,10 @@ pub fn analyse(record: &Record) -> Results {
     let lookup = Lookup::new(record, &results);
     let sentences = sentences::sentences(&lookup);
     let answer = answer(&lookup, None);
+    let headline = answer.headline;
     let advice = answer.take.into_iter().chain(answer.avoid).collect();
     let additions = sweep::additions(&lookup);
-    Results { sentences, advice, additions, ..results }
+    Results { headline, sentences, advice, additions, ..results }
 }
 
 /// The cell of one workload and arm.

@@ -25,6 +25,7 @@ mod names;
 mod presentation;
 mod prose;
 mod quantity;
+mod rate_limit;
 mod sentences;
 pub mod studies;
 mod verdict;

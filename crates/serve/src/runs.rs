@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use cryptbench_os::{Directory, FileType};
 use cryptbench_record::{
-    Arm, ArmRole, LOG, LONGEST_TITLE, Record, StopReason, TITLE, TitleError, WorkloadStop,
+    Arm, ArmRole, LOG, LONGEST_TITLE, Record, Results, StopReason, TITLE, TitleError, WorkloadStop,
     is_being_written, set_title, title,
 };
 use cryptbench_text::chain;
@@ -87,7 +87,8 @@ pub(crate) struct Summary {
     directory: String,
     device: Option<String>,
     emulated: bool,
-    verdict: Vec<String>,
+    /// The answer in a sentence or two; of an older record its first sentence. Empty without results.
+    headline: String,
 }
 
 impl Runs {
@@ -237,7 +238,14 @@ fn summary(record: &Record) -> Summary {
         directory: record.target.directory.clone(),
         device: device.map(|d| d.model.as_deref().unwrap_or(&d.name).trim().to_owned()),
         emulated: record.target.emulated.is_some(),
-        verdict: record.results.as_ref().map(|r| r.sentences.clone()).unwrap_or_default(),
+        headline: record.results.as_ref().map(headline).unwrap_or_default(),
+    }
+}
+
+fn headline(results: &Results) -> String {
+    match results.headline.is_empty() {
+        true => results.sentences.first().cloned().unwrap_or_default(),
+        false => results.headline.join(" "),
     }
 }
 
@@ -267,6 +275,17 @@ mod tests {
         let list = runs.list();
         assert_eq!(list.len(), 1);
         assert!(list[0].summary.is_none() && list[0].problem.is_some());
+    }
+
+    #[test]
+    fn a_run_is_listed_with_its_headline_and_an_older_one_with_its_first_sentence() {
+        let sentences = vec!["It costs 5 %.".to_owned(), "Noise is 1 %.".to_owned()];
+        let older = Results { sentences, ..Results::default() };
+        assert_eq!(headline(&older), "It costs 5 %.");
+        let both = vec!["Large reads run at 95 %.".to_owned(), "That is the floor.".to_owned()];
+        let newer = Results { headline: both, ..older };
+        assert_eq!(headline(&newer), "Large reads run at 95 %. That is the floor.");
+        assert_eq!(headline(&Results::default()), "");
     }
 
     #[test]

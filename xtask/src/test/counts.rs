@@ -13,7 +13,7 @@ pub struct Counts {
     /// The names of the tests that failed.
     pub failed_tests: Vec<String>,
     /// Seconds and names of tests.
-    times: Vec<(f64, String)>,
+    pub(super) times: Vec<(f64, String)>,
 }
 
 impl Counts {

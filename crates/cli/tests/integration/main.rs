@@ -36,6 +36,8 @@ mod strangers_directory;
 mod studies;
 mod study;
 mod targets;
+mod tasks;
 mod terminal;
+mod transcripts;
 mod volume;
 mod volume_safety;

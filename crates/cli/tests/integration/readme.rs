@@ -1,75 +1,13 @@
-//! What README.md and docs/ show is what the program prints, and where their links lead there is something.
+//! Where the links of README.md and docs/ lead there is something.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::{Sandbox, text};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// The record that the README's transcript shows; `cargo xtask readme RECORD` writes both.
-fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json")
-}
-
-/// The lines of the README's transcript between the command and where more is.
-fn transcript(readme: &str) -> Vec<&str> {
-    let block = readme.split("```console\n").nth(1).expect("a console block").split("\n```");
-    let mut lines = block.into_iter().next().unwrap_or_default().lines();
-    let command = lines.next().unwrap_or_default();
-    assert_eq!(command, "$ cargo run --release -- run", "the command of the transcript");
-    let lines: Vec<&str> = lines.collect();
-    assert!(lines.len() <= 24, "the transcript is one screen");
-    let more = lines.iter().rposition(|l| l.starts_with(MORE)).expect("where more is");
-    assert!(lines.last().unwrap().ends_with("/report.html"), "the page's path comes last");
-    lines[..more].to_vec()
-}
-
-/// What the line begins with that says where more is; the paths in it are those of whoever measured.
-const MORE: &str = "More ";
-
-#[test]
-fn the_transcript_is_what_the_program_prints_for_that_record() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let sandbox = Sandbox::new();
-    let page = sandbox.out().join("report.html");
-    let (record, page) = (fixture(), page.to_str().unwrap().to_owned());
-    // Short enough for its last lines to take as many as those of `last`.
-    let named = sandbox.target().join("last.json");
-    fs::copy(record, &named).unwrap();
-    let done = sandbox
-        .command(&["report", "last.json", "--output", &page])
-        .env("COLUMNS", "80")
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    let printed = text(&done.stdout);
-    let printed: Vec<&str> = printed.lines().take_while(|l| !l.starts_with(MORE)).collect();
-    let shown = transcript(&readme);
-    for (i, (shown, printed)) in shown.iter().zip(&printed).enumerate() {
-        assert_eq!(
-            shown, printed,
-            "line {i} of the transcript; `cargo xtask readme` writes it anew"
-        );
-    }
-    assert_eq!(shown.len(), printed.len(), "lines of the transcript");
-}
-
-#[test]
-fn the_record_of_the_transcript_is_this_schema_and_has_its_trials() {
-    let record = cryptbench_record::read(&fixture()).unwrap();
-    assert!(!record.trials.is_empty());
-    assert!(record.results.is_none(), "derived anew, so that a stale result cannot be shown");
-    assert!(record.trials.iter().all(|t| t.samples.is_none()));
-    let bytes = fs::metadata(fixture()).unwrap().len();
-    assert!(bytes < 1 << 20, "{bytes} bytes are too many for a fixture");
-}
+use crate::transcripts::root;
 
 /// README.md, the other documents of the root, and all of docs/.
-fn documents() -> Vec<PathBuf> {
+pub fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root()).unwrap().flatten().map(|e| e.path()) {
         if entry.extension().is_some_and(|e| e == "md") {

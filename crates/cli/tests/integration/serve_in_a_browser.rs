@@ -413,8 +413,10 @@ fn a_strangers_run_does_not_learn_the_address_of_the_page() {
     if record["target"]["device"].is_object() {
         record["target"]["device"]["model"] = evil.clone();
     }
-    for sentence in record["results"]["sentences"].as_array_mut().unwrap() {
-        *sentence = evil.clone();
+    for kind in ["headline", "sentences"] {
+        for sentence in record["results"][kind].as_array_mut().unwrap() {
+            *sentence = evil.clone();
+        }
     }
     std::fs::write(&file, record.to_string()).unwrap();
     let page = format!(

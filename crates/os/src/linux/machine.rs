@@ -1,6 +1,7 @@
 //! Describes the machine from /proc, /sys and os-release.
 
 use std::fs;
+use std::path::Path;
 use std::thread::available_parallelism;
 
 use crate::machine::Machine;
@@ -51,6 +52,7 @@ pub(crate) fn describe() -> Machine {
             .then(|| USER_MODE.to_owned()),
         virtualisation: virtualisation(&cpuinfo, in_container()),
         load_average: load_average().unwrap_or(0.0),
+        power: super::power::power(Path::new("/sys")),
     }
 }
 

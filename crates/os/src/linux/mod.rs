@@ -8,6 +8,7 @@ pub(crate) mod files;
 pub(crate) mod lock;
 pub(crate) mod machine;
 pub(crate) mod net;
+mod power;
 pub(crate) mod process;
 pub(crate) mod signals;
 pub(crate) mod storage;

@@ -127,6 +127,11 @@ pub(super) fn command(
     options: &str,
 ) -> Option<String> {
     let target = &record.target;
+    // The device in use is all that such a run measures.
+    if let Some(place) = target.places().find(|place| place.in_use.is_some()) {
+        let device = quoted(&place.directory);
+        return Some(format!("sudo cryptbench run --existing {device} {options}"));
+    }
     let is_directory = target.kind.as_deref().is_none_or(|kind| kind == "directory");
     // Where a profile's file lies is not known, nor what a place of the user's stands for.
     if !is_directory || target.paired.is_some() || record.plan.profile != "quick" {

@@ -170,7 +170,11 @@ pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
     let shown = view.cast.shown();
     match view.cast.spoken().len() {
         0 => Figure::Nothing,
-        n if n <= MOST_COLUMNS => Figure::Columns(columns(view, &shown)),
+        n if n <= MOST_COLUMNS => match columns(view, &shown) {
+            // No trial was measured, so there is no speed either.
+            columns if columns.rows.is_empty() => Figure::Nothing,
+            columns => Figure::Columns(columns),
+        },
         _ => Figure::Ladder(ladder(view)),
     }
 }

@@ -3,6 +3,7 @@
 use cryptbench_record::{ReadBack, Workload};
 
 use super::figure::{Mark, Value, value};
+use super::parts::costlier;
 use super::{View, machine};
 use crate::evidence::is_unsound;
 use crate::kinds::{Class, action};
@@ -46,6 +47,13 @@ pub(super) fn headline(view: &View<'_, '_>) -> Vec<String> {
         [first, rest @ ..] if !rest.is_empty() => ranking(view, first, rest),
         _ => by_class(view, &arms),
     });
+    // Of several in one place none is what the sentence before speaks of.
+    let alone = match ranked {
+        [only] => Some(only),
+        [first, second, ..] if first.place != second.place => Some(first),
+        _ => None,
+    };
+    said.extend(alone.and_then(|row| costlier(view, row.arm)));
     if let Some(in_use) = view.in_use() {
         said.push(format!(
             "Plain is {}, the device below it. Both were only read, by turns, so the drive's cache serves both alike.",
@@ -181,6 +189,9 @@ fn by_class(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
     };
     match slow[..] {
         [] if rest.is_empty() => format!("No trial of {with} was measured on {place}."),
+        [] if all(&|how| matches!(how, How::Unmeasured)) => {
+            format!("Too few repeats were measured on {place} to tell what {with} costs.")
+        }
         [] if all(&|how| matches!(how, How::NoLoss)) => {
             format!("No loss was found on {place} with {with}.")
         }

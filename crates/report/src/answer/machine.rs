@@ -1,8 +1,10 @@
 //! What is wrong with the machine itself, which costs more than any choice between systems.
 
-use cryptbench_record::{Arm, ArmRole, SlowAes};
+use cryptbench_record::{Arm, ArmRole, Power, SlowAes};
 
 use super::View;
+use crate::quantity::{digits, thousands};
+use crate::rate_limit::{Limit, limits};
 use crate::wording::list;
 
 /// Remedies, the most urgent first; mostly none.
@@ -21,6 +23,7 @@ pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
             slow.what, slow.module
         ));
     }
+    found.extend(saves_power(&machine.power));
     let judged = |w| view.lookup.plain(w).is_some_and(|c| c.trials > 0);
     let workloads = || view.lookup.workloads().iter().filter(|w| judged(w));
     let cached = workloads().filter(|w| view.lookup.plain(w).is_some_and(|c| c.cached)).count();
@@ -30,6 +33,17 @@ pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
             workloads().count()
         ));
     }
+    let hides = |limit| match limit {
+        Limit::Requests(per_s) => (format!("{} requests", thousands(per_s.round())), "small"),
+        Limit::Bytes(per_s) => (format!("{} MB", digits(per_s / 1e6)), "large"),
+    };
+    found.extend(limits(view.lookup).into_iter().map(hides).map(|(limit, size)| {
+        format!(
+            "A disk with a higher limit: something, as of a cloud, holds {} to {limit} a second, so {size} requests \
+             hide what encryption costs.",
+            view.place()
+        )
+    }));
     found
 }
 
@@ -37,6 +51,29 @@ pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
 pub(super) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
     let record = view.lookup.record;
     SlowAes::of(&record.machine.cpu_features, &record.plan.arms)
+}
+
+/// What to do where the machine saves power instead of running as fast as it can.
+fn saves_power(power: &Power) -> Option<String> {
+    // These drivers let the processor choose, and take a governor of this name as a hint.
+    let chooses = ["intel_pstate", "amd-pstate-epp"];
+    let is = |value: &Option<String>, wanted: &str| value.as_deref() == Some(wanted);
+    let left_to_it = chooses.iter().any(|driver| is(&power.driver, driver));
+    Some(match () {
+        () if power.on_battery == Some(true) => {
+            "Mains power: this machine ran on its battery, and may have saved power.".to_owned()
+        }
+        () if is(&power.governor, "powersave") && !left_to_it => {
+            "A faster clock: the governor powersave keeps the CPUs at their lowest rate. sudo cpupower frequency-set -g \
+             performance"
+                .to_owned()
+        }
+        () if is(&power.preference, "power") => {
+            "A faster clock: the CPUs are set to prefer saving power. sudo cpupower set --epp balance_performance"
+                .to_owned()
+        }
+        () => return None,
+    })
 }
 
 /// A driver of the kernel that leaves instructions of the CPU unused.

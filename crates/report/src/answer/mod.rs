@@ -9,6 +9,7 @@ mod headline;
 mod machine;
 mod open;
 mod opening;
+mod parts;
 mod take;
 
 use std::path::Path;

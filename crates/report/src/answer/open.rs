@@ -1,6 +1,7 @@
 //! What is undecided, unmeasured or was disturbed, with the command that settles it.
 
-use cryptbench_record::{Arm, ArmRole, LeftOut, Verdict, Workload};
+use cryptbench_record::{Arm, ArmRole, LeftOut, StopReason, Verdict, Workload, WorkloadStop};
+use cryptbench_stats::paired::FEWEST_PAIRS;
 
 use super::budget::{Need, command, options, repeats, rounded, to_part};
 use super::{Open, View};
@@ -47,11 +48,26 @@ fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Option<Open> {
     })
 }
 
+/// A run that can go on: something ended it, or its budget ended before the number of repeats that was asked for.
 fn interrupted(view: &View<'_, '_>) -> Option<Open> {
     let record = view.lookup.record;
-    record.partial.then(|| Open {
-        text: format!("The run ended early, after {}. To go on:", duration(record.elapsed_s)),
-        command: Some("cryptbench run --resume DIRECTORY".to_owned()),
+    // A killed run has not come to say why its workloads ended.
+    let ended = |stop: &WorkloadStop| stop.reason != StopReason::Interrupted;
+    let by_itself = !record.stops.is_empty() && record.stops.iter().all(ended);
+    let so_far = match record.plan.fixed_trials() {
+        _ if !record.partial => return None,
+        _ if !by_itself => format!("The run ended early, after {}.", duration(record.elapsed_s)),
+        Some(_) => {
+            let ran = record.stops.iter().map(|stop| stop.pairs).min().unwrap_or(0);
+            format!("The budget ended after {ran} of {} repeats.", record.plan.max_pairs)
+        }
+        // A run like this one would end as early again.
+        None => return None,
+    };
+    let sudo = if view.in_use().is_some() { "sudo " } else { "" };
+    Some(Open {
+        text: format!("{so_far} To go on:"),
+        command: Some(format!("{sudo}cryptbench run --resume DIRECTORY")),
     })
 }
 
@@ -122,10 +138,36 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
         !cells.is_empty()
             && cells.iter().all(|c| matches!(c.verdict, None | Some(Verdict::TooFewPairs)))
     };
-    let names: Vec<&str> =
-        view.cast.spoken().iter().filter(without).map(|arm| view.names.arm(arm)).collect();
-    (!names.is_empty())
-        .then(|| Open::new(format!("{}: too few repeats for a figure.", list(&names, MOST_NAMED))))
+    let arms: Vec<&Arm> = view.cast.spoken().iter().filter(without).copied().collect();
+    let names: Vec<&str> = arms.iter().map(|arm| view.names.arm(arm)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let cells = arms
+        .iter()
+        .flat_map(|arm| view.lookup.workloads().iter().filter_map(|w| view.lookup.cell(w, arm)));
+    let ran = cells.map(|cell| cell.trials).min().unwrap_or(0);
+    let names = list(&names, MOST_NAMED);
+    let fewest = u32::try_from(FEWEST_PAIRS).unwrap_or(u32::MAX);
+    if ran >= fewest {
+        return Some(Open::new(format!("{names}: no figure can be derived from its repeats.")));
+    }
+    let text = format!("{names}: {}, and a figure takes at least {fewest}.", repeats_ran(ran));
+    let record = view.lookup.record;
+    if record.plan.fixed_trials().is_some() && ran < record.plan.max_pairs {
+        // The budget was what lacked, and a run that goes on has another.
+        return Some(Open::new(text));
+    }
+    // What is repeated is the whole run, or those of its systems.
+    let asked = if arms.len() < view.cast.spoken().len() { &arms[..] } else { &[] };
+    let need = record.plan.min_pairs.max(fewest);
+    let Some(options) = options(record, &[Need { ran, need }]) else {
+        return Some(Open::new(text));
+    };
+    Some(match command(record, view.here, asked, &options) {
+        Some(command) => Open { text: format!("{text} More repeats:"), command: Some(command) },
+        None => Open::new(format!("{text} Repeat this run with {options}.")),
+    })
 }
 
 /// What is undecided.
@@ -194,13 +236,18 @@ fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
 }
 
 fn words(need: Need) -> String {
-    let ran = match need.ran {
-        1 => "1 repeat ran".to_owned(),
-        n => format!("{} repeats ran", thousands(n)),
-    };
+    let ran = repeats_ran(need.ran);
     match need.need {
         u32::MAX => format!("{ran}, and no number would decide"),
         need => format!("{ran}, about {} decide", thousands(rounded(need))),
+    }
+}
+
+fn repeats_ran(ran: u32) -> String {
+    match ran {
+        0 => "no repeat ran".to_owned(),
+        1 => "1 repeat ran".to_owned(),
+        n => format!("{} repeats ran", thousands(n)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Device, PairedTarget, Record, Trial};
+use cryptbench_record::{Device, PairedTarget, Power, Record, Trial};
 
 use crate::answer::is_kernels;
 use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
@@ -53,7 +53,23 @@ pub(super) fn occasion(record: &Record) -> String {
 fn machine(record: &Record) -> String {
     let m = &record.machine;
     let cpus = count(m.cpus as usize, "CPU", "CPUs");
-    format!("{}, {cpus}, {} memory", m.cpu_model, binary_bytes(m.memory_bytes))
+    format!("{}, {cpus}, {} memory{}", m.cpu_model, binary_bytes(m.memory_bytes), power(&m.power))
+}
+
+/// `, governor powersave of intel_pstate, on battery`
+fn power(power: &Power) -> String {
+    let mut words = String::new();
+    if let Some(governor) = &power.governor {
+        let of = power.driver.as_ref().map_or_else(String::new, |driver| format!(" of {driver}"));
+        words += &format!(", governor {governor}{of}");
+    }
+    if let Some(preference) = &power.preference {
+        words += &format!(", preference {preference}");
+    }
+    if power.on_battery == Some(true) {
+        words += ", on battery";
+    }
+    words
 }
 
 /// The cipher code that really ran, each once, in the order of the arms; drivers of the operating system's kernel with the

@@ -149,7 +149,8 @@ fn spread(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> f64 {
     quadrature(each, over.len())
 }
 
-fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
+/// Half the width of the interval of a mean of `n` values, of which each has its own.
+pub(crate) fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
     half_widths.map(|h| h * h).sum::<f64>().sqrt() / n.max(1) as f64
 }
 

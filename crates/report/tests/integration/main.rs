@@ -10,4 +10,5 @@ mod html;
 mod parquet;
 mod pictures;
 mod terminal;
+mod trouble;
 mod verdicts;

@@ -38,6 +38,22 @@ pub(crate) struct Choices {
     split: bool,
 }
 
+/// The systems that people ask for first and that cannot run here, where all that can were asked for.
+///
+/// # Errors
+/// [`RunError::System`].
+pub(super) fn missed(selection: &Selection) -> Result<Vec<LeftOut>, RunError> {
+    if !selection.systems.iter().any(|name| name == "all") {
+        return Ok(Vec::new());
+    }
+    let lacking = system::candidates(&Selection::default(), false)?.into_iter().filter_map(|c| {
+        let (reason, remedy) = c.lacks?;
+        Some(LeftOut { system: c.system.to_owned(), reason, remedy })
+    });
+    // Its own mount is nobody's question.
+    Ok(lacking.filter(|out| !out.system.starts_with("builtin")).collect())
+}
+
 impl Choices {
     /// Chooses for a run of `workloads`.
     ///

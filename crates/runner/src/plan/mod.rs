@@ -17,7 +17,7 @@ use cryptbench_os::machine::Machine;
 use cryptbench_record as record;
 
 use self::arms::{Arms, makes_a_disk};
-use self::choices::Choices;
+use self::choices::{Choices, missed};
 use self::limits::{CONFIDENCE, Limits, half_width};
 pub use self::request::{EmulateRequest, PairRequest, Request, TargetRequest};
 use self::storage::{Buffered, Storage};
@@ -91,7 +91,7 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
             (Some(set), left_out)
         }
         (None, Some(earlier)) => (earlier.plan.set.clone(), earlier.plan.left_out.clone()),
-        (None, None) => (draft.arm_set().map(str::to_owned), Vec::new()),
+        (None, None) => (draft.arm_set().map(str::to_owned), missed(&request.selection)?),
     };
     for (number, (pair, target)) in request.target.pair.iter().zip(storage.encrypted()).enumerate()
     {

@@ -60,7 +60,7 @@ function item(run, formats) {
   const choose = h("p", { class: "row" }, box, h("label", { for: id }, `Compare ${run.name}`));
   if (!run.summary) return h("li", null, title, h("p", { class: "what" }, about(run)));
   return h("li", null, title, h("p", { class: "what" }, about(run)),
-    run.summary.verdict.length > 0 ? h("p", null, run.summary.verdict[0]) : null, choose, links(run, formats));
+    run.summary.headline ? h("p", null, run.summary.headline) : null, choose, links(run, formats));
 }
 
 /** Where a run's own view is. */

@@ -8,7 +8,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 use crate::command::{Invocation, run};
-use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume};
+use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume, free};
 use crate::kind::place::{ON, is_device};
 use crate::machine::Machine;
 use crate::provision::kernel_crypto;
@@ -201,12 +201,30 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     let says = |words| says(words, secret.clone());
     if volume.is_new {
         let created = says(create(volume.arm, volume.container.len, path));
-        daemon::run_to_its_end_within(stack, NAME, &created, path, &machine, LIMIT)?;
+        daemon::run_to_its_end_within(stack, NAME, &created, path, &machine, LIMIT)
+            .map_err(|error| or_no_room(error, path, volume.container.len))?;
     }
     let shown = veracrypt_volume::create(stack, path, || {
         says(mount(volume.arm, path)).run(&machine, LIMIT).map(drop)
     })?;
     Ok(Disk { file: shown.file, daemons: shown.daemons, ..Disk::by_kernel(shown.device) })
+}
+
+/// The reason behind "Incorrect volume size": to VeraCrypt 1.26.20 (`TextUserInterface::CreateVolume`) the file that it
+/// overwrites takes room a second time.
+fn or_no_room(error: SystemError, path: &Path, len: u64) -> SystemError {
+    let free = path.parent().and_then(|directory| free(directory).ok());
+    match free.filter(|free| *free < len && !is_device(path)) {
+        Some(free) => SystemError::Target {
+            path: path.to_owned(),
+            problem: format!(
+                "VeraCrypt makes no volume of {} MiB where {} MiB stay free beside it: take a smaller --size",
+                len >> 20,
+                free >> 20
+            ),
+        },
+        None => error,
+    }
 }
 
 /// The program with the arguments `words`, which reads the passphrase from its standard input.

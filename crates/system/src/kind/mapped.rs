@@ -50,7 +50,7 @@ fn room(free: u64) -> u64 {
 }
 
 /// Free bytes on the file system of `directory`.
-fn free(directory: &Path) -> Result<u64, SystemError> {
+pub(crate) fn free(directory: &Path) -> Result<u64, SystemError> {
     let space = statvfs(directory).map_err(|e| SystemError::io("inspect", directory)(e.into()))?;
     Ok(space.f_bavail * space.f_frsize)
 }

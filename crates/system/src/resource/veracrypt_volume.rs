@@ -89,6 +89,7 @@ impl Resource for VeraCryptVolume {
 
     fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
         dismount(&self.path)?;
+        await_end(&self.path);
         by_hand(&self.path, identity).map(drop)
     }
 
@@ -111,6 +112,16 @@ fn await_opening(path: &Path) {
         && device_of(path).is_none()
         && !orphans::processes_with(&word).is_empty()
     {
+        sleep(POLL);
+    }
+}
+
+/// Waits until the processes that served the volume have ended, as the program does not: until then they have its key and
+/// its file.
+fn await_end(path: &Path) {
+    let until = Instant::now() + LIMIT;
+    let word = path.to_string_lossy();
+    while Instant::now() < until && !orphans::processes_with(&word).is_empty() {
         sleep(POLL);
     }
 }

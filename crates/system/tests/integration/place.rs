@@ -55,7 +55,8 @@ impl Disk {
     fn new() -> Result<Self, String> {
         let mut disk = Self { files: tempdir().unwrap(), is_mounted: false };
         let (image, point) = (disk.files.path().join("image"), disk.files.path().join("mounted"));
-        File::create(&image).unwrap().set_len(400 << 20).unwrap();
+        // VeraCrypt wants as much room beside a container as in it.
+        File::create(&image).unwrap().set_len(600 << 20).unwrap();
         std::fs::create_dir(&point).unwrap();
         // As large as pages, which some kernels require for encryption.
         let mkfs = ["-q", "-F", "-b", "4096", "-O", "encrypt"];

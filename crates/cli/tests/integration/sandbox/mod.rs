@@ -4,7 +4,7 @@
 pub mod disk;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use cryptbench_record::Record;
@@ -97,6 +97,43 @@ impl Sandbox {
 
     pub fn run(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
+    }
+
+    /// Puts `record` where the user's runs are.
+    pub fn keep_run(&self, record: &Path) {
+        let run = cryptbench_record::read(record).unwrap().run_id;
+        let place = self.dir.path().join("home/.local/share/cryptbench/runs").join(run);
+        fs::create_dir_all(&place).unwrap();
+        fs::copy(record, place.join("record.json")).unwrap();
+    }
+
+    /// A line as it is typed, in a terminal of 80 columns. What it calls `cryptbench` is the script `shim`, which finds the
+    /// program in `$CRYPTBENCH`; `sudo` changes nothing.
+    pub fn shell(&self, shim: &str, line: &str) -> Output {
+        use std::os::unix::fs::PermissionsExt as _;
+        let programs = self.dir.path().join("programs");
+        fs::create_dir_all(&programs).unwrap();
+        for (name, script) in [("cryptbench", shim), ("sudo", "#!/bin/sh\nexec \"$@\"\n")] {
+            fs::write(programs.join(name), script).unwrap();
+            fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let like = self.command(&[]);
+        let mut shell = Command::new("bash");
+        for (name, value) in like.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        let path = std::env::var("PATH").unwrap_or_default();
+        shell
+            .args(["-o", "pipefail", "-c", line])
+            .env("PATH", format!("{}:{path}", programs.display()))
+            .env("CRYPTBENCH", env!("CARGO_BIN_EXE_cryptbench"))
+            .env("COLUMNS", "80")
+            .current_dir(self.target())
+            .stdin(Stdio::null());
+        shell.output().unwrap()
     }
 
     /// All figures of the run in [`out`](Self::out), as `report --full` prints them.

@@ -8,7 +8,7 @@ use super::{LENGTH, ROUNDS, Sha512};
 use crate::cpu::Tier;
 use crate::pbkdf2::{Blocks, Kernel, Keys};
 
-/// Kernels for 1 and 2 streams. Costs are in proportion to the steps that wait for one another.
+/// Kernels for 1 and 2 streams. Costs are estimates from the steps that wait for one another; they were not measured.
 pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha512>> {
     if !(tier.allows(Tier::Crypto) && has!("sha3")) {
         return Vec::new();

@@ -235,6 +235,7 @@ fn machine() -> Machine {
         virtualisation: None,
         idle_baseline: 0.0,
         load_average: 0.0,
+        power: cryptbench_record::Power::default(),
     }
 }
 

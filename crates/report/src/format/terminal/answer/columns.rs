@@ -149,6 +149,9 @@ fn legend(columns: &Columns, record: &Record, width: usize) -> String {
     if values().any(|v| v.mark == Mark::NoLoss) {
         parts.push(format!("no mark: {}", Mark::NoLoss.words(margin)));
     }
+    if values().any(|v| v.mark == Mark::Unmeasured) {
+        parts.push(format!("{NONE} too few repeats"));
+    }
     if values().any(|v| v.kept.is_some()) {
         parts.push(format!("± {} interval", fraction(record.plan.confidence)));
     }
