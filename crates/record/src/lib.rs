@@ -25,7 +25,7 @@ pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
     Arm, ArmRole, BUILTIN_ONLY, Device, EmulatedDevice, EncryptedBy, Engine, InUse, LeftOut,
-    Machine, PairedTarget, Plan, Record, Scratch, StopReason, Target, Workload, WorkloadStop,
+    Machine, Node, PairedTarget, Plan, Record, Scratch, StopReason, Target, Workload, WorkloadStop,
 };
 pub use schema::json_schema;
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};
