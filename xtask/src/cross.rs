@@ -41,6 +41,7 @@ pub const PORTABLE: &[&str] = &[
     "cipher",
     "cpu",
     "devices",
+    "fleet",
     "foreign",
     "history",
     "kdf",
