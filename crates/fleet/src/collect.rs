@@ -65,7 +65,9 @@ pub fn collect(
         match found {
             Ok(parts) => {
                 collected.records += 1;
-                for ((table, part), rows) in tables.iter_mut().zip(parts.tables).zip(&mut collected.rows) {
+                for ((table, part), rows) in
+                    tables.iter_mut().zip(parts.tables).zip(&mut collected.rows)
+                {
                     *rows += part.len();
                     if let Err(error) = table.add(&parts.directory, part) {
                         return ControlFlow::Break(error);

@@ -41,7 +41,10 @@ pub enum FleetError {
 
 impl FleetError {
     /// For `map_err`: what was attempted on which file.
-    pub(crate) fn io(act: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(
+        act: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { act, path, source }
     }

@@ -82,14 +82,36 @@ mod tests {
     #[test]
     fn ranges_keep_their_zeros_and_their_order() {
         let found = expand("login, node[08-11,20]-ib gpu[9-10]").unwrap();
-        let expected = ["login", "node08-ib", "node09-ib", "node10-ib", "node11-ib", "node20-ib", "gpu9", "gpu10"];
+        let expected = [
+            "login",
+            "node08-ib",
+            "node09-ib",
+            "node10-ib",
+            "node11-ib",
+            "node20-ib",
+            "gpu9",
+            "gpu10",
+        ];
         assert_eq!(found, expected);
         assert!(expand("").unwrap().is_empty());
     }
 
     #[test]
     fn what_is_no_list_is_refused() {
-        for bad in ["n[1-", "n]1", "n[[1]]", "n[2-1]", "n[a-b]", "n[1][2]", "n[]", "n[+1-2]", "n[1-9999999999]", "a;b", "$(x)", "-o"] {
+        for bad in [
+            "n[1-",
+            "n]1",
+            "n[[1]]",
+            "n[2-1]",
+            "n[a-b]",
+            "n[1][2]",
+            "n[]",
+            "n[+1-2]",
+            "n[1-9999999999]",
+            "a;b",
+            "$(x)",
+            "-o",
+        ] {
             assert!(expand(bad).is_err(), "{bad}");
         }
     }

@@ -27,7 +27,7 @@ pub use failure::{FAILURE, Failure};
 pub use fleet::Fleet;
 pub use hosts::expand;
 pub use node::{file_stem, node};
-pub use observed::{Facts, Found, ObservedCell, Observed, read};
+pub use observed::{Facts, Found, Observed, ObservedCell, read};
 pub use outliers::Outlier;
 pub use plan::{For, Plan};
 pub use report::{Damaged, Failed, Group, Kind, Member, Report, Row, SCHEMA};

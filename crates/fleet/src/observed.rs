@@ -43,7 +43,9 @@ pub fn read(path: &Path) -> Found {
     {
         return match Failure::parse(&text) {
             Some(failure) => Found::Failure(Box::new(failure)),
-            None => Found::Damaged("it is not what a machine leaves that cannot measure".to_owned()),
+            None => {
+                Found::Damaged("it is not what a machine leaves that cannot measure".to_owned())
+            }
         };
     }
     match parse(path, &text) {
@@ -160,7 +162,8 @@ fn cells(record: &Record, results: &Results) -> (Vec<ObservedCell>, usize) {
     let mut cached = 0;
     for arm in plan.arms.iter().filter(is_compared) {
         for workload in &plan.workloads {
-            let is_this = |c: &&cryptbench_record::Cell| c.workload == workload.id && c.arm == arm.id;
+            let is_this =
+                |c: &&cryptbench_record::Cell| c.workload == workload.id && c.arm == arm.id;
             if results.cells.iter().find(is_this).is_some_and(|cell| cell.cached) {
                 cached += 1;
                 continue;
@@ -198,7 +201,9 @@ impl Facts {
         let device = target.device.as_ref();
         let disk_model = match (&target.emulated, device) {
             (Some(emulated), _) => format!("EMULATED {}", emulated.model),
-            (None, Some(device)) => device.model.clone().unwrap_or_else(|| "disk without a model".to_owned()),
+            (None, Some(device)) => {
+                device.model.clone().unwrap_or_else(|| "disk without a model".to_owned())
+            }
             (None, None) => target.filesystem.clone(),
         };
         let direct = if target.engine.direct { "direct I/O" } else { "buffered" };

@@ -165,9 +165,8 @@ impl Report {
             pooled[*kind].push((*workload, pool(&effects(points), confidence)));
         }
         let outliers = outliers(&fleet, &pooled);
-        let mut groups: Vec<Group> = (0..fleet.kinds.len())
-            .map(|kind| group(&fleet, kind, &pooled[kind]))
-            .collect();
+        let mut groups: Vec<Group> =
+            (0..fleet.kinds.len()).map(|kind| group(&fleet, kind, &pooled[kind])).collect();
         groups.sort_by(|a, b| b.machines.cmp(&a.machines).then_with(|| a.kind.cmp(&b.kind)));
         let failed = fleet.failed();
         let names: BTreeSet<&str> = fleet.members.iter().map(|m| m.node.name.as_str()).collect();
@@ -210,7 +209,8 @@ pub(crate) fn effects(points: &[Point]) -> Vec<Effect> {
 
 /// Whether a machine that calls itself `name` is the `node` of a list, which may leave the domain out.
 fn is_called(name: &str, node: &str) -> bool {
-    let short = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|r| r.starts_with('.'));
+    let short =
+        |long: &str, short: &str| long.strip_prefix(short).is_some_and(|r| r.starts_with('.'));
     name == node || short(name, node) || short(node, name)
 }
 
@@ -228,7 +228,11 @@ fn group(fleet: &Fleet, kind: usize, pooled: &[(usize, Option<Pooled>)]) -> Grou
             label,
             machines: points.len(),
             pooled: pooled.map(Share::from),
-            members: if pooled.is_some() { Vec::new() } else { points.iter().map(member).collect() },
+            members: if pooled.is_some() {
+                Vec::new()
+            } else {
+                points.iter().map(member).collect()
+            },
         }
     };
     let rows: Vec<Row> = pooled.iter().map(row).collect();

@@ -95,10 +95,15 @@ mod tests {
     #[test]
     fn whoever_has_enough_breaks_off() {
         let mut seen = 0;
-        let early = stream(&paths(1000), 3, |_| (), |()| {
-            seen += 1;
-            if seen == 5 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
-        });
+        let early = stream(
+            &paths(1000),
+            3,
+            |_| (),
+            |()| {
+                seen += 1;
+                if seen == 5 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
+            },
+        );
         assert_eq!((seen, early), (5, Some("enough")));
     }
 

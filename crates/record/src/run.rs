@@ -55,7 +55,9 @@ pub struct Record {
 }
 
 /// Which machine of a fleet a run is of, and which of the fleet's plans. Together the four fields name the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Node {
     /// Name of the machine in its cluster.
     pub name: String,

@@ -339,7 +339,8 @@ mod tests {
 
     #[test]
     fn machines_that_differ_by_their_noise_alone_have_nothing_between_them() {
-        let effects = [0.01, -0.01, 0.005, -0.005, 0.0].map(|value| Effect { value, variance: 1e-3 });
+        let effects =
+            [0.01, -0.01, 0.005, -0.005, 0.0].map(|value| Effect { value, variance: 1e-3 });
         let found = pool(&effects, 0.95).unwrap();
         assert_eq!(found.between, 0.0);
         // Never narrower than the plain random-effects interval.
@@ -387,8 +388,9 @@ mod tests {
 
     #[test]
     fn a_machine_unlike_the_others_is_found_and_no_other() {
-        let mut effects: Vec<Effect> =
-            (0..16).map(|i| Effect { value: -0.1 + 0.002 * f64::from(i % 5), variance: 1e-5 }).collect();
+        let mut effects: Vec<Effect> = (0..16)
+            .map(|i| Effect { value: -0.1 + 0.002 * f64::from(i % 5), variance: 1e-5 })
+            .collect();
         effects[11].value = -0.5;
         let p = outliers(&effects).unwrap();
         let found: Vec<usize> = (0..16).filter(|i| p[*i] < 0.01).collect();

@@ -33,7 +33,8 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
         return Ok(ExitCode::SUCCESS);
     }
     let output = Output::Fleet(shared, node);
-    let done = request.and_then(|request| measure_into(args, &request, &output, signal, (false, None)));
+    let done =
+        request.and_then(|request| measure_into(args, &request, &output, signal, (false, None)));
     let Output::Fleet(shared, node) = &output else { unreachable!("it is the fleet's") };
     let Measured { record, code, unmeasured, .. } = match done {
         Ok(measured) => measured,

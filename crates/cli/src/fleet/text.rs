@@ -39,7 +39,9 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     let mentioned = |k: &&(char, Machine<'_>)| shown.iter().any(|(g, ..)| machine(&g.kind) == k.1);
     let described: Vec<_> = kinds.iter().filter(mentioned).collect();
-    lines.extend(described.iter().take(KINDS).map(|(c, m)| cut(&format!("{c}  {}", m.words()), width)));
+    lines.extend(
+        described.iter().take(KINDS).map(|(c, m)| cut(&format!("{c}  {}", m.words()), width)),
+    );
     if described.len() > KINDS {
         lines.push(format!("{} more kinds: --full", described.len() - KINDS));
     }
@@ -55,7 +57,8 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     lines.extend(state(report).iter().map(|line| cut(line, width)));
     if pooled.is_empty() {
-        let hint = format!("cryptbench fleet report {directory} --full lists the machines one by one");
+        let hint =
+            format!("cryptbench fleet report {directory} --full lists the machines one by one");
         lines.push(cut(&hint, width));
     }
     lines.join("\n")
@@ -84,11 +87,18 @@ pub fn full(report: &Report, width: usize) -> String {
                 member.ratio * (-error).exp(),
                 member.ratio * error.exp(),
             );
-            vec![letter(&kinds, group), member.node.clone(), choice(&group.kind), row.workload.clone(), share]
+            vec![
+                letter(&kinds, group),
+                member.node.clone(),
+                choice(&group.kind),
+                row.workload.clone(),
+                share,
+            ]
         })
         .collect();
     if !few.is_empty() {
-        let words = "Fewer than five machines of a kind, so not pooled; ± is twice the standard error:";
+        let words =
+            "Fewer than five machines of a kind, so not pooled; ± is twice the standard error:";
         blocks.push(paragraph(words, width, 0));
         blocks.push(grid(&["", "machine", "choice", "work", "% of plain"], few, 4, width));
     }
@@ -101,7 +111,10 @@ pub fn full(report: &Report, width: usize) -> String {
         state(report).iter().map(|line| paragraph(line, width, 0)).collect();
     last.extend(report.failed.iter().map(|f| hang("  ", &format!("{}: {}", f.node, f.why), width)));
     last.extend(
-        report.damaged.iter().map(|d| hang("  ", &format!("{}: {}", d.path.display(), d.why), width)),
+        report
+            .damaged
+            .iter()
+            .map(|d| hang("  ", &format!("{}: {}", d.path.display(), d.why), width)),
     );
     blocks.push(last.join("\n"));
     blocks.retain(|block| !block.is_empty());
@@ -157,7 +170,8 @@ fn letter(kinds: &[(char, Machine<'_>)], group: &Group) -> String {
 }
 
 fn pooled(report: &Report) -> impl Iterator<Item = (&Group, &Row, Share)> {
-    let rows = report.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
+    let rows =
+        report.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
     rows.filter_map(|(group, row)| Some((group, row, row.pooled?)))
 }
 
@@ -168,7 +182,12 @@ fn choice(kind: &Kind) -> String {
     }
 }
 
-fn table(kinds: &[(char, Machine<'_>)], rows: &[(&Group, &Row, Share)], longest: usize, width: usize) -> String {
+fn table(
+    kinds: &[(char, Machine<'_>)],
+    rows: &[(&Group, &Row, Share)],
+    longest: usize,
+    width: usize,
+) -> String {
     let row = |(group, row, share): &(&Group, &Row, Share)| {
         vec![
             letter(kinds, group),
@@ -219,7 +238,11 @@ fn state(report: &Report) -> Vec<String> {
     }
     if !report.failed.is_empty() {
         let failed = report.failed.iter().map(|f| f.node.as_str()).collect();
-        found.push(format!("Could not measure, {}: {}", machines(report.failed.len()), names(failed)));
+        found.push(format!(
+            "Could not measure, {}: {}",
+            machines(report.failed.len()),
+            names(failed)
+        ));
     }
     if !report.damaged.is_empty() {
         let file = |d: &cryptbench_fleet::Damaged| {

@@ -147,7 +147,9 @@ fn a_plan_becomes_a_script_and_a_bad_one_says_what_is_wrong() {
     let plan = "nodes = [\"n[1-3]\"]\nsystems = [\"builtin\"]\nbudget = \"1m\"\ntarget = \"/tmp\"\nfleet = \"/f\"\n";
     fs::write(&file, plan).unwrap();
     let at = file.display().to_string();
-    for (by, part) in [("slurm", "#SBATCH --exclusive"), ("ansible", "serial: 3"), ("ssh", "xargs -n 1 -P 3")] {
+    for (by, part) in
+        [("slurm", "#SBATCH --exclusive"), ("ansible", "serial: 3"), ("ssh", "xargs -n 1 -P 3")]
+    {
         let done = s.run(&["fleet", "plan", &at, "--for", by]);
         assert!(text(&done.stdout).contains(part), "{}{}", text(&done.stdout), text(&done.stderr));
     }

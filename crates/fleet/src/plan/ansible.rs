@@ -7,7 +7,8 @@ pub(super) fn playbook(plan: &Plan, nodes: &[String]) -> String {
     let text = |text: &str| serde_json::to_string(text).expect("text is JSON");
     let mut command: Vec<String> = plan.command().iter().map(|word| literal(word)).collect();
     command.extend(["--node".to_owned(), "{{ inventory_hostname }}".to_owned()]);
-    let argv: String = command.iter().map(|word| format!("            - {}\n", text(word))).collect();
+    let argv: String =
+        command.iter().map(|word| format!("            - {}\n", text(word))).collect();
     let fetch = plan.fetch_to.as_ref().map_or(String::new(), |to| {
         format!(
             "    - name: Find the records\n      \

@@ -16,7 +16,11 @@ const HOST: &str = "kubernetes.io/hostname";
 ///
 /// All pods are placed at once, one a node: a pod that ends frees its node, and the next would be placed there again. Where
 /// fewer than all may measure at once, the others wait by their index.
-pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> Result<String, FleetError> {
+pub(super) fn manifest(
+    plan: &Plan,
+    nodes: &[String],
+    budget: Duration,
+) -> Result<String, FleetError> {
     let Some(image) = &plan.image else {
         let problem = "fleet's plan: Kubernetes needs an image with the program and its systems";
         return Err(FleetError::Unfit(problem.to_owned()));
@@ -51,8 +55,11 @@ pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> Resul
             persistent_volume_claim: None,
         },
     };
-    let target =
-        Volume { name: "target", host_path: Some(of_host(&plan.target)), persistent_volume_claim: None };
+    let target = Volume {
+        name: "target",
+        host_path: Some(of_host(&plan.target)),
+        persistent_volume_claim: None,
+    };
     let mount = |name, path: &String| Mount { name, mount_path: path.clone() };
     let container = Container {
         name: "cryptbench",
@@ -67,7 +74,8 @@ pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> Resul
         security_context: SecurityContext { privileged: !privileged.is_empty() },
         volume_mounts: vec![mount("target", &plan.target), mount("fleet", &plan.fleet)],
     };
-    let tolerations = plan.tolerate.iter().map(|key| Toleration { key: key.clone(), operator: "Exists" });
+    let tolerations =
+        plan.tolerate.iter().map(|key| Toleration { key: key.clone(), operator: "Exists" });
     let job = Job {
         api_version: "batch/v1",
         kind: "Job",
@@ -83,7 +91,11 @@ pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> Resul
             backoff_limit_per_index: 1,
             active_deadline_seconds: turns * turn + 600,
             template: Template {
-                metadata: Metadata { name: None, labels: labels.clone(), annotations: BTreeMap::new() },
+                metadata: Metadata {
+                    name: None,
+                    labels: labels.clone(),
+                    annotations: BTreeMap::new(),
+                },
                 spec: PodSpec {
                     restart_policy: "Never",
                     affinity: affinity(nodes, labels),

@@ -121,7 +121,9 @@ impl Plan {
             return refuse("name has small letters, digits and hyphens, and at most 50 of them");
         }
         if self.systems.is_empty() || self.systems.iter().any(|s| s == "all" || s.is_empty()) {
-            return refuse("systems names each system: machines would choose differently by themselves");
+            return refuse(
+                "systems names each system: machines would choose differently by themselves",
+            );
         }
         if self.nodes()?.is_empty() {
             return refuse("nodes is empty");
@@ -136,7 +138,8 @@ impl Plan {
         }
         let texts = [&self.profile, &self.budget, &self.target, &self.fleet, &self.program];
         let more = self.systems.iter().chain(&self.options).chain(&self.fetch_to);
-        let more = more.chain(&self.partition).chain(&self.image).chain(&self.claim).chain(&self.tolerate);
+        let more =
+            more.chain(&self.partition).chain(&self.image).chain(&self.claim).chain(&self.tolerate);
         if texts.into_iter().chain(more).any(|text| text.contains(char::is_control)) {
             return refuse("a line break or another control character is in a value");
         }
@@ -248,7 +251,11 @@ pub(crate) mod tests {
     fn words_of_a_shell_come_back_from_it() {
         let words = ["plain", "two words", "it's", "$(x)", "", "a\"b", "*", "~"];
         let line = line(&words.map(str::to_owned));
-        let out = std::process::Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {line}")).output().unwrap();
+        let out = std::process::Command::new("sh")
+            .arg("-c")
+            .arg(format!("printf '%s\\n' {line}"))
+            .output()
+            .unwrap();
         assert_eq!(String::from_utf8(out.stdout).unwrap(), words.join("\n") + "\n");
     }
 }

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn each_node_has_a_job_of_its_own_and_lanes_limit_them() {
-        let text = script(&plan("concurrency = 2\nsudo = true\npartition = \"all\"").unwrap(), BUDGET);
+        let text =
+            script(&plan("concurrency = 2\nsudo = true\npartition = \"all\"").unwrap(), BUDGET);
         for part in [
             "#SBATCH --exclusive\n",
             "#SBATCH --time=18\n",

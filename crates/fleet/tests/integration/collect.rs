@@ -41,9 +41,13 @@ fn every_trial_of_every_record_is_in_the_dataset() {
     let mut parts = Vec::new();
     below(&dataset, &mut parts);
     parts.sort();
-    let names: Vec<_> = parts.iter().map(|p| p.strip_prefix(&dataset).unwrap().display().to_string()).collect();
+    let names: Vec<_> =
+        parts.iter().map(|p| p.strip_prefix(&dataset).unwrap().display().to_string()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
-    assert!(names[0].starts_with("cells/cpu_model=Fast%20CPU%209000/disk_model=NVMe%20One/part-"), "{names:?}");
+    assert!(
+        names[0].starts_with("cells/cpu_model=Fast%20CPU%209000/disk_model=NVMe%20One/part-"),
+        "{names:?}"
+    );
     assert!(names[1].starts_with("cells/cpu_model=Other%2FCPU/"), "{names:?}");
     let counts: Vec<i64> = parts.iter().map(|path| rows(path)).collect();
     assert_eq!(counts, [18, 6, 90, 30]);

@@ -48,15 +48,18 @@ fn called(shell: &str, script: &str, programs: &[(&str, &str)]) -> Vec<String> {
     lines
 }
 
-const WRITE: &str = r#"{ printf '%s|' "$0" "$@" | sed 's,[^|]*/\([a-z]*\)|,\1|,'; echo; } >> "$CALLED""#;
+const WRITE: &str =
+    r#"{ printf '%s|' "$0" "$@" | sed 's,[^|]*/\([a-z]*\)|,\1|,'; echo; } >> "$CALLED""#;
 
 #[test]
 fn ssh_starts_every_node_and_fetches_its_records() {
     // In the place of ssh, what the other side's shell would do with the words; then how its program was called.
-    let ssh = r#"while [ "$1" != login ] && [ "${1#node}" = "$1" ]; do shift; done; shift; sh -c "$*""#;
+    let ssh =
+        r#"while [ "$1" != login ] && [ "${1#node}" = "$1" ]; do shift; done; shift; sh -c "$*""#;
     let scp = r#"for last; do :; done; echo "scp to $last" >> "$CALLED""#;
     let program = format!("[ \"$2\" = '/var/tmp/two words' ] || exit 9\n{WRITE}");
-    let lines = called("sh", &rendered(For::Ssh), &[("ssh", ssh), ("scp", scp), ("cryptbench", &program)]);
+    let lines =
+        called("sh", &rendered(For::Ssh), &[("ssh", ssh), ("scp", scp), ("cryptbench", &program)]);
     assert_eq!(lines.len(), 8, "{lines:?}");
     for (line, node) in lines.iter().zip(["login", "node01", "node02", "node03"]) {
         let expected = format!(
@@ -78,12 +81,19 @@ fn slurm_gets_one_pinned_job_for_each_node() {
     // In the order of the nodes' names: login is the last of the list.
     let of = |lane| format!("--job-name=cryptbench-fleet-{lane}");
     assert_eq!(lanes, [of(1), of(0), of(1), of(0)]);
-    assert!(lines.iter().all(|line| line.contains("|--dependency=singleton|") && line.ends_with("|--measure|")));
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.contains("|--dependency=singleton|") && line.ends_with("|--measure|"))
+    );
     assert!(lines[1].contains("|--nodelist=node01|"), "{lines:?}");
     // As Slurm would start it on the node.
     let as_job = script.replace("\"${1-}\"", "--measure");
     let lines = called("bash", &format!("SLURMD_NODENAME=node02\n{as_job}"), &[("srun", WRITE)]);
-    assert!(lines[0].starts_with("srun|--ntasks=1|cryptbench|run|/var/tmp/two words|"), "{lines:?}");
+    assert!(
+        lines[0].starts_with("srun|--ntasks=1|cryptbench|run|/var/tmp/two words|"),
+        "{lines:?}"
+    );
     assert!(lines[0].ends_with("|--node|node02|"), "{lines:?}");
 }
 

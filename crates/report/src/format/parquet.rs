@@ -26,7 +26,12 @@ pub struct Gathered {
 impl Gathered {
     /// The rows of one record, each with `lead` before its own columns.
     #[must_use]
-    pub fn of(record: &Record, results: &Results, rows: Rows, lead: &[(&'static str, &str)]) -> Self {
+    pub fn of(
+        record: &Record,
+        results: &Results,
+        rows: Rows,
+        lead: &[(&'static str, &str)],
+    ) -> Self {
         let own = table(record, results, rows);
         let names = lead.iter().map(|(name, _)| (*name, Kind::Text));
         let before = |row: Vec<Value>| {

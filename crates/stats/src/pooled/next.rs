@@ -57,7 +57,11 @@ fn quantile(parts: &[(f64, f64)], p: f64) -> f64 {
     };
     let end = |side: f64| {
         let each = parts.iter().map(|(mean, sd)| mean + side * 10.0 * sd);
-        if side < 0.0 { each.fold(f64::INFINITY, f64::min) } else { each.fold(f64::NEG_INFINITY, f64::max) }
+        if side < 0.0 {
+            each.fold(f64::INFINITY, f64::min)
+        } else {
+            each.fold(f64::NEG_INFINITY, f64::max)
+        }
     };
     let (mut low, mut high) = (end(-1.0), end(1.0));
     for _ in 0..60 {
@@ -84,9 +88,14 @@ mod tests {
         let (low, high) = interval(&effects, 0.95).unwrap();
         let mean = values.iter().sum::<f64>() / 8.0;
         let sd = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 7.0).sqrt();
-        let half = student::interval_quantile(7.0, 0.95).unwrap() * sd * (1.0f64 + 1.0 / 8.0).sqrt();
+        let half =
+            student::interval_quantile(7.0, 0.95).unwrap() * sd * (1.0f64 + 1.0 / 8.0).sqrt();
         // The quantiles of χ² are a hundred, not all.
-        assert!((high - mean) / half > 0.98 && (high - mean) / half < 1.01, "{}", (high - mean) / half);
+        assert!(
+            (high - mean) / half > 0.98 && (high - mean) / half < 1.01,
+            "{}",
+            (high - mean) / half
+        );
         assert!(((high - mean) - (mean - low)).abs() < 1e-6 * half);
     }
 }

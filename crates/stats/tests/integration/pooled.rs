@@ -58,7 +58,7 @@ fn paule_and_mandels_pool_matches_statsmodels() {
     let document: serde_json::Value = serde_json::from_str(text).unwrap();
     let cases = document["cases"].as_array().unwrap();
     assert!(cases.len() >= 7);
-    let mut corrected = 0;
+    let mut raised = 0;
     for case in cases {
         let number = |key: &str| case[key].as_f64().unwrap();
         let numbers = |key: &str| -> Vec<f64> {
@@ -77,7 +77,7 @@ fn paule_and_mandels_pool_matches_statsmodels() {
         // The modification: never below the error without Hartung and Knapp's factor.
         let expected = number("standard_error").max(number("without_correction"));
         assert!(near(found.standard_error, expected), "{name}: error {}", found.standard_error);
-        corrected += usize::from(number("standard_error") > number("without_correction"));
+        raised += usize::from(number("standard_error") < 0.9 * number("without_correction"));
     }
-    assert!(corrected < cases.len(), "both sides of the modification occur");
+    assert!(raised > 0, "no case that the modification changes");
 }

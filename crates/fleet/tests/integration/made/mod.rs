@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use cryptbench_record::{
-    Arm, ArmRole, Device, Engine, Machine, Node, Percentiles, Plan, Record, Results, SCHEMA, Scratch, Target,
-    Trial, Workload,
+    Arm, ArmRole, Device, Engine, Machine, Node, Percentiles, Plan, Record, Results, SCHEMA,
+    Scratch, Target, Trial, Workload,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -100,7 +100,11 @@ pub fn record(normal: &mut Normal, name: &str, kind: &Kind, (pairs, noise): (u32
                     elapsed_s: 5000.0 / ios,
                     ios: 5000,
                     bytes: 5000 * 4096,
-                    latency: Percentiles { mean_us: 1e6 / ios, p50_us: 1e6 / ios, ..Percentiles::default() },
+                    latency: Percentiles {
+                        mean_us: 1e6 / ios,
+                        p50_us: 1e6 / ios,
+                        ..Percentiles::default()
+                    },
                     cpu_process_s: 0.1,
                     cpu_machine_s: 0.1,
                     ..Trial::default()
@@ -141,7 +145,11 @@ pub fn record(normal: &mut Normal, name: &str, kind: &Kind, (pairs, noise): (u32
             filesystem: "ext4".to_owned(),
             source: "/dev/nvme0n1p2".to_owned(),
             device: Some(device),
-            scratch: Scratch { size_bytes: 1 << 30, size_reason: "made".to_owned(), extents: Some(1) },
+            scratch: Scratch {
+                size_bytes: 1 << 30,
+                size_reason: "made".to_owned(),
+                extents: Some(1),
+            },
             engine: Engine { name: "io_uring".to_owned(), direct: true, ..Engine::default() },
             ..Target::default()
         },
