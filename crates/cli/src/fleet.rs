@@ -18,6 +18,9 @@ use crate::say::{print, print_json, print_text, stderr_is_terminal, terminal_sty
 use crate::units::duration;
 use args::{FleetArgs, FleetCommand, PlanArgs, ReportArgs};
 
+/// Of all intervals, as in the report of a run.
+const CONFIDENCE: f64 = 0.95;
+
 pub fn fleet(args: &FleetArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         FleetCommand::Plan(args) => plan(args),
@@ -59,7 +62,7 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         },
     );
     bar.finish_and_clear();
-    let report = Report::of(fleet, &expected, args.confidence);
+    let report = Report::of(fleet, &expected, CONFIDENCE);
     let style = terminal_style(false);
     match (args.json, args.csv, args.full) {
         (true, ..) => print_json(&report)?,

@@ -30,6 +30,6 @@ pub use node::{file_stem, node};
 pub use observed::{Facts, Found, Observed, ObservedCell, read};
 pub use outliers::Outlier;
 pub use plan::{For, Plan};
-pub use report::{Damaged, Failed, Group, Kind, Member, Report, Row, SCHEMA};
+pub use report::{Damaged, Failed, Group, Kind, Member, Report, Row, SCHEMA, Share};
 pub use shared::Shared;
 pub use stream::{files, stream};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_stats::{FAMILY_LEVEL, Pooled, holm, residual_p};
+use cryptbench_stats::{FAMILY_LEVEL, Pooled, holm, pool, residual_p};
 use serde::Serialize;
 
 use crate::fleet::{Fleet, Point};
@@ -76,7 +76,7 @@ pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
         }
         let kin = (0..fleet.kinds.len())
             .filter(|other| is_kin(&fleet.kinds[*kind], &fleet.kinds[*other]))
-            .filter_map(|other| Some((other, of(other)?)))
+            .filter_map(|other| Some((other, without_outliers(fleet, (other, *workload))?)))
             .max_by_key(|(_, pooled)| pooled.machines);
         if let Some((against, pooled)) = kin {
             let judged = points.iter().map(|point| (point, pooled.p_of_next(point.effect)));
@@ -94,6 +94,16 @@ pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     let distance = |o: &Outlier| (o.ratio / o.usual_ratio).ln().abs();
     found.sort_by(|a, b| distance(b).total_cmp(&distance(a)).then_with(|| a.node.cmp(&b.node)));
     found
+}
+
+/// The pool of the machines of a kind that are like each other: one that is not would widen it for all that are held
+/// against it.
+fn without_outliers(fleet: &Fleet, cell: (usize, usize)) -> Option<Pooled> {
+    let all = effects(fleet.points.get(&cell)?);
+    let p = cryptbench_stats::outliers(&all)?;
+    let like: Vec<_> =
+        all.iter().zip(p).filter(|(_, p)| *p >= FAMILY_LEVEL).map(|(effect, _)| *effect).collect();
+    pool(&like, 0.95)
 }
 
 fn is_kin(a: &Kind, b: &Kind) -> bool {

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use cryptbench_fleet::For;
 
-use crate::units::percent;
-
 #[derive(Debug, ClapArgs)]
 pub struct FleetArgs {
     #[command(subcommand)]
@@ -71,9 +69,6 @@ pub struct ReportArgs {
     /// The plan whose machines should be there
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Confidence of all intervals
-    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = percent)]
-    pub confidence: f64,
     /// Print every group, workload and machine that stands out
     #[arg(long, group = "form")]
     pub full: bool,

@@ -27,11 +27,11 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
             seen.push(&group.kind);
             is_new
         });
-        shown.sort_by_key(|(group, ..)| std::cmp::Reverse(group.machines));
+        shown.sort_by_key(|(group, ..)| (std::cmp::Reverse(group.machines), letter(&kinds, group)));
     }
     shown.truncate(ROWS);
     if !shown.is_empty() {
-        lines.push(table(&kinds, &shown, 20, width));
+        lines.push(table(&kinds, &shown, |kind| cut(&kind.arm_label, 22), width));
     }
     let more = pooled.len() - shown.len();
     if more > 0 {
@@ -42,8 +42,9 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     lines.extend(
         described.iter().take(KINDS).map(|(c, m)| cut(&format!("{c}  {}", m.words()), width)),
     );
-    if described.len() > KINDS {
-        lines.push(format!("{} more kinds: --full", described.len() - KINDS));
+    let hidden = kinds.len() - described.len().min(KINDS);
+    if hidden > 0 {
+        lines.push(format!("{hidden} more kinds of machine: --full"));
     }
     for outlier in report.outliers.iter().take(UNLIKE) {
         let text = hang("! ", &unlike(outlier), width);
@@ -70,7 +71,7 @@ pub fn full(report: &Report, width: usize) -> String {
     let kinds = kinds(report);
     let pooled: Vec<_> = pooled(report).collect();
     if !pooled.is_empty() {
-        blocks.push(table(&kinds, &pooled, 40, width));
+        blocks.push(table(&kinds, &pooled, choice, width));
         blocks.push(paragraph(LEGEND, width, 0));
     }
     let described: Vec<String> =
@@ -121,15 +122,15 @@ pub fn full(report: &Report, width: usize) -> String {
     blocks.join("\n\n")
 }
 
-const LEGEND: &str = "next machine: where the share of plain speed of one more machine of the kind lies; mean: over all such \
-machines, ± its interval. Restricted maximum likelihood, modified Hartung-Knapp intervals.";
+const LEGEND: &str = "next machine: where the share of plain speed of one more machine of the kind lies with 95 %; mean: over all such \
+machines, ± its 95 % interval. Restricted maximum likelihood, modified Hartung-Knapp intervals.";
 
 fn title(report: &Report) -> String {
+    let records = if report.records == 1 { "record" } else { "records" };
     format!(
-        "{}, {} records. % of plain speed that the next of its kind keeps ({:.0} %):",
+        "{}, {} {records}. The next machine keeps, in % of plain speed:",
         machines(report.machines),
         thousands(report.records),
-        100.0 * report.confidence
     )
 }
 
@@ -185,13 +186,13 @@ fn choice(kind: &Kind) -> String {
 fn table(
     kinds: &[(char, Machine<'_>)],
     rows: &[(&Group, &Row, Share)],
-    longest: usize,
+    words: fn(&Kind) -> String,
     width: usize,
 ) -> String {
     let row = |(group, row, share): &(&Group, &Row, Share)| {
         vec![
             letter(kinds, group),
-            cut(&choice(&group.kind), longest),
+            words(&group.kind),
             cut(&row.workload, 20),
             thousands(row.machines),
             next(share),
