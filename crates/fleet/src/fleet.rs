@@ -46,7 +46,6 @@ pub(crate) struct Point {
 
 impl Fleet {
     /// What `found` at `path` comes to; the expensive part, which any thread may do.
-    #[must_use]
     pub fn observe(path: PathBuf, found: Found) -> Result<Observed, (PathBuf, Found)> {
         match found {
             Found::Record(record) => Ok(Observed::of(&path, &record)),
