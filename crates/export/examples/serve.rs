@@ -17,7 +17,7 @@ type Error = Box<dyn std::error::Error>;
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [way, file, place, cipher, unit] = &arguments[..] else {
-        return Err("usage: serve device|uring|nbd FILE PLACE none|CIPHER UNIT".into());
+        return Err("usage: serve auto|device|uring|nbd FILE PLACE none|CIPHER UNIT".into());
     };
     let device = open(Path::new(file), cipher, unit.parse()?)?;
     let place = PathBuf::from(place);
@@ -30,7 +30,8 @@ fn main() -> Result<(), Error> {
     }
     let transport = match way.as_str() {
         "uring" => Transport::Uring,
-        _ => Transport::Device,
+        "device" => Transport::Device,
+        _ => FuseOptions::default().transport,
     };
     let server = mount(device, &place, &FuseOptions { transport, ..FuseOptions::default() })?;
     say(&format!("ready {}", server.file().display()));

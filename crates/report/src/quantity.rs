@@ -69,7 +69,7 @@ pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
 pub(crate) const FINE_BELOW: f64 = 9.95;
 
 /// Ratio, low and high in percent with the same number of decimals: none, unless all three would read
-/// 100 although the interval may leave it out, or where whole percents are coarse.
+/// alike, as if there were no interval, or where whole percents are coarse.
 fn kept_numbers(e: &Estimate) -> [String; 3] {
     let values = [e.ratio, e.low, e.high].map(|v| v * 100.0);
     let decimals = decimals(values, FINE_BELOW);
@@ -81,8 +81,8 @@ fn kept_numbers(e: &Estimate) -> [String; 3] {
 }
 
 fn decimals(values: [f64; 3], fine_below: f64) -> usize {
-    let all_100 = values.iter().all(|v| v.round() == 100.0);
-    usize::from(all_100 || values[0].abs() < fine_below)
+    let alike = values.iter().all(|v| v.round() == values[0].round());
+    usize::from(alike || values[0].abs() < fine_below)
 }
 
 /// The figure that people quote for a workload: decimal megabytes, requests or files per second, the
@@ -368,6 +368,7 @@ mod tests {
         };
         assert_eq!(of(0.65, 0.49, 0.85), "65 ±20");
         assert_eq!(of(0.584, 0.566, 0.602), "58 ±2", "58 [57, 60]");
+        assert_eq!(of(0.584, 0.5815, 0.5849), "58.4 ±0.2", "not 58 ±0");
         assert_eq!(of(0.042, 0.039, 0.046), "4.2 ±0.4");
         assert_eq!(of(0.9962, 0.9954, 0.9968), "99.6 ±0.1");
         assert_eq!(of(f64::NAN, 0.5, 0.6), "– ±–");

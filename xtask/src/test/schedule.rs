@@ -42,10 +42,10 @@ pub struct Ended<'a> {
 }
 
 /// Runs all `binaries`, and passes each to `take` when it has ended.
-pub fn run_all(
-    binaries: &[Binary],
+pub fn run_all<'a>(
+    binaries: &'a [Binary],
     how: &How<'_>,
-    mut take: impl FnMut(Ended<'_>) -> anyhow::Result<()>,
+    mut take: impl FnMut(Ended<'a>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let (alone, beside) = order(binaries);
     for binary in alone {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 
-use crate::sandbox::{Sandbox, skipped, text};
+use crate::sandbox::{Sandbox, nightly, skipped, text};
 
 /// A boot takes about 3 s and the longest script a minute; a machine with other work needs longer.
 const LIMIT: Duration = Duration::from_secs(900);
@@ -269,6 +269,12 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Those with the `quick` names; all of them in the nightly tier.
+pub fn of_tier<T>(all: Vec<T>, name: impl Fn(&T) -> &str, quick: &[&str]) -> Vec<T> {
+    assert!(quick.iter().all(|wanted| all.iter().any(|one| name(one) == *wanted)), "{quick:?}");
+    all.into_iter().filter(|one| nightly() || quick.contains(&name(one))).collect()
 }
 
 /// Bytes that look like nothing else, the same for the same seed.

@@ -15,6 +15,7 @@ mod arena;
 mod channel;
 mod mount;
 mod options;
+mod requests;
 mod ring;
 mod server;
 mod session;

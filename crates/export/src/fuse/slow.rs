@@ -12,16 +12,16 @@ use rustix::io::Errno;
 use super::session::Session;
 use crate::stop::Stop;
 
-/// A request together with its entry's buffer.
+/// A request together with its slot's buffer.
 pub(super) struct Job {
-    pub(super) entry: usize,
+    pub(super) slot: usize,
     pub(super) work: Work,
-    /// The entry's data, lent until the job is done.
+    /// The slot's data, lent until the job is done.
     pub(super) data: *mut u8,
     pub(super) len: usize,
 }
 
-// SAFETY: the entry's owner does not touch its data until the job is reported as done.
+// SAFETY: the slot's owner does not touch its data until the job is reported as done.
 unsafe impl Send for Job {}
 
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(super) enum Work {
     Fallocate { offset: u64, len: u64, mode: u32 },
 }
 
-/// Finished jobs: each entry with the result for its reply.
+/// Finished jobs: each slot with the result for its reply.
 pub(super) struct Done {
     list: Mutex<Vec<(usize, Result<usize, Errno>)>>,
     event: OwnedFd,
@@ -49,8 +49,8 @@ impl Done {
         std::mem::take(&mut *self.list.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn put(&self, entry: usize, result: Result<usize, Errno>) {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).push((entry, result));
+    fn put(&self, slot: usize, result: Result<usize, Errno>) {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push((slot, result));
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 }
@@ -61,17 +61,20 @@ impl AsFd for Done {
     }
 }
 
-/// A lane: one end to submit jobs and one to take them.
-pub(super) fn lane() -> (Sender<Job>, Receiver<Job>) {
-    channel()
+/// A lane: one end to submit jobs, and one that any number of threads can share to take them.
+pub(super) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
+    let (jobs, lane) = channel();
+    (jobs, Mutex::new(lane))
 }
 
 /// Carries out jobs one after another until the sender is gone.
 ///
 /// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for
 /// the reply for ever.
-pub(super) fn run(session: &Session, stop: &Stop, jobs: &Receiver<Job>, done: &Done) {
-    while let Ok(job) = jobs.recv() {
+pub(super) fn run(session: &Session, stop: &Stop, jobs: &Mutex<Receiver<Job>>, done: &Done) {
+    // Whoever waits for a job holds the lock, but not while it carries one out.
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok(job) = next() {
         // SAFETY: `data` has `len` bytes, which belong to this job until it is reported. Their
         // owner keeps them mapped even if it ends before that.
         let data = unsafe { std::slice::from_raw_parts_mut(job.data, job.len) };
@@ -83,6 +86,6 @@ pub(super) fn run(session: &Session, stop: &Stop, jobs: &Receiver<Job>, done: &D
         // The shared state is the device, which handles its own panics; atomics; and stripes, which
         // are released. Nobody looks at the data of a failed job.
         let result = catch_unwind(AssertUnwindSafe(work));
-        done.put(job.entry, result.unwrap_or(Err(Errno::IO)));
+        done.put(job.slot, result.unwrap_or(Err(Errno::IO)));
     }
 }

@@ -51,6 +51,13 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Whether the same device and daemons are counted for both arms.
+    fn count_alike(&self, arm: usize, other: usize) -> bool {
+        let device = |arm| self.target_of(self.specs.get(arm)).counted_by;
+        let daemons = |arm: usize| self.arms.get(arm).map_or(&[][..], |a| &a.daemons);
+        device(arm) == device(other) && daemons(arm) == daemons(other)
+    }
+
     /// Takes a snapshot before a trial on `arm`, whose daemons are counted separately from now on.
     fn begin_counting(&mut self, arm: usize) -> Snapshot {
         let counted_by = self.target_of(self.specs.get(arm)).counted_by;

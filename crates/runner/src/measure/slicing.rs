@@ -12,6 +12,13 @@ use crate::plan::limits::LEAST_SLICES;
 /// drains.
 const LEAST_QUEUES: f64 = 4.0;
 
+/// Number of queues' worth that a slice holds unless that takes longer than [`LONGEST_FOR_QUEUES_S`]: of eight, six are
+/// counted.
+const ENOUGH_QUEUES: f64 = 8.0;
+
+/// Seconds beyond which a slice is not made longer for [`ENOUGH_QUEUES`].
+const LONGEST_FOR_QUEUES_S: f64 = 0.025;
+
 /// Number of requests that a slice holds unless that takes longer than [`LONG_S`]: the first ones
 /// meet cold caches.
 const FEW_REQUESTS: f64 = 24.0;
@@ -83,7 +90,10 @@ pub(super) fn slicing(
         return Ok(None);
     }
     let queue = f64::from(workload.in_flight()) / slowest;
-    let length = least.max(LEAST_QUEUES * queue).max((FEW_REQUESTS / slowest).min(LONG_S));
+    let length = least
+        .max(LEAST_QUEUES * queue)
+        .max((ENOUGH_QUEUES * queue).min(LONGEST_FOR_QUEUES_S))
+        .max((FEW_REQUESTS / slowest).min(LONG_S));
     let rounds = (plan.trial_s / length).round();
     if rounds < f64::from(LEAST_SLICES) {
         let requests = LEAST_QUEUES as u64 * u64::from(workload.in_flight());
@@ -121,9 +131,10 @@ mod tests {
         let slicing = |ms, rounds| Some(Slicing { length: Duration::from_millis(ms), rounds });
         assert_eq!(cut(1, 10_000.0), Ok(slicing(5, 24)));
         assert_eq!(cut(1, 3000.0), Ok(slicing(8, 15)), "24 requests");
-        assert_eq!(cut(1, 500.0), Ok(slicing(15, 8)), "no longer for the requests");
-        assert_eq!(cut(32, 16_000.0), Ok(slicing(8, 15)), "four queues");
-        assert_eq!(cut(8, 1600.0), Ok(slicing(20, 6)));
+        assert_eq!(cut(1, 500.0), Ok(slicing(16, 8)), "no longer for 24 requests");
+        assert_eq!(cut(32, 16_000.0), Ok(slicing(16, 8)), "eight queues");
+        assert_eq!(cut(8, 1600.0), Ok(slicing(25, 5)), "no longer for eight queues");
+        assert_eq!(cut(8, 800.0), Ok(slicing(40, 3)), "four queues");
         assert_eq!(cut(8, 640.0), Ok(slicing(50, 2)));
         let said = cut(32, 640.0).unwrap_err();
         assert!(said.contains("the 128 requests that a slice needs take 200 ms"), "{said}");

@@ -49,11 +49,21 @@ impl Session<'_> {
         let job = job(work, (Duration::ZERO, turns.length), offsets, self.generation);
         let mut sums: Vec<Sum> = turns.arms.iter().map(|_| Sum::default()).collect();
         let mut slices = self.engine.slices(&io_targets, &job)?;
-        for &turn in &turns.order {
-            let before = self.begin_counting(turns.arms[turn]);
+        let mut counted = None;
+        for (i, &turn) in turns.order.iter().enumerate() {
+            let arm = turns.arms[turn];
+            let before = counted.take().unwrap_or_else(|| self.begin_counting(arm));
             let at = self.clock.elapsed();
             let slice = slices.carry(&mut self.engine, turn, turns.length, self.stop)?;
-            sums[turn].add(at, &slice, &self.counters.passed(&before));
+            let next = turns.order.get(i + 1).map(|&turn| turns.arms[turn]);
+            let passed = if next.is_some_and(|next| self.count_alike(arm, next)) {
+                let (passed, next) = self.counters.lap(&before);
+                counted = Some(next);
+                passed
+            } else {
+                self.counters.passed(&before)
+            };
+            sums[turn].add(at, &slice, &passed);
             if slice.interrupted {
                 return Err(Halt::Interrupted);
             }

@@ -1,10 +1,11 @@
 //! `cargo xtask bench volume`: compares a file that we serve through FUSE and a loop device with
 //! other ways to serve it and with other programs that encrypt it, in turns.
 
+mod busy;
 mod row;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,12 +32,15 @@ pub struct Options {
     /// Seconds of pause before each trial
     #[arg(long, default_value_t = 0.2)]
     rest: f64,
-    /// Directory on the disk to measure
-    #[arg(long, default_value = "target")]
-    target: PathBuf,
-    /// How requests reach us: device or uring
-    #[arg(long, default_value = "device")]
+    /// Directory on the disk to measure; several, separated by commas, one after the other
+    #[arg(long, default_value = "target", value_delimiter = ',')]
+    target: Vec<PathBuf>,
+    /// How requests reach us: device, uring, or auto for the default
+    #[arg(long, default_value = "auto")]
     transport: String,
+    /// The server of another build, to be compared with: its target/release/examples/serve
+    #[arg(long)]
+    against: Option<PathBuf>,
     /// Only rows whose name contains one of these, separated by commas
     #[arg(long, default_value = "", value_delimiter = ',')]
     rows: Vec<String>,
@@ -49,6 +53,7 @@ const JOBS: &[(&str, &str, u64, u32)] = &[
     ("rand write 4k QD1", "randwrite", 4096, 1),
     ("rand read 4k QD1", "randread", 4096, 1),
     ("rand read 4k QD32", "randread", 4096, 32),
+    ("rand write 4k QD32", "randwrite", 4096, 32),
 ];
 
 const PEERS: &[Need] = &[
@@ -75,28 +80,44 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
-    std::fs::create_dir_all(&options.target)?;
-    let directory = tempfile::tempdir_in(&options.target)?;
+    println!("{}; {fio}; {} rounds of {} s", machine(), options.rounds, options.seconds);
+    for target in &options.target {
+        println!("\nIn {}:\n", target.display());
+        measure(options, target, &serve, &interrupted)?;
+    }
+    Ok(())
+}
+
+fn measure(
+    options: &Options,
+    target: &Path,
+    serve: &Path,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<()> {
+    std::fs::create_dir_all(target)?;
+    let directory = tempfile::tempdir_in(target)?;
     let place = row::Place {
         directory: std::path::absolute(directory.path())?,
-        serve,
+        serve: serve.to_owned(),
+        against: options.against.clone(),
         transport: options.transport.clone(),
         mib: options.size,
     };
     let mut rows = Vec::new();
     for &(name, build) in row::ROWS {
-        if !options.rows.is_empty()
-            && !options.rows.iter().any(|wanted| name.contains(wanted.as_str()))
-        {
+        let wanted = match name {
+            row::AGAINST => options.against.is_some(),
+            _ => options.rows.is_empty() || options.rows.iter().any(|part| name.contains(part)),
+        };
+        if !wanted {
             continue;
         }
         match build(&place) {
             Ok(made) => rows.push((name, made, vec![Vec::new(); JOBS.len()])),
             Err(e) => println!("SKIPPED: {name}: {e:#}\n"),
         }
-        stop_if(&interrupted)?;
+        stop_if(interrupted)?;
     }
-    println!("{}; {fio}; {} rounds of {} s\n", machine(), options.rounds, options.seconds);
     for round in 0..=options.rounds {
         for (number, job) in JOBS.iter().enumerate() {
             // Back and forth, so that drift affects all alike; round 0 is discarded.
@@ -105,10 +126,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             }
             for (_, row, seen) in &mut rows {
                 std::thread::sleep(Duration::from_secs_f64(options.rest));
-                let speed = run_fio(row, job, options);
-                stop_if(&interrupted)?;
+                let trial = run_fio(row, job, options);
+                stop_if(interrupted)?;
                 if round > 0 {
-                    seen[number].push(speed?);
+                    seen[number].push(trial?);
                 }
             }
             if round % 2 == 1 {
@@ -128,34 +149,58 @@ fn stop_if(interrupted: &AtomicBool) -> anyhow::Result<()> {
     Ok(())
 }
 
-type Seen<'a> = (&'a str, Vec<Vec<f64>>);
+/// What one trial showed.
+#[derive(Clone, Copy)]
+struct Trial {
+    /// MB per second, or requests per second for small requests.
+    speed: f64,
+    /// CPU time of the whole machine for each request, in microseconds.
+    cpu: f64,
+}
+
+type Seen<'a> = (&'a str, Vec<Vec<Trial>>);
 
 fn show(rows: &[Seen<'_>]) {
     let titles: Vec<_> = JOBS.iter().map(|job| job.0).collect();
-    println!("| | {} |\n|---|{}", titles.join(" | "), "---|".repeat(JOBS.len()));
+    let head = |first: &str| {
+        println!("{first} | {} |\n|---|{}", titles.join(" | "), "---|".repeat(JOBS.len()));
+    };
+    let speed = |trial: &Trial| trial.speed;
+    let cpu = |trial: &Trial| trial.cpu;
+    head("|");
     for (name, seen) in rows {
-        let cells = seen.iter().zip(JOBS).map(|(speeds, job)| {
+        let cells = seen.iter().zip(JOBS).map(|(trials, job)| {
             let unit = if job.2 >= 65536 { "MB/s" } else { "IOPS" };
-            format!("{:.0} {unit}", median(speeds).unwrap_or(f64::NAN))
+            format!("{:.0} {unit}", middle(trials.iter().map(speed)))
         });
+        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    }
+    println!("\nCPU time of the whole machine for each request, fio's included:\n");
+    head("|");
+    for (name, seen) in rows {
+        let cells = seen.iter().map(|trials| format!("{:.1} µs", middle(trials.iter().map(cpu))));
         println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     let find = |wanted: &str| rows.iter().find(|(name, _)| *name == wanted);
     let Some(ours) = find(row::OURS) else { return };
-    println!("\nOurs (AES-256-XTS, 512 B) to others, median of each round's ratio:\n");
-    println!("| to | {} |\n|---|{}", titles.join(" | "), "---|".repeat(JOBS.len()));
-    for (name, seen) in rows.iter().filter(|(name, _)| *name != row::OURS) {
-        let cells = (0..JOBS.len()).map(|job| {
-            let ratios: Vec<_> =
-                ours.1[job].iter().zip(&seen[job]).map(|(ours, theirs)| ours / theirs).collect();
-            format!("{:.2}", median(&ratios).unwrap_or(f64::NAN))
-        });
-        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    for (of, value) in [("Speed", speed as fn(&Trial) -> f64), ("CPU time", cpu)] {
+        println!("\n{of} of ours (AES-256-XTS, 512 B) to others, median of each round's ratio:\n");
+        head("| to");
+        for (name, seen) in rows.iter().filter(|(name, _)| *name != row::OURS) {
+            let cells = ours.1.iter().zip(seen).map(|(ours, theirs)| {
+                let ratios = ours.iter().zip(theirs).map(|(o, t)| value(o) / value(t));
+                format!("{:.2}", middle(ratios))
+            });
+            println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+        }
     }
 }
 
-/// MB per second, or requests per second for small requests.
-fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow::Result<f64> {
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    median(&values.collect::<Vec<_>>()).unwrap_or(f64::NAN)
+}
+
+fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow::Result<Trial> {
     let &(_, pattern, block, depth) = job;
     let mut fio = Command::new("fio");
     fio.args(["--name=job", "--time_based", "--randrepeat=0", "--norandommap", "--thread"])
@@ -170,7 +215,10 @@ fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow
         .arg(format!("--bs={block}"))
         .arg(format!("--iodepth={depth}"))
         .arg(format!("--runtime={}ms", (options.seconds * 1000.0) as u64));
-    let out = row::apart(&mut fio).output()?;
+    let fio = row::apart(&mut fio).stdin(Stdio::null()).stdout(Stdio::piped());
+    let child = fio.stderr(Stdio::piped()).spawn()?;
+    let busy = busy::during(options.seconds)?;
+    let out = child.wait_with_output()?;
     if !out.status.success() {
         bail!("fio failed: {}", String::from_utf8_lossy(&out.stderr));
     }
@@ -178,9 +226,10 @@ fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow
     let start = out.stdout.iter().position(|&byte| byte == b'{').unwrap_or(0);
     let all: Value = serde_json::from_slice(&out.stdout[start..]).context("fio's JSON")?;
     let side = &all["jobs"][0][if pattern.contains("write") { "write" } else { "read" }];
-    let key = if block >= 65536 { "bw_bytes" } else { "iops" };
-    let speed = side[key].as_f64().with_context(|| format!("fio's JSON lacks {key}"))?;
-    Ok(if block >= 65536 { speed / 1e6 } else { speed })
+    let number = |key: &str| side[key].as_f64().with_context(|| format!("fio's JSON lacks {key}"));
+    let iops = number("iops")?;
+    let speed = if block >= 65536 { number("bw_bytes")? / 1e6 } else { iops };
+    Ok(Trial { speed, cpu: busy / iops * 1e6 })
 }
 
 /// Writes `mib` MiB of incompressible data and waits until it is on the device.

@@ -12,11 +12,14 @@ use anyhow::{Context as _, bail};
 use super::fill;
 
 /// What rows are built from.
+#[derive(Clone)]
 pub struct Place {
     /// An empty directory on the disk to measure.
     pub directory: PathBuf,
     /// Our server.
     pub serve: PathBuf,
+    /// The same program of another build.
+    pub against: Option<PathBuf>,
     /// How it receives requests.
     pub transport: String,
     /// Size of each file.
@@ -28,12 +31,16 @@ type Build = fn(&Place) -> anyhow::Result<Row>;
 /// The row that the others are compared with.
 pub const OURS: &str = "ours, AES-256-XTS 512 B, FUSE + loop";
 
+/// The row that `--against` adds.
+pub const AGAINST: &str = "the other build, AES-256-XTS 512 B, FUSE + loop";
+
 /// All rows, by name.
 pub const ROWS: &[(&str, Build)] = &[
     ("plain file", |place| Ok(Row::file(place.file("plain")?))),
     ("loop over plain file", |place| Row::file(place.file("plain")?).on_loop(512)),
     ("our null layer, FUSE + loop", |place| ours(place, "none", 512)),
     (OURS, |place| ours(place, "aes-256-xts", 512)),
+    (AGAINST, against),
     ("ours, AES-256-XTS 4096 B, FUSE + loop", |place| ours(place, "aes-256-xts", 4096)),
     ("qemu-storage-daemon raw, FUSE + loop", |place| qemu(place, false)),
     ("qemu-storage-daemon LUKS, FUSE + loop", |place| qemu(place, true)),
@@ -148,6 +155,14 @@ impl Place {
 fn ours(place: &Place, cipher: &str, unit: u32) -> anyhow::Result<Row> {
     let point = place.subdirectory(&format!("ours-{cipher}-{unit}"))?;
     start_ours(place, &place.transport, &point, cipher, unit)?.on_loop(unit)
+}
+
+fn against(place: &Place) -> anyhow::Result<Row> {
+    let serve = place.against.clone().context("no --against")?;
+    let place = &Place { serve, ..place.clone() };
+    let point = place.subdirectory("against")?;
+    // A build that does not know this way takes its default.
+    start_ours(place, "auto", &point, "aes-256-xts", 512)?.on_loop(512)
 }
 
 fn ours_over_nbd(place: &Place) -> anyhow::Result<Row> {

@@ -15,13 +15,15 @@ use cryptbench_export::fuse::{FuseOptions, Transport, is_stale_mount, mount, rem
 use crate::fuse::devices::{Broken, Failing, Shift, Shifted, file_device};
 use crate::fuse::{is_mounted, try_mount, unmount};
 
+const BOTH: [Transport; 2] = [Transport::Device, Transport::Uring];
+
 fn open(path: &Path) -> File {
     File::options().read(true).write(true).open(path).unwrap()
 }
 
 #[test]
 fn writes_to_parts_of_one_sector_all_last() {
-    for transport in [Transport::Device, Transport::Uring] {
+    for transport in BOTH {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let point = tempfile::tempdir().unwrap();
         let below = file_device(directory.path(), 2 << 20);
@@ -127,7 +129,7 @@ fn truncation_leaves_a_disk_as_it_is() {
 
 #[test]
 fn a_mount_in_use_is_kept_until_it_is_told_to_stop() {
-    for transport in [Transport::Device, Transport::Uring] {
+    for transport in BOTH {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let point = tempfile::tempdir().unwrap();
         let device = file_device(directory.path(), 1 << 20);
@@ -145,7 +147,7 @@ fn a_mount_in_use_is_kept_until_it_is_told_to_stop() {
 
 #[test]
 fn unmounting_from_outside_ends_the_server() {
-    for transport in [Transport::Device, Transport::Uring] {
+    for transport in BOTH {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let point = tempfile::tempdir().unwrap();
         let device = file_device(directory.path(), 1 << 20);
@@ -172,7 +174,7 @@ fn a_server_leaves_the_mount_alone_that_took_the_place_of_its_own() {
         eprintln!("SKIPPED: umount needs root");
         return;
     }
-    for (round, transport) in [Transport::Device, Transport::Uring].repeat(8).iter().enumerate() {
+    for (round, transport) in BOTH.repeat(8).iter().enumerate() {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let point = tempfile::tempdir().unwrap();
         let device = file_device(directory.path(), 1 << 20);
@@ -367,7 +369,7 @@ fn child_of_an_ordinary_user() {
 
 #[test]
 fn a_fork_with_an_open_file_outlives_the_server() {
-    for transport in [Transport::Device, Transport::Uring] {
+    for transport in BOTH {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let point = tempfile::tempdir().unwrap();
         let device = file_device(directory.path(), 1 << 20);
@@ -393,7 +395,7 @@ fn a_fork_with_an_open_file_outlives_the_server() {
 #[test]
 fn a_write_that_has_to_be_stable_is_flushed_before_it_returns() {
     use std::os::unix::fs::OpenOptionsExt as _;
-    for transport in [Transport::Device, Transport::Uring] {
+    for transport in BOTH {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let point = tempfile::tempdir().unwrap();
         let device = file_device(directory.path(), 1 << 20);

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use cryptbench_blockdev::{
     BlockDevice, FileDevice, IoMode, IoTarget, MemoryDevice, SectorTransform, check_request,
@@ -152,6 +153,50 @@ impl BlockDevice for Failing {
         if self.flushes.fetch_add(1, Ordering::SeqCst) >= self.bad_flush {
             return Err(io::Error::from_raw_os_error(self.error));
         }
+        Ok(())
+    }
+}
+
+/// Memory that takes its time for each request, and counts those under way.
+pub struct Slow {
+    pub memory: MemoryDevice,
+    pub time: Duration,
+    pub under_way: AtomicU64,
+}
+
+impl Slow {
+    fn wait(&self) {
+        self.under_way.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(self.time);
+        self.under_way.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl BlockDevice for Slow {
+    fn size(&self) -> u64 {
+        self.memory.size()
+    }
+
+    fn sector(&self) -> usize {
+        self.memory.sector()
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        self.wait();
+        self.memory.read_at(offset, buf)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.wait();
+        self.memory.write_at(offset, data)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.wait();
         Ok(())
     }
 }

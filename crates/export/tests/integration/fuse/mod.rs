@@ -3,6 +3,7 @@
 mod behaviour;
 mod devices;
 mod model;
+mod rings;
 
 use std::path::Path;
 use std::sync::Arc;

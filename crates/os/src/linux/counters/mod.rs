@@ -150,7 +150,20 @@ impl Counters {
     #[must_use]
     pub fn passed(&self, before: &Snapshot) -> Passed {
         let close = self.close();
+        self.difference(before, &Snapshot { close, wide: self.wide() })
+    }
+
+    /// The difference between now and a snapshot, and a new snapshot: for a span that follows at once, with the same device
+    /// and daemons. The counters that take long to read are read once for both.
+    #[must_use]
+    pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
+        let close = self.close();
         let now = Snapshot { close, wide: self.wide() };
+        let passed = self.difference(before, &now);
+        (passed, Snapshot { close: self.close(), ..now })
+    }
+
+    fn difference(&self, before: &Snapshot, now: &Snapshot) -> Passed {
         let wall_s = (now.close.at - before.close.at).as_secs_f64();
         let machine = before.close.machine.zip(now.close.machine);
         let ticks_s = |ticks: u64| ticks as f64 / task::ticks_per_s() as f64;
@@ -158,7 +171,7 @@ impl Counters {
             (ticks_s(b.busy.saturating_sub(a.busy)) - self.idle.busy * wall_s).max(0.0)
         });
         let stolen = machine.and_then(|(a, b)| Some(b.stolen?.saturating_sub(a.stolen?)));
-        let mut passed = self.parts(before, &now, wall_s);
+        let mut passed = self.parts(before, now, wall_s);
         if machine.is_some() {
             let known = passed.generator_s + passed.daemons_s + passed.kernel_s;
             passed.other_s = busy_s - known;
