@@ -46,6 +46,7 @@ pub const PORTABLE: &[&str] = &[
     "cipher",
     "cpu",
     "devices",
+    "fleet",
     "foreign",
     "history",
     "kdf",

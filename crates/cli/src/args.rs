@@ -11,6 +11,7 @@ use cryptbench_studies::Letter;
 
 use crate::compare::args::CompareArgs;
 use crate::exit;
+use crate::fleet::args::FleetArgs;
 use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
 use crate::serve::args::ServeArgs;
@@ -51,6 +52,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Keep records in a database, and tell a regression from noise
     History(HistoryArgs),
+    /// Measure many machines: start a plan on them, pool their records, name those unlike the others
+    Fleet(FleetArgs),
     /// Serve the local page: choose, start, watch and compare runs in a browser
     Serve(ServeArgs),
     /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2
@@ -203,6 +206,12 @@ pub struct RunArgs {
     /// Directory for record.json and report.html [default: a new one under the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Leave the record in a directory that a fleet's machines share; again on the same machine measures nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "study", "dry_run"])]
+    pub fleet: Option<PathBuf>,
+    /// What the fleet calls this machine [default: its host name]
+    #[arg(long, value_name = "NAME", requires = "fleet")]
+    pub node: Option<String>,
     /// Continue an interrupted run in its directory, with the next block of the same plan on the same target
     #[arg(long, value_name = "RUN_DIRECTORY")]
     pub resume: Option<PathBuf>,

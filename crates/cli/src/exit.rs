@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use cryptbench_cipher::{CipherError, CpuError};
 use cryptbench_devices::ModelError;
 use cryptbench_export::ExportError;
+use cryptbench_fleet::FleetError;
 use cryptbench_foreign::{ForeignError, RecordError as ArmError};
 use cryptbench_history::HistoryError;
 use cryptbench_kdf::KdfError;
@@ -152,6 +153,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(error) = error.downcast_ref::<HistoryError>() {
         return Some(history(error));
     }
+    if let Some(error) = error.downcast_ref::<FleetError>() {
+        return Some(fleet(error));
+    }
     if error.is::<ArmError>() {
         return Some(USAGE);
     }
@@ -186,6 +190,16 @@ fn history(error: &HistoryError) -> u8 {
         HistoryError::NoSuchRecord { .. } => USAGE,
         HistoryError::Database { .. } | HistoryError::Io { .. } => FAILURE,
         _ => INPUT,
+    }
+}
+
+fn fleet(error: &FleetError) -> u8 {
+    match error {
+        FleetError::Io { .. } => TARGET,
+        FleetError::Empty { .. } | FleetError::Plan { .. } => INPUT,
+        FleetError::Unfit(_) => USAGE,
+        #[cfg(feature = "parquet")]
+        FleetError::Parquet(_) => FAILURE,
     }
 }
 

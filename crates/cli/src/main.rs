@@ -9,6 +9,7 @@ mod doctor;
 mod dry_run;
 mod exit;
 mod explain;
+mod fleet;
 mod history;
 mod kdf;
 mod layout;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Studies(args) => studies::studies(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::History(args) => history::history(&args),
+        Command::Fleet(args) => fleet::fleet(&args),
         Command::Serve(args) => serve::serve(&args),
         Command::Volume(command) => volume::volume(&command),
         Command::Cleanup => lists::cleanup(),

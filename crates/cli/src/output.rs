@@ -10,9 +10,10 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use cryptbench_fleet::Shared;
 use cryptbench_os::user::{self, Asker};
 use cryptbench_os::{Directory, NewFile, Writers, dirs, renamed_by};
-use cryptbench_record::{LOG, Line, Record, TrialLog};
+use cryptbench_record::{LOG, Line, Node, Record, TrialLog};
 use cryptbench_runner::RunError;
 use cryptbench_system::provision::data_directory;
 
@@ -28,12 +29,16 @@ pub enum Output {
     Own(Files),
     /// A process with the rights of the user who ran sudo does.
     Kept(RefCell<Keeper>),
+    /// The record goes into a fleet's directory, and there is neither page nor log.
+    Fleet(Shared, Node),
 }
 
 /// The log of a run that is open.
 pub enum RunLog<'a> {
     Own(TrialLog),
     Kept(&'a RefCell<Keeper>),
+    /// Nobody resumes a run of a fleet: it is started again.
+    None,
 }
 
 impl RunLog<'_> {
@@ -42,6 +47,7 @@ impl RunLog<'_> {
         match self {
             Self::Own(log) => log.append(line),
             Self::Kept(keeper) => keeper.borrow_mut().append(line),
+            Self::None => Ok(()),
         }
     }
 }
@@ -75,6 +81,7 @@ impl Output {
                 keeper.borrow_mut().log(run)?;
                 Ok(RunLog::Kept(keeper))
             }
+            Self::Fleet(..) => Ok(RunLog::None),
         }
     }
 
@@ -84,6 +91,18 @@ impl Output {
         match self {
             Self::Own(files) => files.save(record),
             Self::Kept(keeper) => keeper.borrow_mut().save(record),
+            Self::Fleet(shared, node) => match shared.leave(node, record) {
+                Ok(path) => Saved::In(path),
+                Err(error) => elsewhere(record, error.into()),
+            },
+        }
+    }
+
+    /// The machine of a fleet that this is.
+    pub fn node(&self) -> Option<&Node> {
+        match self {
+            Self::Fleet(_, node) => Some(node),
+            _ => None,
         }
     }
 }
@@ -198,17 +217,23 @@ impl Files {
             }
             Err(error) => error,
         };
-        let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
-        for other in others {
-            if let Ok(directory) =
-                other(&record.run_id).and_then(|place| place.write(record, false))
-            {
-                self.end_log(record);
-                return Saved::Elsewhere(directory, error);
-            }
+        let saved = elsewhere(record, error);
+        if let Saved::Elsewhere(..) = saved {
+            self.end_log(record);
         }
-        Saved::Nowhere(error)
+        saved
     }
+}
+
+/// Writes record and page where this user may, as their own place failed for this reason.
+fn elsewhere(record: &Record, error: anyhow::Error) -> Saved {
+    let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
+    for other in others {
+        if let Ok(directory) = other(&record.run_id).and_then(|place| place.write(record, false)) {
+            return Saved::Elsewhere(directory, error);
+        }
+    }
+    Saved::Nowhere(error)
 }
 
 fn in_data_directory(run: &str) -> anyhow::Result<Place> {

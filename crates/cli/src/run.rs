@@ -34,6 +34,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         request.resume = Some(Box::new(earlier));
         return Ok(measure_into(&args, &request, &output, &signal, (true, None))?.code);
     }
+    if let Some(directory) = &args.fleet {
+        return crate::fleet::machine::run(args, directory, &signal);
+    }
     if let Some(study) = args.study {
         return crate::study::run(args, study.into(), &signal);
     }
@@ -50,6 +53,8 @@ pub struct Measured {
     pub code: ExitCode,
     /// Whether it completed.
     pub whole: bool,
+    /// Whether the budget ended before anything was compared.
+    pub unmeasured: bool,
 }
 
 /// Measures and saves the requested run, and prints it if `shown`. An error after the first trials
@@ -70,7 +75,7 @@ pub fn measure_with(
     measure_into(args, &request, &output, signal, (shown, in_ram))
 }
 
-fn measure_into(
+pub fn measure_into(
     args: &RunArgs,
     request: &Request,
     output: &Output,
@@ -98,6 +103,7 @@ fn measure_into(
     // As `cryptbench report` will read it: names of profiles and directories may come from somebody else.
     let mut record = printable_record(record);
     record.in_ram = in_ram;
+    record.node = output.node().cloned();
     record.results = Some(cryptbench_report::analyse(&record));
     let saved = output.save(&record);
     if let Saved::In(directory) | Saved::Elsewhere(directory, _) = &saved {
@@ -129,9 +135,9 @@ fn measure_into(
         }
         None => None,
     };
-    let whole = code.is_none();
+    let (whole, unmeasured) = (code.is_none(), code == Some(exit::UNMEASURED));
     let code = code.map_or(ExitCode::SUCCESS, ExitCode::from);
-    Ok(Measured { record, saved, code, whole })
+    Ok(Measured { record, saved, code, whole, unmeasured })
 }
 
 /// Whether no arm but plain storage has a single measured trial.

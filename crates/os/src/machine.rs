@@ -78,6 +78,25 @@ pub fn kernel_setting(name: &str) -> Option<String> {
     crate::system::machine::kernel_setting(name)
 }
 
+/// The name of this machine in its network; empty if the system does not report it.
+#[must_use]
+pub fn host_name() -> String {
+    crate::system::machine::host_name().unwrap_or_default()
+}
+
+/// The id that this installation keeps (machine-id(5)), which its owner may want to keep from others; `None` if it has
+/// none.
+#[must_use]
+pub fn machine_id() -> Option<String> {
+    crate::system::machine::machine_id()
+}
+
+/// A random id of the time since the machine was started; `None` if the system does not report it.
+#[must_use]
+pub fn boot_id() -> Option<String> {
+    kernel_setting("kernel.random.boot_id")
+}
+
 /// Drops the kernel's directory and inode caches. False if this process may not: it requires root.
 pub fn drop_directory_caches() -> bool {
     crate::system::machine::drop_directory_caches()

@@ -26,7 +26,7 @@ pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
     Arm, ArmRole, BUILTIN_ONLY, Device, EmulatedDevice, EncryptedBy, Engine, InUse, LeftOut,
-    Machine, PairedTarget, Plan, Power, Record, Scratch, StopReason, Target, Workload,
+    Machine, Node, PairedTarget, Plan, Power, Record, Scratch, StopReason, Target, Workload,
     WorkloadStop,
 };
 pub use schema::json_schema;

@@ -46,9 +46,27 @@ pub struct Record {
     /// Estimates and verdicts derived from `trials`; absent until they are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Results>,
+    /// The machine's name and the plan's, if the run was one of a fleet's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Node>,
     /// The user's [title](crate::title), which lies beside the document and is no part of it.
     #[serde(skip)]
     pub title: Option<String>,
+}
+
+/// Which machine of a fleet a run is of, and which of the fleet's plans. Together the four fields name the run.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Node {
+    /// Name of the machine in its cluster.
+    pub name: String,
+    /// 16 hexadecimal digits from its machine id, which cannot be told from them; empty if it has none.
+    pub machine: String,
+    /// The first 8 hexadecimal digits of its boot id; empty if it has none.
+    pub boot: String,
+    /// 16 hexadecimal digits of the SHA-256 of what was asked for.
+    pub plan: String,
 }
 
 /// The measurements to make, their duration and their order.

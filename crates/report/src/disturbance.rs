@@ -104,6 +104,7 @@ mod tests {
             started: String::new(),
             title: None,
             in_ram: None,
+            node: None,
             elapsed_s: 10.0,
             partial: false,
             plan: Plan::default(),

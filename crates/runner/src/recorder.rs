@@ -60,6 +60,7 @@ impl<'a> Recorder<'a> {
             notes: notes.clone(),
             evidence: Vec::new(),
             in_ram: None,
+            node: None,
             results: None,
             title: None,
         };

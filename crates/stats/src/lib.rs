@@ -58,7 +58,7 @@ pub use detect::{FAMILY_LEVEL, half_width_to_find, noise_of_mean, smallest_detec
 pub use holm::holm;
 pub use noise_floor::{median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
-pub use pooled::{Effect, Pooled, outliers, pool};
+pub use pooled::{Effect, Heterogeneity, Pooled, outliers, pool, pool_by_paule_mandel, residual_p};
 pub use prediction::{Prediction, predict, smallest_change};
 pub use schedule::{block_order, slice_order};
 pub use steady_state::steady_state;

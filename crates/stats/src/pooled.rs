@@ -5,7 +5,9 @@
 //! estimated by restricted maximum likelihood (Viechtbauer 2005, *Journal of Educational and Behavioral Statistics* 30:261),
 //! and where that does not converge by Paule & Mandel (1982). The interval of μ is Hartung & Knapp's (2001), modified so
 //! that it is never narrower than without their correction (Röver, Knapp & Friede 2015). What a person who has one more
-//! machine needs is the prediction interval (Higgins, Thompson & Spiegelhalter 2009; IntHout et al. 2016).
+//! machine needs is the prediction interval (Higgins, Thompson & Spiegelhalter 2009); `pooled/next.rs` says which.
+
+mod next;
 
 use crate::{holm, student};
 
@@ -15,8 +17,8 @@ pub const FEWEST_MACHINES: usize = 5;
 /// The least variance of an effect: smaller ones are noise of the arithmetic.
 const LEAST_VARIANCE: f64 = 1e-12;
 
-/// Up to this many machines, each is held against a pool that was estimated without it.
-const REFIT_UP_TO: usize = 500;
+/// Up to this many machines, each is held against a τ² that was estimated without it.
+const REFIT_UP_TO: usize = 100;
 
 /// One machine's effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,15 +67,25 @@ pub struct Pooled {
 ///
 /// `None` below [`FEWEST_MACHINES`], for a value that is not finite, a negative variance, or a confidence outside (0, 1).
 pub fn pool(effects: &[Effect], confidence: f64) -> Option<Pooled> {
+    pooled(effects, confidence, Fit::of)
+}
+
+/// As [`pool`], with τ² by Paule and Mandel's estimating equation whatever REML gives.
+pub fn pool_by_paule_mandel(effects: &[Effect], confidence: f64) -> Option<Pooled> {
+    let fit = |e: &[Effect]| Fit::with(e, paule_mandel(e), Heterogeneity::PauleMandel);
+    pooled(effects, confidence, fit)
+}
+
+fn pooled(effects: &[Effect], confidence: f64, fit: fn(&[Effect]) -> Fit) -> Option<Pooled> {
     if effects.len() < FEWEST_MACHINES {
         return None;
     }
     let sound = sound(effects)?;
-    let fit = Fit::of(&sound);
+    let fit = fit(&sound);
     let df = (sound.len() - 1) as f64;
     let t = student::interval_quantile(df, confidence)?;
     let half_width = t * fit.variance.sqrt();
-    let next = t * (fit.between + fit.variance).sqrt();
+    let (next_low, next_high) = next::interval(&sound, confidence)?;
     Some(Pooled {
         machines: sound.len(),
         mean: fit.mean,
@@ -83,37 +95,52 @@ pub fn pool(effects: &[Effect], confidence: f64) -> Option<Pooled> {
         between: fit.between,
         method: fit.method,
         share_between: fit.between / (fit.between + typical_variance(&sound)),
-        next_low: fit.mean - next,
-        next_high: fit.mean + next,
+        next_low,
+        next_high,
     })
 }
 
-/// For each effect the p-value of "this machine is like the others", corrected by Holm over all of them.
-///
-/// The residual is studentised by the others (Viechtbauer & Cheung 2010): the pool and its τ² are those without the
-/// machine. From 501 machines on, where one moves the pool little, τ² is that of all. Same errors as [`pool`].
+impl Pooled {
+    /// The two-sided p-value of "this machine is one of these", for one that is not among them.
+    pub fn p_of_next(&self, effect: Effect) -> f64 {
+        let variance = effect.variance + self.between + self.standard_error.powi(2);
+        let df = (self.machines - 1) as f64;
+        student::two_sided_p(df, (effect.value - self.mean) / variance.sqrt())
+    }
+}
+
+/// For each effect the p-value of "this machine is like the others", corrected by Holm over all of them. Same errors as
+/// [`pool`].
 pub fn outliers(effects: &[Effect]) -> Option<Vec<f64>> {
-    // Without the one in question there have to be enough for a variance.
+    residual_p(effects).map(|raw| holm(&raw))
+}
+
+/// The p-values of [`outliers`] before Holm's correction, for a family that is larger than one pool.
+///
+/// The residual is studentised by the others (Viechtbauer & Cheung 2010, *Research Synthesis Methods* 1:112): their mean
+/// and τ² are those without the machine. From 101 machines on, where one moves τ² little, it is that of all.
+pub fn residual_p(effects: &[Effect]) -> Option<Vec<f64>> {
     if effects.len() < FEWEST_MACHINES {
         return None;
     }
     let sound = sound(effects)?;
-    let all = Fit::of(&sound);
-    let mut others = Vec::with_capacity(sound.len());
-    let p = |i: usize| {
-        others.clear();
-        others.extend_from_slice(&sound[..i]);
-        others.extend_from_slice(&sound[i + 1..]);
-        let fit = match sound.len() <= REFIT_UP_TO {
-            true => Fit::of(&others),
-            false => Fit::with(&others, all.between, all.method),
-        };
-        let variance = sound[i].variance + fit.between + fit.variance;
-        let df = (others.len() - 1) as f64;
-        student::two_sided_p(df, (sound[i].value - fit.mean) / variance.sqrt())
+    let df = (sound.len() - 2) as f64;
+    let p = |effect: &Effect, fit: &Fit| {
+        let variance = effect.variance + fit.between + fit.variance;
+        student::two_sided_p(df, (effect.value - fit.mean) / variance.sqrt())
     };
-    let raw: Vec<f64> = (0..sound.len()).map(p).collect();
-    Some(holm(&raw))
+    if sound.len() > REFIT_UP_TO {
+        let all = Fit::of(&sound);
+        let sums = Sums::of(&sound, all.between);
+        return Some(sound.iter().map(|e| p(e, &all.without(&sums, *e, sound.len()))).collect());
+    }
+    let mut others = sound.clone();
+    let without = |i: usize| {
+        others.clone_from(&sound);
+        others.remove(i);
+        p(&sound[i], &Fit::of(&others))
+    };
+    Some((0..sound.len()).map(without).collect())
 }
 
 /// The effects with variances that can be divided by, or nothing if one is no number.
@@ -126,6 +153,7 @@ fn sound(effects: &[Effect]) -> Option<Vec<Effect>> {
 }
 
 /// The model's estimates.
+#[derive(Clone, Copy)]
 struct Fit {
     mean: f64,
     /// Of the mean.
@@ -148,6 +176,16 @@ impl Fit {
         // Hartung and Knapp's factor, not below 1.
         let factor = (sums.spread / (effects.len() - 1) as f64).max(1.0);
         Self { mean: sums.mean, variance: factor / sums.weight, between, method }
+    }
+
+    /// The fit to all of `count` effects but one with the same τ², from the sums over all.
+    fn without(&self, sums: &Sums, effect: Effect, count: usize) -> Self {
+        let own = 1.0 / (effect.variance + self.between);
+        let weight = sums.weight - own;
+        let mean = (sums.mean * sums.weight - own * effect.value) / weight;
+        let spread = sums.spread - own * sums.weight / weight * (effect.value - sums.mean).powi(2);
+        let factor = (spread / (count - 2) as f64).max(1.0);
+        Self { mean, variance: factor / weight, ..*self }
     }
 }
 
@@ -291,6 +329,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::approx_constant, reason = "0.3180 is a variance")]
     fn paule_and_mandel_solve_their_equation() {
         let effects = bcg();
         let between = paule_mandel(&effects);
@@ -319,6 +358,33 @@ mod tests {
         }
         assert_eq!(pool(&[one; 5], 1.0), None);
         assert_eq!(outliers(&[one; 4]), None);
+    }
+
+    #[test]
+    fn leaving_one_out_by_sums_is_leaving_it_out() {
+        let effects = bcg();
+        let all = Fit::of(&effects);
+        let sums = Sums::of(&effects, all.between);
+        for i in 0..effects.len() {
+            let mut others = effects.clone();
+            let left_out = others.remove(i);
+            let expected = Fit::with(&others, all.between, all.method);
+            let found = all.without(&sums, left_out, effects.len());
+            assert!((found.mean - expected.mean).abs() < 1e-12, "{i}");
+            assert!((found.variance / expected.variance - 1.0).abs() < 1e-9, "{i}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_is_not_among_them_is_judged_by_the_pool() {
+        let effects: Vec<Effect> = (0..20)
+            .map(|i| Effect { value: -0.1 + 0.01 * f64::from(i % 5), variance: 1e-5 })
+            .collect();
+        let found = pool(&effects, 0.95).unwrap();
+        let next = |value| found.p_of_next(Effect { value, variance: 0.0 });
+        // About at the ends of the prediction interval 5 % is reached.
+        assert!((0.02..0.08).contains(&next(found.next_low)), "{}", next(found.next_low));
+        assert!(next(-0.5) < 1e-6 && next(found.mean) > 0.99);
     }
 
     #[test]

@@ -11,6 +11,9 @@ const NEWCOMER: usize = 1_500;
 /// README and all pages below docs/: 25,000, and what the page of a new format takes.
 const ALL: usize = 25_250;
 
+/// Pages of what came after these limits were set, each with a limit of its own and not among [`ALL`].
+const LATER: &[(&str, usize)] = &[("docs/fleet.md", 560)];
+
 /// The README's transcript is generated, but a newcomer reads it: 24 lines of 80 columns count as this.
 const TRANSCRIPT: usize = 200;
 
@@ -26,7 +29,14 @@ pub fn check(faults: &mut Vec<String>) -> anyhow::Result<()> {
     below(Path::new("docs"), &mut pages)?;
     let mut all = readme;
     for page in &pages {
-        all += words_of(page, faults)?;
+        let words = words_of(page, faults)?;
+        match LATER.iter().find(|(name, _)| page == Path::new(name)) {
+            Some((name, limit)) if words > *limit => {
+                faults.push(format!("{name}: {words} words, and at most {limit} are allowed"));
+            }
+            Some(_) => {}
+            None => all += words,
+        }
     }
     for (what, words, limit) in [
         ("README", readme, README),

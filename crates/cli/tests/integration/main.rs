@@ -10,6 +10,7 @@ mod errors;
 mod escapes;
 mod evidence;
 mod explain;
+mod fleet;
 mod formats;
 mod help;
 mod history;

@@ -117,6 +117,22 @@ pub(crate) fn kernel_setting(name: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
+pub(crate) fn host_name() -> Option<String> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    // What a kernel says whose name nobody has set.
+    Some(name).filter(|name| !name.is_empty() && name != "(none)")
+}
+
+/// Where machine-id(5) says that it is, and where D-Bus keeps one.
+pub(crate) fn machine_id() -> Option<String> {
+    ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| {
+        let text = fs::read_to_string(path).ok()?;
+        // A container or an image that was not started yet has an empty file, or "uninitialized".
+        let id = text.trim();
+        (id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())).then(|| id.to_owned())
+    })
+}
+
 /// "2" drops directory entries and inodes (Linux, Documentation/admin-guide/sysctl/vm.rst).
 pub(crate) fn drop_directory_caches() -> bool {
     fs::write("/proc/sys/vm/drop_caches", "2\n").is_ok()
@@ -196,6 +212,8 @@ mod tests {
         assert!(memory_available().unwrap() <= all);
         assert!(kernel_setting("kernel.osrelease").is_some_and(|release| !release.is_empty()));
         assert_eq!(kernel_setting("kernel.no_such_setting"), None);
+        assert!(host_name().is_none_or(|name| !name.is_empty()));
+        assert!(crate::machine::boot_id().is_some_and(|id| id.len() == 36));
     }
 
     #[test]

@@ -170,6 +170,14 @@ pub(crate) mod machine {
         None
     }
 
+    pub(crate) fn host_name() -> Option<String> {
+        None
+    }
+
+    pub(crate) fn machine_id() -> Option<String> {
+        None
+    }
+
     pub(crate) fn drop_directory_caches() -> bool {
         false
     }

@@ -23,7 +23,7 @@ pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
             slow.what, slow.module
         ));
     }
-    found.extend(saves_power(&machine.power));
+    found.extend(saves_power(&view.lookup.record.machine.power));
     let judged = |w| view.lookup.plain(w).is_some_and(|c| c.trials > 0);
     let workloads = || view.lookup.workloads().iter().filter(|w| judged(w));
     let cached = workloads().filter(|w| view.lookup.plain(w).is_some_and(|c| c.cached)).count();

@@ -1,0 +1,82 @@
+//! `cryptbench run --fleet`: one machine's run, whose record goes into the directory that all machines share.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use cryptbench_fleet::{FAILURE, Failure, Shared, node};
+use cryptbench_record::Node;
+use cryptbench_system::ALL;
+use cryptbench_text::chain;
+
+use crate::args::RunArgs;
+use crate::exit::{self, Refusal};
+use crate::output::Output;
+use crate::run::{Measured, measure_into, request};
+use crate::say::{message, print, print_json};
+use crate::signal::Signal;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<ExitCode> {
+    refuse_choosing(args)?;
+    let shared = Shared::open(directory)?;
+    let request = request(args);
+    // All that is asked for, whatever options there will be; another version may measure otherwise.
+    let asked = match &request {
+        Ok(request) => format!("{VERSION}\n{request:?}"),
+        Err(_) => format!("{VERSION}\n{args:?}"),
+    };
+    let node = node(args.node.as_deref(), &asked);
+    if shared.is_done(&node) {
+        let path = shared.record_of(&node);
+        print(&format!("{} has measured this since it was started: {}", node.name, path.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let output = Output::Fleet(shared, node);
+    let done =
+        request.and_then(|request| measure_into(args, &request, &output, signal, (false, None)));
+    let Output::Fleet(shared, node) = &output else { unreachable!("it is the fleet's") };
+    let Measured { record, code, unmeasured, .. } = match done {
+        Ok(measured) => measured,
+        Err(error) => {
+            leave_failure(shared, node, &chain(error.as_ref()), exit::code(&error));
+            return Err(error);
+        }
+    };
+    if unmeasured {
+        let why = "the time budget ended before the first pair of trials";
+        leave_failure(shared, node, why, exit::UNMEASURED);
+    }
+    match args.json {
+        true => print_json(&record)?,
+        false => {
+            print(&format!("{} measured: {}", node.name, shared.record_of(node).display()));
+        }
+    }
+    Ok(code)
+}
+
+/// Machines that choose systems by themselves choose differently, and cannot be pooled.
+fn refuse_choosing(args: &RunArgs) -> anyhow::Result<()> {
+    let is_named = !args.system.is_empty() && !args.system.iter().any(|name| name == ALL);
+    if is_named || args.builtin_only || !args.pair.is_empty() || args.existing.is_some() {
+        return Ok(());
+    }
+    let reason = "needs the systems by name (--system dm-crypt,gocryptfs), --builtin-only, --pair or --existing: left \
+                  alone, each machine would choose what it has";
+    Err(Refusal::usage(Path::new("--fleet"), reason).into())
+}
+
+fn leave_failure(shared: &Shared, node: &Node, why: &str, exit_code: u8) {
+    let failure = Failure {
+        schema: FAILURE.to_owned(),
+        program_version: VERSION.to_owned(),
+        node: node.clone(),
+        why: why.to_owned(),
+        exit_code,
+        machine: cryptbench_runner::machine(0.0),
+    };
+    if let Err(error) = shared.leave_failure(&failure) {
+        message(&chain(&error));
+    }
+}

@@ -1,0 +1,290 @@
+//! A fleet's report on one screen of a terminal, and in full.
+
+use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
+use cryptbench_report::{share_words, thousands};
+
+use crate::layout::{grid, hang, paragraph};
+
+/// Rows of the table on one screen.
+const ROWS: usize = 6;
+/// Kinds of machine that one screen describes.
+const KINDS: usize = 3;
+/// Machines unlike the others that one screen names, on two lines each.
+const UNLIKE: usize = 2;
+
+/// At most 24 lines. `directory` is how the user calls the fleet.
+pub fn screen(report: &Report, directory: &str, width: usize) -> String {
+    let mut lines = vec![cut(&title(report), width)];
+    let kinds = kinds(report);
+    let pooled: Vec<(&Group, &Row, Share)> = pooled(report).collect();
+    // Either every row, or of each group the one that loses most.
+    let mut shown = pooled.clone();
+    if shown.len() > ROWS {
+        shown.sort_by(|a, b| a.2.next_low_ratio.total_cmp(&b.2.next_low_ratio));
+        let mut seen: Vec<&Kind> = Vec::new();
+        shown.retain(|(group, ..)| {
+            let is_new = !seen.contains(&&group.kind);
+            seen.push(&group.kind);
+            is_new
+        });
+        shown.sort_by_key(|(group, ..)| (std::cmp::Reverse(group.machines), letter(&kinds, group)));
+    }
+    shown.truncate(ROWS);
+    if !shown.is_empty() {
+        lines.push(table(&kinds, &shown, |kind| cut(&kind.arm_label, 22), width));
+    }
+    let more = pooled.len() - shown.len();
+    if more > 0 {
+        lines.push(format!("The rows that lose most. All {}: --full", pooled.len()));
+    }
+    let mentioned = |k: &&(char, Machine<'_>)| shown.iter().any(|(g, ..)| machine(&g.kind) == k.1);
+    let described: Vec<_> = kinds.iter().filter(mentioned).collect();
+    lines.extend(
+        described.iter().take(KINDS).map(|(c, m)| cut(&format!("{c}  {}", m.words()), width)),
+    );
+    let hidden = kinds.len() - described.len().min(KINDS);
+    if hidden > 0 {
+        lines.push(format!("{hidden} more kinds of machine: --full"));
+    }
+    for outlier in report.outliers.iter().take(UNLIKE) {
+        let text = hang("! ", &unlike(outlier), width);
+        let two: Vec<&str> = text.lines().take(2).collect();
+        let is_cut = text.lines().count() > 2;
+        lines.push(if is_cut { cut(&format!("{} …", two.join("\n")), 2 * width) } else { text });
+    }
+    if report.outliers.len() > UNLIKE {
+        let more = report.outliers.len() - UNLIKE;
+        lines.push(format!("! {} unlike the others of their kind: --full", machines(more)));
+    }
+    lines.extend(state(report).iter().map(|line| cut(line, width)));
+    if pooled.is_empty() {
+        let hint =
+            format!("cryptbench fleet report {directory} --full lists the machines one by one");
+        lines.push(cut(&hint, width));
+    }
+    lines.join("\n")
+}
+
+/// Everything.
+pub fn full(report: &Report, width: usize) -> String {
+    let mut blocks = vec![paragraph(&title(report), width, 0)];
+    let kinds = kinds(report);
+    let pooled: Vec<_> = pooled(report).collect();
+    if !pooled.is_empty() {
+        blocks.push(table(&kinds, &pooled, choice, width));
+        blocks.push(paragraph(LEGEND, width, 0));
+    }
+    let described: Vec<String> =
+        kinds.iter().map(|(c, m)| hang(&format!("{c}  "), &m.words(), width)).collect();
+    blocks.push(described.join("\n"));
+    let few: Vec<Vec<String>> = report
+        .small()
+        .flat_map(|group| group.rows.iter().map(move |row| (group, row)))
+        .flat_map(|(group, row)| row.members.iter().map(move |member| (group, row, member)))
+        .map(|(group, row, member)| {
+            let error = 2.0 * member.standard_error;
+            let share = share_words(
+                member.ratio,
+                member.ratio * (-error).exp(),
+                member.ratio * error.exp(),
+            );
+            vec![
+                letter(&kinds, group),
+                member.node.clone(),
+                choice(&group.kind),
+                row.workload.clone(),
+                share,
+            ]
+        })
+        .collect();
+    if !few.is_empty() {
+        let words =
+            "Fewer than five machines of a kind, so not pooled; ± is twice the standard error:";
+        blocks.push(paragraph(words, width, 0));
+        blocks.push(grid(&["", "machine", "choice", "work", "% of plain"], few, 4, width));
+    }
+    let unlike: Vec<String> =
+        report.outliers.iter().map(|o| hang("! ", &unlike(o), width)).collect();
+    if !unlike.is_empty() {
+        blocks.push(unlike.join("\n"));
+    }
+    let mut last: Vec<String> =
+        state(report).iter().map(|line| paragraph(line, width, 0)).collect();
+    last.extend(report.failed.iter().map(|f| hang("  ", &format!("{}: {}", f.node, f.why), width)));
+    last.extend(
+        report
+            .damaged
+            .iter()
+            .map(|d| hang("  ", &format!("{}: {}", d.path.display(), d.why), width)),
+    );
+    blocks.push(last.join("\n"));
+    blocks.retain(|block| !block.is_empty());
+    blocks.join("\n\n")
+}
+
+const LEGEND: &str = "next machine: where the share of plain speed of one more machine of the kind lies with 95 %; mean: over all such \
+machines, ± its 95 % interval. Restricted maximum likelihood, modified Hartung-Knapp intervals.";
+
+fn title(report: &Report) -> String {
+    let records = if report.records == 1 { "record" } else { "records" };
+    format!(
+        "{}, {} {records}. The next machine keeps, in % of plain speed:",
+        machines(report.machines),
+        thousands(report.records),
+    )
+}
+
+/// What runs the encryption: CPU, disk and kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Machine<'a> {
+    cpu: &'a str,
+    disk: &'a str,
+    kernel: &'a str,
+}
+
+impl Machine<'_> {
+    fn words(&self) -> String {
+        format!("{}; {}; {}", self.cpu, self.disk, self.kernel)
+    }
+}
+
+fn machine(kind: &Kind) -> Machine<'_> {
+    Machine { cpu: &kind.cpu_model, disk: &kind.disk_model, kernel: &kind.kernel }
+}
+
+/// A letter for each kind of machine, in the order of the groups; those beyond Z share one.
+fn kinds(report: &Report) -> Vec<(char, Machine<'_>)> {
+    let mut found: Vec<(char, Machine<'_>)> = Vec::new();
+    for group in &report.groups {
+        let machine = machine(&group.kind);
+        if !found.iter().any(|(_, known)| *known == machine) {
+            let letter = ('A'..='Z').nth(found.len()).unwrap_or('*');
+            found.push((letter, machine));
+        }
+    }
+    found
+}
+
+fn letter(kinds: &[(char, Machine<'_>)], group: &Group) -> String {
+    let found = kinds.iter().find(|(_, known)| *known == machine(&group.kind));
+    found.map_or(String::new(), |(letter, _)| letter.to_string())
+}
+
+fn pooled(report: &Report) -> impl Iterator<Item = (&Group, &Row, Share)> {
+    let rows =
+        report.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
+    rows.filter_map(|(group, row)| Some((group, row, row.pooled?)))
+}
+
+fn choice(kind: &Kind) -> String {
+    match kind.driver.is_empty() {
+        true => kind.arm_label.clone(),
+        false => format!("{} ({})", kind.arm_label, kind.driver),
+    }
+}
+
+fn table(
+    kinds: &[(char, Machine<'_>)],
+    rows: &[(&Group, &Row, Share)],
+    words: fn(&Kind) -> String,
+    width: usize,
+) -> String {
+    let row = |(group, row, share): &(&Group, &Row, Share)| {
+        vec![
+            letter(kinds, group),
+            words(&group.kind),
+            cut(&row.workload, 20),
+            thousands(row.machines),
+            next(share),
+            share_words(share.mean_ratio, share.low_ratio, share.high_ratio),
+        ]
+    };
+    let headings = ["", "choice", "work", "machines", "next machine", "mean"];
+    grid(&headings, rows.iter().map(row).collect(), 3, width)
+}
+
+/// `71 to 84`, with a decimal where the ends are near each other.
+fn next(share: &Share) -> String {
+    let [low, high] = [share.next_low_ratio, share.next_high_ratio].map(|r| 100.0 * r);
+    let decimals = usize::from(high - low < 2.0);
+    format!("{low:.decimals$} to {high:.decimals$}")
+}
+
+fn unlike(o: &Outlier) -> String {
+    let why = match o.reasons.as_slice() {
+        [] => "nothing in its record tells why".to_owned(),
+        reasons => reasons.join("; "),
+    };
+    let more = match o.cells {
+        1 => String::new(),
+        n => format!(" (and {} more cells)", n - 1),
+    };
+    format!(
+        "{} keeps {:.0} % where its kind keeps {:.0}: {why}. {}, {}{more}",
+        o.node,
+        100.0 * o.ratio,
+        100.0 * o.usual_ratio,
+        o.arm_label,
+        o.workload,
+    )
+}
+
+/// Who is not in the table, and why.
+fn state(report: &Report) -> Vec<String> {
+    let mut found = Vec::new();
+    let names = |names: Vec<&str>| names.join(", ");
+    if !report.missing.is_empty() {
+        let missing = report.missing.iter().map(String::as_str).collect();
+        found.push(format!("Missing, {}: {}", machines(report.missing.len()), names(missing)));
+    }
+    if !report.failed.is_empty() {
+        let failed = report.failed.iter().map(|f| f.node.as_str()).collect();
+        found.push(format!(
+            "Could not measure, {}: {}",
+            machines(report.failed.len()),
+            names(failed)
+        ));
+    }
+    if !report.damaged.is_empty() {
+        let file = |d: &cryptbench_fleet::Damaged| {
+            d.path.file_name().unwrap_or(d.path.as_os_str()).to_string_lossy().into_owned()
+        };
+        let files: Vec<String> = report.damaged.iter().map(file).collect();
+        found.push(format!("Damaged and left out: {}", files.join(", ")));
+    }
+    let mut small: Vec<&str> = report
+        .small()
+        .flat_map(|g| g.rows.iter().flat_map(|r| r.members.iter().map(|m| m.node.as_str())))
+        .collect();
+    small.sort_unstable();
+    small.dedup();
+    let mut rest = Vec::new();
+    if !small.is_empty() {
+        rest.push(format!("{} in kinds of fewer than five, not pooled", machines(small.len())));
+    }
+    for (n, what) in [
+        (report.partial, "records of runs that were cut short"),
+        (report.superseded, "older records left out"),
+        (report.cached_cells, "cells that a cache answered left out"),
+    ] {
+        if n > 0 {
+            rest.push(format!("{} {what}", thousands(n)));
+        }
+    }
+    if !rest.is_empty() {
+        found.push(rest.join("; "));
+    }
+    found
+}
+
+fn machines(n: usize) -> String {
+    format!("{} {}", thousands(n), if n == 1 { "machine" } else { "machines" })
+}
+
+/// At most `most` characters, the last a sign that there are more.
+fn cut(text: &str, most: usize) -> String {
+    match text.chars().count() <= most {
+        true => text.to_owned(),
+        false => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}

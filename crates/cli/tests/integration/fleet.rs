@@ -1,0 +1,166 @@
+//! Fleets from the command line: a machine's record, again, a failure, the report on one screen.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cryptbench_record::Record;
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, text};
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<_> = fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_machine_leaves_one_record_and_measures_nothing_when_asked_again() {
+    let s = Sandbox::new();
+    let fleet = s.out().join("fleet");
+    let dir = fleet.display().to_string();
+    let args = s.tiny(&["--builtin-only", "--fleet", &dir, "--node", "node17"]);
+    let done = s.run(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).starts_with("node17 measured: "), "{}", text(&done.stdout));
+    let found = files(&fleet);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].file_name().unwrap().to_str().unwrap().starts_with("node17-"), "{found:?}");
+    let record: Record = cryptbench_record::read(&found[0]).unwrap();
+    assert_eq!(record.node.as_ref().unwrap().name, "node17");
+    assert!(!record.partial && record.results.is_some());
+    let before = fs::metadata(&found[0]).unwrap().modified().unwrap();
+    let again = s.run(&args);
+    assert!(again.status.success());
+    assert!(text(&again.stdout).starts_with("node17 has measured this"), "{}", text(&again.stdout));
+    assert_eq!(fs::metadata(&found[0]).unwrap().modified().unwrap(), before);
+    // Neither a directory of its own nor anything else.
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+    // Something else that is asked for is another record.
+    let other = s.tiny(&["--builtin-only", "--fleet", &dir, "--node", "node17", "--trials", "3"]);
+    assert!(s.run(&other).status.success());
+    assert_eq!(files(&fleet).len(), 2);
+}
+
+#[test]
+fn a_machine_that_cannot_measure_leaves_the_reason_and_takes_it_back_later() {
+    let s = Sandbox::new();
+    let fleet = s.out().join("fleet");
+    let dir = fleet.display().to_string();
+    let target = s.target().join("mounted-later");
+    let at = target.display().to_string();
+    let args = s.tiny(&[&at, "--builtin-only", "--fleet", &dir, "--node", "node3"]);
+    let done = s.run(&args);
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    let found = files(&fleet);
+    assert!(found.len() == 1 && found[0].to_str().unwrap().ends_with(".failed.json"), "{found:?}");
+    let failure: Value = serde_json::from_slice(&fs::read(&found[0]).unwrap()).unwrap();
+    assert_eq!((&failure["exit_code"], &failure["node"]["name"]), (&3.into(), &"node3".into()));
+    assert!(failure["why"].as_str().unwrap().contains("mounted-later"), "{failure}");
+    let report = s.run(&["fleet", "report", &dir, "--nodes", "node[3-5]"]);
+    let said = text(&report.stdout);
+    assert!(said.contains("Could not measure, 1 machine: node3"), "{said}");
+    assert!(said.contains("Missing, 2 machines: node4, node5"), "{said}");
+    fs::create_dir(&target).unwrap();
+    let done = s.run(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let found = files(&fleet);
+    assert!(found.len() == 1 && !found[0].to_str().unwrap().contains("failed"), "{found:?}");
+}
+
+#[test]
+fn machines_do_not_choose_systems_by_themselves() {
+    let s = Sandbox::new();
+    let dir = s.out().join("fleet").display().to_string();
+    for args in [vec!["run", "--fleet", &dir], vec!["run", "--fleet", &dir, "--system", "all"]] {
+        let done = s.run(&args);
+        assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
+        assert!(text(&done.stderr).contains("needs the systems by name"), "{}", text(&done.stderr));
+    }
+    assert!(!s.out().join("fleet").exists());
+}
+
+/// Records of `machines` machines, with the encrypted trials of the last one `slower` by that factor.
+fn made(directory: &Path, machines: usize, slower: f64) {
+    fs::create_dir_all(directory).unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/builtin-only.json");
+    let base = cryptbench_record::read(&fixture).unwrap();
+    for i in 0..machines {
+        let mut record = base.clone();
+        record.node = Some(cryptbench_record::Node {
+            name: format!("node{i:02}"),
+            machine: format!("{i:016x}"),
+            ..Default::default()
+        });
+        // Machines differ a little, each by its own share.
+        let own = 1.0 + 0.01 * (i as f64 * 2.399).sin();
+        let factor = if i + 1 == machines { slower } else { own };
+        for trial in record.trials.iter_mut().filter(|t| t.arm.contains("aes")) {
+            trial.elapsed_s *= factor;
+        }
+        let name = format!("node{i:02}.json");
+        cryptbench_record::write(&record, &directory.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn the_report_fits_one_screen_and_names_the_odd_machine() {
+    let s = Sandbox::new();
+    let fleet = s.out().join("fleet");
+    made(&fleet, 12, 3.0);
+    fs::write(fleet.join("cut.json"), "{").unwrap();
+    let dir = fleet.display().to_string();
+    let done = s.run(&["fleet", "report", &dir, "--nodes", "node[00-13]"]);
+    let screen = text(&done.stdout);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(screen.lines().count() <= 24, "{screen}");
+    for line in screen.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    for part in ["12 machines", "next machine", "! node11 keeps", "node12, node13", "cut.json"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    let full = text(&s.run(&["fleet", "report", &dir, "--full"]).stdout);
+    assert!(full.lines().all(|line| line.chars().count() <= 80), "{full}");
+    let json: Value =
+        serde_json::from_slice(&s.run(&["fleet", "report", &dir, "--json"]).stdout).unwrap();
+    assert_eq!(json["schema"], "cryptbench.fleet-report/1");
+    assert_eq!(json["outliers"][0]["node"], "node11");
+    let csv = text(&s.run(&["fleet", "report", &dir, "--csv"]).stdout);
+    let rows: usize = json["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|g| g["rows"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(csv.lines().count(), 1 + rows);
+    let empty = s.out().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let done = s.run(&["fleet", "report", empty.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(5), "{}", text(&done.stderr));
+}
+
+#[test]
+fn a_plan_becomes_a_script_and_a_bad_one_says_what_is_wrong() {
+    let s = Sandbox::new();
+    let file = s.out().join("fleet.toml");
+    let plan = "nodes = [\"n[1-3]\"]\nsystems = [\"builtin\"]\nbudget = \"1m\"\ntarget = \"/tmp\"\nfleet = \"/f\"\n";
+    fs::write(&file, plan).unwrap();
+    let at = file.display().to_string();
+    for (by, part) in
+        [("slurm", "#SBATCH --exclusive"), ("ansible", "serial: 3"), ("ssh", "xargs -n 1 -P 3")]
+    {
+        let done = s.run(&["fleet", "plan", &at, "--for", by]);
+        assert!(text(&done.stdout).contains(part), "{}{}", text(&done.stdout), text(&done.stderr));
+    }
+    for (from, to, code, said) in [
+        ("builtin", "biultin", 2, "biultin"),
+        ("1m", "soon", 2, "not a time"),
+        ("budget", "bugdet", 5, "bugdet"),
+    ] {
+        fs::write(&file, plan.replace(from, to)).unwrap();
+        let done = s.run(&["fleet", "plan", &at, "--for", "ssh"]);
+        assert_eq!(done.status.code(), Some(code), "{}", text(&done.stderr));
+        assert!(text(&done.stderr).contains(said), "{}", text(&done.stderr));
+    }
+}

@@ -1,0 +1,199 @@
+//! The rows of all records as a dataset: Parquet files in directories that say what their rows have in common.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use cryptbench_os::write_whole;
+use cryptbench_record::Record;
+use cryptbench_report::Rows;
+use cryptbench_report::parquet::Gathered;
+
+use crate::{Damaged, FleetError, Found, Observed, read, stream};
+
+/// Rows of one table that wait in memory until the largest part is written: about 100 MB of trials.
+const WAITING: usize = 50_000;
+
+/// The tables, each in a directory of its name.
+const TABLES: [(Rows, &str); 2] = [(Rows::Cells, "cells"), (Rows::Trials, "trials")];
+
+/// What was collected.
+#[derive(Clone, Debug, Default)]
+pub struct Collected {
+    /// Records whose rows are in the dataset.
+    pub records: usize,
+    /// Rows of cells and of trials.
+    pub rows: [usize; 2],
+    /// Files of the dataset.
+    pub files: usize,
+    /// Files that are no records, left out.
+    pub damaged: Vec<Damaged>,
+    /// Machines that could not measure.
+    pub failures: usize,
+}
+
+/// Writes the rows of the records at `paths` into the new directory `output`, on `threads` threads, and calls `done` after
+/// each file that was read.
+///
+/// The directories are `cells` and `trials`, and in each `cpu_model=...` and `disk_model=...`, as Hive names partitions.
+///
+/// # Errors
+/// [`FleetError`] if `output` holds something, or cannot be written.
+pub fn collect(
+    paths: &[PathBuf],
+    threads: usize,
+    output: &Path,
+    mut done: impl FnMut(),
+) -> Result<Collected, FleetError> {
+    fs::create_dir_all(output).map_err(FleetError::io("create", output))?;
+    let mut entries = fs::read_dir(output).map_err(FleetError::io("list", output))?;
+    if entries.next().is_some() {
+        let problem = format!("{} holds files already; name a new directory", output.display());
+        return Err(FleetError::Unfit(problem));
+    }
+    let mut collected = Collected::default();
+    let mut tables = TABLES.map(|(_, name)| Partitions::new(output.join(name)));
+    let rows_of = |path: &Path| match read(path) {
+        Found::Record(record) => Ok(Parts::of(path, &record)),
+        other => Err((path.to_owned(), other)),
+    };
+    let failed = stream(paths, threads, rows_of, |found| {
+        done();
+        match found {
+            Ok(parts) => {
+                collected.records += 1;
+                for ((table, part), rows) in
+                    tables.iter_mut().zip(parts.tables).zip(&mut collected.rows)
+                {
+                    *rows += part.len();
+                    if let Err(error) = table.add(&parts.directory, part) {
+                        return ControlFlow::Break(error);
+                    }
+                }
+            }
+            Err((_, Found::Failure(_))) => collected.failures += 1,
+            Err((path, Found::Damaged(why))) => collected.damaged.push(Damaged { path, why }),
+            Err((_, Found::Record(_))) => unreachable!("it has rows"),
+        }
+        ControlFlow::Continue(())
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    for mut table in tables {
+        while table.write_largest()? {}
+        collected.files += table.files;
+    }
+    Ok(collected)
+}
+
+/// The rows of one record.
+struct Parts {
+    directory: PathBuf,
+    tables: [Gathered; 2],
+}
+
+impl Parts {
+    fn of(path: &Path, record: &Record) -> Self {
+        let derived;
+        let results = match &record.results {
+            Some(results) => results,
+            None => {
+                derived = cryptbench_report::analyse(record);
+                &derived
+            }
+        };
+        let Observed { node, facts, .. } = Observed::without_cells(path, record);
+        let lead = [
+            ("node", node.name.as_str()),
+            ("machine", &node.machine),
+            ("started", &record.started),
+            ("kernel", &facts.kernel),
+        ];
+        let partition = |name: &str, value: &str| format!("{name}={}", encoded(value));
+        Self {
+            directory: Path::new(&partition("cpu_model", &facts.cpu_model))
+                .join(partition("disk_model", &facts.disk_model)),
+            tables: TABLES.map(|(rows, _)| Gathered::of(record, results, rows, &lead)),
+        }
+    }
+}
+
+/// The value of a partition in a path: what is not plain is percent-encoded, as readers undo it.
+fn encoded(value: &str) -> String {
+    if value.is_empty() {
+        return "__HIVE_DEFAULT_PARTITION__".to_owned();
+    }
+    value.bytes().fold(String::new(), |mut out, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => out.push(byte.into()),
+            _ => {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        }
+        out
+    })
+}
+
+/// One table's rows that wait, by the directory that they go to.
+struct Partitions {
+    root: PathBuf,
+    waiting: BTreeMap<PathBuf, Gathered>,
+    rows: usize,
+    files: usize,
+}
+
+impl Partitions {
+    fn new(root: PathBuf) -> Self {
+        Self { root, waiting: BTreeMap::new(), rows: 0, files: 0 }
+    }
+
+    fn add(&mut self, directory: &Path, part: Gathered) -> Result<(), FleetError> {
+        self.rows += part.len();
+        match self.waiting.get_mut(directory) {
+            Some(there) => there.append(part),
+            None => {
+                self.waiting.insert(directory.to_owned(), part);
+            }
+        }
+        while self.rows > WAITING && self.write_largest()? {}
+        Ok(())
+    }
+
+    /// Writes the partition with the most rows as one file more; false if none waits.
+    fn write_largest(&mut self) -> Result<bool, FleetError> {
+        let largest = self.waiting.iter().max_by_key(|(_, part)| part.len());
+        let Some(directory) = largest.map(|(directory, _)| directory.clone()) else {
+            return Ok(false);
+        };
+        let part = self.waiting.remove(&directory).expect("it was just found");
+        self.rows -= part.len();
+        if part.is_empty() {
+            return Ok(true);
+        }
+        let bytes = part
+            .file(env!("CARGO_PKG_VERSION"))
+            .map_err(|error| FleetError::Parquet(Box::new(error)))?;
+        let directory = self.root.join(directory);
+        fs::create_dir_all(&directory).map_err(FleetError::io("create", &directory))?;
+        let path = directory.join(OsStr::new(&format!("part-{:05}.parquet", self.files)));
+        write_whole(&path, &bytes).map_err(FleetError::io("write", &path))?;
+        self.files += 1;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn no_value_leaves_its_directory() {
+        assert_eq!(encoded("Intel(R) Xeon/4"), "Intel%28R%29%20Xeon%2F4");
+        assert_eq!(encoded(".."), "..");
+        assert_eq!(encoded(""), "__HIVE_DEFAULT_PARTITION__");
+    }
+}

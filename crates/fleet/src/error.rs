@@ -1,0 +1,51 @@
+//! Why a fleet's directory or plan could not be used.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a fleet's directory or plan could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// The directory cannot be listed, or a file in it not written.
+    #[error("cannot {act} {path}")]
+    Io {
+        /// The attempted action, as a verb.
+        act: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// There is nothing to report.
+    #[error("{path} holds no record: machines leave theirs with cryptbench run --fleet {path}")]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The plan is not TOML, or has another key or kind of value.
+    #[error("{path} is not a fleet's plan")]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// The line and the cause.
+        source: toml::de::Error,
+    },
+    /// What a plan or a list of nodes says cannot be done.
+    #[error("{0}")]
+    Unfit(String),
+    /// A file of the dataset could not be made.
+    #[cfg(feature = "parquet")]
+    #[error("cannot make a Parquet file")]
+    Parquet(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl FleetError {
+    /// For `map_err`: what was attempted on which file.
+    pub(crate) fn io(
+        act: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { act, path, source }
+    }
+}

@@ -1,0 +1,36 @@
+//! What a machine leaves that could not measure.
+
+use cryptbench_record::{Machine, Node};
+use cryptbench_text::printable;
+use serde::{Deserialize, Serialize};
+
+/// Version of the document.
+pub const FAILURE: &str = "cryptbench.fleet-failure/1";
+
+/// Why a machine of the fleet has no record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// [`FAILURE`].
+    pub schema: String,
+    /// Version of the program that tried.
+    pub program_version: String,
+    /// The machine, and what it was asked for.
+    pub node: Node,
+    /// The error with its causes, in a sentence.
+    pub why: String,
+    /// The exit code of the program.
+    pub exit_code: u8,
+    /// The machine as its system describes it.
+    pub machine: Machine,
+}
+
+impl Failure {
+    /// The document from its text, with strings that are safe to show.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut failure: Self = serde_json::from_str(text).ok()?;
+        for shown in [&mut failure.why, &mut failure.node.name] {
+            *shown = printable(shown).into_owned();
+        }
+        Some(failure)
+    }
+}

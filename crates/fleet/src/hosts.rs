@@ -1,0 +1,118 @@
+//! Lists of machines as clusters write them: `node[01-16,20],login`.
+
+use crate::FleetError;
+
+/// Most machines of one list: a slip of the finger must not fill the memory.
+const MOST: usize = 1_000_000;
+
+/// The machines of a list, in its order. A name has one range in brackets at most, whose numbers keep their zeros.
+///
+/// # Errors
+/// [`FleetError::Unfit`] for brackets that do not close, a range that runs backwards, or a name that is not one.
+pub fn expand(list: &str) -> Result<Vec<String>, FleetError> {
+    let mut found = Vec::new();
+    for part in parts(list)? {
+        let Some((before, rest)) = part.split_once('[') else {
+            found.push(part.to_owned());
+            continue;
+        };
+        let (ranges, after) = rest.split_once(']').expect("the brackets close");
+        for range in ranges.split(',') {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let number = |text: &str| {
+                let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+                text.parse::<usize>().ok().filter(|_| is_number)
+            };
+            let (Some(from), Some(to)) = (number(first), number(last)) else {
+                return Err(unfit(&part, "its range is not of numbers, such as [01-16,20]"));
+            };
+            if to < from || to - from >= MOST - found.len().min(MOST) {
+                return Err(unfit(&part, "its range runs backwards or is too long"));
+            }
+            let digits = first.len();
+            found.extend((from..=to).map(|n| format!("{before}{n:0digits$}{after}")));
+        }
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_part)
+    };
+    match found.iter().find(|name| !is_name(name)) {
+        Some(name) => Err(unfit(name, "names have letters, digits, dots and hyphens")),
+        None => Ok(found),
+    }
+}
+
+/// The parts between commas and white space that are not in brackets.
+fn parts(list: &str) -> Result<Vec<String>, FleetError> {
+    let mut parts = vec![String::new()];
+    let mut inside = false;
+    for c in list.chars() {
+        match c {
+            '[' if inside => return Err(unfit(list, "has a bracket in brackets")),
+            ']' if !inside => return Err(unfit(list, "closes a bracket that is not open")),
+            '[' | ']' => inside = c == '[',
+            _ => {}
+        }
+        if !inside && (c == ',' || c.is_whitespace()) {
+            parts.push(String::new());
+        } else {
+            parts.last_mut().expect("never empty").push(c);
+        }
+    }
+    if inside {
+        return Err(unfit(list, "has a bracket that does not close"));
+    }
+    parts.retain(|part| !part.is_empty());
+    match parts.iter().find(|part| part.matches('[').count() > 1) {
+        Some(part) => Err(unfit(part, "has two ranges; write one list for each")),
+        None => Ok(parts),
+    }
+}
+
+fn unfit(what: &str, problem: &str) -> FleetError {
+    let what: String = what.chars().take(80).collect();
+    FleetError::Unfit(format!("list of nodes: {what:?}: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_keep_their_zeros_and_their_order() {
+        let found = expand("login, node[08-11,20]-ib gpu[9-10]").unwrap();
+        let expected = [
+            "login",
+            "node08-ib",
+            "node09-ib",
+            "node10-ib",
+            "node11-ib",
+            "node20-ib",
+            "gpu9",
+            "gpu10",
+        ];
+        assert_eq!(found, expected);
+        assert!(expand("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        for bad in [
+            "n[1-",
+            "n]1",
+            "n[[1]]",
+            "n[2-1]",
+            "n[a-b]",
+            "n[1][2]",
+            "n[]",
+            "n[+1-2]",
+            "n[1-9999999999]",
+            "a;b",
+            "$(x)",
+            "-o",
+        ] {
+            assert!(expand(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A fleet: the records of many machines in one directory, and what encryption costs on the next machine of a kind.
+//!
+//! Each machine runs `cryptbench run --fleet DIR`, however it is started, and leaves one file there ([`Shared`]). Nothing
+//! here talks to a machine. [`stream`] reads the files in their order with bounded memory, [`Fleet`] keeps of each what
+//! pooling needs, and [`Report`] is what it comes to. [`Plan`] writes what Slurm, Kubernetes, Ansible or a shell starts.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "parquet")]
+mod collect;
+mod error;
+mod failure;
+mod fleet;
+mod hosts;
+mod node;
+mod observed;
+mod outliers;
+mod plan;
+mod reasons;
+mod report;
+mod shared;
+mod stream;
+
+#[cfg(feature = "parquet")]
+pub use collect::{Collected, collect};
+pub use error::FleetError;
+pub use failure::{FAILURE, Failure};
+pub use fleet::Fleet;
+pub use hosts::expand;
+pub use node::{file_stem, node};
+pub use observed::{Facts, Found, Observed, ObservedCell, read};
+pub use outliers::Outlier;
+pub use plan::{For, Plan};
+pub use report::{Damaged, Failed, Group, Kind, Member, Report, Row, SCHEMA, Share};
+pub use shared::Shared;
+pub use stream::{files, stream};

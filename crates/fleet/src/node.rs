@@ -1,0 +1,69 @@
+//! Who a machine of the fleet is: its name, its installation, its boot, and what it was asked for.
+
+use std::fmt::Write as _;
+
+use cryptbench_os::machine::{boot_id, host_name, machine_id};
+use cryptbench_record::Node;
+use sha2::{Digest as _, Sha256};
+
+/// Keeps a machine's id to itself: machine-id(5) asks for a hash with a key of the application's own.
+const KEY: &str = "cryptbench fleet\n";
+
+/// Longest name of a machine in a file's name; a DNS name has at most 253 characters.
+const LONGEST_NAME: usize = 120;
+
+/// This machine, called `name` or else as its network calls it, and what it was `asked` for, in any fixed form.
+#[must_use]
+pub fn node(name: Option<&str>, asked: &str) -> Node {
+    let name = name.map_or_else(host_name, str::to_owned);
+    let digits = |id: String| id.chars().filter(char::is_ascii_hexdigit).take(8).collect();
+    Node {
+        name: if name.is_empty() { "unnamed".to_owned() } else { name },
+        machine: machine_id().map(|id| hex(&format!("{KEY}{id}"))).unwrap_or_default(),
+        boot: boot_id().map(digits).unwrap_or_default(),
+        plan: hex(asked),
+    }
+}
+
+/// The name of a machine's file without its extension: `node17-MACHINE-BOOT-PLAN`.
+///
+/// The name is part of it because cloned machines have one machine id, and several nodes may share a kernel.
+#[must_use]
+pub fn file_stem(node: &Node) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let name: String = node.name.chars().map(fit).take(LONGEST_NAME).collect();
+    let or_none = |part: &str| if part.is_empty() { "none".to_owned() } else { part.to_owned() };
+    let parts = [&node.machine, &node.boot, &node.plan].map(|part| or_none(part));
+    // Files that begin with a dot are not read.
+    format!("{}-{}", name.trim_start_matches('.'), parts.join("-"))
+}
+
+/// The first 16 hexadecimal digits of the SHA-256.
+fn hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_request_on_the_same_machine_has_the_same_name() {
+        let [a, b, c] = ["one", "one", "two"].map(|asked| node(Some("n1"), asked));
+        assert_eq!(a, b);
+        assert_ne!(file_stem(&a), file_stem(&c));
+        assert_ne!(file_stem(&a), file_stem(&node(Some("n2"), "one")));
+        assert_eq!(a.plan.len(), 16);
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_directory() {
+        let hostile = Node { name: "../../etc/x y".to_owned(), ..Node::default() };
+        assert_eq!(file_stem(&hostile), "_.._etc_x_y-none-none-none");
+        let long = Node { name: "x".repeat(4000), ..Node::default() };
+        assert!(file_stem(&long).len() < 200);
+    }
+}

@@ -1,0 +1,249 @@
+//! What one file of a fleet's directory says: a machine, the cost of each cell there, or why there is none.
+
+use std::path::{Path, PathBuf};
+
+use cryptbench_os::read_text;
+use cryptbench_record::{Arm, ArmRole, Node, Record, Results, parse};
+use cryptbench_stats::Effect;
+use cryptbench_stats::paired::FEWEST_PAIRS;
+use cryptbench_text::chain;
+use serde::{Deserialize, Serialize};
+
+use crate::{FAILURE, Failure};
+
+/// The largest file that is read. Several are in memory at once, so this is less than a record alone may have.
+const LARGEST: u64 = 256 << 20;
+
+/// One file of a fleet's directory.
+#[derive(Debug)]
+pub enum Found {
+    /// A record.
+    Record(Box<Record>),
+    /// What a machine left that could not measure.
+    Failure(Box<Failure>),
+    /// Neither; why.
+    Damaged(String),
+}
+
+/// Reads one file. What cannot be read is [`Found::Damaged`], so that one bad file does not hide the others.
+#[must_use]
+pub fn read(path: &Path) -> Found {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: String,
+    }
+    let text = match read_text(path, LARGEST) {
+        Ok(text) => text,
+        Err(error) => return Found::Damaged(error.to_string()),
+    };
+    // A failure is short; of a record the header is not looked for twice.
+    if text.len() < 1 << 16
+        && let Ok(header) = serde_json::from_str::<Header>(&text)
+        && header.schema == FAILURE
+    {
+        return match Failure::parse(&text) {
+            Some(failure) => Found::Failure(Box::new(failure)),
+            None => {
+                Found::Damaged("it is not what a machine leaves that cannot measure".to_owned())
+            }
+        };
+    }
+    match parse(path, &text) {
+        Ok(record) => Found::Record(Box::new(record)),
+        Err(error) => {
+            let said = chain(&error);
+            // The report names the file itself.
+            let named = format!("{} ", path.display());
+            Found::Damaged(said.strip_prefix(&named).unwrap_or(&said).to_owned())
+        }
+    }
+}
+
+/// What pooling needs of one record.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The file.
+    pub path: PathBuf,
+    /// The machine. For a record that was not made for a fleet, the name is that of the run.
+    pub node: Node,
+    /// Start of the run, RFC 3339.
+    pub started: String,
+    /// Whether the run was cut short.
+    pub partial: bool,
+    /// The machine and its storage.
+    pub facts: Facts,
+    /// The cost of each workload on each arm that has enough pairs.
+    pub cells: Vec<ObservedCell>,
+    /// Cells that a cache answered.
+    pub cached: usize,
+}
+
+/// One workload on one arm of one machine.
+#[derive(Clone, Debug)]
+pub struct ObservedCell {
+    /// Identifier of the workload.
+    pub workload: String,
+    /// What users call the workload.
+    pub workload_label: String,
+    /// Identifier of the arm, which says its settings.
+    pub arm: String,
+    /// What users call the arm.
+    pub arm_label: String,
+    /// The cipher code in use; empty if it is not known.
+    pub driver: String,
+    /// Mean of ln(E/P) and its squared standard error.
+    pub effect: Effect,
+}
+
+/// What a record says of the machine and its storage, as far as it may explain a cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Facts {
+    /// CPU model.
+    pub cpu_model: String,
+    /// CPU features that matter to ciphers.
+    pub cpu_features: Vec<String>,
+    /// Kernel name, release and architecture.
+    pub kernel: String,
+    /// Name of the hypervisor or container.
+    pub virtualisation: Option<String>,
+    /// Disk model; without a device the file system, such as `nfs4`.
+    pub disk_model: String,
+    /// File system of the target.
+    pub filesystem: String,
+    /// The I/O scheduler.
+    pub scheduler: String,
+    /// `write back` or `write through`.
+    pub write_cache: String,
+    /// The engine that issued the requests, and whether they bypassed the page cache.
+    pub engine: String,
+    /// Busy fraction of the machine before the run, 0 to 1.
+    pub busy_before: f64,
+    /// Mean processor frequency in MHz over the trials that know it.
+    pub frequency_mhz: Option<f64>,
+    /// Share of the measured time that the hypervisor withheld, of all processors.
+    pub stolen_fraction: Option<f64>,
+}
+
+impl Observed {
+    /// Takes from a record what pooling needs.
+    #[must_use]
+    pub fn of(path: &Path, record: &Record) -> Self {
+        let derived;
+        let results = match &record.results {
+            Some(results) => results,
+            None => {
+                derived = cryptbench_report::analyse(record);
+                &derived
+            }
+        };
+        let (cells, cached) = cells(record, results);
+        Self { cells, cached, ..Self::without_cells(path, record) }
+    }
+
+    /// Whose record it is.
+    pub(crate) fn without_cells(path: &Path, record: &Record) -> Self {
+        let own = || Node { name: record.run_id.clone(), ..Node::default() };
+        Self {
+            path: path.to_owned(),
+            node: record.node.clone().unwrap_or_else(own),
+            started: record.started.clone(),
+            partial: record.partial,
+            facts: Facts::of(record),
+            cells: Vec::new(),
+            cached: 0,
+        }
+    }
+}
+
+fn cells(record: &Record, results: &Results) -> (Vec<ObservedCell>, usize) {
+    let plan = &record.plan;
+    let is_compared = |a: &&Arm| matches!(a.role, ArmRole::Encrypted | ArmRole::NullLayer);
+    let mut found = Vec::new();
+    let mut cached = 0;
+    for arm in plan.arms.iter().filter(is_compared) {
+        for workload in &plan.workloads {
+            let is_this =
+                |c: &&cryptbench_record::Cell| c.workload == workload.id && c.arm == arm.id;
+            if results.cells.iter().find(is_this).is_some_and(|cell| cell.cached) {
+                cached += 1;
+                continue;
+            }
+            let d = record.log_ratios(&workload.id, &arm.id, &plan.baseline(arm));
+            let Some(effect) = effect(&d) else { continue };
+            found.push(ObservedCell {
+                workload: workload.id.clone(),
+                workload_label: workload.label.clone(),
+                arm: arm.id.clone(),
+                arm_label: arm.label.clone(),
+                driver: arm.kernel_tier.clone().unwrap_or_default(),
+                effect,
+            });
+        }
+    }
+    (found, cached)
+}
+
+/// The mean of `d` and its squared standard error. The full estimate sorts the averages of all pairs of values, which a
+/// fleet's thousands of cells have no time for.
+fn effect(d: &[f64]) -> Option<Effect> {
+    if d.len() < FEWEST_PAIRS {
+        return None;
+    }
+    let n = d.len() as f64;
+    let value = d.iter().sum::<f64>() / n;
+    let squares: f64 = d.iter().map(|x| (x - value).powi(2)).sum();
+    Some(Effect { value, variance: squares / (n - 1.0) / n })
+}
+
+impl Facts {
+    fn of(record: &Record) -> Self {
+        let (machine, target) = (&record.machine, &record.target);
+        let device = target.device.as_ref();
+        let disk_model = match (&target.emulated, device) {
+            (Some(emulated), _) => format!("EMULATED {}", emulated.model),
+            (None, Some(device)) => {
+                device.model.clone().unwrap_or_else(|| "disk without a model".to_owned())
+            }
+            (None, None) => target.filesystem.clone(),
+        };
+        let direct = if target.engine.direct { "direct I/O" } else { "buffered" };
+        let accounts = || record.trials.iter().filter_map(|t| Some((t, t.accounting.as_ref()?)));
+        let stolen: f64 = accounts().filter_map(|(_, a)| a.stolen_s).sum();
+        let measured: f64 =
+            accounts().filter(|(_, a)| a.stolen_s.is_some()).map(|(t, _)| t.elapsed_s).sum();
+        Self {
+            cpu_model: machine.cpu_model.clone(),
+            cpu_features: machine.cpu_features.clone(),
+            kernel: machine.kernel.clone(),
+            virtualisation: machine.virtualisation.clone(),
+            disk_model,
+            filesystem: target.filesystem.clone(),
+            scheduler: device.map(|d| d.scheduler.clone()).unwrap_or_default(),
+            write_cache: device.map(|d| d.write_cache.clone()).unwrap_or_default(),
+            engine: format!("{}, {direct}", target.engine.name),
+            busy_before: machine.idle_baseline,
+            frequency_mhz: mean(accounts().filter_map(|(_, a)| a.frequency_mhz)),
+            stolen_fraction: (measured > 0.0)
+                .then(|| stolen / (measured * f64::from(machine.cpus.max(1)))),
+        }
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_is_the_mean_and_its_squared_error() {
+        let found = effect(&[0.1, 0.2, 0.3, 0.4]).unwrap();
+        let full = cryptbench_stats::estimate(&[0.1, 0.2, 0.3, 0.4], 0.95).unwrap();
+        assert!((found.value - full.mean).abs() < 1e-15);
+        assert!((found.variance - full.sd.powi(2) / 4.0).abs() < 1e-15);
+        assert_eq!(effect(&[0.1, 0.2]), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! Machines that are unlike the others of their group, and the likely reason.
+
+use std::collections::BTreeMap;
+
+use cryptbench_stats::{FAMILY_LEVEL, Pooled, holm, pool, residual_p};
+use serde::Serialize;
+
+use crate::fleet::{Fleet, Point};
+use crate::reasons::{Usual, reasons};
+use crate::report::{Kind, effects};
+
+/// A machine that is unlike the others.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outlier {
+    /// Its name.
+    pub node: String,
+    /// Identifier of the arm on which it is most unlike.
+    pub arm: String,
+    /// What users call that arm.
+    pub arm_label: String,
+    /// The workload at which it is most unlike.
+    pub workload: String,
+    /// What users call that workload.
+    pub label: String,
+    /// Its share of plain speed.
+    pub ratio: f64,
+    /// What the others have.
+    pub usual_ratio: f64,
+    /// p-value of "it is like the others", after Holm over all machines and cells of the report.
+    pub p_holm: f64,
+    /// Number of cells in which it is an outlier.
+    pub cells: usize,
+    /// What is different about it, the most telling first; empty if its record does not show anything.
+    pub reasons: Vec<String>,
+}
+
+/// A machine in a cell, to be held against a pool.
+struct Test {
+    member: usize,
+    /// Its own kind, and the kind that it is held against: often the same.
+    kinds: (usize, usize),
+    workload: usize,
+    value: f64,
+    usual: f64,
+    p: f64,
+}
+
+/// Pooled costs by kind: each workload with its pool, if there are enough machines.
+type Pools = [Vec<(usize, Option<Pooled>)>];
+
+/// The outliers over all groups, the most unlike first.
+///
+/// A machine of a small group is held against the large group from which only its software differs: kernel or cipher
+/// driver. That is where a node that lost its fast driver shows.
+pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
+    let mut tests = Vec::new();
+    for ((kind, workload), points) in &fleet.points {
+        let of = |kind: usize| {
+            let found = pools[kind].iter().find(|(w, _)| w == workload);
+            found.and_then(|(_, pooled)| *pooled)
+        };
+        let test = |against: usize, usual: f64| {
+            move |(point, p): (&Point, f64)| Test {
+                member: point.member,
+                kinds: (*kind, against),
+                workload: *workload,
+                value: point.effect.value,
+                usual,
+                p,
+            }
+        };
+        if let Some(own) = of(*kind) {
+            let p = residual_p(&effects(points)).expect("it was pooled");
+            tests.extend(points.iter().zip(p).map(test(*kind, own.mean)));
+            continue;
+        }
+        let kin = (0..fleet.kinds.len())
+            .filter(|other| is_kin(&fleet.kinds[*kind], &fleet.kinds[*other]))
+            .filter_map(|other| Some((other, without_outliers(fleet, (other, *workload))?)))
+            .max_by_key(|(_, pooled)| pooled.machines);
+        if let Some((against, pooled)) = kin {
+            let judged = points.iter().map(|point| (point, pooled.p_of_next(point.effect)));
+            tests.extend(judged.map(test(against, pooled.mean)));
+        }
+    }
+    let adjusted = holm(&tests.iter().map(|t| t.p).collect::<Vec<_>>());
+    let mut by_member: BTreeMap<usize, Vec<(&Test, f64)>> = BTreeMap::new();
+    for (test, p) in tests.iter().zip(adjusted).filter(|(_, p)| *p < FAMILY_LEVEL) {
+        by_member.entry(test.member).or_default().push((test, p));
+    }
+    let mut usual = BTreeMap::new();
+    let mut found: Vec<Outlier> =
+        by_member.into_values().map(|tests| outlier(fleet, &tests, &mut usual)).collect();
+    let distance = |o: &Outlier| (o.ratio / o.usual_ratio).ln().abs();
+    found.sort_by(|a, b| distance(b).total_cmp(&distance(a)).then_with(|| a.node.cmp(&b.node)));
+    found
+}
+
+/// The pool of the machines of a kind that are like each other: one that is not would widen it for all that are held
+/// against it.
+fn without_outliers(fleet: &Fleet, cell: (usize, usize)) -> Option<Pooled> {
+    let all = effects(fleet.points.get(&cell)?);
+    let p = cryptbench_stats::outliers(&all)?;
+    let like: Vec<_> =
+        all.iter().zip(p).filter(|(_, p)| *p >= FAMILY_LEVEL).map(|(effect, _)| *effect).collect();
+    pool(&like, 0.95)
+}
+
+fn is_kin(a: &Kind, b: &Kind) -> bool {
+    a.cpu_model == b.cpu_model && a.disk_model == b.disk_model && a.arm == b.arm && a != b
+}
+
+/// One machine, from the cells in which it is unlike; `usual` keeps what is usual in each kind.
+fn outlier(fleet: &Fleet, tests: &[(&Test, f64)], usual: &mut BTreeMap<usize, Usual>) -> Outlier {
+    let distance = |t: &Test| (t.value - t.usual).abs();
+    let farthest = |a: &&(&Test, f64), b: &&(&Test, f64)| distance(a.0).total_cmp(&distance(b.0));
+    let (worst, p_holm) = tests.iter().max_by(farthest).expect("at least one cell");
+    let (own, against) = worst.kinds;
+    let usual = usual.entry(against).or_insert_with(|| {
+        let points = &fleet.points[&(against, worst.workload)];
+        Usual::of(points.iter().map(|p| &fleet.members[p.member].facts))
+    });
+    let (kind, other) = (&fleet.kinds[own], &fleet.kinds[against]);
+    let (workload, label) = fleet.workloads[worst.workload].clone();
+    let member = &fleet.members[worst.member];
+    Outlier {
+        node: member.node.name.clone(),
+        arm: kind.arm.clone(),
+        arm_label: kind.arm_label.clone(),
+        workload,
+        label,
+        ratio: worst.value.exp(),
+        usual_ratio: worst.usual.exp(),
+        p_holm: *p_holm,
+        cells: tests.len(),
+        reasons: reasons(&member.facts, (&kind.driver, &other.driver), usual),
+    }
+}

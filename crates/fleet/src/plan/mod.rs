@@ -1,0 +1,261 @@
+//! One plan for a fleet, and what starts it: Slurm, Kubernetes, Ansible, or a shell with ssh.
+
+mod ansible;
+mod kubernetes;
+mod shell;
+mod slurm;
+
+use std::path::Path;
+use std::time::Duration;
+
+use cryptbench_os::read_text;
+use serde::Deserialize;
+
+use crate::{FleetError, expand};
+
+/// Longest plan that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// The one system that needs neither mounts nor devices.
+const UNPRIVILEGED: &str = "builtin";
+
+/// What starts the machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// A script for sbatch.
+    Slurm,
+    /// A manifest of an Indexed Job, in JSON.
+    Kubernetes,
+    /// A playbook.
+    Ansible,
+    /// A shell script.
+    Ssh,
+}
+
+/// What every machine of a fleet is to measure, and how they are started.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Name of the job: small letters, digits and hyphens.
+    #[serde(default = "default_name")]
+    pub name: String,
+    /// The machines, such as `["node[01-16]"]`.
+    pub nodes: Vec<String>,
+    /// The workload profile.
+    #[serde(default = "default_profile")]
+    pub profile: String,
+    /// The systems to measure; the program never chooses them by itself, as the machines would choose differently.
+    pub systems: Vec<String>,
+    /// Time for each machine, such as `5m`.
+    pub budget: String,
+    /// The directory to measure, on every machine.
+    pub target: String,
+    /// The directory of the fleet, as the machines see it.
+    pub fleet: String,
+    /// Most machines that measure at once; absent means all.
+    pub concurrency: Option<usize>,
+    /// Further options of `cryptbench run`.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// The program on the machines.
+    #[serde(default = "default_program")]
+    pub program: String,
+    /// Whether it is started with sudo.
+    #[serde(default)]
+    pub sudo: bool,
+    /// Ansible and ssh: copy the records here afterwards, if the machines share no directory.
+    pub fetch_to: Option<String>,
+    /// Slurm: the partition.
+    pub partition: Option<String>,
+    /// Kubernetes: the image with the program and its systems.
+    pub image: Option<String>,
+    /// Kubernetes: the claim that holds `fleet`; absent means a path of the hosts.
+    pub claim: Option<String>,
+    /// Kubernetes: keys of taints that are tolerated.
+    #[serde(default)]
+    pub tolerate: Vec<String>,
+}
+
+fn default_name() -> String {
+    "cryptbench-fleet".to_owned()
+}
+
+fn default_profile() -> String {
+    "quick".to_owned()
+}
+
+fn default_program() -> String {
+    "cryptbench".to_owned()
+}
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// [`FleetError`] if it cannot be read, is not TOML, or says what cannot be done.
+    pub fn read(path: &Path) -> Result<Self, FleetError> {
+        let text = read_text(path, LONGEST).map_err(FleetError::io("read", path))?;
+        Self::parse(&text, path)
+    }
+
+    /// The plan of a file's text; errors name the file `origin`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn parse(text: &str, origin: &Path) -> Result<Self, FleetError> {
+        let plan: Self = toml::from_str(text)
+            .map_err(|source| FleetError::Plan { path: origin.to_owned(), source })?;
+        plan.check()?;
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<(), FleetError> {
+        let refuse = |problem: &str| Err(FleetError::Unfit(format!("fleet's plan: {problem}")));
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        // DNS labels (RFC 1123), as Kubernetes names things; it adds to the name of a job.
+        if self.name.len() > 50
+            || !self.name.chars().all(is_name)
+            || !(self.name.starts_with(ends) && self.name.ends_with(ends))
+        {
+            return refuse("name has small letters, digits and hyphens, and at most 50 of them");
+        }
+        if self.systems.is_empty() || self.systems.iter().any(|s| s == "all" || s.is_empty()) {
+            return refuse(
+                "systems names each system: machines would choose differently by themselves",
+            );
+        }
+        if self.nodes()?.is_empty() {
+            return refuse("nodes is empty");
+        }
+        if self.concurrency == Some(0) {
+            return refuse("concurrency is at least 1");
+        }
+        for (key, path) in [("target", &self.target), ("fleet", &self.fleet)] {
+            if !path.starts_with('/') {
+                return refuse(&format!("{key} is not an absolute path"));
+            }
+        }
+        let texts = [&self.profile, &self.budget, &self.target, &self.fleet, &self.program];
+        let more = self.systems.iter().chain(&self.options).chain(&self.fetch_to);
+        let more =
+            more.chain(&self.partition).chain(&self.image).chain(&self.claim).chain(&self.tolerate);
+        if texts.into_iter().chain(more).any(|text| text.contains(char::is_control)) {
+            return refuse("a line break or another control character is in a value");
+        }
+        Ok(())
+    }
+
+    /// The machines, one by one.
+    ///
+    /// # Errors
+    /// [`FleetError::Unfit`].
+    pub fn nodes(&self) -> Result<Vec<String>, FleetError> {
+        expand(&self.nodes.join(","))
+    }
+
+    /// What starts the plan, as text. `budget` is [`Self::budget`] as a time.
+    ///
+    /// # Errors
+    /// [`FleetError::Unfit`] if something is missing that only this needs.
+    pub fn render(&self, by: For, budget: Duration) -> Result<String, FleetError> {
+        let nodes = self.nodes()?;
+        match by {
+            For::Slurm => Ok(slurm::script(self, budget)),
+            For::Kubernetes => kubernetes::manifest(self, &nodes, budget),
+            For::Ansible => Ok(ansible::playbook(self, &nodes)),
+            For::Ssh => Ok(shell::script(self, &nodes)),
+        }
+    }
+
+    /// The command on a machine, without `--node`.
+    fn command(&self) -> Vec<String> {
+        let mut words: Vec<&str> = vec![&self.program, "run", &self.target, "--fleet", &self.fleet];
+        let systems = self.systems.join(",");
+        words.extend(["--system", &systems, "--profile", &self.profile, "--budget", &self.budget]);
+        words.extend(self.options.iter().map(String::as_str));
+        words.extend(["--progress", "none"]);
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Most machines at once.
+    fn at_once(&self, nodes: usize) -> usize {
+        self.concurrency.unwrap_or(nodes).min(nodes)
+    }
+
+    /// The systems that mount or map something.
+    fn privileged(&self) -> Vec<&str> {
+        self.systems.iter().map(String::as_str).filter(|s| *s != UNPRIVILEGED).collect()
+    }
+}
+
+/// How long a machine may take in all: preparing, checking what was stored, and taking down come to the budget.
+fn longest(budget: Duration) -> Duration {
+    budget.mul_f64(1.5) + Duration::from_secs(600)
+}
+
+/// A word of a POSIX shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=%+@".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Words of a POSIX shell.
+fn line(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const PLAN: &str = r#"
+        nodes = ["node[01-03]"]
+        systems = ["builtin"]
+        budget = "5m"
+        target = "/var/tmp"
+        fleet = "/shared/fleet"
+    "#;
+
+    pub(crate) fn plan(more: &str) -> Result<Plan, FleetError> {
+        Plan::parse(&format!("{PLAN}\n{more}"), Path::new("fleet.toml"))
+    }
+
+    #[test]
+    fn a_plan_names_its_systems_and_nothing_is_misspelt() {
+        let found = plan("").unwrap();
+        assert_eq!(found.nodes().unwrap(), ["node01", "node02", "node03"]);
+        let expected = "cryptbench run /var/tmp --fleet /shared/fleet --system builtin --profile quick --budget 5m \
+                        --progress none";
+        assert_eq!(line(&found.command()), expected);
+        assert!(plan("concurency = 2").is_err(), "a misspelt key");
+        for (from, to) in [
+            ("[\"builtin\"]", "[]"),
+            ("[\"builtin\"]", "[\"all\"]"),
+            ("\"/var/tmp\"", "\"tmp\""),
+            ("\"/var/tmp\"", "\"/a\\nb\""),
+            ("\"5m\"", "\"5m\"\nname = \"Big Name\""),
+            ("\"5m\"", "\"5m\"\nconcurrency = 0"),
+            ("node[01-03]", ""),
+            ("node[01-03]", "node; rm -rf /"),
+        ] {
+            let text = PLAN.replace(from, to);
+            assert!(Plan::parse(&text, Path::new("x")).is_err(), "{to}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_shell_come_back_from_it() {
+        let words = ["plain", "two words", "it's", "$(x)", "", "a\"b", "*", "~"];
+        let line = line(&words.map(str::to_owned));
+        let out = std::process::Command::new("sh")
+            .arg("-c")
+            .arg(format!("printf '%s\\n' {line}"))
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), words.join("\n") + "\n");
+    }
+}

@@ -1,0 +1,253 @@
+//! What a fleet's records come to: the cost on the next machine of each kind, and who is missing, damaged or unlike.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use cryptbench_stats::{Effect, Heterogeneity, Pooled, pool};
+use serde::Serialize;
+
+use crate::fleet::{Fleet, Point};
+use crate::outliers::{Outlier, outliers};
+
+/// Version of the document that `fleet report --json` prints.
+pub const SCHEMA: &str = "cryptbench.fleet-report/1";
+
+/// What the records of a fleet come to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Confidence of all intervals, such as 0.95.
+    pub confidence: f64,
+    /// Records that were read.
+    pub records: usize,
+    /// Machines that these are of.
+    pub machines: usize,
+    /// Records of runs that were cut short; their trials are sound but fewer.
+    pub partial: usize,
+    /// Records that newer ones of the same machine replace.
+    pub superseded: usize,
+    /// Cells that a cache answered and that are left out.
+    pub cached_cells: usize,
+    /// Files that are no records, left out.
+    pub damaged: Vec<Damaged>,
+    /// Machines that could not measure.
+    pub failed: Vec<Failed>,
+    /// Machines of the given list that left nothing.
+    pub missing: Vec<String>,
+    /// Machines of one kind with one choice of encryption; the largest groups first.
+    pub groups: Vec<Group>,
+    /// Machines unlike the others of their group, the most unlike first.
+    pub outliers: Vec<Outlier>,
+}
+
+/// What the machines of a group have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Kind {
+    /// CPU model.
+    pub cpu_model: String,
+    /// Disk model, or the file system of storage without one.
+    pub disk_model: String,
+    /// Kernel name, release and architecture.
+    pub kernel: String,
+    /// Identifier of the arm: system, cipher and settings.
+    pub arm: String,
+    /// What users call the arm.
+    pub arm_label: String,
+    /// The cipher code in use, such as `xts-aes-vaes-avx2`; empty if it is not known.
+    pub driver: String,
+}
+
+/// The machines of one kind with one choice of encryption.
+#[derive(Clone, Debug, Serialize)]
+pub struct Group {
+    /// What they have in common.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// How many they are.
+    pub machines: usize,
+    /// One row for each workload.
+    pub rows: Vec<Row>,
+}
+
+/// One workload in a group. Ratios are to plain storage of the same machine: 0.9 means nine tenths of its speed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Identifier of the workload.
+    pub workload: String,
+    /// What users call the workload.
+    pub label: String,
+    /// Number of machines with this workload.
+    pub machines: usize,
+    /// The pooled cost; absent with fewer than five machines.
+    #[serde(flatten)]
+    pub pooled: Option<Share>,
+    /// The machines one by one, where they are not pooled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
+}
+
+/// Shares of plain speed, pooled over machines.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Share {
+    /// Lower end of the interval that holds the next machine's share.
+    pub next_low_ratio: f64,
+    /// Upper end of the interval that holds the next machine's share.
+    pub next_high_ratio: f64,
+    /// Geometric mean over the machines of this kind.
+    pub mean_ratio: f64,
+    /// Lower end of its interval.
+    pub low_ratio: f64,
+    /// Upper end of its interval.
+    pub high_ratio: f64,
+    /// Standard deviation between machines, in log units.
+    pub between_sd: f64,
+    /// Share of the variance that is between machines, 0 to 1; the rest is that of measuring.
+    pub between_fraction: f64,
+    /// How the variance between machines was estimated: `reml` or `paule-mandel`.
+    pub method: &'static str,
+}
+
+/// One machine of a group that is too small to be pooled.
+#[derive(Clone, Debug, Serialize)]
+pub struct Member {
+    /// Its name.
+    pub node: String,
+    /// Its share of plain speed.
+    pub ratio: f64,
+    /// Standard error of the logarithm of that share.
+    pub standard_error: f64,
+}
+
+/// A file that is no record.
+#[derive(Clone, Debug, Serialize)]
+pub struct Damaged {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A machine that could not measure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failed {
+    /// Its name.
+    pub node: String,
+    /// Why.
+    pub why: String,
+}
+
+impl From<Pooled> for Share {
+    fn from(pooled: Pooled) -> Self {
+        Self {
+            next_low_ratio: pooled.next_low.exp(),
+            next_high_ratio: pooled.next_high.exp(),
+            mean_ratio: pooled.mean.exp(),
+            low_ratio: pooled.low.exp(),
+            high_ratio: pooled.high.exp(),
+            between_sd: pooled.between.sqrt(),
+            between_fraction: pooled.share_between,
+            method: match pooled.method {
+                Heterogeneity::Reml => "reml",
+                Heterogeneity::PauleMandel => "paule-mandel",
+            },
+        }
+    }
+}
+
+impl Report {
+    /// Groups, pools and judges. Of `expected` machines those are missing that left neither record nor failure.
+    #[must_use]
+    pub fn of(mut fleet: Fleet, expected: &[String], confidence: f64) -> Self {
+        let superseded = fleet.keep_newest();
+        let mut pooled = vec![Vec::new(); fleet.kinds.len()];
+        for ((kind, workload), points) in &fleet.points {
+            pooled[*kind].push((*workload, pool(&effects(points), confidence)));
+        }
+        let outliers = outliers(&fleet, &pooled);
+        let mut groups: Vec<Group> =
+            (0..fleet.kinds.len()).map(|kind| group(&fleet, kind, &pooled[kind])).collect();
+        groups.sort_by(|a, b| b.machines.cmp(&a.machines).then_with(|| a.kind.cmp(&b.kind)));
+        let failed = fleet.failed();
+        let names: BTreeSet<&str> = fleet.members.iter().map(|m| m.node.name.as_str()).collect();
+        let there = |node: &String| {
+            let told = failed.iter().map(|f| f.node.as_str());
+            names.iter().copied().chain(told).any(|name| is_called(name, node))
+        };
+        let machines: BTreeSet<_> =
+            fleet.members.iter().map(|m| (&m.node.name, &m.node.machine)).collect();
+        Self {
+            schema: SCHEMA,
+            confidence,
+            records: fleet.members.len(),
+            machines: machines.len(),
+            partial: fleet.members.iter().filter(|m| m.partial).count(),
+            superseded,
+            cached_cells: fleet.cached,
+            missing: expected.iter().filter(|node| !there(node)).cloned().collect(),
+            damaged: fleet.damaged,
+            failed,
+            groups,
+            outliers,
+        }
+    }
+
+    /// The groups that were pooled.
+    pub fn pooled(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter().filter(|g| g.rows.iter().any(|r| r.pooled.is_some()))
+    }
+
+    /// The groups of too few machines.
+    pub fn small(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter().filter(|g| g.rows.iter().all(|r| r.pooled.is_none()))
+    }
+}
+
+pub(crate) fn effects(points: &[Point]) -> Vec<Effect> {
+    points.iter().map(|p| p.effect).collect()
+}
+
+/// Whether a machine that calls itself `name` is the `node` of a list, which may leave the domain out.
+fn is_called(name: &str, node: &str) -> bool {
+    let short =
+        |long: &str, short: &str| long.strip_prefix(short).is_some_and(|r| r.starts_with('.'));
+    name == node || short(name, node) || short(node, name)
+}
+
+fn group(fleet: &Fleet, kind: usize, pooled: &[(usize, Option<Pooled>)]) -> Group {
+    let row = |(workload, pooled): &(usize, Option<Pooled>)| {
+        let points = &fleet.points[&(kind, *workload)];
+        let member = |p: &Point| Member {
+            node: fleet.members[p.member].node.name.clone(),
+            ratio: p.effect.value.exp(),
+            standard_error: p.effect.variance.sqrt(),
+        };
+        let (id, label) = fleet.workloads[*workload].clone();
+        Row {
+            workload: id,
+            label,
+            machines: points.len(),
+            pooled: pooled.map(Share::from),
+            members: if pooled.is_some() {
+                Vec::new()
+            } else {
+                points.iter().map(member).collect()
+            },
+        }
+    };
+    let rows: Vec<Row> = pooled.iter().map(row).collect();
+    let machines = rows.iter().map(|r| r.machines).max().unwrap_or(0);
+    Group { kind: fleet.kinds[kind].clone(), machines, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_called;
+
+    #[test]
+    fn a_list_may_leave_the_domain_out() {
+        assert!(is_called("node1", "node1") && is_called("node1.example.org", "node1"));
+        assert!(is_called("node1", "node1.example.org"));
+        assert!(!is_called("node11", "node1") && !is_called("node1", "node11"));
+    }
+}

@@ -1,0 +1,86 @@
+//! The directory that a fleet's machines share: each writes its own file, whole or not at all.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use cryptbench_os::{Directory, NewFile};
+use cryptbench_record::{Node, Record};
+
+use crate::{Failure, FleetError, file_stem};
+
+/// A fleet's directory, held open.
+#[derive(Debug)]
+pub struct Shared {
+    path: PathBuf,
+    directory: Directory,
+}
+
+impl Shared {
+    /// Opens the directory, which is created if it is missing.
+    ///
+    /// # Errors
+    /// [`FleetError::Io`].
+    pub fn open(path: &Path) -> Result<Self, FleetError> {
+        let opened = fs::create_dir_all(path).and_then(|()| Directory::open(path));
+        let directory = opened.map_err(FleetError::io("open", path))?;
+        Ok(Self { path: path.to_owned(), directory })
+    }
+
+    /// Where the record of `node` is or will be.
+    #[must_use]
+    pub fn record_of(&self, node: &Node) -> PathBuf {
+        self.path.join(file_stem(node) + ".json")
+    }
+
+    /// Whether `node` has measured: its record is there, whole, of a run that came to its end, and compares something.
+    #[must_use]
+    pub fn is_done(&self, node: &Node) -> bool {
+        let compares = |record: &Record| {
+            let plain = record.plan.arms.first().map(|arm| &arm.id);
+            record.trials.iter().any(|t| t.block.is_some() && Some(&t.arm) != plain)
+        };
+        let there = cryptbench_record::read(&self.record_of(node));
+        there.is_ok_and(|record| !record.partial && compares(&record))
+    }
+
+    /// Writes the record of `node`, which replaces one of a run that was cut short, and takes back its failure.
+    ///
+    /// # Errors
+    /// [`FleetError::Io`].
+    pub fn leave(&self, node: &Node, record: &Record) -> Result<PathBuf, FleetError> {
+        let path = self.record_of(node);
+        let text = cryptbench_record::to_json(record);
+        self.write(&file_name(node, "json"), &text).map_err(FleetError::io("write", &path))?;
+        match self.directory.remove_file(&file_name(node, "failed.json")) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(FleetError::io("remove the failure beside", path)(error))
+            }
+            _ => Ok(path),
+        }
+    }
+
+    /// Writes why a machine has no record.
+    ///
+    /// # Errors
+    /// [`FleetError::Io`].
+    pub fn leave_failure(&self, failure: &Failure) -> Result<PathBuf, FleetError> {
+        let name = file_name(&failure.node, "failed.json");
+        let path = self.path.join(&name);
+        let text = serde_json::to_string_pretty(failure).expect("a failure is plain data") + "\n";
+        self.write(&name, &text).map_err(FleetError::io("write", &path))?;
+        Ok(path)
+    }
+
+    /// Under another name in the same directory, synced, then renamed: readers never see a part.
+    fn write(&self, name: &OsString, text: &str) -> io::Result<()> {
+        let mut new = NewFile::begin_in(self.directory.try_clone()?, name.clone(), 0o666)?;
+        new.file().write_all(text.as_bytes())?;
+        new.replace()
+    }
+}
+
+fn file_name(node: &Node, extension: &str) -> OsString {
+    format!("{}.{extension}", file_stem(node)).into()
+}

@@ -1,0 +1,9 @@
+//! What a fleet's directory comes to, on records whose costs are known.
+
+#[cfg(feature = "parquet")]
+mod collect;
+mod made;
+mod plan;
+mod report;
+mod scale;
+mod shared;
