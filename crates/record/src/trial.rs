@@ -227,8 +227,8 @@ pub fn log_ratios<'a>(
     arm: &str,
     baseline: &[&str],
 ) -> Vec<f64> {
-    let of = |arm: &&str| trials_of(trials.clone(), workload, arm);
-    let base: Vec<_> = baseline.iter().map(of).collect();
+    let base: Vec<_> =
+        baseline.iter().map(|plain| trials_of(trials.clone(), workload, plain)).collect();
     let log_rate = |trials: &Vec<(u32, &Trial)>, block| {
         let i = trials.binary_search_by_key(&block, |(b, _)| *b).ok()?;
         Some(trials[i].1.iops().ln())
@@ -238,5 +238,5 @@ pub fn log_ratios<'a>(
         let d = t.iops().ln() - logs.iter().sum::<f64>() / logs.len() as f64;
         d.is_finite().then_some(d)
     };
-    of(&arm).into_iter().filter_map(of_block).collect()
+    trials_of(trials, workload, arm).into_iter().filter_map(of_block).collect()
 }
