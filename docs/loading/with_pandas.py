@@ -10,6 +10,8 @@ import sys
 import numpy as np
 import pandas as pd
 
+PLAIN = ["plain", "plain-again"]
+
 
 def from_json(path):
     """The measured trials; `plan` and `machine` beside them say what they are."""
@@ -18,22 +20,26 @@ def from_json(path):
     trials = pd.json_normalize(record["trials"])
     trials = trials[trials["block"].notna()]
     trials["requests_per_s"] = trials["ios"] / trials["elapsed_s"]
-    plain = next(arm["id"] for arm in record["plan"]["arms"] if arm["role"] == "plain")
-    return trials, plain
+    arms = record["plan"]["arms"]
+    return trials, [arm["id"] for role in PLAIN for arm in arms if arm["role"] == role]
 
 
 def from_csv(path):
     """The same trials: discarded ones are not in the CSV, and the rate is a column."""
     trials = pd.read_csv(path, keep_default_na=False, na_values=[""])
-    plain = trials.loc[trials["role"] == "plain", "arm"].iloc[0]
-    return trials, plain
+    return trials, [arm for role in PLAIN for arm in trials.loc[trials["role"] == role, "arm"].unique()]
 
 
 def kept(trials, plain):
-    """exp(mean of ln(arm / plain)) over the blocks in which both ran, for each workload and arm."""
-    rates = trials.pivot(index=["workload", "block"], columns="arm", values="requests_per_s")
-    logs = np.log(rates.div(rates[plain], axis=0)).drop(columns=plain)
-    return np.exp(logs.groupby("workload").mean()).stack()
+    """exp(mean of ln(arm / plain)) over the blocks in which both ran, for each workload and arm.
+
+    Arms are held against the geometric mean of plain and plain, repeated; the latter against plain.
+    """
+    logs = np.log(trials.pivot(index=["workload", "block"], columns="arm", values="requests_per_s"))
+    ratios = logs.sub(logs[plain].mean(axis=1), axis=0)
+    for again in plain[1:]:
+        ratios[again] = logs[again] - logs[plain[0]]
+    return np.exp(ratios.drop(columns=plain[0]).groupby("workload").mean()).stack()
 
 
 a = kept(*from_json(sys.argv[1]))

@@ -9,9 +9,11 @@ import sys
 
 import polars as pl
 
+PLAIN = ["plain", "plain-again"]
+
 
 def from_json(path):
-    """The measured trials and the identifier of plain storage."""
+    """The measured trials and the identifiers of plain storage and its repetition."""
     with open(path, encoding="utf-8") as file:
         record = json.load(file)
     columns = ["workload", "arm", "block", "ios", "elapsed_s"]
@@ -20,23 +22,29 @@ def from_json(path):
     trials = pl.DataFrame(rows, infer_schema_length=None)
     trials = trials.filter(pl.col("block").is_not_null())
     trials = trials.with_columns(requests_per_s=pl.col("ios") / pl.col("elapsed_s"))
-    plain = next(arm["id"] for arm in record["plan"]["arms"] if arm["role"] == "plain")
-    return trials, plain
+    arms = record["plan"]["arms"]
+    return trials, [arm["id"] for role in PLAIN for arm in arms if arm["role"] == role]
 
 
 def from_csv(path):
     """The same trials, without the discarded ones."""
     trials = pl.read_csv(path, infer_schema_length=None)
-    plain = trials.filter(pl.col("role") == "plain")["arm"][0]
-    return trials, plain
+    return trials, [arm for role in PLAIN for arm in trials.filter(pl.col("role") == role)["arm"].unique()]
 
 
 def kept(trials, plain):
-    """exp(mean of ln(arm / plain)) over the blocks in which both ran, for each workload and arm."""
-    rates = trials.select("workload", "block", "arm", "requests_per_s")
-    base = rates.filter(pl.col("arm") == plain).drop("arm")
-    pairs = rates.filter(pl.col("arm") != plain).join(base, on=["workload", "block"], suffix="_plain")
-    ratio = (pl.col("requests_per_s") / pl.col("requests_per_s_plain")).log().mean().exp()
+    """exp(mean of ln(arm / plain)) over the blocks in which both ran, for each workload and arm.
+
+    Arms are held against the geometric mean of plain and plain, repeated; the latter against plain.
+    """
+    block = ["workload", "block"]
+    logs = trials.select(*block, "arm", log=pl.col("requests_per_s").log())
+    mean = logs.filter(pl.col("arm").is_in(plain)).group_by(block).agg(base=pl.col("log").mean())
+    first = logs.filter(pl.col("arm") == plain[0]).select(*block, base="log")
+    others = logs.filter(~pl.col("arm").is_in(plain)).join(mean, on=block)
+    again = logs.filter(pl.col("arm").is_in(plain[1:])).join(first, on=block)
+    ratio = (pl.col("log") - pl.col("base")).mean().exp()
+    pairs = pl.concat([others, again])
     return pairs.group_by("workload", "arm").agg(kept=ratio).sort("workload", "arm")
 
 

@@ -6,10 +6,17 @@
 path <- commandArgs(trailingOnly = TRUE)[1]
 trials <- read.csv(path, na.strings = "", stringsAsFactors = FALSE)
 
-plain <- trials[trials$role == "plain", c("workload", "block", "requests_per_s")]
-other <- trials[trials$role != "plain", c("workload", "block", "arm", "requests_per_s")]
-pairs <- merge(other, plain, by = c("workload", "block"), suffixes = c("", "_plain"))
-pairs$d <- log(pairs$requests_per_s / pairs$requests_per_s_plain)
+# Arms are held against the geometric mean of plain and plain, repeated; the latter against plain.
+trials$log <- log(trials$requests_per_s)
+block <- c("workload", "block")
+is_plain <- trials$role %in% c("plain", "plain-again")
+first <- trials[trials$role == "plain", c(block, "log")]
+both <- aggregate(log ~ workload + block, trials[is_plain, ], mean)
+against <- function(arms, base) {
+  merge(arms[c(block, "arm", "log")], base, by = block, suffixes = c("", "_plain"))
+}
+pairs <- rbind(against(trials[!is_plain, ], both), against(trials[trials$role == "plain-again", ], first))
+pairs$d <- pairs$log - pairs$log_plain
 
 # exp(mean of ln(arm / plain)) with its t interval, for each workload and arm.
 for (cell in split(pairs, list(pairs$workload, pairs$arm), drop = TRUE)) {

@@ -355,7 +355,7 @@ mod tests {
     fn kept_shows_a_decimal_only_where_the_interval_carries_it() {
         assert_eq!(kept(&estimate(0.862, 0.831, 0.894)), "86 [83, 89]");
         assert_eq!(kept_percent(&estimate(0.9962, 0.9954, 0.9968)), "99.6 % [99.5, 99.7]");
-        assert_eq!(kept(&estimate(0.411, 0.407, 0.413)), "41 [41, 41]");
+        assert_eq!(kept(&estimate(0.411, 0.407, 0.413)), "41.1 [40.7, 41.3]");
         assert_eq!(kept(&estimate(0.042, 0.039, 0.046)), "4.2 [3.9, 4.6]");
         assert_eq!(kept(&estimate(f64::INFINITY, 0.5, f64::NAN)), "– [50, –]");
     }
