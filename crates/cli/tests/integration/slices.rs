@@ -12,7 +12,7 @@ fn measured_trials(record: &Record) -> impl Iterator<Item = &Trial> {
 
 /// A tiny run whose trials are long enough for slices.
 fn measured(more: &[&str]) -> Record {
-    with_trials_of("60ms", more)
+    with_trials_of("120ms", more)
 }
 
 fn with_trials_of<'a>(length: &'a str, more: &[&'a str]) -> Record {

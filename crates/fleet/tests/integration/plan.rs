@@ -48,8 +48,9 @@ fn called(shell: &str, script: &str, programs: &[(&str, &str)]) -> Vec<String> {
     lines
 }
 
+/// In one write, as several run at once.
 const WRITE: &str =
-    r#"{ printf '%s|' "$0" "$@" | sed 's,[^|]*/\([a-z]*\)|,\1|,'; echo; } >> "$CALLED""#;
+    r#"line=$(printf '%s|' "$0" "$@" | sed 's,[^|]*/\([a-z]*\)|,\1|,'); echo "$line" >> "$CALLED""#;
 
 #[test]
 fn ssh_starts_every_node_and_fetches_its_records() {
