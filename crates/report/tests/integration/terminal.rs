@@ -17,7 +17,7 @@ pub fn kinds() -> Vec<(&'static str, Fixture)> {
     let standard = Fixture::default;
     let many: Vec<_> = (0..20_u32)
         .map(|i| {
-            let label = format!("Serpent-Twofish-AES-XTS number {i}");
+            let label = format!("Serpent-Twofish-AES-256-XTS number {i}");
             encrypted(&label, 512, &[0.98 - 0.03 * f64::from(i)], 0.1)
         })
         .collect();

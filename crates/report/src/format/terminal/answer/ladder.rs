@@ -19,14 +19,20 @@ const MOST_RUNGS: usize = 14;
 
 /// The ranking with its legend, in at most `width` columns.
 pub(super) fn text(ladder: &Ladder<'_>, record: &Record, width: usize) -> String {
-    let mut headings = vec!["% of plain speed".to_owned(), String::new(), "average".to_owned()];
+    let shown = ladder.rungs.iter().take(MOST_RUNGS);
+    let rungs: Vec<&Rung<'_>> = shown.chain(&ladder.floor).collect();
+    // The engine alone belongs to no family.
+    let has_families = rungs.iter().any(|rung| !family(rung).trim().is_empty());
+    let mut headings = vec!["% of plain speed".to_owned()];
+    headings.extend(has_families.then(String::new));
+    headings.push("average".to_owned());
     headings.extend(ladder.kinds.iter().map(|kind| kind.replacen(' ', "\n", 1)));
     headings.push("CPU\ns/GiB".to_owned());
     let mut table = unruled(headings, 1);
-    let shown = ladder.rungs.iter().take(MOST_RUNGS);
-    let rungs: Vec<&Rung<'_>> = shown.chain(&ladder.floor).collect();
     for (rung, mean) in rungs.iter().zip(means(&rungs)) {
-        let mut fields = vec![name(rung), family(rung), mean];
+        let mut fields = vec![name(rung)];
+        fields.extend(has_families.then(|| family(rung)));
+        fields.push(mean);
         fields.extend(rung.kinds.iter().map(share));
         fields.push(rung.cpu.map_or_else(|| NONE.to_owned(), cpu));
         add(&mut table, fields);
