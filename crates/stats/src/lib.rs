@@ -17,7 +17,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | in which order do the arms run? | [`schedule`] |
+//! | in which order do the arms run? | [`schedule`], slice by slice [`turns`] |
 //! | what does it cost, and how sure is that? | [`paired`], with [`signed_rank`] as the robust check |
 //! | which differences do two plain trials show already? | [`noise_floor`](mod@noise_floor) |
 //! | from which size on may a difference be claimed? | [`detect`] |
@@ -48,6 +48,7 @@ pub mod signed_rank;
 pub mod steady_state;
 pub mod stopping;
 mod student;
+pub mod turns;
 pub mod unpaired;
 
 pub use bootstrap::{Bootstrap, bootstrap};
@@ -60,9 +61,10 @@ pub use noise_floor::{median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
 pub use pooled::{Effect, Heterogeneity, Pooled, outliers, pool, pool_by_paule_mandel, residual_p};
 pub use prediction::{Prediction, predict, smallest_change};
-pub use schedule::{block_order, slice_order};
+pub use schedule::block_order;
 pub use steady_state::steady_state;
 pub use stopping::{Decision, StoppingRule};
+pub use turns::slice_order;
 pub use unpaired::{UnpairedEstimate, equivalent_unpaired, estimate_unpaired};
 
 /// Runs the README's examples as tests.

@@ -9,7 +9,6 @@
 //! number of arms, each arm follows each other arm exactly once in a group, which also balances
 //! carry-over (the state in which one trial leaves the device's cache for the next). With an odd
 //! number, this takes two consecutive groups, the second with mirrored rows.
-//! consecutive groups, the second with its rows mirrored.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -39,16 +38,6 @@ pub fn block_order(seed: u64, workload: u64, block: u32, arms: usize) -> Vec<usi
     order
 }
 
-/// The order of the slices of a block in which each of `arms` arms has `rounds` turns.
-///
-/// All orders are equally likely, so that an arm follows itself nearly as often as it follows each other one. What a slice
-/// leaves behind for the next then slows all arms alike. If no arm ever followed itself, an arm that leaves much behind
-/// would be the only one not to suffer from it.
-pub fn slice_order(seed: u64, workload: u64, block: u32, arms: usize, rounds: usize) -> Vec<usize> {
-    let mut random = stream(seed, workload, u64::from(block), *b"slices  ");
-    permutation(&mut random, arms * rounds).into_iter().map(|slice| slice % arms).collect()
-}
-
 /// The first row of a Williams design, 0, 1, n-1, 2, n-2, …; the differences between its neighbours
 /// are all distinct.
 fn zigzag(position: usize, arms: usize) -> usize {
@@ -62,7 +51,7 @@ fn zigzag(position: usize, arms: usize) -> usize {
 }
 
 /// The random stream for one purpose: the arguments form the key, so streams never overlap.
-fn stream(seed: u64, workload: u64, group: u64, purpose: [u8; 8]) -> ChaCha8Rng {
+pub(crate) fn stream(seed: u64, workload: u64, group: u64, purpose: [u8; 8]) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8..16].copy_from_slice(&workload.to_le_bytes());
@@ -75,7 +64,7 @@ fn stream(seed: u64, workload: u64, group: u64, purpose: [u8; 8]) -> ChaCha8Rng 
 ///
 /// This is not taken from a library, because a library's shuffle can change between versions, and a
 /// recorded seed must reproduce its schedule for ever.
-fn permutation(random: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
+pub(crate) fn permutation(random: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     let mut items: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {
         items.swap(last, below(random, last as u64 + 1) as usize);

@@ -5,6 +5,7 @@ mod ciphers;
 mod delay;
 mod engine;
 mod kdf;
+mod precision;
 mod serve;
 mod sharpness;
 mod startup;
@@ -23,6 +24,8 @@ pub enum Bench {
     Aa(aa::Options),
     /// Runs with slices beside runs with whole trials: how narrow are their intervals?
     Sharpness(sharpness::Options),
+    /// How long runs take until they are as precise as asked
+    Precision(precision::Options),
     /// A layer of known cost: do runs find it?
     Delay(delay::Options),
     /// Our cipher kernels beside those of other libraries
@@ -42,6 +45,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Engine(options) => engine::run(&options),
         Bench::Aa(options) => aa::run(&options),
         Bench::Sharpness(options) => sharpness::run(&options),
+        Bench::Precision(options) => precision::run(&options),
         Bench::Delay(options) => delay::run(&options),
         Bench::Ciphers(options) => ciphers::run(&options),
         Bench::Kdf(options) => kdf::run(&options),

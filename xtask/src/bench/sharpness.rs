@@ -1,6 +1,7 @@
 //! `cargo xtask bench sharpness`: compares the width of intervals with slices and with whole
 //! trials.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,6 +31,9 @@ pub struct Options {
     /// Keep the records in this directory
     #[arg(long)]
     keep: Option<PathBuf>,
+    /// Read the records that `--keep` left in this directory instead of measuring
+    #[arg(long, conflicts_with = "keep")]
+    from: Option<PathBuf>,
     /// Further arguments of `cryptbench run`
     #[arg(last = true)]
     arguments: Vec<String>,
@@ -44,10 +48,15 @@ struct Sharpness {
     cells: usize,
     pairs: u32,
     seconds: f64,
+    /// CPU seconds per GiB that are attributed to each cell, by workload and arm.
+    cpu: BTreeMap<(String, String), f64>,
 }
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let binary = build_release(&["--package", "cryptbench"])?.join("cryptbench");
+    let binary = match options.from {
+        Some(_) => PathBuf::new(),
+        None => build_release(&["--package", "cryptbench"])?.join("cryptbench"),
+    };
     println!("{}", machine());
     println!(
         "{} pairs of `cryptbench run --builtin-only --budget {} --seed N`, with slices and with --no-slices\n",
@@ -88,10 +97,31 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         );
     }
     println!("Half-width with slices over that without: {:.2} in the median pair.", median(ratios));
+    let [slices, whole] = &all;
+    let mut by_workload: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for cell in slices.first().map(|run| run.cpu.keys()).into_iter().flatten() {
+        let ratios =
+            slices.iter().zip(whole).filter_map(|(s, w)| Some(s.cpu.get(cell)? / w.cpu.get(cell)?));
+        by_workload.entry(&cell.0).or_default().push(median(ratios));
+    }
+    let median_cell = median(by_workload.values().flatten().copied());
+    println!(
+        "CPU seconds per GiB with slices over those without: {median_cell:.3} in the median cell; by workload"
+    );
+    for (workload, cells) in by_workload {
+        println!("  {workload}: {:.3}", median(cells));
+    }
     Ok(())
 }
 
 fn measure(binary: &Path, options: &Options, seed: u64, whole: bool) -> anyhow::Result<Sharpness> {
+    let trials = if whole { "whole" } else { "slices" };
+    let name = format!("{seed}-{trials}.json");
+    if let Some(from) = &options.from {
+        let path = from.join(name);
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        return judge(&text);
+    }
     let out = Command::new(binary)
         .args(["run", &options.target, "--json", "--quiet", "--builtin-only"])
         .args(["--budget", &options.budget, "--seed", &seed.to_string()])
@@ -103,11 +133,14 @@ fn measure(binary: &Path, options: &Options, seed: u64, whole: bool) -> anyhow::
         bail!("seed {seed}: {}", String::from_utf8_lossy(&out.stderr));
     }
     if let Some(keep) = &options.keep {
-        let trials = if whole { "whole" } else { "slices" };
         fs::create_dir_all(keep)?;
-        fs::write(keep.join(format!("{seed}-{trials}.json")), &out.stdout)?;
+        fs::write(keep.join(name), &out.stdout)?;
     }
-    let record: Record = serde_json::from_slice(&out.stdout).context("not a record")?;
+    judge(&out.stdout)
+}
+
+fn judge(record: &[u8]) -> anyhow::Result<Sharpness> {
+    let record: Record = serde_json::from_slice(record).context("not a record")?;
     let results = record.results.as_ref().context("the record has no results")?;
     let cells: Vec<&Cell> =
         results.cells.iter().filter(|c| c.verdict.is_some() && c.arm != AGAIN).collect();
@@ -122,6 +155,12 @@ fn measure(binary: &Path, options: &Options, seed: u64, whole: bool) -> anyhow::
         cells: cells.len(),
         pairs: record.stops.iter().map(|s| s.pairs).min().unwrap_or(0),
         seconds: record.elapsed_s,
+        cpu: cells
+            .iter()
+            .filter_map(|c| {
+                Some(((c.workload.clone(), c.arm.clone()), c.cpu.attributed_s_per_gib?))
+            })
+            .collect(),
     })
 }
 

@@ -13,3 +13,4 @@ mod schedule;
 mod simulation;
 mod steady_state;
 mod stopping;
+mod turns;

@@ -15,7 +15,8 @@ use anyhow::{Context as _, bail};
 use cryptbench_stats::{estimate, median};
 
 use self::peer::{Accounting, CpuTime, Job, Observed, Peer};
-use self::ram::{LoopOverRam, RamFile};
+pub(super) use self::ram::LoopOverRam;
+use self::ram::RamFile;
 use super::{build_release, machine, version};
 
 #[derive(clap::Args)]

@@ -24,13 +24,13 @@ impl RamFile {
 }
 
 /// A loop device over a file in RAM.
-pub(super) struct LoopOverRam {
-    pub(super) device: PathBuf,
+pub(in crate::bench) struct LoopOverRam {
+    pub(in crate::bench) device: PathBuf,
     _file: RamFile,
 }
 
 impl LoopOverRam {
-    pub(super) fn attach(mib: u64) -> anyhow::Result<Self> {
+    pub(in crate::bench) fn attach(mib: u64) -> anyhow::Result<Self> {
         let file = RamFile::new(mib)?;
         let out = Command::new("losetup").args(["--find", "--show"]).arg(&file.path).output()?;
         if !out.status.success() {
