@@ -173,9 +173,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub trial: Option<Duration>,
     /// Loss to detect: a workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
-    /// in 8 workloads) or show that there is none
-    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
-    pub precision: f64,
+    /// in 8 workloads) or show that there is none; trials are short, so that it ends soon
+    /// [default: 3%, in trials that fill the budget]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub precision: Option<f64>,
     /// Most pairs per workload
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub max_pairs: u32,

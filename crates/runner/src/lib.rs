@@ -22,7 +22,7 @@ pub use halt::Halt;
 pub use measure::Turns;
 pub use measure::schedule::{Bench, Course, Observation, drive, drive_on};
 pub use plan::forecast::{DryRun, dry_run};
-pub use plan::limits::{DEFAULT_BUDGET, half_width};
+pub use plan::limits::{DEFAULT_BUDGET, DEFAULT_PRECISION, half_width};
 pub use plan::storage::{Consent, InUse, human, only_reads};
 pub use plan::volumes::UnlockSelection;
 pub use plan::{EmulateRequest, PairRequest, Request, TargetRequest};

@@ -33,90 +33,116 @@ pub struct Options {
 }
 
 impl Options {
-    /// The arm that is plain storage as well, and the arguments that select it.
-    fn arm(&self) -> (&'static str, Vec<OsString>) {
-        if !self.places {
-            return ("plain-again", vec![self.target.clone().into(), "--builtin-only".into()]);
-        }
-        let place = |name: &str| Path::new(&self.target).join(name).into_os_string();
-        ("paired", vec!["--pair".into(), place("aa-one"), place("aa-other")])
+    /// The arms that are plain storage as well, and the arguments that select them; with two directories in `places`, if it
+    /// compares them.
+    fn arms(&self, places: Option<&Path>) -> (&'static [&'static str], Vec<OsString>) {
+        let Some(places) = places else {
+            return (&["plain-again"], vec![self.target.clone().into(), "--builtin-only".into()]);
+        };
+        let place = |name: &str| places.join(name).into_os_string();
+        (&["paired", "plain-again"], vec!["--pair".into(), place("one"), place("other")])
     }
+}
+
+/// What all runs say of one arm.
+#[derive(Default)]
+struct Tally {
+    /// Runs that claim no difference in any workload.
+    good: u32,
+    cells: usize,
+    /// Cells whose interval excludes equality: the claims of a test without a noise floor and without Holm's correction.
+    unequal: usize,
 }
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let binary = build_release(&["--package", "cryptbench"])?.join("cryptbench");
-    let (arm, target) = options.arm();
+    let places = options.places.then(|| tempfile::tempdir_in(&options.target)).transpose()?;
+    let (arms, target) = options.arms(places.as_ref().map(tempfile::TempDir::path));
     if options.places {
         for place in &target[1..] {
-            std::fs::create_dir_all(place)?;
+            std::fs::create_dir(place)?;
         }
     }
     println!("{}", machine());
     println!(
-        "{} x `cryptbench run --budget {} --seed N --json{}{}`: verdicts of {arm} against plain\n",
+        "{} x `cryptbench run --budget {} --seed N --json{}{}`: verdicts of {} against plain\n",
         options.runs,
         options.budget,
         if options.places { " --pair DIRECTORY DIRECTORY" } else { " --builtin-only" },
         if options.no_slices { " --no-slices" } else { "" },
+        arms.join(" and of "),
     );
     println!(
-        "| run | seed | pairs | noise floor, % | half-width, % | equivalent | within noise | likely | claimed | seconds |"
+        "| seed | arm | pairs | noise floor, % | half-width, % | equivalent | within noise | likely | claimed | seconds |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    let (mut good, mut cells, mut excluded_zero) = (0, 0, 0);
-    for run in 1..=options.runs {
+    let mut tallies: Vec<Tally> = arms.iter().map(|_| Tally::default()).collect();
+    for run in 0..options.runs {
+        let seed = options.seed + u64::from(run);
         let out = Command::new(&binary)
             .arg("run")
             .args(&target)
             .args(["--json", "--quiet", "--budget", &options.budget])
-            .args(["--seed", &(options.seed + u64::from(run) - 1).to_string()])
+            .args(["--seed", &seed.to_string()])
             .args(options.no_slices.then_some("--no-slices"))
             .output()
             .with_context(|| format!("cannot start {}", binary.display()))?;
         if !out.status.success() {
-            bail!("run {run}: {}", String::from_utf8_lossy(&out.stderr));
+            bail!("seed {seed}: {}", String::from_utf8_lossy(&out.stderr));
         }
         let record: Record = serde_json::from_slice(&out.stdout).context("not a record")?;
-        let results = record.results.as_ref().context("the record has no results")?;
-        let again: Vec<_> = results.cells.iter().filter(|c| c.arm == arm).collect();
-        if again.is_empty() {
-            bail!("run {run} has no arm {arm}");
+        for (arm, tally) in arms.iter().zip(&mut tallies) {
+            tally.enter(arm, &record)?;
         }
-        let count = |f: fn(&Verdict) -> bool| {
-            again.iter().filter(|c| c.verdict.as_ref().is_some_and(f)).count()
-        };
-        let equivalent = count(|v| matches!(v, Verdict::Equivalent { .. }));
-        let noise = count(|v| matches!(v, Verdict::WithinNoise { .. }));
-        let likely =
-            count(|v| matches!(v, Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. }));
-        let claimed = count(|v| matches!(v, Verdict::Costs { .. } | Verdict::Gains { .. }));
-        good += u32::from(claimed == 0);
-        let widths = again.iter().filter_map(|c| c.kept).map(|k| 50.0 * (k.high - k.low));
-        cells += again.len();
-        // The claims of a test without a noise floor and without Holm's correction.
-        excluded_zero +=
-            again.iter().filter(|c| c.kept.is_some_and(|k| k.low > 1.0 || k.high < 1.0)).count();
-        let range = |mut values: Vec<f64>| {
-            values.sort_by(f64::total_cmp);
-            match (values.first(), values.last()) {
-                (Some(low), Some(high)) => format!("{low:.0} to {high:.0}"),
-                _ => "-".to_owned(),
-            }
-        };
+    }
+    println!();
+    for (arm, Tally { good, cells, unequal }) in arms.iter().zip(tallies) {
         println!(
-            "| {run} | {} | {} | {} | {:.1} | {equivalent} | {noise} | {likely} | {claimed} | {:.0} |",
-            record.plan.seed,
-            range(record.stops.iter().map(|s| f64::from(s.pairs)).collect()),
-            range(again.iter().filter_map(|c| c.noise_floor).map(|n| 100.0 * n).collect()),
-            median(widths),
-            record.elapsed_s,
+            "{arm}: {good} of {} runs claim no difference in any workload. {unequal} of {cells} 95 % intervals exclude \
+             equality ({:.1} %; about 5 % are expected of correct intervals).",
+            options.runs,
+            100.0 * unequal as f64 / cells.max(1) as f64
         );
     }
-    println!("\n{good} of {} runs claim no difference in any workload.", options.runs);
-    println!(
-        "{excluded_zero} of {cells} cells have a 95 % interval that excludes equality \
-         ({:.1} %; about 5 % are expected of correct intervals).",
-        100.0 * excluded_zero as f64 / cells.max(1) as f64
-    );
     Ok(())
+}
+
+impl Tally {
+    /// Enters what `record` says of `arm`, and prints it as a row.
+    fn enter(&mut self, arm: &str, record: &Record) -> anyhow::Result<()> {
+        let results = record.results.as_ref().context("the record has no results")?;
+        let cells: Vec<_> = results.cells.iter().filter(|c| c.arm == arm).collect();
+        if cells.is_empty() {
+            bail!("seed {} has no arm {arm}", record.plan.seed);
+        }
+        let count = |f: fn(&Verdict) -> bool| {
+            cells.iter().filter(|c| c.verdict.as_ref().is_some_and(f)).count()
+        };
+        let claimed = count(|v| matches!(v, Verdict::Costs { .. } | Verdict::Gains { .. }));
+        self.good += u32::from(claimed == 0);
+        self.cells += cells.len();
+        let kept = || cells.iter().filter_map(|c| c.kept);
+        self.unequal += kept().filter(|k| k.low > 1.0 || k.high < 1.0).count();
+        println!(
+            "| {} | {arm} | {} | {} | {:.1} | {} | {} | {} | {claimed} | {:.0} |",
+            record.plan.seed,
+            range(record.stops.iter().map(|s| f64::from(s.pairs)).collect()),
+            range(cells.iter().filter_map(|c| c.noise_floor).map(|n| 100.0 * n).collect()),
+            median(kept().map(|k| 50.0 * (k.high - k.low))),
+            count(|v| matches!(v, Verdict::Equivalent { .. })),
+            count(|v| matches!(v, Verdict::WithinNoise { .. })),
+            count(|v| matches!(v, Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. })),
+            record.elapsed_s,
+        );
+        Ok(())
+    }
+}
+
+/// The least and the largest of `values`.
+fn range(mut values: Vec<f64>) -> String {
+    values.sort_by(f64::total_cmp);
+    match (values.first(), values.last()) {
+        (Some(low), Some(high)) => format!("{low:.0} to {high:.0}"),
+        _ => "-".to_owned(),
+    }
 }

@@ -81,7 +81,7 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
         trials: None,
         trial: None,
         seed: None,
-        precision: 0.03,
+        precision: None,
         max_pairs: 200,
         engine: EngineChoice::Auto,
         slices: true,

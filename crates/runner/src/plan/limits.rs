@@ -14,6 +14,9 @@ use crate::RunError;
 /// trials to the precision.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
 
+/// Loss to be found if the user names none, as a fraction.
+pub const DEFAULT_PRECISION: f64 = 0.03;
+
 /// Number of arms of a run with the default selection.
 const USUAL_ARMS: f64 = 5.0;
 
@@ -96,7 +99,9 @@ impl Limits {
         let cells = (profile.workloads.len() * arms) as f64;
         let asked = request.trial.or(profile.trial_s.map(Duration::from_secs_f64));
         let trial = asked.unwrap_or_else(|| {
-            let pairs = trials.map_or(aim, f64::from);
+            // A workload ends between two blocks. Slices make short ones as good as long ones.
+            let soon = is_sliced && request.precision.is_some();
+            let pairs = trials.map_or(if soon { f64::from(max_pairs) } else { aim }, f64::from);
             let share = budget.as_secs_f64() * (1.0 - OVERHEAD) / (cells * pairs);
             Duration::from_secs_f64(share.clamp(least, 2.0))
         });
@@ -242,6 +247,19 @@ mod tests {
         assert!(ramp_s <= trial_s / 4.0);
         let said = fit(299).note.unwrap();
         assert!(said.contains("not enough for 6 trials"), "{said}");
+    }
+
+    #[test]
+    fn who_asks_for_a_precision_has_short_trials() {
+        let mut request = request();
+        let fills_the_budget = planned(&request).recorded.trial_s;
+        request.precision = Some(0.03);
+        assert_eq!(planned(&request).recorded.trial_s, LEAST_SLICED_TRIAL_S);
+        request.slices = false;
+        assert!(
+            planned(&request).recorded.trial_s > fills_the_budget,
+            "whole trials do not change"
+        );
     }
 
     #[test]

@@ -155,6 +155,7 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
         // Short enough to be typed.
         None => u64::from(getrandom::u32().expect("the kernel's random generator answers")),
     };
+    let to_find = request.precision.unwrap_or(limits::DEFAULT_PRECISION);
     let plan = record::Plan {
         profile: profile.name.clone(),
         workloads,
@@ -164,8 +165,8 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
         trial_s: trial.as_secs_f64(),
         min_pairs,
         max_pairs,
-        target_half_width: half_width(request.precision, profile.workloads.len()),
-        to_find: Some(request.precision),
+        target_half_width: half_width(to_find, profile.workloads.len()),
+        to_find: Some(to_find),
         confidence: CONFIDENCE,
         presentation: (profile.presentation != Presentation::Table)
             .then(|| profile.presentation.as_str().to_owned()),
@@ -214,7 +215,7 @@ mod tests {
             trials: None,
             trial: None,
             seed: Some(1),
-            precision: 0.03,
+            precision: None,
             max_pairs: 200,
             engine: EngineChoice::Auto,
             slices: true,

@@ -73,8 +73,9 @@ pub struct Request {
     pub trial: Option<Duration>,
     /// Seed of the schedule; `None` draws one.
     pub seed: Option<u64>,
-    /// Target half-width of the intervals as a fraction.
-    pub precision: f64,
+    /// Loss to be found, as a fraction. `None` means [`DEFAULT_PRECISION`](crate::DEFAULT_PRECISION) in trials that fill the
+    /// budget; otherwise trials are short, so that a workload ends soon after it is precise.
+    pub precision: Option<f64>,
     /// Most pairs per workload.
     pub max_pairs: u32,
     /// The requested engine.

@@ -39,7 +39,7 @@ pub fn request(path: &Path) -> Request {
         trials: Some(2),
         trial: Some(Duration::from_millis(20)),
         seed: Some(1),
-        precision: 0.03,
+        precision: None,
         max_pairs: 2,
         engine: EngineChoice::Auto,
         slices: true,

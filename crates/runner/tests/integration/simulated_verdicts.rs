@@ -133,9 +133,11 @@ fn columns(first: &str, sds: &[f64], more: &[&str]) -> Vec<String> {
 fn intervals_of_slices_cover() {
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
     let (runs, carry_overs) = match nightly {
-        true => (100, vec![0.0, 0.02, 0.10]),
+        // So many that two standard errors of a coverage are 0.8 %.
+        true => (400, vec![0.0, 0.02, 0.10]),
         false => (10, vec![0.0, 0.10]),
     };
+    let mut off = Vec::new();
     let mut table = Table::new(
         &format!(
             "8 workloads that lose 15 %, 8 slices a trial, noise of a slice 10 %, 25 pairs: coverage; {runs} runs per cell"
@@ -159,18 +161,16 @@ fn intervals_of_slices_cover() {
             };
             let tally = Tally::of(&scenario, runs);
             cells.push(format!("{:.1} %", tally.coverage() * 100.0));
-            let wide = may_be_wide(disturbance);
-            assert!(
-                !nightly
-                    || tally.coverage() > 0.93 && (wide || tally.coverage() < 0.97 + tally.doubt()),
-                "{disturbance:?}, carry-over {carry_over}: {:.3}",
-                tally.coverage()
-            );
+            let not_too_wide = may_be_wide(disturbance) || tally.coverage() < 0.97 + tally.doubt();
+            if tally.coverage() <= 0.93 || !not_too_wide {
+                off.push(format!("{disturbance:?}, {carry_over}: {:.3}", tally.coverage()));
+            }
             total = total.plus(tally);
         }
         table.row(&format!("{disturbance:?}"), &cells);
     }
     table.print();
+    assert!(!nightly || off.is_empty(), "{off:?}");
     assert!((0.93..0.97).contains(&total.coverage()), "{:.3}", total.coverage());
 }
 

@@ -57,7 +57,7 @@ fn request(place: &Path) -> Request {
         trials: Some(1),
         trial: None,
         seed: Some(1),
-        precision: 0.03,
+        precision: None,
         max_pairs: 1,
         engine: EngineChoice::Threads,
         slices: false,
