@@ -7,6 +7,7 @@ mod systems;
 use std::process::ExitCode;
 
 use cryptbench_load::Profile;
+use cryptbench_os::{Details, FileType};
 use cryptbench_record::{InRam, Record};
 use cryptbench_report::studies::brief;
 use cryptbench_studies::here::{Tested, conclusions};
@@ -50,12 +51,13 @@ pub fn plan(args: &RunArgs, study: Letter) -> anyhow::Result<Value> {
 /// The runs of a study, and what is left out or replaced.
 fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<String>)> {
     let protocol = protocol::protocol(study);
+    let profiles = protocol.profiles_on(is_on_a_device(args));
     let (chosen, mut remarks) = systems::arguments(args, &protocol);
     let mut parts: Vec<RunArgs> = Vec::new();
-    for profile in protocol.profiles {
+    for profile in &profiles {
         match fits(args, profile) {
             Ok(()) => parts.push(part(&chosen, profile)),
-            Err(error) if protocol.profiles.len() == 1 => return Err(error),
+            Err(error) if profiles.len() == 1 => return Err(error),
             Err(error) => remarks.push(format!("{profile} is left out: {error:#}")),
         }
     }
@@ -71,7 +73,8 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
             print(&crate::layout::paragraph(text, width, 0));
         }
     };
-    say(&format!("Study {study} on this machine: {}", protocol.profiles.join(", then ")));
+    let profiles = protocol.profiles_on(is_on_a_device(args));
+    say(&format!("Study {study} on this machine: {}", profiles.join(", then ")));
     remarks.iter().for_each(|r| say(&format!("- {r}")));
     let mut lines = matches!(args.progress, ProgressArg::Json).then(Lines::default);
     if args.dry_run && args.json {
@@ -135,6 +138,14 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
          `cryptbench report`. What the study printed: `cryptbench studies {study}`."
     ));
     Ok(code)
+}
+
+/// Whether the storage is a block device.
+fn is_on_a_device(args: &RunArgs) -> bool {
+    let plain = args.pair.first().unwrap_or(&args.target);
+    args.emulate.is_none()
+        && std::fs::metadata(plain)
+            .is_ok_and(|found| Details::of(&found).kind == FileType::BlockDevice)
 }
 
 /// Checks that `--max-file` leaves some workloads of a profile.
