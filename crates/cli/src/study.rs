@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{ProgressArg, RunArgs};
+use crate::layout::{hang, paragraph};
 use crate::output::Saved;
 use crate::progress::Lines;
 use crate::run::{measure_with, request};
@@ -70,7 +71,10 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     let width = terminal_style(false).width;
     let say = |text: &str| {
         if !args.json {
-            print(&crate::layout::paragraph(text, width, 0));
+            print(&match text.strip_prefix("- ") {
+                Some(remark) => hang("- ", remark, width),
+                None => paragraph(text, width, 0),
+            });
         }
     };
     let profiles = protocol.profiles_on(is_on_a_device(args));

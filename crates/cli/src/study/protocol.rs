@@ -29,6 +29,8 @@ pub struct Protocol {
 pub struct Program {
     /// Its name in the study.
     pub name: &'static str,
+    /// Its cipher and settings there, as far as the study tells.
+    pub had: &'static str,
     /// Its name here, if cryptbench can set it up.
     pub itself: Option<&'static str>,
     /// What stands in for it, best first.
@@ -50,11 +52,11 @@ impl Protocol {
 const OURS: &[&str] = &["builtin-mounted", "builtin"];
 
 const fn program(
-    name: &'static str,
+    (name, had): (&'static str, &'static str),
     itself: Option<&'static str>,
     replaced_by: &'static [&'static str],
 ) -> Program {
-    Program { name, itself, replaced_by }
+    Program { name, had, itself, replaced_by }
 }
 
 pub fn protocol(study: Letter) -> Protocol {
@@ -62,7 +64,7 @@ pub fn protocol(study: Letter) -> Protocol {
         Letter::A => Protocol {
             profiles: &["atto", "hdtune"],
             on_devices: &[("hdtune", "hdtune-whole")],
-            systems: const { &[program("VeraCrypt", Some("veracrypt"), OURS)] },
+            systems: const { &[program(("VeraCrypt", "AES, NTFS"), Some("veracrypt"), OURS)] },
             ciphers: &["aes-256-xts"],
             own_ciphers: &[],
             settings: &[],
@@ -74,7 +76,7 @@ pub fn protocol(study: Letter) -> Protocol {
         Letter::B => Protocol {
             profiles: &["dd-removable"],
             on_devices: &[],
-            systems: const { &[program("the Mac's encrypted volume", None, OURS)] },
+            systems: const { &[program(("the Mac's encrypted volume", "its default"), None, OURS)] },
             ciphers: &["aes-128-xts"],
             own_ciphers: &[],
             settings: &[],
@@ -87,10 +89,14 @@ pub fn protocol(study: Letter) -> Protocol {
             on_devices: &[],
             systems: const {
                 &[
-                    program("LUKS", Some("dm-crypt"), OURS),
-                    program("TrueCrypt", Some("truecrypt"), OURS),
-                    program("eCryptfs", Some("ecryptfs"), &[]),
-                    program("EncFS", Some("encfs"), &[]),
+                    program(
+                        ("LUKS", "LUKS1, aes-cbc-essiv:sha256, 256 bits"),
+                        Some("dm-crypt"),
+                        OURS,
+                    ),
+                    program(("TrueCrypt", "AES, RIPEMD-160"), Some("truecrypt"), OURS),
+                    program(("eCryptfs", "AES, 16 bytes of key"), Some("ecryptfs"), &[]),
+                    program(("EncFS", "paranoia: AES-256, MACs"), Some("encfs"), &[]),
                 ]
             },
             // What each took by default: LUKS1's AES in CBC with ESSIV, TrueCrypt's in XTS. eCryptfs has 16 bytes by default.
@@ -107,12 +113,16 @@ pub fn protocol(study: Letter) -> Protocol {
             systems: const {
                 &[
                     program(
-                        "TrueCrypt",
+                        ("TrueCrypt", "AES, Serpent, Twofish"),
                         Some("truecrypt"),
                         &["veracrypt", "builtin-mounted", "builtin"],
                     ),
                     // Another program with the same three ciphers in XTS.
-                    program("BestCrypt", None, &["qemu-luks", "builtin-mounted", "builtin"]),
+                    program(
+                        ("BestCrypt", "the same three"),
+                        None,
+                        &["qemu-luks", "builtin-mounted", "builtin"],
+                    ),
                 ]
             },
             ciphers: &["aes-256-xts", "serpent-256-xts", "twofish-256-xts"],

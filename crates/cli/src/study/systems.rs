@@ -74,7 +74,8 @@ fn one(
     taken: &[String],
     on_device: bool,
 ) -> (Option<&'static str>, String) {
-    let Program { name, itself, replaced_by } = program;
+    let Program { name, had, itself, replaced_by } = program;
+    let name = format!("{name} ({had})");
     let lack = |name: &str| match on_device && has_a_disk(name) {
         true => Some("a device has no file system for its container".to_owned()),
         false => lack(name),
@@ -141,8 +142,8 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     let plain = file_system(chosen.pair.first().unwrap_or(&chosen.target));
     if chosen.emulate.is_some() || plain.as_deref() != Some(NTFS) {
         return Some(format!(
-            "file systems: {} on plain storage and ext4 on the systems' disks, where the study had NTFS; on a target with \
-             NTFS the systems get it, too",
+            "file systems: {} on plain storage and ext4 on the systems' disks; on a target with NTFS, which the study had, \
+             the systems get it, too",
             plain.filter(|_| chosen.emulate.is_none()).unwrap_or_else(|| "ext4".to_owned())
         ));
     }
@@ -188,6 +189,7 @@ mod tests {
     fn on_a_device_what_keeps_files_is_replaced_by_what_has_none() {
         let program = Program {
             name: "VeraCrypt",
+            had: "AES",
             itself: Some("veracrypt"),
             replaced_by: &["builtin-mounted", "builtin"],
         };
@@ -198,7 +200,8 @@ mod tests {
 
     #[test]
     fn what_the_study_compares_has_stand_ins_of_its_own() {
-        let program = |name| Program { name, itself: None, replaced_by: &["builtin", "plain"] };
+        let program =
+            |name| Program { name, had: "AES", itself: None, replaced_by: &["builtin", "plain"] };
         let (first, why) = one(&program("BestCrypt"), true, &[], false);
         assert_eq!(first, Some("builtin"));
         assert!(why.contains("builtin stands in for it"), "{why}");

@@ -439,7 +439,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
     }
     for (more, code, words) in [
         (&["--profile", "fsync"][..], 2, "--read-only only reads"),
-        (&["--profile", "hdtune-whole", "--system", "gocryptfs"], 2, "gocryptfs"),
+        (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: leave it out"),
         (&["--verify"], 2, "cannot be used with"),
     ] {
         let done = run(more);
