@@ -105,6 +105,9 @@ pub struct RunArgs {
     /// The target again, if it is a file or device: everything on it may be lost (repeatable)
     #[arg(long, value_name = "PATH")]
     pub destroy: Vec<PathBuf>,
+    /// Only read TARGET, a disk or partition, be it in use or not: plain beside ciphers in this process
+    #[arg(long, conflicts_with_all = ["pair", "emulate", "destroy", "existing", "buffered", "verify", "precondition"])]
+    pub read_only: bool,
     /// A signature that may be lost with a device, as blkid names it: ext4, crypto_LUKS, gpt ... (repeatable)
     #[arg(long, value_name = "SIGNATURE", value_delimiter = ',')]
     pub yes_erase: Vec<String>,

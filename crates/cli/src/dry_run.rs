@@ -52,6 +52,8 @@ fn object(dry: &DryRun) -> Value {
 fn words(dry: &DryRun) -> String {
     let DryRun { plan, forecast, scratch, .. } = dry;
     let arms: Vec<_> = plan.arms.iter().map(|a| a.label.as_str()).collect();
+    // Labels of some have a comma of their own.
+    let between = if arms.iter().any(|arm| arm.contains(", ")) { "; " } else { ", " };
     let trials = match plan.fixed_trials() {
         Some(_) => format!("{} per workload and arm", plan.max_pairs),
         None => format!(
@@ -68,7 +70,7 @@ fn words(dry: &DryRun) -> String {
     };
     let mut lines = vec![
         format!("profile     {}, {} workloads", plan.profile, plan.workloads.len()),
-        format!("arms        {}", arms.join(", ")),
+        format!("arms        {}", arms.join(between)),
         plan.set.as_ref().map_or_else(String::new, |set| format!("set         {set}")),
         format!("trials      {trials}"),
         format!("storage     {}, in {}", dry.storage, dry.directory),

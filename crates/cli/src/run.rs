@@ -157,16 +157,22 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
     }
     let (path, pair) = match &args.existing {
         Some(asked) => {
-            profile = only_reads(profile)?;
+            profile = only_reads(profile, "--existing")?;
             let found = InUse::find(asked.as_deref())?;
             (found.below.clone(), vec![in_use(found)])
         }
-        None => (args.pair.first().unwrap_or(&args.target).clone(), places(args)?),
+        None => {
+            if args.read_only {
+                profile = only_reads(profile, "--read-only")?;
+            }
+            (args.pair.first().unwrap_or(&args.target).clone(), places(args)?)
+        }
     };
     Ok(Request {
         target: TargetRequest {
             path,
             consent: Consent { destroy: args.destroy.clone(), erase: args.yes_erase.clone() },
+            only_read: args.read_only,
             pair,
             emulate: emulate(args)?,
             size: args.size,

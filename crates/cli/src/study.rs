@@ -7,6 +7,7 @@ mod systems;
 use std::process::ExitCode;
 
 use cryptbench_load::Profile;
+use cryptbench_os::{Details, FileType};
 use cryptbench_record::{InRam, Record};
 use cryptbench_report::studies::brief;
 use cryptbench_studies::here::{Tested, conclusions};
@@ -16,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{ProgressArg, RunArgs};
+use crate::layout::{hang, paragraph};
 use crate::output::Saved;
 use crate::progress::Lines;
 use crate::run::{measure_with, request};
@@ -50,12 +52,13 @@ pub fn plan(args: &RunArgs, study: Letter) -> anyhow::Result<Value> {
 /// The runs of a study, and what is left out or replaced.
 fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<String>)> {
     let protocol = protocol::protocol(study);
+    let profiles = protocol.profiles_on(is_on_a_device(args));
     let (chosen, mut remarks) = systems::arguments(args, &protocol);
     let mut parts: Vec<RunArgs> = Vec::new();
-    for profile in protocol.profiles {
+    for profile in &profiles {
         match fits(args, profile) {
             Ok(()) => parts.push(part(&chosen, profile)),
-            Err(error) if protocol.profiles.len() == 1 => return Err(error),
+            Err(error) if profiles.len() == 1 => return Err(error),
             Err(error) => remarks.push(format!("{profile} is left out: {error:#}")),
         }
     }
@@ -68,10 +71,14 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     let width = terminal_style(false).width;
     let say = |text: &str| {
         if !args.json {
-            print(&crate::layout::paragraph(text, width, 0));
+            print(&match text.strip_prefix("- ") {
+                Some(remark) => hang("- ", remark, width),
+                None => paragraph(text, width, 0),
+            });
         }
     };
-    say(&format!("Study {study} on this machine: {}", protocol.profiles.join(", then ")));
+    let profiles = protocol.profiles_on(is_on_a_device(args));
+    say(&format!("Study {study} on this machine: {}", profiles.join(", then ")));
     remarks.iter().for_each(|r| say(&format!("- {r}")));
     let mut lines = matches!(args.progress, ProgressArg::Json).then(Lines::default);
     if args.dry_run && args.json {
@@ -135,6 +142,14 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
          `cryptbench report`. What the study printed: `cryptbench studies {study}`."
     ));
     Ok(code)
+}
+
+/// Whether the storage is a block device.
+fn is_on_a_device(args: &RunArgs) -> bool {
+    let plain = args.pair.first().unwrap_or(&args.target);
+    args.emulate.is_none()
+        && std::fs::metadata(plain)
+            .is_ok_and(|found| Details::of(&found).kind == FileType::BlockDevice)
 }
 
 /// Checks that `--max-file` leaves some workloads of a profile.

@@ -238,7 +238,8 @@ pub struct Job {
     pub content: Content,
     /// Rate limit, if any.
     pub rate: Option<Rate>,
-    /// Number of measured requests, from the first on, whose offset and latency are kept.
+    /// Number of measured requests whose offset and latency are kept: the first ones, or of a given number of bytes ones that
+    /// are spread over all of them.
     pub samples: u32,
     /// Determines the offsets: jobs with the same seed, pattern, block size and extent use the same
     /// offsets in the same order, for any I/O target and engine.

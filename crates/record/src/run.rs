@@ -391,6 +391,9 @@ pub struct Target {
     /// Signatures, such as `ext4`, that the user named and the run overwrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erased: Vec<String>,
+    /// Whether it was only read, and nothing was written to it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub only_read: bool,
     /// File system type.
     pub filesystem: String,
     /// Active mount options.

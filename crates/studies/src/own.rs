@@ -21,7 +21,8 @@ pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
     match study {
         Letter::A => {
             let sweep = of("atto").into_iter().flat_map(atto);
-            sweep.chain(of("hdtune").into_iter().flat_map(hd_tune)).collect()
+            let surface = of("hdtune").or_else(|| of("hdtune-whole"));
+            sweep.chain(surface.into_iter().flat_map(hd_tune)).collect()
         }
         Letter::B => of("dd-removable").map(copies).into_iter().collect(),
         Letter::C => losses(of("iozone"), of("dd-copy")).into_iter().collect(),

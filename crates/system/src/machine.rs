@@ -13,6 +13,12 @@ use crate::resource::mapping;
 /// half a minute for that.
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
+/// The reason why no NTFS can be made and mounted on this machine, and the remedy, if any.
+#[must_use]
+pub fn lacks_ntfs() -> Option<(String, String)> {
+    Machine::this().lacks_ntfs()
+}
+
 /// Where to look for programs, and what the kernel offers.
 #[derive(Clone)]
 pub(crate) struct Machine {
@@ -26,6 +32,8 @@ pub(crate) struct Machine {
     pub(crate) modules: PathBuf,
     /// The directory of dm-crypt's parameters.
     pub(crate) dm_crypt: PathBuf,
+    /// The directory of the modules in use.
+    pub(crate) loaded: PathBuf,
     /// Whether this process has root's rights.
     pub(crate) root: bool,
     /// Longest time until a program has mounted what it serves.
@@ -60,6 +68,7 @@ impl Machine {
             modules: Path::new("/lib/modules")
                 .join(rustix::system::uname().release().to_string_lossy().as_ref()),
             dm_crypt: "/sys/module/dm_crypt/parameters".into(),
+            loaded: "/sys/module".into(),
             root: rustix::process::geteuid().is_root(),
             ready_within: READY_WITHIN,
             hurried: None,
@@ -129,6 +138,30 @@ impl Machine {
         fs::read_to_string(self.modules.join("modules.dep")).is_ok_and(|list| {
             list.lines().filter_map(|line| line.split(':').next()).any(|path| path.contains(&file))
         })
+    }
+
+    /// The reason why no NTFS can be made and mounted here, and the remedy, if any.
+    pub(crate) fn lacks_ntfs(&self) -> Option<(String, String)> {
+        let by_kernel = self.kernel_has("ntfs3") || self.has_module("ntfs3");
+        let by_program = self.has("mount.ntfs") && self.fuse.exists();
+        if !self.has("mkfs.ntfs") {
+            return Some((
+                "there is no program mkfs.ntfs".to_owned(),
+                "apt install ntfs-3g".to_owned(),
+            ));
+        }
+        (!by_kernel && !by_program).then(|| {
+            let reason = "neither the kernel (ntfs3) nor ntfs-3g can mount NTFS here";
+            (reason.to_owned(), "apt install ntfs-3g, and load the fuse module".to_owned())
+        })
+    }
+
+    /// Whether the kernel has dm-inlinecrypt, in use, to be loaded or built in.
+    pub(crate) fn has_inline_crypto(&self) -> bool {
+        let built_in = fs::read_to_string(self.modules.join("modules.builtin"));
+        self.loaded.join("dm_inlinecrypt").exists()
+            || self.has_module("dm-inlinecrypt")
+            || built_in.is_ok_and(|list| list.contains("/dm-inlinecrypt.ko"))
     }
 
     /// The reason why loop devices cannot be used, if any.

@@ -69,6 +69,7 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
         target: TargetRequest {
             path: directory.to_owned(),
             consent: Consent::default(),
+            only_read: false,
             pair: Vec::new(),
             emulate: None,
             size: None,

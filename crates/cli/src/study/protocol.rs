@@ -6,6 +6,8 @@ use cryptbench_studies::Letter;
 pub struct Protocol {
     /// Profiles, one after the other; they hold the study's number of trials.
     pub profiles: &'static [&'static str],
+    /// What takes the place of one of them where the target is a device, which has a whole surface.
+    pub on_devices: &'static [(&'static str, &'static str)],
     /// Its systems.
     pub systems: &'static [Program],
     /// Ciphers of all of them; none means each system's own.
@@ -17,6 +19,8 @@ pub struct Protocol {
     pub settings: &'static [(&'static str, &'static str, &'static str)],
     /// Whether what stands in for one system must not stand in for another: the study compares them.
     pub apart: bool,
+    /// Whether its volumes had NTFS.
+    pub ntfs: bool,
     /// Whether it measured ciphers and key derivation in RAM, too.
     pub in_ram: bool,
 }
@@ -25,52 +29,74 @@ pub struct Protocol {
 pub struct Program {
     /// Its name in the study.
     pub name: &'static str,
+    /// Its cipher and settings there, as far as the study tells.
+    pub had: &'static str,
     /// Its name here, if cryptbench can set it up.
     pub itself: Option<&'static str>,
     /// What stands in for it, best first.
     pub replaced_by: &'static [&'static str],
 }
 
+impl Protocol {
+    /// The profiles for a target that is a device, or a directory.
+    pub fn profiles_on(&self, is_device: bool) -> Vec<&'static str> {
+        let here = |profile: &&'static str| {
+            let instead = self.on_devices.iter().find(|(usual, _)| is_device && usual == profile);
+            instead.map_or(*profile, |(_, instead)| *instead)
+        };
+        self.profiles.iter().map(here).collect()
+    }
+}
+
 /// Systems on whole disks, for which the built-in engine stands in: the same data units and ciphers.
 const OURS: &[&str] = &["builtin-mounted", "builtin"];
 
 const fn program(
-    name: &'static str,
+    (name, had): (&'static str, &'static str),
     itself: Option<&'static str>,
     replaced_by: &'static [&'static str],
 ) -> Program {
-    Program { name, itself, replaced_by }
+    Program { name, had, itself, replaced_by }
 }
 
 pub fn protocol(study: Letter) -> Protocol {
     match study {
         Letter::A => Protocol {
             profiles: &["atto", "hdtune"],
-            systems: const { &[program("VeraCrypt", Some("veracrypt"), OURS)] },
+            on_devices: &[("hdtune", "hdtune-whole")],
+            systems: const { &[program(("VeraCrypt", "AES, NTFS"), Some("veracrypt"), OURS)] },
             ciphers: &["aes-256-xts"],
             own_ciphers: &[],
             settings: &[],
             apart: false,
+            ntfs: true,
             in_ram: true,
         },
         // The Mac's encrypted volumes are AES-128 in XTS; other systems can open them but not create them.
         Letter::B => Protocol {
             profiles: &["dd-removable"],
-            systems: const { &[program("the Mac's encrypted volume", None, OURS)] },
+            on_devices: &[],
+            systems: const { &[program(("the Mac's encrypted volume", "its default"), None, OURS)] },
             ciphers: &["aes-128-xts"],
             own_ciphers: &[],
             settings: &[],
             apart: false,
+            ntfs: false,
             in_ram: false,
         },
         Letter::C => Protocol {
             profiles: &["iozone", "dd-copy"],
+            on_devices: &[],
             systems: const {
                 &[
-                    program("LUKS", Some("dm-crypt"), OURS),
-                    program("TrueCrypt", Some("truecrypt"), OURS),
-                    program("eCryptfs", Some("ecryptfs"), &[]),
-                    program("EncFS", Some("encfs"), &[]),
+                    program(
+                        ("LUKS", "LUKS1, aes-cbc-essiv:sha256, 256 bits"),
+                        Some("dm-crypt"),
+                        OURS,
+                    ),
+                    program(("TrueCrypt", "AES, RIPEMD-160"), Some("truecrypt"), OURS),
+                    program(("eCryptfs", "AES, 16 bytes of key"), Some("ecryptfs"), &[]),
+                    program(("EncFS", "paranoia: AES-256, MACs"), Some("encfs"), &[]),
                 ]
             },
             // What each took by default: LUKS1's AES in CBC with ESSIV, TrueCrypt's in XTS. eCryptfs has 16 bytes by default.
@@ -78,25 +104,32 @@ pub fn protocol(study: Letter) -> Protocol {
             own_ciphers: &[("dm-crypt", "aes-256-cbc-essiv"), ("truecrypt", "aes-256-xts")],
             settings: &[("dm-crypt", "format", "luks1"), ("encfs", "preset", "paranoia")],
             apart: false,
+            ntfs: false,
             in_ram: false,
         },
         Letter::D => Protocol {
             profiles: &["anvil"],
+            on_devices: &[],
             systems: const {
                 &[
                     program(
-                        "TrueCrypt",
+                        ("TrueCrypt", "AES, Serpent, Twofish"),
                         Some("truecrypt"),
                         &["veracrypt", "builtin-mounted", "builtin"],
                     ),
                     // Another program with the same three ciphers in XTS.
-                    program("BestCrypt", None, &["qemu-luks", "builtin-mounted", "builtin"]),
+                    program(
+                        ("BestCrypt", "the same three"),
+                        None,
+                        &["qemu-luks", "builtin-mounted", "builtin"],
+                    ),
                 ]
             },
             ciphers: &["aes-256-xts", "serpent-256-xts", "twofish-256-xts"],
             own_ciphers: &[],
             settings: &[],
             apart: true,
+            ntfs: false,
             in_ram: false,
         },
     }

@@ -1,6 +1,11 @@
 //! The systems of a study on this machine, and what stands in for what.
 
+use std::path::Path;
+
+use cryptbench_os::Details;
+use cryptbench_os::storage::mount_of;
 use cryptbench_system::Availability;
+use cryptbench_system::provision::signatures;
 
 use super::protocol::{Program, Protocol};
 use crate::args::RunArgs;
@@ -15,6 +20,10 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     let prepared = args.pair.get(1..).unwrap_or_default();
     // A device has no file system for systems to lie in.
     let is_on_devices = args.pair.first().is_some_and(|plain| !plain.is_dir());
+    let is_on_device = args.pair.is_empty()
+        && args.emulate.is_none()
+        && args.target.exists()
+        && !args.target.is_dir();
     if !args.system.is_empty() || is_on_devices {
         let of_study: Vec<_> = protocol.systems.iter().map(|program| program.name).collect();
         remarks.push(format!(
@@ -35,7 +44,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
             ));
             continue;
         }
-        let (system, mut remark) = one(program, protocol.apart, &chosen.system);
+        let (system, mut remark) = one(program, protocol.apart, &chosen.system, is_on_device);
         let own = protocol.own_ciphers.iter().find(|(of, _)| Some(*of) == program.itself);
         if let (Some(_), Some((_, cipher))) = (system, own) {
             remark.push_str(&format!(", with {cipher}"));
@@ -46,6 +55,9 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     chosen.system.sort();
     chosen.system.dedup();
     complete(&mut chosen, protocol);
+    if protocol.ntfs && !is_on_device {
+        remarks.extend(on_ntfs(&mut chosen));
+    }
     let ciphers = match chosen.cipher.as_slice() {
         [] => "each system's own".to_owned(),
         some => some.join(", "),
@@ -56,8 +68,18 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
 }
 
 /// The system for a program, and why it is that.
-fn one(program: &Program, apart: bool, taken: &[String]) -> (Option<&'static str>, String) {
-    let Program { name, itself, replaced_by } = program;
+fn one(
+    program: &Program,
+    apart: bool,
+    taken: &[String],
+    on_device: bool,
+) -> (Option<&'static str>, String) {
+    let Program { name, had, itself, replaced_by } = program;
+    let name = format!("{name} ({had})");
+    let lack = |name: &str| match on_device && has_a_disk(name) {
+        true => Some("a device has no file system for its container".to_owned()),
+        false => lack(name),
+    };
     let why = match itself {
         Some(itself) => match lack(itself) {
             None => return (Some(itself), format!("{name}: itself, as the system {itself}")),
@@ -72,6 +94,11 @@ fn one(program: &Program, apart: bool, taken: &[String]) -> (Option<&'static str
         }
         None => (None, format!("{name} cannot be set up here and is left out ({why})")),
     }
+}
+
+/// Whether a system keeps its data in files of its own.
+fn has_a_disk(name: &str) -> bool {
+    cryptbench_system::find(name).is_ok_and(cryptbench_system::System::makes_a_disk)
 }
 
 /// Why a system cannot be measured here.
@@ -104,6 +131,48 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     chosen.set.extend(settings);
 }
 
+/// Systems whose disks can have the file system of the study.
+const WITH_FILE_SYSTEM: [&str; 2] = ["veracrypt", "builtin-mounted"];
+
+/// Gives the systems NTFS where plain storage has it, so that both have the same; what it is, in a sentence. `None` where
+/// no system has a file system of its own.
+fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
+    let has_one = |name: &String| WITH_FILE_SYSTEM.contains(&name.as_str());
+    chosen.system.iter().find(|name| has_one(name))?;
+    let plain = file_system(chosen.pair.first().unwrap_or(&chosen.target));
+    if chosen.emulate.is_some() || plain.as_deref() != Some(NTFS) {
+        return Some(format!(
+            "file systems: {} on plain storage and ext4 on the systems' disks; on a target with NTFS, which the study had, \
+             the systems get it, too",
+            plain.filter(|_| chosen.emulate.is_none()).unwrap_or_else(|| "ext4".to_owned())
+        ));
+    }
+    Some(match cryptbench_system::lacks_ntfs() {
+        Some((reason, remedy)) => format!(
+            "file systems: NTFS, the study's, on plain storage and ext4 on the systems' disks: {reason} ({remedy})"
+        ),
+        None => {
+            chosen.set.push(("file-system".to_owned(), vec![NTFS.to_owned()]));
+            "file systems: NTFS, the study's, on plain storage and on the systems' disks".to_owned()
+        }
+    })
+}
+
+const NTFS: &str = "ntfs";
+
+/// The type of the file system that a directory lies on, `ntfs` whoever serves it.
+fn file_system(directory: &Path) -> Option<String> {
+    let directory = std::fs::canonicalize(directory).ok()?;
+    let details = Details::of(&std::fs::metadata(&directory).ok()?);
+    let mount = mount_of(details.file_system, &directory)?;
+    let is_ntfs = match mount.file_system.as_str() {
+        // ntfs-3g is one of several programs that show a device so.
+        "fuseblk" => signatures(&mount.source).is_ok_and(|all| all.iter().any(|s| s.name == NTFS)),
+        name => name.starts_with(NTFS),
+    };
+    Some(if is_ntfs { NTFS.to_owned() } else { mount.file_system })
+}
+
 /// The settings that the run has, in a sentence.
 fn settings(chosen: &RunArgs) -> Option<String> {
     let units = chosen.data_unit.iter().map(|unit| format!("data units of {unit} B"));
@@ -117,15 +186,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn on_a_device_what_keeps_files_is_replaced_by_what_has_none() {
+        let program = Program {
+            name: "VeraCrypt",
+            had: "AES",
+            itself: Some("veracrypt"),
+            replaced_by: &["builtin-mounted", "builtin"],
+        };
+        let (system, why) = one(&program, false, &[], true);
+        assert_eq!(system, Some("builtin"));
+        assert!(why.contains("a device has no file system"), "{why}");
+    }
+
+    #[test]
     fn what_the_study_compares_has_stand_ins_of_its_own() {
-        let program = |name| Program { name, itself: None, replaced_by: &["builtin", "plain"] };
-        let (first, why) = one(&program("BestCrypt"), true, &[]);
+        let program =
+            |name| Program { name, had: "AES", itself: None, replaced_by: &["builtin", "plain"] };
+        let (first, why) = one(&program("BestCrypt"), true, &[], false);
         assert_eq!(first, Some("builtin"));
         assert!(why.contains("builtin stands in for it"), "{why}");
         let taken = ["builtin".to_owned()];
-        assert_eq!(one(&program("other"), true, &taken).0, Some("plain"));
-        assert_eq!(one(&program("other"), false, &taken).0, Some("builtin"));
+        assert_eq!(one(&program("other"), true, &taken, false).0, Some("plain"));
+        assert_eq!(one(&program("other"), false, &taken, false).0, Some("builtin"));
         let all = ["builtin".to_owned(), "plain".to_owned()];
-        assert!(one(&program("other"), true, &all).1.contains("is left out"));
+        assert!(one(&program("other"), true, &all, false).1.contains("is left out"));
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::machine::{Guest, noise};
@@ -39,9 +39,13 @@ nothing_left() {
 
 /// A guest with this program in it.
 fn guest() -> Option<Guest> {
+    guest_with_disk(400 << 20)
+}
+
+fn guest_with_disk(bytes: u64) -> Option<Guest> {
     let guest = Guest::new(PROGRAMS)?;
     fs::copy(std::env::current_exe().unwrap(), guest.path("inside")).unwrap();
-    guest.disk("disk", 400 << 20);
+    guest.disk("disk", bytes);
     Some(guest)
 }
 
@@ -195,6 +199,36 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
         skipped(&format!("no {TCPLAY}; apt install tcplay"));
     }
     each_in(&guest, &lines);
+}
+
+/// VeraCrypt on the kernel's crypto, with its own program.
+#[test]
+fn veracrypt_encrypts_on_the_kernels_crypto() {
+    let Some(program) = on_path("veracrypt") else {
+        return skipped("there is no program veracrypt, which Debian does not package");
+    };
+    // The program wants its container's room free once more.
+    let Some(guest) = guest_with_disk(800 << 20) else { return };
+    fs::create_dir(guest.path("programs")).unwrap();
+    fs::copy(program, guest.path("programs/veracrypt")).unwrap();
+    let ciphers: &[&str] = match nightly() {
+        true => &["aes-256-xts", "twofish-serpent-xts", "serpent-twofish-aes-xts"],
+        false => &["aes-256-xts", "twofish-serpent-xts"],
+    };
+    let chosen = serde_json::json!({ "kernel-crypto": ["yes"], "cipher": ciphers });
+    guest.write("settings", chosen.to_string());
+    let script = "export PATH=$PWD/programs:$PATH\n\
+                  SYSTEM=veracrypt SETTINGS=settings inside sets_every_arm_up\n\
+                  nothing_left veracrypt\n";
+    let said = boot(&guest, script);
+    eprintln!("{said}");
+    assert!(said.contains("checked veracrypt/aes-256-xts"), "{said}");
+}
+
+/// The program of that name in this user's search path.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
 /// A program that fails when its arguments hold a word: instead of doing its work, or after it.

@@ -6,7 +6,9 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/run DM_DISABLE_UDEV=
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs run /run
-# Everything else of the host is read-only.
+# Everything else of the host is read-only; what programs write to /tmp goes with the guest.
+mount -t tmpfs tmp /tmp
+mkdir -p "$work"
 mount -t hostfs work "$work" -o "$work"
 ln -s /proc/self/fd /dev/fd
 cd "$work" || echo "the work directory cannot be reached"

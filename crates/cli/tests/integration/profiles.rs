@@ -123,6 +123,23 @@ fn dd_writes_new_files_with_and_without_a_flush() {
 }
 
 #[test]
+fn fsync_makes_each_write_durable_and_tells_its_p99() {
+    let (stdout, record, _) = run("fsync", &["--size", "64MiB", "--data-unit", "512"]).unwrap();
+    assert_eq!(record.plan.workloads.len(), 4);
+    for workload in &record.plan.workloads {
+        assert_eq!(workload.flush.as_deref(), Some("each-write"), "{}", workload.id);
+        for arm in &record.plan.arms {
+            for (_, trial) in record.trials_of(&workload.id, &arm.id) {
+                let latency = &trial.latency;
+                let is_above = latency.p99_us.is_none_or(|p99| p99 >= latency.p50_us);
+                assert!(latency.p50_us > 0.0 && is_above, "{}", workload.id);
+            }
+        }
+    }
+    assert!(stdout.lines().filter(|line| line.trim().starts_with("p99 ")).count() >= 4, "{stdout}");
+}
+
+#[test]
 fn iozone_runs_thirteen_operations_over_small_files() {
     let (stdout, record, page) =
         run("iozone", &["--max-file", "256KiB", "--size", "64MiB", "--data-unit", "512"]).unwrap();

@@ -22,7 +22,11 @@ fn arguments<'a>(s: &Sandbox, out: &'a str) -> Vec<&'a str> {
 
 /// Starts a run, and kills it once its log holds so many trials of blocks.
 fn killed(s: &Sandbox, out: &str, trials: usize) {
-    let mut run: Child = s.command(&arguments(s, out)).spawn().unwrap();
+    killed_as(s, out, &arguments(s, out), trials);
+}
+
+fn killed_as(s: &Sandbox, out: &str, arguments: &[&str], trials: usize) {
+    let mut run: Child = s.command(arguments).spawn().unwrap();
     let log = Path::new(out).join(LOG);
     let until = Instant::now() + Duration::from_secs(60);
     let counted = || fs::read_to_string(&log).unwrap_or_default().matches("{\"trial\":").count();
@@ -101,6 +105,65 @@ fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
     assert!(!s.out().join(LOG).exists(), "a whole record needs no log");
     assert!(s.out().join("report.html").is_file());
     assert_eq!(reported(&s, &out).trials.len(), whole.trials.len());
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+/// Several places of the user's in one run: what becomes of each when it is killed, resumed, exported and kept.
+#[test]
+fn a_killed_run_of_several_places_goes_on_and_is_kept() {
+    let s = Sandbox::new();
+    let out = s.out().display().to_string();
+    let [plain, one, two] = ["plain", "one", "two"].map(|name| {
+        let path = s.target().with_file_name(name);
+        fs::create_dir(&path).unwrap();
+        path.display().to_string()
+    });
+    let named = [format!("Best AES={one}"), format!("Best Serpent={two}")];
+    let mut args = vec!["run", "--pair", &plain, &named[0], &named[1], "--size", "16MiB"];
+    args.extend(["--trial", "35ms", "--budget", "120s", "--trials", "4", "--seed", "7", "--quiet"]);
+    args.extend(["--output", &out]);
+    // In the middle of the second round: 8 workloads, 4 arms, and as many discarded trials before them.
+    killed_as(&s, &out, &args, 8 * 4 + 8 * 4 + 9);
+    let done = s.run(&["run", "--resume", &out, "--json", "--quiet"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let whole: Record = serde_json::from_slice(&done.stdout).unwrap();
+    let ids = ["paired/Best AES", "paired/Best Serpent"];
+    let places: Vec<_> =
+        whole.target.places().map(|p| (p.arm.as_str(), p.directory.as_str())).collect();
+    assert_eq!(places, [(ids[0], one.as_str()), (ids[1], two.as_str())]);
+    for workload in &whole.plan.workloads {
+        for arm in &whole.plan.arms {
+            assert_eq!(whole.trials_of(&workload.id, &arm.id).len(), 4, "{}", arm.id);
+        }
+    }
+    for place in [&plain, &one, &two] {
+        assert!(fs::read_dir(place).unwrap().next().is_none(), "{place} is as it was");
+    }
+    // Each place is told apart in what other programs read.
+    let csv = s.run(&["report", &out, "--format", "csv", "--table", "cells"]);
+    let csv = text(&csv.stdout);
+    for id in ids {
+        assert_eq!(csv.lines().filter(|line| line.contains(id)).count(), 8, "{id}: {csv}");
+    }
+    if cfg!(feature = "parquet") {
+        let parquet = s.out().join("trials.parquet").display().to_string();
+        let done = s.run(&["report", &out, "--format", "parquet", "--output", &parquet]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let bytes = fs::read(&parquet).unwrap();
+        let has = |id: &str| bytes.windows(id.len()).any(|window| window == id.as_bytes());
+        assert!(ids.iter().all(|id| has(id)));
+    }
+    // History judges each by its own past.
+    let database = s.out().join("history.sqlite").display().to_string();
+    for _ in 0..2 {
+        let added = s.run(&["history", "add", &out, "--database", &database]);
+        assert!(added.status.success(), "{}", text(&added.stderr));
+    }
+    let checked = s.run(&["history", "check", "--database", &database, "--json"]);
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+    let said = text(&checked.stdout);
+    let names = ["\"Best AES\"", "\"Best Serpent\""];
+    assert!(names.iter().all(|name| said.contains(name)), "{said}");
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
 }
 

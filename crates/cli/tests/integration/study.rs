@@ -18,13 +18,24 @@ fn every_study_says_what_it_would_do() {
             "B",
             [
                 "Study B on this machine: dd-removable",
-                "the Mac's encrypted volume cannot be set up here: builtin",
+                "the Mac's encrypted volume (its default) cannot be set up here: builtin",
             ],
         ),
         ("C", ["Study C on this machine: iozone, then dd-copy", "profile dd-copy, 2 workloads"]),
-        ("D", ["Study D on this machine: anvil", "BestCrypt cannot be set up here"]),
-        ("D", ["- TrueCrypt", "ciphers: aes-256-xts, serpent-256-xts, twofish-256-xts"]),
-        ("C", ["- LUKS", "- EncFS"]),
+        (
+            "D",
+            ["Study D on this machine: anvil", "BestCrypt (the same three) cannot be set up here"],
+        ),
+        ("A", ["- VeraCrypt (AES, NTFS)", "which the study had, the systems get it, too"]),
+        (
+            "D",
+            [
+                "- TrueCrypt (AES, Serpent, Twofish)",
+                "ciphers: aes-256-xts, serpent-256-xts, twofish-256-xts",
+            ],
+        ),
+        ("C", ["- LUKS (LUKS1, aes-cbc-essiv:sha256, 256 bits)", "- EncFS (paranoia"]),
+        ("C", ["- TrueCrypt (AES, RIPEMD-160)", "- eCryptfs (AES, 16 bytes of key)"]),
     ] {
         let done = s.run(&["run", "--study", study, "--dry-run"]);
         assert!(done.status.success(), "{study}: {}", text(&done.stderr));

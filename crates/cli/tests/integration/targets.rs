@@ -397,3 +397,77 @@ fn a_file_that_exists_is_overwritten_only_when_named_again() {
     assert_eq!(after[16 << 20..], content[16 << 20..]);
     assert_eq!(s.left_behind(), [file]);
 }
+
+#[test]
+fn the_whole_surface_is_read_and_nothing_is_written() {
+    let (s, dir) = (Sandbox::new(), images());
+    let image = dir.path().join("disk");
+    // Of no whole number of MiB, and of HD Tune's blocks.
+    let size = (24 << 20) + (64 << 10) + 4096;
+    let bytes: Vec<u8> = (0..size as u32).map(|i| (i / 7) as u8).collect();
+    fs::write(&image, bytes).unwrap();
+    let Some(disk) = Loop::over(&image.display().to_string(), &[]) else { return };
+    // Others may use it.
+    let _mount = disk
+        .has_ext4()
+        .then(|| Mount::new(&["-o", "ro", &disk.device], &dir.path().join("mounted")));
+    let before = disk.hash();
+    let args = |more: &[&'static str]| -> Vec<String> {
+        let own = ["run", &disk.device, "--read-only", "--trials", "1", "--trial", "10ms"];
+        own.iter().chain(more).map(|word| (*word).to_owned()).collect()
+    };
+    let run =
+        |more: &[&'static str]| s.run(&args(more).iter().map(String::as_str).collect::<Vec<_>>());
+    let done = run(&["--profile", "hdtune-whole", "--json"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let record: Record = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(disk.hash(), before, "something was written");
+    assert!(record.target.only_read);
+    assert!(record.notes.iter().any(|note| note.contains("was only read")), "{:?}", record.notes);
+    let whole = size as u64 / 65536 * 65536;
+    let surface = record.plan.workloads.iter().find(|w| w.id == "surface").unwrap();
+    assert_eq!(surface.trial_bytes, Some(whole));
+    assert!(record.plan.arms.iter().any(|arm| arm.system == "builtin"));
+    for arm in &record.plan.arms {
+        let (_, trial) = record.trials_of("surface", &arm.id)[0];
+        assert_eq!((trial.bytes, trial.ios), (whole, whole / 65536), "{}", arm.id);
+        let samples = trial.samples.as_ref().unwrap();
+        let mut places = samples.offset.clone();
+        places.sort_unstable();
+        let blocks: Vec<u64> = (0..whole / 65536).map(|block| block * 65536).collect();
+        assert_eq!(places, blocks, "{}: each block once", arm.id);
+    }
+    for (more, code, words) in [
+        (&["--profile", "fsync"][..], 2, "--read-only only reads"),
+        (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: leave it out"),
+        (&["--verify"], 2, "cannot be used with"),
+    ] {
+        let done = run(more);
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{more:?}: {said}");
+        assert!(said.contains(words), "{more:?}: {said}");
+    }
+    let done = s.run(&["run", ".", "--read-only", "--profile", "hdtune-whole"]);
+    assert_eq!(done.status.code(), Some(3));
+    assert!(text(&done.stderr).contains("is no block device"), "{}", text(&done.stderr));
+    assert_eq!(disk.hash(), before);
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+#[test]
+fn study_a_reads_the_whole_surface_of_a_device() {
+    let (s, dir) = (Sandbox::new(), images());
+    let Some(disk) = Loop::new(dir.path(), "disk", 4096) else { return };
+    for how in [&["--read-only"][..], &["--destroy", &disk.device]] {
+        let done = s.run(&[&["run", "--study", "A", "--dry-run", &disk.device], how].concat());
+        assert!(done.status.success(), "{how:?}: {}", text(&done.stderr));
+        let said = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in [
+            "Study A on this machine: atto, then hdtune-whole",
+            "builtin stands in for it (a device has no file system for its container)",
+            "4 GiB (all of it",
+        ] {
+            assert!(said.contains(words), "{how:?}: {words} is not in {said}");
+        }
+    }
+}

@@ -111,7 +111,7 @@ impl Profile {
                     if let FileUse::Fresh(bytes) = block.file {
                         fresh = fresh.max(bytes);
                     }
-                    block_trial(block, timed_s, rates)
+                    block_trial(block, timed_s, scratch, rates)
                 }
                 Work::Files(files) => {
                     let set = sets.entry(set_of(files)).or_insert((files, false, false));
@@ -151,19 +151,20 @@ impl Profile {
     }
 }
 
-fn block_trial(work: &BlockWork, timed_s: f64, rates: &Rates) -> Cost {
+fn block_trial(work: &BlockWork, timed_s: f64, scratch: u64, rates: &Rates) -> Cost {
     let reads = match work.direction {
         Direction::Read => 1.0,
         Direction::Write => 0.0,
         Direction::Mixed { read_percent } => f64::from(read_percent) / 100.0,
     };
     let speed = speed(work, reads, rates);
+    let moved = |bytes: u64| (bytes as f64, bytes as f64 / speed);
     let (bytes, seconds) = match work.amount {
         WorkAmount::Time => (speed * timed_s, timed_s),
         WorkAmount::Bytes(bytes) => {
-            let bytes = bytes.div_ceil(work.block_size).saturating_mul(work.block_size) as f64;
-            (bytes, bytes / speed)
+            moved(bytes.div_ceil(work.block_size).saturating_mul(work.block_size))
         }
+        WorkAmount::Whole => moved(scratch / work.block_size * work.block_size),
     };
     Cost { written: bytes * (1.0 - reads), read: bytes * reads, seconds }
 }

@@ -26,6 +26,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("atto", include_str!("../../profiles/atto.toml")),
     ("anvil", include_str!("../../profiles/anvil.toml")),
     ("hdtune", include_str!("../../profiles/hdtune.toml")),
+    ("hdtune-whole", include_str!("../../profiles/hdtune-whole.toml")),
     ("dd-removable", include_str!("../../profiles/dd-removable.toml")),
     ("dd-copy", include_str!("../../profiles/dd-copy.toml")),
     ("iozone", include_str!("../../profiles/iozone.toml")),

@@ -1,6 +1,6 @@
 //! How much space workloads need, and profiles cut to fit into less.
 
-use super::{BlockWork, FileSizes, FileUse, Profile, ProfileError, Work};
+use super::{BlockWork, FileSizes, FileUse, Profile, ProfileError, Work, WorkAmount};
 use crate::Pattern;
 
 impl BlockWork {
@@ -42,6 +42,21 @@ impl Work {
 }
 
 impl Profile {
+    /// The same on storage of `bytes` bytes: work over all of it moves its whole blocks.
+    #[must_use]
+    pub fn over(mut self, bytes: u64) -> Self {
+        for workload in &mut self.workloads {
+            if let Work::Block(block) = &mut workload.work
+                && block.amount == WorkAmount::Whole
+            {
+                let all = bytes / block.block_size * block.block_size;
+                block.amount = WorkAmount::Bytes(all);
+                block.file = FileUse::Scratch(Some(all));
+            }
+        }
+        self
+    }
+
     /// Smallest scratch file in bytes into which every workload fits; 0 if none uses it.
     pub fn scratch_needed(&self) -> u64 {
         let spans = self.workloads.iter().map(|w| match &w.work {

@@ -60,6 +60,8 @@ pub enum WorkAmount {
     Time,
     /// This number of bytes.
     Bytes(u64),
+    /// As many bytes as the storage has, which a run knows: [`Profile::over`](super::Profile::over).
+    Whole,
 }
 
 /// The file to which the requests of a trial go.
@@ -144,6 +146,11 @@ impl Work {
             Self::Files(files) => files.sizes.mean(),
             Self::Unlock(_) => 0,
         }
+    }
+
+    /// Whether it reads or writes the storage from its first to its last byte.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Block(block) if block.amount == WorkAmount::Whole)
     }
 
     /// Whether every request consists of whole data units of `unit` bytes.

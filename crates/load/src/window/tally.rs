@@ -7,7 +7,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::{Completed, Gate, Measurement, Sample, Sink};
-use crate::{Job, Operation};
+use crate::{Amount, Job, Operation};
 
 /// Number of samples for which memory is allocated in advance.
 const SAMPLES_AHEAD: u32 = 1 << 16;
@@ -21,6 +21,8 @@ pub(crate) struct Tally {
     /// Completion time and sample.
     samples: Vec<(u64, Sample)>,
     wanted_samples: usize,
+    /// Of so many counted requests one is a sample.
+    sample_every: u64,
     ios: u64,
     bytes: u64,
     writes: u64,
@@ -48,6 +50,17 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds")
 }
 
+/// Of how many requests one is a sample: spread over all that a job is to move, where that is known.
+fn sample_every(job: &Job) -> u64 {
+    match job.amount {
+        Amount::Bytes(bytes) => {
+            let requests = bytes / job.block_size.max(1);
+            (requests / u64::from(job.samples.max(1))).max(1)
+        }
+        Amount::Time { .. } => 1,
+    }
+}
+
 impl Tally {
     pub(crate) fn new(gate: &Arc<Gate>, job: &Job) -> Self {
         Self {
@@ -56,6 +69,7 @@ impl Tally {
             parts: None,
             samples: Vec::with_capacity(job.samples.min(SAMPLES_AHEAD) as usize),
             wanted_samples: job.samples as usize,
+            sample_every: sample_every(job),
             ios: 0,
             bytes: 0,
             writes: 0,
@@ -157,7 +171,9 @@ impl Tally {
             submission.saturating_record(r.taken.saturating_sub(r.started));
             completion.saturating_record(r.done.saturating_sub(r.taken));
         }
-        if self.samples.len() < self.wanted_samples {
+        if self.samples.len() < self.wanted_samples
+            && (self.ios - 1).is_multiple_of(self.sample_every)
+        {
             self.samples.push((r.done, Sample { offset: r.offset, latency }));
         }
     }
@@ -220,7 +236,7 @@ impl Sink for Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Amount, Flush, Pattern};
+    use crate::{Flush, Pattern};
 
     fn job(amount: Amount) -> Job {
         Job { amount, ..Job::new(Operation::Read, Pattern::Random, 512, 1) }
@@ -353,6 +369,19 @@ mod tests {
         let order: Vec<u64> = m.samples.iter().map(|s| s.offset).collect();
         assert_eq!(order, [1_000, 1_300, 1_400], "the first three, by completion");
         assert_eq!(m.samples[2].latency, 400);
+    }
+
+    #[test]
+    fn samples_of_a_known_number_of_requests_are_spread_over_them() {
+        let job = Job { samples: 3, ..job(Amount::Bytes(11 * 512)) };
+        let gate = Arc::new(Gate::new(&job, 1));
+        let mut t = Tally::new(&gate, &job);
+        gate.begin(0);
+        for request in 0..11 {
+            t.request(512, request, request);
+        }
+        let places: Vec<u64> = finish(t).samples.iter().map(|s| s.offset).collect();
+        assert_eq!(places, [0, 3, 6]);
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn the_built_in_profiles_parse_and_keep_the_shape_of_tables() {
             "atto",
             "anvil",
             "hdtune",
+            "hdtune-whole",
             "dd-removable",
             "dd-copy",
             "iozone",
@@ -177,6 +178,27 @@ fn hdtune_samples_the_surface() {
         is(&p, &format!("access-{id}"), Headline::Latency, access);
     }
     is(&p, "burst", Headline::Bandwidth, read(Pattern::Same, 64 * KIB));
+}
+
+#[test]
+fn hdtune_over_the_full_length_differs_in_the_surface_alone() {
+    let (sampled, whole) = (named("hdtune"), named("hdtune-whole"));
+    let surface = BlockWork {
+        start: Start::First,
+        amount: WorkAmount::Whole,
+        samples: 1600,
+        ..BlockWork::new(Direction::Read, Pattern::Sequential, 64 * KIB, 1)
+    };
+    is(&whole, "surface", Headline::Bandwidth, surface.clone());
+    assert_eq!(sampled.workloads[1..], whole.workloads[1..]);
+    assert_eq!((sampled.trials, sampled.estimator), (whole.trials, whole.estimator));
+    // A device whose last block is cut off is read to its last whole block.
+    let all = 3 * 64 * KIB;
+    let there = whole.over(all + 512);
+    let read =
+        BlockWork { amount: WorkAmount::Bytes(all), file: FileUse::Scratch(Some(all)), ..surface };
+    is(&there, "surface", Headline::Bandwidth, read);
+    assert_eq!(there.workloads[1..], sampled.workloads[1..]);
 }
 
 fn copy(block: u64, count: u64, content: Content, flush: Flush) -> BlockWork {

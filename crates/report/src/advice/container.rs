@@ -12,7 +12,7 @@ const PLACE: (&str, [&str; 2]) = ("on", ["container", "container-in-partition"])
 
 /// The settings that say where something lies or where requests go: none of them is one to change for speed. `surface` is
 /// what older records call `io-target`.
-pub(crate) const PLACES: [&str; 3] = [PLACE.0, "io-target", "surface"];
+pub(crate) const PLACES: [&str; 4] = [PLACE.0, "io-target", "surface", "file-system"];
 
 /// One sentence for each system whose arms differ only in the place.
 pub(crate) fn places(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {

@@ -18,10 +18,16 @@ pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
         SlowAes::Masked => "All of the CPU: unset CRYPTBENCH_CPU.".to_owned(),
     }));
     if let Some(slow) = slow_drivers(view).first() {
-        found.push(format!(
-            "The kernel's driver for {}: sudo modprobe {}, or a kernel that has it.",
-            slow.what, slow.module
-        ));
+        found.push(match is_zfs(slow.arm) {
+            true => format!(
+                "ZFS's code for {}: another OpenZFS, or icp_aes_impl in /sys/module/zfs/parameters.",
+                slow.what
+            ),
+            false => format!(
+                "The kernel's driver for {}: sudo modprobe {}, or a kernel that has it.",
+                slow.what, slow.module
+            ),
+        });
     }
     found.extend(saves_power(&view.lookup.record.machine.power));
     let judged = |w| view.lookup.plain(w).is_some_and(|c| c.trials > 0);
@@ -96,9 +102,18 @@ const FAST: [(&str, &str, &str, &str); 4] = [
     ("camellia", "avx2", "the CPU's AVX2", "camellia_aesni_avx2"),
 ];
 
+/// Whether it is a place of the user's that ZFS encrypts, with code of its own in the kernel.
+fn is_zfs(arm: &Arm) -> bool {
+    arm.system == "paired" && arm.kernel_tier.is_some()
+}
+
 /// Whether the operating system's kernel encrypts for an arm, so that the code in use is one of its drivers.
 pub(crate) fn is_kernels(arm: &Arm) -> bool {
-    matches!(arm.system.as_str(), "dm-crypt" | "truecrypt" | "veracrypt" | "fscrypt" | "ecryptfs")
+    is_zfs(arm)
+        || matches!(
+            arm.system.as_str(),
+            "dm-crypt" | "truecrypt" | "veracrypt" | "fscrypt" | "ecryptfs"
+        )
 }
 
 /// The encrypted arms whose driver is written for any CPU, although there is a driver for what this one has.
@@ -109,7 +124,8 @@ pub(super) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
         let drivers = arm.kernel_tier.as_deref()?;
         drivers.split(" + ").find_map(|driver| {
             let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
-                let portable = ["generic", "fixed-time"];
+                // The last is ZFS's, without the instructions.
+                let portable = ["generic", "fixed-time", "x86_64 (ICP)"];
                 has(feature) && portable.iter().any(|p| driver.contains(&format!("{cipher}-{p}")))
             })?;
             Some(SlowDriver { arm, driver, what, module })

@@ -55,7 +55,7 @@ pub(crate) struct ArmCurve<'a> {
 
 /// The picture, unless no workload was sampled.
 pub(crate) fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
-    let workload = lookup.workloads().iter().find(|w| w.pattern == "sampled")?;
+    let workload = lookup.workloads().iter().find(|w| is_surface(lookup, w))?;
     let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
     let places = Places::of(lookup, workload)?;
     let access = access_workload(lookup, &arms);
@@ -86,6 +86,12 @@ pub(crate) fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
     })
 }
 
+/// Whether a workload goes over the surface: at places of it, or over all of it with samples on the way.
+fn is_surface(lookup: &Lookup<'_>, workload: &Workload) -> bool {
+    workload.pattern == "sampled"
+        || workload.pattern == "sequential" && samples(lookup, workload, None).next().is_some()
+}
+
 /// Where the curve was sampled: ascending first offsets of the places.
 struct Places {
     starts: Vec<u64>,
@@ -106,9 +112,12 @@ impl Places {
             }
             next = Some(offset.saturating_add(workload.block_size));
         }
-        if let [only] = starts[..] {
-            let step = ((end - only) / EVEN_POINTS).max(1);
-            starts = (0..EVEN_POINTS).map(|i| only + i * step).take_while(|at| *at < end).collect();
+        // Samples of a read of all of it lie apart, and belong to the points between which they lie.
+        let first = *starts.first()?;
+        if starts.len() == 1 || workload.pattern == "sequential" {
+            let step = ((end - first) / EVEN_POINTS).max(1);
+            let evenly = (0..EVEN_POINTS).map(|i| first + i * step);
+            starts = evenly.take_while(|at| *at < end).collect();
         }
         Some(Self { starts, end })
     }
@@ -164,7 +173,7 @@ fn access_workload<'a>(lookup: &Lookup<'a>, arms: &[&'a Arm]) -> Option<&'a Work
     lookup
         .workloads()
         .iter()
-        .filter(|w| w.headline == "latency" && w.pattern != "sampled")
+        .filter(|w| w.headline == "latency" && !is_surface(lookup, w))
         .map(|w| (sampled(w), w))
         .filter(|(n, _)| *n > 0)
         .max_by_key(|(n, w)| (*n, std::cmp::Reverse(w.block_size)))

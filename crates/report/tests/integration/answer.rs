@@ -62,6 +62,20 @@ fn a_kernel_that_leaves_instructions_unused_is_told_first() {
     for fast in ["xts-aes-vaes-avx2", "xts(ecb(cast6-generic))"] {
         assert!(!with(fast).contains("unused"));
     }
+    // A dataset of the user's, of which ZFS tells.
+    let dataset = |driver: &str| {
+        let mut record = of(vec![luks(), gocryptfs()], Vec::new());
+        let arm = &mut record.plan.arms[2];
+        (arm.system, arm.kernel_tier) = ("paired".to_owned(), Some(driver.to_owned()));
+        flat(&answer(&record, 80))
+    };
+    let slow = dataset("aes-x86_64 (ICP) + gcm-generic (ICP)");
+    assert!(
+        slow.starts_with("This kernel leaves the CPU's AES instructions unused: it "),
+        "{slow}"
+    );
+    assert!(slow.contains("another OpenZFS") && !slow.contains("modprobe"), "{slow}");
+    assert!(!dataset("aes-aesni (ICP) + gcm-avx (ICP)").contains("unused"));
 }
 
 /// So is AES without instructions for it, whether the CPU has none, nobody knows, or they are forbidden.

@@ -207,6 +207,27 @@ fn the_curve_has_the_speeds_and_the_access_times_of_its_samples() {
     assert!(flat.contains("Dots: single requests of access time 512."));
 }
 
+/// Samples of a read of the whole surface lie apart, and make a curve of 100 points as well.
+#[test]
+fn the_curve_of_the_whole_surface_has_its_speeds() {
+    let mut record = profiles::hdtune();
+    let surface = record.plan.workloads.iter_mut().find(|w| w.pattern == "sampled").unwrap();
+    surface.pattern = "sequential".to_owned();
+    let id = surface.id.clone();
+    for t in record.trials.iter_mut().filter(|t| t.workload == id) {
+        let offsets = t.samples.iter_mut().flat_map(|s| s.offset.iter_mut());
+        offsets.enumerate().for_each(|(i, at)| *at = i as u64 * (10 << 20));
+    }
+    let text = text(&record, 120);
+    let row = |name: &str| -> f64 {
+        let line = text.lines().find(|l| l.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let start = 65_536.0 / (70.0 + 65_536.0 / 2_100.0);
+    assert!((row("maximum") / start - 1.0).abs() < 0.04, "{text}");
+    assert!((row("minimum") / (start / 1.2) - 1.0).abs() < 0.04, "{text}");
+}
+
 #[test]
 fn curves_survive_samples_that_are_broken_or_touch_everywhere() {
     let mut record = profiles::hdtune();

@@ -6,22 +6,21 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use cryptbench_os::files;
+use cryptbench_os::{Details, FileType, files};
 use cryptbench_system::PreparedArm;
 
 /// Drops the stored files of a stacked system from the page cache below its mount, which neither
 /// direct I/O nor advice on the mount reaches.
 pub(super) fn drop_below(arm: &PreparedArm) {
-    if let Some(stored) = &arm.stored {
-        forget(stored);
-    }
+    // From the top down: what is written back above lands below.
+    [&arm.cached_device, &arm.stored].into_iter().flatten().for_each(|path| forget(path));
 }
 
 /// Writes back the data of a stacked system in the page cache: FUSE does not forward every flush.
 pub(super) fn settle_below(arm: &PreparedArm) {
-    if let Some(stored) = &arm.stored {
+    for path in [&arm.cached_device, &arm.stored].into_iter().flatten() {
         // If this fails, the device's counters show it.
-        let _ = write_back(stored);
+        let _ = write_back(path);
     }
 }
 
@@ -58,15 +57,15 @@ fn few_files(path: &Path) -> Option<Vec<File>> {
     all.is_continue().then_some(files)
 }
 
-/// Opens every regular file at or below `path` until `act` has enough; does not follow symbolic
-/// links.
+/// Opens every regular file at or below `path`, or the block device there, until `act` has enough; does not follow
+/// symbolic links.
 fn each_file(path: &Path, act: &mut dyn FnMut(File) -> ControlFlow<()>) -> ControlFlow<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return ControlFlow::Continue(()) };
     if found.is_dir() {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             each_file(&entry.path(), act)?;
         }
-    } else if found.is_file()
+    } else if (found.is_file() || Details::of(&found).kind == FileType::BlockDevice)
         && let Ok(file) = File::open(path)
     {
         act(file)?;

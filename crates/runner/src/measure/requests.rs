@@ -199,6 +199,7 @@ pub(super) fn job(
         amount: match work.amount {
             WorkAmount::Time => Amount::Time { ramp, duration: trial },
             WorkAmount::Bytes(bytes) => Amount::Bytes(bytes),
+            WorkAmount::Whole => unreachable!("a plan says how many bytes that is"),
         },
         flush: work.flush,
         content: work.content,

@@ -53,7 +53,8 @@ pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunErro
 }
 
 fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&Path>) -> DryRun {
-    let Targets { plain, encrypted, in_use } = &present.targets;
+    let Targets { plain, encrypted, .. } = &present.targets;
+    let is_only_read = present.targets.are_only_read();
     let Range { size, reason } = match &present.range {
         Some(range) => range.clone(),
         None => Range { size: 0, reason: "none: volumes are opened".to_owned() },
@@ -62,12 +63,13 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     let own = own_files(arms);
     let measured = runs.and_then(|runs| disk_rates(&plain.path, runs));
     // A mounted system fills its container and the file in it; of a pair each target is filled.
-    let fills = match in_use {
-        Some(_) => 0,
-        None => 1 + 2 * own + encrypted.len() as u32,
+    let fills = match is_only_read {
+        true => 0,
+        false => 1 + 2 * own + encrypted.len() as u32,
     };
     let rates = rates(measured.as_ref());
-    let mut forecast = forecast(&request.profile, &plan.recorded, size, fills, rates);
+    let profile = Profile { workloads: plan.workloads.clone(), ..request.profile.clone() };
+    let mut forecast = forecast(&profile, &plan.recorded, size, fills, rates);
     if plain.is_directory() {
         let more = encrypted.iter().filter(|target| target.is_directory()).count();
         let files = size * (1 + more as u64);
@@ -82,9 +84,9 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
         directory,
         storage,
         paired: encrypted.iter().map(described).collect(),
-        forecast: match in_use {
-            Some(_) => within_budget(forecast, plan.recorded.budget_s),
-            None => in_all(forecast, &plan.recorded, own, size),
+        forecast: match is_only_read {
+            true => within_budget(forecast, plan.recorded.budget_s),
+            false => in_all(forecast, &plan.recorded, own, size),
         },
         scratch: (size, reason),
         plan: plan.recorded.clone(),
@@ -104,7 +106,8 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
     };
     let (read, write) = (rate(Operation::Read), rate(Operation::Write));
     let rates = Rates { read, write, ..Rates::default() };
-    let mut forecast = forecast(&request.profile, &plan.recorded, range.size, 1 + 2 * own, rates);
+    let profile = Profile { workloads: plan.workloads.clone(), ..request.profile.clone() };
+    let mut forecast = forecast(&profile, &plan.recorded, range.size, 1 + 2 * own, rates);
     forecast.scratch_bytes = *size;
     DryRun {
         directory: "a mount of its own".to_owned(),

@@ -84,6 +84,9 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
             }
         }
     };
+    // Work over all of the storage is work on so many bytes from here on.
+    let request =
+        &Request { profile: request.profile.clone().over(storage.whole()), ..request.clone() };
     let (mut draft, trial_is_asked) = recorded(request, arms.recorded(tier)?)?;
     (draft.set, draft.left_out) = match (&choices, request.resume.as_deref()) {
         (Some(choices), _) => {
@@ -203,6 +206,7 @@ mod tests {
             target: TargetRequest {
                 path: ".".into(),
                 consent: Consent::default(),
+                only_read: false,
                 pair: Vec::new(),
                 emulate: None,
                 size: None,
@@ -228,6 +232,18 @@ mod tests {
     /// The plan of `request` on this directory.
     pub(super) fn planned(request: &Request) -> Plan {
         plan(request).unwrap()
+    }
+
+    #[test]
+    fn work_over_all_of_the_storage_is_work_on_its_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut request = request();
+        request.target.path = dir.path().into();
+        request.target.size = Some(16 << 20);
+        request.profile = Profile::named("hdtune-whole").unwrap();
+        let plan = planned(&request);
+        assert_eq!(plan.recorded.workloads[0].trial_bytes, Some(16 << 20));
+        assert!(plan.workloads.iter().all(|w| !w.work.is_whole()));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct TargetRequest {
     pub path: PathBuf,
     /// Permission to overwrite `path` if it is not a directory.
     pub consent: Consent,
+    /// Only read `path`, which is then a block device, and write nothing anywhere.
+    pub only_read: bool,
     /// Targets that the user encrypted, to be compared with `path`, which is then the plain one.
     pub pair: Vec<PairRequest>,
     /// An emulated device that is served and measured instead of `path`.

@@ -81,7 +81,7 @@ fn describe_block(b: &BlockWork) -> record::Workload {
         fresh_file,
         trial_bytes: match b.amount {
             WorkAmount::Bytes(bytes) => Some(bytes),
-            WorkAmount::Time => None,
+            WorkAmount::Time | WorkAmount::Whole => None,
         },
         flush: match b.flush {
             Flush::Never => None,

@@ -79,10 +79,10 @@ impl ActiveRange {
         }
     }
 
-    /// Bytes that an arm reads in a block, if the storage is only read: each arm another part.
+    /// Bytes that an arm reads in a block, if the storage is only read and not all of it by each: each arm another part.
     pub(crate) fn stretch(&self) -> Option<u64> {
         match self {
-            Self::Read(read) => Some(read.stretch),
+            Self::Read(read) => Some(read.stretch).filter(|len| *len < read.all.len),
             Self::Made(_) | Self::Overwritten(_) => None,
         }
     }

@@ -207,9 +207,9 @@ impl<'a> Session<'a> {
         if let Some((trial_s, ramp_s)) = lengths {
             (self.recorded.trial_s, self.recorded.ramp_s) = (trial_s, ramp_s);
         }
-        let note = match self.in_use {
-            Some(_) => None,
-            None => places::note(&self.specs, &self.plain, &self.encrypted),
+        let note = match self.plan.storage.is_only_read() {
+            true => None,
+            false => places::note(&self.specs, &self.plain, &self.encrypted),
         };
         note.into_iter().for_each(|note| recorder.note(note));
         recorder.prepared(&self.recorded, self.describe());
@@ -249,6 +249,7 @@ impl<'a> Session<'a> {
             },
             paired: self.describe_place(0),
             also_paired: (1..self.encrypted.len()).filter_map(|n| self.describe_place(n)).collect(),
+            only_read: self.plan.storage.is_only_read(),
             emulated: self.emulation.as_ref().map(Emulation::describe),
         }
     }

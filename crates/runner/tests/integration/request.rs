@@ -27,6 +27,7 @@ pub fn request(path: &Path) -> Request {
         target: TargetRequest {
             path: path.to_owned(),
             consent: Consent::default(),
+            only_read: false,
             pair: Vec::new(),
             emulate: None,
             size: Some(8 << 20),

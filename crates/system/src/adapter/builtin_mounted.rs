@@ -12,19 +12,22 @@ use cryptbench_cipher::{SectorCipher, Tier};
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
 use super::builtin::{Keyed, kernel_of, keyed, offered, random_key};
-use crate::kind::mapped::{Disk, Mapped};
+use crate::kind::mapped::{Disk, FILE_SYSTEM, Mapped, check_file_system};
+use crate::kind::place::ON;
 use crate::kind::served::Served;
 use crate::machine::Machine;
 use crate::resource::container::Container;
 use crate::served_volume;
+use crate::settings::{choices, identifier, in_words};
 use crate::system::{Kind, System};
-use crate::{ArmSpec, Availability, SystemError};
+use crate::{ArmSpec, Availability, Selection, SystemError};
 
 /// Ciphers in this process behind a separate file system.
 pub(crate) static BUILTIN_MOUNTED: System = System {
     has_our_ciphers: true,
+    settings: &[FILE_SYSTEM, ON],
     availability,
-    arms: |system, selection| offered(system, "mounted ", selection),
+    arms,
     kernel_tier: kernel_of,
     ..System::new(
         "builtin-mounted",
@@ -44,6 +47,29 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
         }),
     )
 };
+
+/// The arms in each place and on each file system that was chosen, with a null layer for each.
+fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+    let mut arms = Vec::new();
+    // What nobody asked for is not worth a word.
+    let is_asked = system.settings.iter().any(|s| selection.settings.contains_key(s.name));
+    for values in choices(system, selection) {
+        check_file_system(system.name, &values)?;
+        let mut these = offered(system, "mounted ", selection)?;
+        for arm in these.iter_mut().filter(|_| is_asked) {
+            arm.id = identifier(system, &values).replacen(system.name, &arm.id, 1);
+            if values[FILE_SYSTEM.name] != FILE_SYSTEM.values[0] {
+                arm.label.push_str(", NTFS");
+            }
+            if values[ON.name] != ON.values[0] {
+                arm.label.push_str(&format!(", on a {}", values[ON.name]));
+            }
+            arm.settings = in_words(&values);
+        }
+        arms.extend(these);
+    }
+    Ok(arms)
+}
 
 fn availability(_: &System, machine: &Machine) -> Availability {
     if !machine.root {
@@ -141,4 +167,39 @@ impl SectorCipher for NoCipher {
     }
 
     fn visit_keys(&self, _visit: &mut dyn FnMut(*const u8, usize)) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arm_says_where_it_lies_if_that_is_not_usual() {
+        let on = ["container", "partition"].map(str::to_owned).into();
+        let selection = Selection {
+            data_units: vec![512],
+            settings: [(ON.name.to_owned(), on)].into(),
+            ..Selection::default()
+        };
+        let arms = BUILTIN_MOUNTED.arms(&selection).unwrap();
+        let ids: Vec<_> = arms.iter().map(|arm| arm.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            [
+                "builtin-mounted/null",
+                "builtin-mounted/aes-256-xts/512",
+                "builtin-mounted/null/on=partition",
+                "builtin-mounted/aes-256-xts/512/on=partition",
+            ]
+        );
+        assert!(arms[3].label.ends_with(", on a partition"));
+        assert_eq!(
+            (&*arms[1].settings["on"], &*arms[3].settings["on"]),
+            ("container", "partition")
+        );
+        let usual = BUILTIN_MOUNTED.arms(&Selection::default()).unwrap();
+        assert!(usual.iter().all(|arm| arm.settings.is_empty()), "nobody asked");
+        let null = crate::null_layer_of(&arms[3], &arms).unwrap();
+        assert_eq!(null.id, ids[2], "the same path");
+    }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::provision::zfs_driver;
 use crate::system::{Attachment, Kind, Role, System, Target};
 use crate::{ArmSpec, Availability};
 
@@ -16,6 +17,11 @@ pub(crate) static PAIRED: System = System {
             "it is whatever you have prepared yourself, and is chosen by naming it",
             "cryptbench run --pair PLAIN ENCRYPTED..., all directories or all devices",
         )
+    },
+    // ZFS alone tells what it encrypts with; the settings are those of the place.
+    kernel_tier: |arm, _| {
+        let of = |name: &str| arm.settings.get(name).map(String::as_str);
+        of("source").filter(|_| of("filesystem") == Some("zfs")).and_then(zfs_driver)
     },
     ..System::new(
         "paired",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 use crate::command::{Invocation, run};
-use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume, free};
+use crate::kind::mapped::{Disk, FILE_SYSTEM, IO_TARGET, Mapped, Volume, check_file_system, free};
 use crate::kind::place::{ON, is_device};
 use crate::machine::Machine;
 use crate::provision::kernel_crypto;
@@ -63,6 +63,7 @@ const SETTINGS: &[Setting] = &[
         about: "iterations of that, 15,000 + 1000 x PIM; VeraCrypt's default is 485",
         values: &["1", "10", "100", "485", "1000", "9999"],
     },
+    FILE_SYSTEM,
     IO_TARGET,
     ON,
 ];
@@ -141,6 +142,7 @@ fn arms(
 ) -> Result<Vec<ArmSpec>, SystemError> {
     let (mut arms, mut refused) = (Vec::<ArmSpec>::new(), None);
     for mut values in choices(system, selection) {
+        check_file_system(NAME, &values)?;
         match who(&values, lacking) {
             Ok(who) => values.insert(WHO, who),
             Err(why) => {
@@ -174,6 +176,9 @@ fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     }
     if values[WHO] == "no" {
         more.push_str(", own process");
+    }
+    if values[FILE_SYSTEM.name] == "ntfs" {
+        more.push_str(", NTFS");
     }
     // The kernel is the usual one, which an identifier need not name.
     let mut named = values.clone();

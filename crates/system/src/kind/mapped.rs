@@ -23,9 +23,11 @@ use crate::command::Invocation;
 use crate::kind::place::{self, Place};
 use crate::machine::Machine;
 use crate::prepared::{CONTAINER, Shown};
+use crate::provision::mountinfo::mount_at;
 use crate::provision::secret;
 use crate::resource::container::{self, Container};
 use crate::resource::{ResourceStack, kernel_parameter, mount};
+use crate::settings::Choice;
 use crate::{ArmContext, ArmSpec, Backing, Content, PreparedArm, Random, Setting, SystemError};
 
 const MIB: u64 = 1 << 20;
@@ -39,6 +41,28 @@ pub(crate) const IO_TARGET: Setting = Setting {
     about: "what requests go to: a file in ext4 on the system's disk, or that disk itself",
     values: &["file", "device"],
 };
+
+/// The setting that chooses what lies on the disk.
+pub(crate) const FILE_SYSTEM: Setting = Setting {
+    name: "file-system",
+    about: "what lies on the system's disk; ntfs where mkfs.ntfs is, and the kernel's ntfs3 or ntfs-3g mounts it",
+    values: &["ext4", NTFS],
+};
+
+const NTFS: &str = "ntfs";
+
+/// Why the file system that `values` choose cannot be had on this machine, if it cannot.
+///
+/// # Errors
+/// [`SystemError::Unavailable`], with the remedy.
+pub(crate) fn check_file_system(name: &str, values: &Choice) -> Result<(), SystemError> {
+    match (values.get(FILE_SYSTEM.name), Machine::this().lacks_ntfs()) {
+        (Some(&NTFS), Some((reason, remedy))) => {
+            Err(SystemError::Unavailable { name: format!("{name} with NTFS"), reason, remedy })
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Minimum space in bytes, in addition to the new files of workloads.
 const LEAST_ROOM: u64 = 160 << 20;
@@ -197,11 +221,16 @@ pub(crate) fn prepare(
     }
     drop(whole);
     context.go_on()?;
-    Invocation::new("mkfs.ext4")
-        .args(mkfs(&made.device, on_device.then_some(file_system)))
+    let size = on_device.then_some(file_system);
+    let is_ntfs = asked.is_set(FILE_SYSTEM.name, NTFS);
+    let makes = match is_ntfs {
+        true => Invocation::new("mkfs.ntfs").args(mkfs_ntfs(&made.device, size)),
         // Writes zeros explicitly: QEMU accepts hole punching but keeps the old data.
-        .variable("UNIX_IO_NOZEROOUT", "1")
-        .run(&Machine::this(), MKFS_LIMIT)?;
+        false => Invocation::new("mkfs.ext4")
+            .args(mkfs(&made.device, size))
+            .variable("UNIX_IO_NOZEROOUT", "1"),
+    };
+    makes.run(&Machine::this(), MKFS_LIMIT)?;
     context.go_on()?;
     let random = match made.unreadable || place == Place::ContainerInPartition {
         // Tags and a journal lie among the data, or the tables of a file system around it.
@@ -219,8 +248,14 @@ pub(crate) fn prepare(
         let device = on_device.then(on).transpose()?;
         Ok(Shown { directory, device, daemons: made.daemons })
     };
+    let device = made.device.clone();
     let shown = show(&mut stack, made)?;
     let cached = mapped.cached || stack.caches();
+    // A process that serves the file system reads and writes its device through the page cache.
+    let is_served = |shown: &Shown| {
+        mount_at(&shown.directory).is_some_and(|mount| mount.file_system.starts_with("fuse"))
+    };
+    let cached_device = (is_ntfs && is_served(&shown)).then(|| device.clone());
     let reopen = Box::new(move |stack: &mut ResourceStack| {
         let made = disk(stack, None)?;
         show(stack, made)
@@ -229,7 +264,8 @@ pub(crate) fn prepare(
     let mut prepared = PreparedArm::on_stack(shown, context, stack, backing, reopen)?;
     prepared.turned_out = turned_out;
     prepared.parameters = parameters;
-    Ok(if cached { prepared.cached_in(path) } else { prepared })
+    let prepared = if cached { prepared.cached_in(path) } else { prepared };
+    Ok(prepared.cached_on(cached_device))
 }
 
 /// Mounts the file system of a disk.
@@ -257,6 +293,15 @@ fn mkfs(device: &Path, size: Option<u64>) -> Vec<OsString> {
         ["-q", "-F", "-b", "4096", "-m", "0", "-E", options].map(Into::into).into();
     words.push(device.into());
     words.extend(size.map(|bytes| format!("{}k", bytes >> 10).into()));
+    words
+}
+
+/// Arguments for an NTFS of `size` bytes, or on the whole device, without writing zeros to all of it.
+fn mkfs_ntfs(device: &Path, size: Option<u64>) -> Vec<OsString> {
+    let mut words: Vec<OsString> =
+        ["-q", "-F", "-f", "-s", "512", "-c", "4096"].map(Into::into).into();
+    words.push(device.into());
+    words.extend(size.map(|bytes| (bytes / 512).to_string().into()));
     words
 }
 

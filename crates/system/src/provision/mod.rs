@@ -14,4 +14,5 @@ pub use crypt_table::{CryptTable, crypt_table};
 pub use signature::{Signature, signatures};
 pub(crate) use state::make_private;
 pub use state::{data_directory, runtime_directory, state_directories, trusted_state_directories};
+pub(crate) use zfs::zfs_driver;
 pub use zfs::zfs_encryption;

@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use super::{Identity, NOT_OURS, Recovered, Resource, ResourceStack, removed};
 use crate::SystemError;
@@ -126,13 +127,23 @@ pub(super) fn number_of(name: &str) -> Option<u64> {
 /// Maps `name` linearly to the whole of `device`: the null layer of every system based on device
 /// mapper.
 pub(crate) fn make_linear(name: &str, device: &Path) -> Result<(), SystemError> {
+    let table = linear_table(device, sectors(device)?);
+    dmsetup(&["create", name, "--table", &table]).map(drop)
+}
+
+/// Maps `name` as `table` says, which may hold a key: it goes through a pipe.
+pub(crate) fn make(name: &str, table: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
+    let dmsetup = program("dmsetup").args(["create", name]).input(table);
+    dmsetup.run(&Machine::this(), LIMIT).map(drop)
+}
+
+/// Sectors of 512 bytes of a block device.
+pub(crate) fn sectors(device: &Path) -> Result<u64, SystemError> {
     let sectors = run("blockdev", ["--getsz".as_ref(), device.as_os_str()])?;
-    let sectors = sectors.parse().map_err(|_| SystemError::Program {
+    sectors.parse().map_err(|_| SystemError::Program {
         program: "blockdev",
         reason: format!("{sectors:?} is not a number of sectors"),
-    })?;
-    let table = linear_table(device, sectors);
-    dmsetup(&["create", name, "--table", &table]).map(drop)
+    })
 }
 
 fn linear_table(device: &Path, sectors: u64) -> String {

@@ -12,6 +12,7 @@ use cryptbench_system::provision::mountinfo::mounts;
 use cryptbench_system::resource::{Journal, Reserve, Scratch, WorkDirectory};
 use cryptbench_system::{
     ArmContext, Availability, Closed, Content, PreparedArm, Selection, SystemError, find,
+    lacks_ntfs,
 };
 
 use crate::place::Place;
@@ -79,6 +80,13 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
         };
         // Whether direct writes end in a page cache first in any case.
         let cached = match system.name() {
+            // ntfs-3g uses the page cache of the device, the kernel's driver does not.
+            "builtin-mounted" if arm.settings.get("file-system").is_some_and(|f| f == "ntfs") => {
+                let all = mounts().unwrap();
+                let here = all.iter().filter(|m| prepared.directory.starts_with(&m.mountpoint));
+                let innermost = here.max_by_key(|m| m.mountpoint.as_os_str().len());
+                innermost.map(|mount| mount.file_system.starts_with("fuse"))
+            }
             "plain" | "builtin" | "builtin-mounted" => Some(false),
             "fscrypt" => Some(arm.cipher.is_some()),
             // The same as the loop device of that version.
@@ -180,6 +188,27 @@ fn builtin() {
 #[test]
 fn builtin_mounted() {
     rests_and_wakes("builtin-mounted", &[], Closed::Unmounted);
+}
+
+/// On a real partition, and in a container file on one.
+#[test]
+fn builtin_mounted_in_other_places() {
+    let on = ("on", &["partition", "container-in-partition"][..]);
+    rests_and_wakes("builtin-mounted", &[on], Closed::Unmounted);
+}
+
+/// NTFS, as volumes of Windows have it, on both I/O targets.
+#[test]
+fn ntfs_on_the_systems_disks() {
+    if let Some((reason, remedy)) = lacks_ntfs() {
+        eprintln!("SKIPPED: {reason}; {remedy}");
+        return;
+    }
+    let ntfs = ("file-system", &["ntfs"][..]);
+    rests_and_wakes("builtin-mounted", &[ntfs], Closed::Unmounted);
+    let io_targets = ("io-target", &["file", "device"][..]);
+    let who = ("kernel-crypto", &["no"][..]);
+    rests_and_wakes("veracrypt", &[who, ntfs, io_targets], Closed::Unmounted);
 }
 
 #[test]

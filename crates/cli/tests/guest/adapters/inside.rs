@@ -172,6 +172,22 @@ fn check(arm: &ArmSpec, prepared: &PreparedArm, place: &Path) {
     if arm.system == "dm-crypt" && (encrypted || id.contains("cipher-null")) {
         kernel_has_what_was_chosen(arm, &said("dmsetup", &["table"]));
     }
+    if arm.system == "veracrypt" {
+        kernel_encrypts(arm, prepared);
+    }
+}
+
+/// VeraCrypt left it to the kernel, as it was asked to, and the kernel's driver is named.
+fn kernel_encrypts(arm: &ArmSpec, prepared: &PreparedArm) {
+    let id = &arm.id;
+    assert_eq!(arm.settings["kernel-crypto"], "yes", "{id}");
+    assert_eq!(prepared.turned_out, None, "{id}: another way than it was asked to");
+    let table = said("dmsetup", &["table"]);
+    let layers = table.lines().filter(|l| l.starts_with("veracrypt") && l.contains(" crypt "));
+    let ciphers = arm.cipher.unwrap().trim_end_matches("-xts").split('-').filter(|c| *c != "256");
+    assert_eq!(layers.count(), ciphers.count(), "{id}: {table}");
+    let driver = find("veracrypt").unwrap().kernel_tier(arm, cryptbench_cipher::tier().unwrap());
+    assert!(driver.is_some_and(|driver| driver.contains("xts")), "{id}");
 }
 
 /// What the I/O target was filled with is read through it, sector by sector.

@@ -129,6 +129,8 @@ fn every_key_of_requests_is_read() {
     assert_eq!(block("start = \"seeded\"").start, Start::Seeded);
     assert_eq!(block("threads = 16").threads, 16);
     assert_eq!(block("amount = \"10MiB\"").amount, WorkAmount::Bytes(10 << 20));
+    let whole = block("amount = \"whole\"");
+    assert_eq!((whole.amount, whole.file), (WorkAmount::Whole, FileUse::Scratch(None)));
     let pass = block("amount = \"file\"\nfile_size = \"3MiB\"");
     assert_eq!(
         (pass.amount, pass.file),
@@ -220,6 +222,7 @@ fn keys_that_make_no_sense_are_refused() {
         ("read", "amount = \"0\"", &["line 12", "amount", "range"]),
         ("read", "amount = \"all\"", &["line 12", "amount", "not a size"]),
         ("read", "amount = \"file\"", &["line 12", "amount", "file_size"]),
+        ("read", "amount = \"whole\"\nfile_size = \"4MiB\"", &["line 12", "amount", "file size"]),
         ("read", "file = \"old\"", &["line 12", "file", "scratch, fresh"]),
         ("read", "file = \"fresh\"\nfile_size = \"1MiB\"", &["line 12", "file", "read"]),
         ("write", "file = \"fresh\"", &["line 4", "file_size", "missing"]),

@@ -57,13 +57,13 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     let threads = fields.count("threads", 1, MAX_THREADS)?.map_or(1, |n| n.value);
     let starts = [("seeded", Start::Seeded), ("first", Start::First)];
     let (file, file_size) = file(fields, direction, &block_size)?;
-    let amount = amount(fields, file_size)?;
+    let amount = amount(fields, &file.value, file_size)?;
     let flush = flush(fields, direction, amount)?;
     let caches = [("cold", Cache::Cold), ("warm", Cache::Warm)];
     let work = BlockWork {
         start: fields.choice("start", &starts)?.map(|s| s.value).unwrap_or_default(),
         threads,
-        amount: amount.map(|a| WorkAmount::Bytes(a.value)).unwrap_or_default(),
+        amount: amount.map(|a| a.value).unwrap_or_default(),
         flush,
         content: content(fields)?,
         rate: rate(fields)?,
@@ -179,9 +179,18 @@ fn file(
 
 fn amount(
     fields: &mut Fields<'_>,
+    file: &FileUse,
     file_size: Option<u64>,
-) -> Result<Option<At<u64>>, ProfileError> {
+) -> Result<Option<At<WorkAmount>>, ProfileError> {
     let Some(At { at, value: text }) = fields.text("amount")? else { return Ok(None) };
+    if text == "whole" {
+        if *file != FileUse::Scratch(None) {
+            let problem = "\"whole\" is all of the storage, and a file size is given";
+            let remedy = "leave out file and file_size, or use amount \"file\"";
+            return Err(fields.source().invalid("amount", at, problem, remedy));
+        }
+        return Ok(Some(At { at, value: WorkAmount::Whole }));
+    }
     let value = if text == "file" {
         file_size.ok_or_else(|| {
             let remedy = "add a file_size, or use an amount in bytes such as \"128MiB\"";
@@ -191,7 +200,7 @@ fn amount(
         fields.size_of("amount", at, &text)?
     };
     if value == 0 || value > MAX_FILE_SIZE {
-        let remedy = "use a size up to 1 PiB, or \"file\" for one pass over the file";
+        let remedy = "use a size up to 1 PiB, \"file\" for one pass over the file, or \"whole\" for all of the storage";
         return Err(fields.source().invalid(
             "amount",
             at,
@@ -199,13 +208,13 @@ fn amount(
             remedy,
         ));
     }
-    Ok(Some(At { at, value }))
+    Ok(Some(At { at, value: WorkAmount::Bytes(value) }))
 }
 
 fn flush(
     fields: &mut Fields<'_>,
     direction: Direction,
-    amount: Option<At<u64>>,
+    amount: Option<At<WorkAmount>>,
 ) -> Result<Flush, ProfileError> {
     let choices = [
         ("never", Flush::Never),
@@ -272,7 +281,7 @@ fn check_room(
     fields: &Fields<'_>,
     work: &BlockWork,
     file: &At<FileUse>,
-    amount: Option<At<u64>>,
+    amount: Option<At<WorkAmount>>,
 ) -> Result<(), ProfileError> {
     let wrong =
         |field, at, problem, remedy| Err(fields.source().invalid(field, at, problem, remedy));
@@ -290,13 +299,8 @@ fn check_room(
                 let remedy = "add an amount of bytes, or \"file\" for all of it";
                 return wrong("file", file.at, "\"fresh\" would never be full", remedy);
             }
-            Some(a) if a.value > size => {
-                return wrong(
-                    "amount",
-                    a.at,
-                    "is larger than the new file",
-                    "use at most file_size",
-                );
+            Some(At { at, value: WorkAmount::Bytes(bytes) }) if bytes > size => {
+                return wrong("amount", at, "is larger than the new file", "use at most file_size");
             }
             Some(_) => {}
         }

@@ -292,6 +292,9 @@ fn engine(view: &View<'_>) -> String {
         (None | Some("directory"), n) => {
             format!("a scratch file of {size} in each of the {n} places")
         }
+        (Some(kind), 1) if target.only_read => {
+            format!("{size} of the {kind}, which were only read")
+        }
         (Some(kind), 1) => format!("the first {size} of the {kind}, which all share"),
         _ if target.places().any(|place| place.in_use.is_some()) => {
             format!("a stretch of {size} for each arm, in another place in each block")

@@ -81,6 +81,12 @@ impl View<'_, '_> {
         floor.map_or_else(|| NONE.to_owned(), |f| percent(f * 100.0))
     }
 
+    /// Of each durable write one in a hundred takes longer than this; users of databases know it by name.
+    fn p99(cell: Option<&Cell>) -> String {
+        let p99 = cell.filter(|c| c.trials > 0).and_then(|c| c.latency.p99_us);
+        p99.map_or_else(|| NONE.to_owned(), latency)
+    }
+
     fn cpu(&self, workload: &Workload, cell: Option<&Cell>) -> String {
         cell.filter(|c| c.trials > 0 && moves_bytes(workload))
             .map_or_else(|| NONE.to_owned(), |c| cpu(self.measure.seconds_per_gib(c)))
@@ -118,9 +124,19 @@ fn by_workload(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
             cpu.push(view.cpu(workload, cell) + "  ");
         }
         add(&mut table, speeds);
+        if is_durable(workload) {
+            let of_arms = arms.iter().map(|arm| View::p99(view.cell(workload, arm)) + "  ");
+            let first = ["  p99".to_owned(), View::p99(plain), String::new()];
+            add(&mut table, first.into_iter().chain(of_arms).collect());
+        }
         add(&mut table, cpu);
     }
     table
+}
+
+/// Whether each write is on stable storage before the next.
+fn is_durable(workload: &Workload) -> bool {
+    workload.flush.as_deref() == Some("each-write")
 }
 
 fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
@@ -131,6 +147,13 @@ fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
         let noise = format!("noise {}  ", view.noise(workload));
         let speed = view.speed(workload, plain);
         add(&mut table, vec![clean(&workload.label), speed, noise, view.cpu(workload, plain)]);
+        let p99 = |table: &mut Table, cell| {
+            if is_durable(workload) {
+                let row = ["    p99".to_owned(), View::p99(cell), String::new(), String::new()];
+                add(table, row.into());
+            }
+        };
+        p99(&mut table, plain);
         for arm in compared(&view.lookup.record.plan.arms) {
             let cell = view.cell(workload, arm);
             let label = format!("  {}", clean(&arm.label));
@@ -138,6 +161,7 @@ fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
                 &mut table,
                 vec![label, view.speed(workload, cell), judged(cell), view.cpu(workload, cell)],
             );
+            p99(&mut table, cell);
         }
     }
     table

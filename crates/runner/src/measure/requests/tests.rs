@@ -45,6 +45,7 @@ fn request(place: &Path) -> Request {
         target: TargetRequest {
             path: place.to_owned(),
             consent: Consent::default(),
+            only_read: false,
             pair: Vec::new(),
             emulate: None,
             size: Some(4 << 20),

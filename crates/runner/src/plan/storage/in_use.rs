@@ -74,16 +74,16 @@ impl InUse {
     }
 }
 
-/// `profile` without all that writes or makes files; says so in a remark.
+/// `profile` without all that writes or makes files, for `option`; says so in a remark.
 ///
 /// # Errors
 /// [`RunError::Usage`] if nothing is left.
-pub fn only_reads(mut profile: Profile) -> Result<Profile, RunError> {
+pub fn only_reads(mut profile: Profile, option: &str) -> Result<Profile, RunError> {
     let all = profile.workloads.len();
     profile.workloads.retain(|workload| reads(&workload.work));
     if profile.workloads.is_empty() {
         return Err(RunError::Usage(format!(
-            "--existing only reads, and the profile {} has no work that reads what is there: choose another",
+            "{option} only reads, and the profile {} has no work that reads what is there: choose another",
             profile.name
         )));
     }
@@ -377,12 +377,12 @@ mod tests {
 
     #[test]
     fn of_a_profile_only_what_reads_is_left() {
-        let profile = only_reads(Profile::named("quick").unwrap()).unwrap();
+        let profile = only_reads(Profile::named("quick").unwrap(), "--existing").unwrap();
         let ids: Vec<&str> = profile.workloads.iter().map(|w| w.id.as_str()).collect();
         assert_eq!(ids.len(), 4);
         assert!(ids.iter().all(|id| id.contains("read")), "{ids:?}");
         assert!(profile.remarks.iter().any(|r| r.starts_with("4 of 8 workloads")));
-        let why = only_reads(Profile::named("mount").unwrap()).unwrap_err();
+        let why = only_reads(Profile::named("mount").unwrap(), "--existing").unwrap_err();
         assert!(why.to_string().contains("only reads"), "{why}");
     }
 }

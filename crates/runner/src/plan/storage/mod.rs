@@ -69,7 +69,15 @@ impl Storage {
 
     /// Whether the run only reads it.
     pub(crate) fn is_only_read(&self) -> bool {
-        matches!(self, Self::Present(present) if present.targets.in_use.is_some())
+        matches!(self, Self::Present(present) if present.targets.are_only_read())
+    }
+
+    /// Bytes of all that requests go to.
+    pub(super) fn whole(&self) -> u64 {
+        match self {
+            Self::Present(present) => present.range.as_ref().map_or(0, |range| range.size),
+            Self::Emulated(storage) => storage.range.size,
+        }
     }
 
     /// The targets that the user encrypted.

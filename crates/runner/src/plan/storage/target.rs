@@ -3,12 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cryptbench_blockdev::Extent;
-use cryptbench_os::Details;
 use cryptbench_os::files::Opening;
 use cryptbench_os::storage::{mount_of, space};
+use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Device, EncryptedBy};
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::chain;
@@ -184,6 +185,32 @@ impl Target {
             free: 0,
             filesystem_size: part.len,
         })
+    }
+
+    /// Inspects a block device of which all is only read.
+    ///
+    /// # Errors
+    /// [`RunError::Target`] if it is none, or if this user may not read it.
+    pub(super) fn device_to_read(path: &Path) -> Result<Self, RunError> {
+        let refuse = |problem: String| RunError::Target { path: path.to_owned(), problem };
+        let path = fs::canonicalize(path).map_err(|e| refuse(e.to_string()))?;
+        let found = fs::metadata(&path).map_err(|e| refuse(e.to_string()))?;
+        if Details::of(&found).kind != FileType::BlockDevice {
+            return Err(refuse(
+                "is no block device, and --read-only reads those alone: name a disk or a partition, or leave it out"
+                    .to_owned(),
+            ));
+        }
+        let mut file = Opening::to_read()
+            .open(&path)
+            .map_err(|e| refuse(format!("cannot be read ({e}): run as root")))?;
+        let len = file.seek(SeekFrom::End(0)).map_err(|e| refuse(e.to_string()))?;
+        Self::to_read(&path, Extent { offset: 0, len })
+    }
+
+    /// Bytes of all that is overwritten, whole MiB; `None` for a directory.
+    pub(super) fn all(&self) -> Option<u64> {
+        self.existing.as_ref().map(|_| self.filesystem_size / MIB * MIB)
     }
 
     /// Opens what is only read, and never for writing; `None` for other storage.

@@ -3,7 +3,7 @@
 use cryptbench_blockdev::Extent;
 use cryptbench_load::WorkloadSpec;
 use cryptbench_record as record;
-use cryptbench_system::{ArmSpec, Role};
+use cryptbench_system::{ArmSpec, Attachment, Role, find};
 use cryptbench_text::chain;
 
 use super::{Consent, InUse, MIB, Target, encryption, human, pair, reads};
@@ -49,6 +49,10 @@ impl Targets {
                 in_use: Some(in_use.clone()),
             });
         }
+        if target.only_read {
+            let plain = Target::device_to_read(&target.path)?;
+            return Ok(Self { plain, encrypted: Vec::new(), in_use: None });
+        }
         let named = target.pair.iter().map(|pair| &pair.encrypted);
         let all = named.clone().chain([&target.path].into_iter().filter(|_| named.len() > 0));
         if let Some(path) = all.into_iter().find(|path| !path.exists()) {
@@ -65,6 +69,11 @@ impl Targets {
         let targets = Self { plain, encrypted, in_use: None };
         targets.check_consent(&target.consent)?;
         Ok(targets)
+    }
+
+    /// Whether nothing is written to them.
+    pub(crate) fn are_only_read(&self) -> bool {
+        self.plain.only_read.is_some()
     }
 
     fn each(&self) -> impl Iterator<Item = &Target> {
@@ -110,7 +119,7 @@ impl Targets {
         arms: &Arms,
         workloads: &[WorkloadSpec],
     ) -> Result<(), RunError> {
-        if self.in_use.is_some() {
+        if self.are_only_read() {
             return only_reads(arms, workloads);
         }
         let Some(target) = self.each().find(|target| !target.is_directory()) else {
@@ -164,19 +173,32 @@ impl Targets {
             return Ok(Range { size: UNUSED, reason });
         }
         let least = least_scratch(workloads);
-        if self.in_use.is_some() {
+        let is_whole = asked.is_none() && workloads.iter().any(|w| w.work.is_whole());
+        let reason_of_all = || "all of it, as the profile has it".to_owned();
+        if let Some(all) = self.plain.only_read.filter(|_| is_whole) {
+            return Ok(Range { size: all.len, reason: reason_of_all() });
+        }
+        if self.are_only_read() {
             let (size, reason) = self.plain.stretch(asked, least, arms.len() as u64)?;
             return Ok(Range { size, reason });
         }
-        let (mut size, mut reason) = self.plain.size(asked, least)?;
+        let all = self.plain.all().filter(|_| is_whole);
+        let (mut size, mut reason) = match all {
+            Some(all) => (all, reason_of_all()),
+            None => self.plain.size(asked, least)?,
+        };
         if let Some(most) = most.map(|most| most.max(least.next_multiple_of(MIB)))
             && asked.is_none()
+            && all.is_none()
             && size > most
         {
             (size, reason) = (most, "as much as systems fill in time".to_owned());
         }
         for encrypted in &self.encrypted {
-            let (there, why) = encrypted.size(asked, least)?;
+            let (there, why) = match encrypted.all().filter(|_| all.is_some()) {
+                Some(there) => (there, "all of the smaller one".to_owned()),
+                None => encrypted.size(asked, least)?,
+            };
             if there < size {
                 (size, reason) = (there, format!("{why} ({})", encrypted.path.display()));
             }
@@ -236,6 +258,9 @@ impl Targets {
             notes.extend(in_use.notes(size));
             return notes;
         }
+        if self.are_only_read() {
+            notes.push(only_read_note(&self.plain));
+        }
         for target in self.each() {
             let Some(existing) = &target.existing else { continue };
             let lost = match &existing.signatures[..] {
@@ -254,13 +279,29 @@ impl Targets {
     }
 }
 
-/// Refuses anything that could write to devices in use.
+/// What a reader must know of a device that is only read, in sentences.
+fn only_read_note(target: &Target) -> String {
+    format!(
+        "{} was only read, and nothing was written. The ciphers decrypted whatever lies there, which takes as long as \
+         for data. Parts that were trimmed or never written are read faster than data.",
+        target.path.display()
+    )
+}
+
+/// Refuses anything that could write to devices that are only read.
 fn only_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
     let refuse = |what: &str| {
-        Err(RunError::Usage(format!("devices in use are only read, and {what}: leave it out")))
+        Err(RunError::Usage(format!(
+            "devices in use and with --read-only are only read, and {what}: leave it out"
+        )))
     };
     let Arms::Systems(arms) = arms else { return refuse("volumes to be opened are made first") };
-    if let Some(arm) = arms.iter().find(|arm| !matches!(arm.system, "plain" | "paired")) {
+    let reads_there = |arm: &ArmSpec| match arm.system {
+        "plain" | "paired" => true,
+        // In this process, on the bytes that are there.
+        name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
+    };
+    if let Some(arm) = arms.iter().find(|arm| !reads_there(arm)) {
         return refuse(&format!("{} writes", arm.label));
     }
     match workloads.iter().find(|workload| !reads(&workload.work)) {

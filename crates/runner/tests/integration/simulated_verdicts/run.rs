@@ -255,6 +255,7 @@ fn target() -> Target {
         engine: Engine { name: String::new(), fallback_reason: None, direct: true, details: None },
         paired: None,
         also_paired: Vec::new(),
+        only_read: false,
         emulated: None,
     }
 }

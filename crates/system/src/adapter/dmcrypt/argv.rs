@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use zeroize::Zeroizing;
+
 use super::choice::{Choice, Target};
 
 /// Iterations of PBKDF2. Opening is not measured, so this is the minimum of cryptsetup.
@@ -35,9 +37,10 @@ pub(super) fn format(choice: &Choice, device: &Path) -> Option<Vec<OsString>> {
     Some(words)
 }
 
-/// `open`; `None` for dm-linear, which cryptsetup does not set up.
+/// `open`; `None` for dm-linear and dm-inlinecrypt, which cryptsetup does not set up.
 pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsString>> {
     let (kind, cipher) = match choice.target {
+        _ if choice.inline => return None,
         Target::Linear => return None,
         Target::CipherNull => ("plain", Some(("cipher_null-ecb", 256))),
         Target::Crypt(cipher) if choice.format == "plain" => {
@@ -89,6 +92,29 @@ pub(super) fn open_checksums(choice: &Choice, device: &Path, name: &str) -> Vec<
     words
 }
 
+/// dm-inlinecrypt's table over `sectors` sectors of `device`, which dmsetup(8) reads from its standard input: it holds the
+/// key.
+pub(super) fn inline_table(
+    choice: &Choice,
+    key: &[u8],
+    (device, sectors): (&Path, u64),
+) -> Zeroizing<Vec<u8>> {
+    let options = match choice.sector.unwrap_or(512) {
+        512 => "1 keytype:raw".to_owned(),
+        // Larger sectors count in their own size.
+        sector => format!("3 keytype:raw sector_size:{sector} iv_large_sectors"),
+    };
+    // As long as it can be at once: what grows leaves copies behind.
+    let device = device.display().to_string();
+    let mut table = Zeroizing::new(Vec::with_capacity(2 * key.len() + device.len() + 200));
+    table.extend(format!("0 {sectors} inlinecrypt aes-xts-plain64 ").into_bytes());
+    for byte in key {
+        table.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
+    }
+    table.extend(format!(" 0 {device} 0 {options}\n").into_bytes());
+    table
+}
+
 /// Size of the secret in bytes: a passphrase for LUKS, or the key itself for formats without a
 /// header.
 pub(super) fn secret_bytes(choice: &Choice) -> usize {
@@ -125,6 +151,7 @@ mod tests {
             integrity: "none",
             journal: "data",
             sizes: ["default"; 2],
+            inline: false,
             on_device: false,
             on: "container",
         }
@@ -222,6 +249,23 @@ mod tests {
         }
         let header = said(format(&luks, device()));
         assert!(!header.contains("integrity"), "{header}");
+    }
+
+    #[test]
+    fn inline_crypto_has_a_table_of_its_own() {
+        let key: Vec<u8> = (0x9a..0x9a + 64).collect();
+        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        for (sector, options) in
+            [(512, "1 keytype:raw"), (4096, "3 keytype:raw sector_size:4096 iv_large_sectors")]
+        {
+            let inline = Choice { inline: true, ..choice("plain", "aes-256-xts", sector) };
+            assert_eq!(open(&inline, device(), "x"), None);
+            assert_eq!(secret_bytes(&inline), key.len());
+            let table = inline_table(&inline, &key, (device(), 2048));
+            let expected =
+                format!("0 2048 inlinecrypt aes-xts-plain64 {digits} 0 /dev/loop3 0 {options}\n");
+            assert_eq!(String::from_utf8(table.to_vec()).unwrap(), expected);
+        }
     }
 
     #[test]

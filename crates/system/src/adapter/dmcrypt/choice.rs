@@ -57,6 +57,11 @@ pub(super) const SETTINGS: &[Setting] = &[
         values: &["data", "none", "bitmap"],
     },
     Setting {
+        name: "inline-crypto",
+        about: "whether the device encrypts, or else the block layer (dm-inlinecrypt, Linux of 2026), of format = plain alone",
+        values: &["no", "yes"],
+    },
+    Setting {
         name: "max-read-size",
         about: "bytes from which reads are split over the processors (Linux 6.11); of the module, in trials of this arm",
         values: SIZES,
@@ -104,6 +109,8 @@ pub(super) struct Choice {
     pub(super) journal: &'static str,
     /// In the order of [`PARAMETERS`].
     pub(super) sizes: [&'static str; 2],
+    /// Whether dm-inlinecrypt stands in dm-crypt's place.
+    pub(super) inline: bool,
     pub(super) on_device: bool,
     /// Where its disk lies, as in [`ON`].
     pub(super) on: &'static str,
@@ -120,6 +127,18 @@ impl Choice {
             && (self.journal == "data" || self.integrity != "none")
             // A bitmap tells what to calculate anew, and dm-integrity cannot calculate dm-crypt's tags (dm-integrity.rst).
             && (self.journal != "bitmap" || self.integrity == "crc32c")
+            && (!self.inline || self.can_be_inline())
+    }
+
+    /// Whether dm-inlinecrypt has it: one cipher, without dm-crypt's queues, and no program writes a header for it
+    /// (Documentation/admin-guide/device-mapper/dm-inlinecrypt.rst).
+    fn can_be_inline(&self) -> bool {
+        let is_aes =
+            |target: &Target| matches!(target, Target::Crypt(c) if c.name == "aes-256-xts");
+        self.format == "plain"
+            && is_aes(&self.target)
+            && (self.workqueues, self.same_cpu) == ("default", false)
+            && self.sizes == ["default"; 2]
     }
 
     /// Whether this machine's kernel has the parameters that are set.
@@ -143,6 +162,7 @@ impl Choice {
             integrity: value("integrity"),
             journal: value("integrity-journal"),
             sizes: PARAMETERS.map(|(setting, _)| value(setting)),
+            inline: value("inline-crypto") == "yes",
             on_device: value("io-target") == "device",
             on: value(ON.name),
         }
@@ -179,6 +199,9 @@ fn encrypted(system: &System, values: &Values, choice: &Choice, cipher: &KernelC
         "none" => label.push_str(" without journal"),
         "bitmap" => label.push_str(" with bitmap"),
         _ => {}
+    }
+    if choice.inline {
+        label.push_str(", inline crypto");
     }
     for (what, size) in ["reads", "writes"].iter().zip(choice.sizes) {
         if size != "default" {
@@ -252,7 +275,7 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
     let selection = &with_sectors(system, selection)?;
     let all = choices(system, selection);
     let (mut nulls, mut arms) = (Vec::<ArmSpec>::new(), Vec::<ArmSpec>::new());
-    let (machine, mut without_parameters) = (Machine::this(), false);
+    let (machine, mut without_parameters, mut without_inline) = (Machine::this(), false, false);
     let cryptsetup_chooses = !selection.settings.contains_key("sector-size");
     for mut values in all {
         let integrity = values.get("integrity").copied().unwrap_or_default();
@@ -271,6 +294,10 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
         }
         if !choice.has_parameters(&machine) {
             without_parameters = true;
+            continue;
+        }
+        if choice.inline && !machine.has_inline_crypto() {
+            without_inline = true;
             continue;
         }
         let is_alike = |null: &ArmSpec| {
@@ -293,6 +320,13 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
             name: "dm-crypt with max-read-size or max-write-size".to_owned(),
             reason: format!("there is none in {}", machine.dm_crypt.display()),
             remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".to_owned(),
+        });
+    }
+    if arms.is_empty() && without_inline {
+        return Err(SystemError::Unavailable {
+            name: "dm-crypt with inline-crypto".to_owned(),
+            reason: "this kernel has no dm-inlinecrypt".to_owned(),
+            remedy: "a kernel of mid-2026 or newer with CONFIG_DM_INLINECRYPT has it; modprobe dm_inlinecrypt".to_owned(),
         });
     }
     if arms.is_empty() {
@@ -338,8 +372,8 @@ fn hint(system: &System) -> String {
         of_kind.map(|c| c.name).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{} has {} and, with integrity = aead, {}; integrity is LUKS2's, its bitmap crc32c's, and LUKS1 has \
-         sectors of 512 bytes",
+        "{} has {} and, with integrity = aead, {}; integrity is LUKS2's, its bitmap crc32c's, LUKS1 has sectors of \
+         512 bytes, and inline-crypto is of aes-256-xts with format = plain and no other setting",
         system.name,
         names(false),
         names(true)
@@ -521,6 +555,40 @@ mod tests {
         assert_eq!(with[3], "dm-crypt/aes-256-xts/max-read-size=16384");
         assert_eq!(without[2..], ["dm-crypt/aes-256-xts"]);
         assert!(refused.to_string().contains("Linux 6.11"), "{refused}");
+    }
+
+    #[test]
+    fn inline_crypto_is_there_where_the_kernel_has_it_and_else_left_out_of_a_sweep() {
+        let loaded = tempfile::tempdir().unwrap();
+        let pretend = |loaded: &std::path::Path| {
+            let (loaded, modules) = (loaded.to_owned(), loaded.to_owned());
+            Machine::pretend(Some(Machine { loaded, modules, ..Machine::this() }));
+        };
+        pretend(loaded.path());
+        let sweep = [("format", &["plain"][..]), ("inline-crypto", &["no", "yes"][..])];
+        assert_eq!(ids(&select(&[], &sweep))[2..], ["dm-crypt/format=plain/aes-256-xts"]);
+        let alone = [sweep[0], ("inline-crypto", &["yes"][..])];
+        let lacking = DM_CRYPT.arms(&select(&[], &alone)).unwrap_err().to_string();
+        assert!(lacking.contains("no dm-inlinecrypt"), "{lacking}");
+        std::fs::create_dir(loaded.path().join("dm_inlinecrypt")).unwrap();
+        assert_eq!(
+            ids(&select(&[], &sweep))[2..],
+            [
+                "dm-crypt/format=plain/aes-256-xts",
+                "dm-crypt/format=plain/aes-256-xts/inline-crypto=yes",
+            ]
+        );
+        // It has neither headers nor other ciphers, and none of dm-crypt's queues.
+        for more in [
+            ("format", &["luks2"][..]),
+            ("cipher", &["serpent-256-xts"]),
+            ("workqueues", &["no-read"]),
+        ] {
+            let all = [&[("format", &["plain"][..])][..], &[alone[1], more]].concat();
+            let refused = DM_CRYPT.arms(&select(&[], &all)).unwrap_err().to_string();
+            assert!(refused.contains("inline-crypto is of"), "{refused}");
+        }
+        Machine::pretend(None);
     }
 
     #[test]

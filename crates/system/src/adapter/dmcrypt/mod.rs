@@ -47,6 +47,10 @@ pub(crate) static DM_CRYPT: System = System {
     // The kernel's driver of the cipher; known only after the cipher has been used since boot.
     kernel_tier: |arm, _| {
         let Target::Crypt(cipher) = Choice::of(arm).target else { return None };
+        // Whether the device encrypts or the block layer's fallback, nobody tells.
+        if Choice::of(arm).inline {
+            return None;
+        }
         kernel_crypto::in_use(&[cipher.kernel_name], Accepts::Any)
     },
     ..System::new(
@@ -136,6 +140,10 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     let names: Vec<_> = below.into_iter().chain([name.to_owned()]).collect();
     let device = mapping::create(stack, &names, || match argv::open(&choice, &device, name) {
         Some(words) => cryptsetup(words),
+        None if choice.inline => {
+            let sectors = mapping::sectors(&device)?;
+            mapping::make(name, argv::inline_table(&choice, volume.secret, (&device, sectors)))
+        }
         None => mapping::make_linear(name, &device),
     })?;
     Ok(Disk { unreadable: choice.integrity != "none", ..Disk::by_kernel(device) })
