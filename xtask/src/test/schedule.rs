@@ -16,8 +16,18 @@ use super::counts::Counts;
 
 /// Binaries with the longest run time, longest first: if one of them started last, a core would be
 /// idle at the end.
-const LONGEST: &[&str] =
-    &["cli integration", "cli guest", "system integration", "system unit", "stats integration"];
+const LONGEST: &[&str] = &[
+    "cli integration",
+    "cli guest",
+    "system integration",
+    "volume integration",
+    "system unit",
+    "report integration",
+    "stats integration",
+    "all documentation",
+    "runner integration",
+    "serve integration",
+];
 
 /// Binaries with a test that measures a time, which other load must not affect.
 const ALONE: &[&str] = &["load integration", "load unit", "devices integration", "runner unit"];
