@@ -7,6 +7,8 @@
 //! normal. Ties and zeros are kept; they can make the interval wider than necessary, but never too
 //! narrow.
 
+use std::cell::Cell;
+
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Up to this many pairs the null distribution is counted exactly (an `f64` still holds 2⁵⁰
@@ -43,8 +45,26 @@ pub fn interval(walsh: &[f64], pairs: usize, confidence: f64) -> Option<(f64, f6
     Some((*low, *high))
 }
 
-/// How many values t = 0, 1, … have P(T ≤ t) ≤ `tail`, for the statistic T of `pairs` pairs.
+thread_local! {
+    /// The latest cut for each number of pairs, and its tail: all intervals of a run have the same.
+    static KNOWN: [Cell<Option<(f64, usize)>>; EXACT_UP_TO + 1] =
+        const { [const { Cell::new(None) }; EXACT_UP_TO + 1] };
+}
+
+/// [`count_cut`], which is counted once for each number of pairs.
 fn exact_cut(pairs: usize, tail: f64) -> usize {
+    KNOWN.with(|known| match known[pairs].get() {
+        Some((known, cut)) if known == tail => cut,
+        _ => {
+            let cut = count_cut(pairs, tail);
+            known[pairs].set(Some((tail, cut)));
+            cut
+        }
+    })
+}
+
+/// How many values t = 0, 1, … have P(T ≤ t) ≤ `tail`, for the statistic T of `pairs` pairs.
+fn count_cut(pairs: usize, tail: f64) -> usize {
     let largest = pairs * (pairs + 1) / 2;
     // ways[t]: how many of the 2ⁿ sign patterns give rank sum t.
     let mut ways = vec![0.0_f64; largest + 1];

@@ -4,6 +4,9 @@
 //! with many degrees of freedom and with small tails (1.827 instead of 1.960 at 10⁷ degrees, 2.5
 //! %), and may never return (10⁹ degrees). This module therefore solves for the quantile itself.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 /// From this many degrees of freedom the expansion around the normal quantile is exact to 12 digits.
@@ -12,14 +15,29 @@ const EXPAND_FROM: f64 = 2000.0;
 /// Smaller tails are refused, because their areas leave the range of normal numbers.
 const SMALLEST_TAIL: f64 = 1e-100;
 
+/// Quantiles that a thread keeps: a run asks for few, each of them again and again.
+const KEPT: usize = 4096;
+
+thread_local! {
+    /// By the bits of the degrees of freedom and the tail.
+    static KNOWN: RefCell<HashMap<[u64; 2], Option<f64>>> = RefCell::default();
+}
+
 /// The t that leaves `tail` (1e-100 ≤ tail < 0.5) above it with `df` degrees of freedom (any
 /// positive number); `None` if that is undefined.
 pub(crate) fn upper_quantile(df: f64, tail: f64) -> Option<f64> {
     if !(SMALLEST_TAIL..0.5).contains(&tail) || df.is_nan() || df <= 0.0 {
         return None;
     }
-    let z = -Normal::standard().inverse_cdf(tail);
-    if df >= EXPAND_FROM { Some(expand(df, z)) } else { solve(df, tail, z) }
+    KNOWN.with_borrow_mut(|known| {
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        *known.entry([df, tail].map(f64::to_bits)).or_insert_with(|| {
+            let z = -Normal::standard().inverse_cdf(tail);
+            if df >= EXPAND_FROM { Some(expand(df, z)) } else { solve(df, tail, z) }
+        })
+    })
 }
 
 /// The t of a two-sided interval of `confidence` (0 < confidence < 1).

@@ -1,4 +1,4 @@
-//! Runs the few tests that failed once more, each binary alone: what passes then depends on what runs beside it.
+//! Runs the few tests that failed once more, one after the other: what passes then depends on what runs beside it.
 
 use super::binaries::Binary;
 use super::counts::Counts;
@@ -31,17 +31,15 @@ impl<'a> Failed<'a> {
         }
         // The examples in the documentation are cargo's to name.
         for (binary, names) in self.0.iter().filter(|(binary, _)| binary.times) {
-            let ended = run(binary, how, names)?;
-            log(&ended)?;
-            let counts = Counts::of(&ended.output, &binary.name);
-            let passed = names.iter().filter(|name| !counts.failed_tests.contains(name));
-            if counts.broken > 0 || counts.passed + counts.failed != names.len() {
-                continue;
-            }
-            for name in passed {
-                println!("FLAKY, passed when it ran again alone: {} {name}", binary.name);
-                all.failed -= 1;
-                all.passed += 1;
+            for name in names {
+                let ended = run(binary, how, Some(name))?;
+                log(&ended)?;
+                if passed(ended.status.success(), &ended.counts()) {
+                    println!("FLAKY, passed when it ran again alone: {} {name}", binary.name);
+                    all.failed -= 1;
+                    all.passed += 1;
+                    all.flaky += 1;
+                }
             }
         }
         Ok(())
@@ -50,6 +48,11 @@ impl<'a> Failed<'a> {
 
 fn worth_it(all: &Counts) -> bool {
     all.broken == 0 && (1..=FEW).contains(&all.failed)
+}
+
+/// Whether exactly one test ran and passed: a name that fits no test, or one that is not run unless asked for, is no success.
+fn passed(success: bool, counts: &Counts) -> bool {
+    success && (counts.passed, counts.failed, counts.broken) == (1, 0, 0)
 }
 
 #[cfg(test)]
@@ -61,5 +64,14 @@ mod tests {
         let of = |failed, broken| Counts { failed, broken, ..Counts::default() };
         assert!(worth_it(&of(1, 0)) && worth_it(&of(3, 0)));
         assert!(!worth_it(&of(0, 0)) && !worth_it(&of(4, 0)) && !worth_it(&of(1, 1)));
+    }
+
+    #[test]
+    fn only_a_test_that_ran_and_passed_has_passed() {
+        let of = |passed, failed, broken| Counts { passed, failed, broken, ..Counts::default() };
+        assert!(passed(true, &of(1, 0, 0)));
+        assert!(!passed(false, &of(1, 0, 0)) && !passed(true, &of(0, 0, 0)));
+        assert!(!passed(true, &of(2, 0, 0)) && !passed(true, &of(1, 0, 1)));
+        assert!(!passed(false, &of(0, 1, 0)));
     }
 }

@@ -4,11 +4,13 @@
 mod again;
 mod binaries;
 mod counts;
+mod hurried;
 mod schedule;
 mod skips;
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::time::Instant;
 
@@ -66,19 +68,18 @@ impl Tier {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let began = Instant::now();
     let mut skips = Skips::read()?;
-    if !options.offline {
-        for missing in packages::ensure(packages::FOR_TESTS) {
-            skips.not_installed(missing);
-        }
-        if let Err(why) = tools::CARGO_DEB.path() {
-            skips.not_installed(format!("cargo-deb (the Debian package): {why:#}"));
-        }
-    }
     tidy::run()?;
+    // The packages of others are fetched and unpacked while the compiler works.
+    let (binaries, missing) = std::thread::scope(|scope| {
+        let installing = scope.spawn(|| if options.offline { Vec::new() } else { install() });
+        (build(), installing.join())
+    });
+    let binaries = binaries?;
+    for missing in missing.unwrap_or_else(|panic| resume_unwind(panic)) {
+        skips.not_installed(missing);
+    }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     fs::create_dir_all(&target)?;
-    let prepared = began.elapsed();
-    let binaries = build()?;
     let built = began.elapsed();
     let log_path = Path::new(&target).join("test.log");
     let mut log = Log::create(&log_path)?;
@@ -88,17 +89,24 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         tier: options.tier.as_str(),
         filter: options.filter.as_deref(),
         state: tempfile::tempdir()?,
+        programs: match options.tier {
+            Tier::Quick => hurried::programs(),
+            Tier::Nightly => None,
+        },
     };
     run_all(&binaries, &how, |ended| {
         log.take(&ended)?;
-        let counts = Counts::of(&ended.output, &ended.binary.name);
+        let counts = ended.counts();
         skips.take(&ended.output);
         tell(&ended, &counts);
         failed.take(ended.binary, &counts);
         all.add(counts);
         Ok(())
     })?;
-    failed.again(&how, &mut all, |ended| log.take(ended))?;
+    failed.again(&how, &mut all, |ended| {
+        skips.take(&ended.output);
+        log.take(ended)
+    })?;
     let ran = began.elapsed();
     println!();
     let other_systems = match options.tier {
@@ -108,15 +116,18 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     all.print_slowest(options.slowest);
     skips.print();
     println!(
-        "{:.0} s: {:.0} to prepare, {:.0} to build, {:.0} to test; complete output: {}",
+        "{:.0} s: {:.0} to install and build, {:.0} to test; complete output: {}",
         ran.as_secs_f64(),
-        prepared.as_secs_f64(),
-        (built - prepared).as_secs_f64(),
+        built.as_secs_f64(),
         (ran - built).as_secs_f64(),
         log_path.display()
     );
+    let flaky = match all.flaky {
+        0 => String::new(),
+        flaky => format!(" ({flaky} of them FLAKY)"),
+    };
     println!(
-        "{} passed, {} failed, {} skipped",
+        "{} passed{flaky}, {} failed, {} skipped",
         all.passed,
         all.failed,
         all.ignored + skips.tests()
@@ -131,6 +142,15 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         skips.must_be_named()?;
     }
     other_systems
+}
+
+/// Installs what the tests need, and returns what could not be installed.
+fn install() -> Vec<String> {
+    let mut missing = packages::ensure(packages::FOR_TESTS);
+    if let Err(why) = tools::CARGO_DEB.path() {
+        missing.push(format!("cargo-deb (the Debian package): {why:#}"));
+    }
+    missing
 }
 
 /// Prints a line for each binary, and its failures.

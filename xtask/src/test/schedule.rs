@@ -1,6 +1,7 @@
 //! Runs test binaries in parallel, longest first, except those that measure time.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::{Read as _, Seek as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
@@ -11,11 +12,22 @@ use anyhow::Context as _;
 
 use super::TIER;
 use super::binaries::Binary;
+use super::counts::Counts;
 
 /// Binaries with the longest run time, longest first: if one of them started last, a core would be
 /// idle at the end.
-const LONGEST: &[&str] =
-    &["cli integration", "cli guest", "system integration", "system unit", "stats integration"];
+const LONGEST: &[&str] = &[
+    "cli integration",
+    "cli guest",
+    "system integration",
+    "volume integration",
+    "system unit",
+    "report integration",
+    "stats integration",
+    "all documentation",
+    "runner integration",
+    "serve integration",
+];
 
 /// Binaries with a test that measures a time, which other load must not affect.
 const ALONE: &[&str] = &["load integration", "load unit", "devices integration", "runner unit"];
@@ -30,6 +42,16 @@ pub struct How<'a> {
     pub filter: Option<&'a str>,
     /// A directory for the state of programs.
     pub state: tempfile::TempDir,
+    /// Programs in front of those in the search path.
+    pub programs: Option<tempfile::TempDir>,
+}
+
+impl How<'_> {
+    fn path(&self) -> anyhow::Result<OsString> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = self.programs.iter().map(|programs| programs.path().to_owned());
+        Ok(std::env::join_paths(own.chain(std::env::split_paths(&path)))?)
+    }
 }
 
 /// A binary that has ended.
@@ -41,6 +63,13 @@ pub struct Ended<'a> {
     pub took: Duration,
 }
 
+impl Ended<'_> {
+    pub fn counts(&self) -> Counts {
+        let Binary { name, times, .. } = self.binary;
+        Counts::of(&self.output, name, self.status.success(), !times)
+    }
+}
+
 /// Runs all `binaries`, and passes each to `take` when it has ended.
 pub fn run_all<'a>(
     binaries: &'a [Binary],
@@ -49,7 +78,7 @@ pub fn run_all<'a>(
 ) -> anyhow::Result<()> {
     let (alone, beside) = order(binaries);
     for binary in alone {
-        take(run(binary, how, &[])?)?;
+        take(run(binary, how, None)?)?;
     }
     let queue = Mutex::new(VecDeque::from(beside));
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -59,7 +88,7 @@ pub fn run_all<'a>(
             let (report, next) = (report.clone(), &next);
             scope.spawn(move || {
                 while let Some(binary) = next() {
-                    if report.send(run(binary, how, &[])).is_err() {
+                    if report.send(run(binary, how, None)).is_err() {
                         break;
                     }
                 }
@@ -81,17 +110,21 @@ fn order(binaries: &[Binary]) -> (Vec<&Binary>, Vec<&Binary>) {
     (alone, beside)
 }
 
-/// Runs a binary, or only its tests of these names.
-pub fn run<'a>(binary: &'a Binary, how: &How<'_>, names: &[String]) -> anyhow::Result<Ended<'a>> {
+/// Runs a binary, or only its test of this name.
+pub fn run<'a>(
+    binary: &'a Binary,
+    how: &How<'_>,
+    name: Option<&String>,
+) -> anyhow::Result<Ended<'a>> {
     let began = Instant::now();
     // One file for both streams, which keeps their order.
     let mut output = tempfile::tempfile()?;
     let root = std::env::current_dir()?;
     let status = Command::new(&binary.program)
         .args(&binary.arguments)
-        .args(how.filter.filter(|_| names.is_empty()))
-        .args(names)
-        .args((!names.is_empty()).then_some("--exact"))
+        .args(how.filter.filter(|_| name.is_none()))
+        .args(name)
+        .args(name.map(|_| "--exact"))
         // Passing tests report what they skipped, too.
         .arg("--show-output")
         .args(WAITING.contains(&binary.name.as_str()).then_some("--test-threads=3"))
@@ -104,6 +137,7 @@ pub fn run<'a>(binary: &'a Binary, how: &How<'_>, names: &[String]) -> anyhow::R
         .envs(binary.times.then_some(("RUSTC_BOOTSTRAP", "1")))
         // Keeps what one binary leaves behind on purpose from the cleanup of another.
         .env("XDG_STATE_HOME", how.state.path().join(binary.name.replace(' ', "-")))
+        .env("PATH", how.path()?)
         .env(TIER, how.tier)
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)

@@ -43,7 +43,7 @@ headline = "iops"
 /// eCryptfs has no direct I/O, so all go through the page cache.
 const SCRIPT: &str = "
 ./modprobe -a encrypted-keys ecryptfs
-mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
+mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
 mkdir /run/disk
 mount /dev/ubda /run/disk
 echo kept >/run/disk/own
@@ -101,14 +101,14 @@ const OF_CHOICES: &[(&str, &str)] =
 
 /// The default set; a disk with blocks of 4096 bytes; a target that lies on LUKS.
 const CHOICES: &str = "
-mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
+mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
 mkdir /run/disk /run/large /run/inner
 mount /dev/ubda /run/disk
 measure() { ./cryptbench run \"$1\" --profile ./tiny.toml --size 16MiB -o \"$2\" \"${@:3}\"; cp $2/record.json $2.json; }
 measure /run/disk default
 truncate -s 900M /run/disk/blocks
 blocks=$(losetup --find --show --sector-size=4096 /run/disk/blocks)
-mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 $blocks
+mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 $blocks
 mount $blocks /run/large
 measure /run/large large --system dm-crypt --buffered
 umount /run/large
@@ -117,7 +117,7 @@ truncate -s 300M /run/disk/luks
 luks=$(losetup --find --show /run/disk/luks)
 echo secret | cryptsetup -q luksFormat --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file - $luks
 echo secret | cryptsetup open --type luks2 --key-file - $luks inner
-mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/inner
+mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/inner
 mount /dev/mapper/inner /run/inner
 measure /run/inner inner --builtin-only --buffered
 umount /run/inner
@@ -179,7 +179,7 @@ echo \"none: $(refused)\"
 echo secret | cryptsetup -q luksFormat --type luks2 --sector-size 4096 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 \
     --key-file - /dev/ubda
 echo secret | cryptsetup open --type luks2 --key-file - /dev/ubda safe
-mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/safe
+mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/safe
 mkdir /run/safe /run/other
 mount -o ro,noload /dev/mapper/safe /run/safe
 sync

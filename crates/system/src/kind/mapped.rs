@@ -64,8 +64,11 @@ pub(crate) fn check_file_system(name: &str, values: &Choice) -> Result<(), Syste
     }
 }
 
-/// Minimum space in bytes, in addition to the new files of workloads.
-const LEAST_ROOM: u64 = 160 << 20;
+/// Minimum space in bytes for an I/O target of `len` bytes, in addition to the new files of workloads. Who asks for a small
+/// target waits for no large container: the least has room for a journal of 4 MiB and the files of the proof.
+fn least_room(len: u64) -> u64 {
+    (len / 2 / MIB * MIB).clamp(24 * MIB, 160 * MIB)
+}
 
 /// Space for the file system itself (journal, inode tables) and for the files of workloads: 512
 /// MiB, or less if little is free.
@@ -168,7 +171,7 @@ impl Disk {
 /// Bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free: a
 /// container with a file system, a header and space for both kinds of workload.
 pub(crate) fn footprint(len: u64, free: u64) -> u64 {
-    len + len / 16 + room(free).max(LEAST_ROOM) + (16 << 20)
+    len + len / 16 + room(free).max(least_room(len)) + (16 << 20)
 }
 
 pub(crate) fn prepare(
@@ -182,7 +185,7 @@ pub(crate) fn prepare(
         0 => 0,
         _ => (mapped.spare)(free(context.directory)?),
     };
-    let room = spare.max(context.room + context.room / 16 + LEAST_ROOM);
+    let room = spare.max(context.room + context.room / 16 + least_room(len));
     let on_device = arm.is_set(IO_TARGET.name, "device");
     let (bytes, file_system) = layout(len, room, on_device);
     let own = (mapped.overhead)(arm, bytes);
@@ -350,6 +353,7 @@ mod tests {
         assert_eq!(room(1 << 40), 512 * MIB);
         assert_eq!(room(1 << 30), 256 * MIB);
         assert_eq!(room(0), 64 * MIB);
+        assert_eq!([4, 16, 128, 512].map(|len| least_room(len * MIB) / MIB), [24, 24, 64, 160]);
     }
 
     #[test]

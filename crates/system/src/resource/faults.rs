@@ -186,12 +186,10 @@ impl Drop for Place {
 
 /// The path of a program.
 fn real(program: &str) -> Option<PathBuf> {
-    // What no package installs lies elsewhere in the search path.
     let path = std::env::var_os("PATH").unwrap_or_default();
-    ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
-        .into_iter()
-        .map(PathBuf::from)
-        .chain(std::env::split_paths(&path))
+    let of_root = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
+    std::env::split_paths(&path)
+        .chain(of_root)
         .map(|directory| directory.join(program))
         .find(|path| path.exists())
 }
