@@ -31,19 +31,21 @@ impl Drop for Serving {
     }
 }
 
-/// Serves `device` as a file in a mount at `path`, and returns the file.
+/// Serves `device` as a file in a mount at `path`. Returns the file, and how requests arrive
+/// ([`Server::transport`]).
 pub(crate) fn create(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,
     path: &Path,
     options: &FuseOptions,
-) -> Result<PathBuf, SystemError> {
+) -> Result<(PathBuf, &'static str), SystemError> {
     let serving = stack.create(FuseMount { path: path.to_owned() }, || {
         let server = fuse::mount(device, path, options)?;
         let identity = mount_at(path).map(|entry| Identity::number(entry.device));
         Ok((Serving(Some(server)), identity))
     })?;
-    Ok(serving.0.as_ref().map(Server::file).unwrap_or_default())
+    let about = |server: &Server| (server.file(), server.transport());
+    Ok(serving.0.as_ref().map(about).unwrap_or_default())
 }
 
 impl Resource for FuseMount {
