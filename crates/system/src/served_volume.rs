@@ -15,7 +15,6 @@ use crate::resource::{Journal, ResourceStack, fuse_server, loop_device, mount, m
 pub struct ServedVolume {
     stack: ResourceStack,
     file: PathBuf,
-    transport: &'static str,
 }
 
 /// Serves `device` as a file in a new private mount, and attaches a loop device to it. Returns the
@@ -25,7 +24,7 @@ pub(crate) fn as_disk(
     device: Arc<dyn BlockDevice>,
 ) -> Result<(PathBuf, PathBuf), SystemError> {
     let path = mount_point::create(stack)?;
-    let (file, _) = fuse_server::create(stack, device, &path, &FuseOptions::default())?;
+    let file = fuse_server::create(stack, device, &path, &FuseOptions::default())?;
     Ok((loop_device::create(stack, &file, false)?, file))
 }
 
@@ -45,20 +44,14 @@ impl ServedVolume {
             Some(path) => std::path::absolute(path).map_err(SystemError::io("find", path))?,
             None => mount_point::create(&mut stack)?,
         };
-        let (file, transport) = fuse_server::create(&mut stack, device, &path, options)?;
-        Ok(Self { stack, file, transport })
+        let file = fuse_server::create(&mut stack, device, &path, options)?;
+        Ok(Self { stack, file })
     }
 
     /// The file with the contents of the device.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
-    }
-
-    /// How requests arrive from the kernel: `io_uring` or `device`.
-    #[must_use]
-    pub fn transport(&self) -> &'static str {
-        self.transport
     }
 
     /// Attaches a loop device to the file and returns its path. Requires root.

@@ -113,16 +113,8 @@ fn up(
     let journal = journal(&args.unlock.volume)?;
     let served = Arc::clone(&volume) as Arc<dyn cryptbench_blockdev::BlockDevice>;
     let mut mounted = ServedVolume::serve(served, raw.then_some(&place), &fuse, &journal)?;
-    let way = match mounted.transport() {
-        "io_uring" => "FUSE over io_uring",
-        _ => "/dev/fuse",
-    };
     let what = if raw {
-        format!(
-            "the plaintext of {} is {}, served through {way}",
-            args.unlock.volume.display(),
-            mounted.file().display()
-        )
+        format!("the plaintext of {} is {}", args.unlock.volume.display(), mounted.file().display())
     } else {
         let device = mounted.attach_loop(read_only)?;
         mounted
@@ -130,11 +122,7 @@ fn up(
             .with_context(|| {
                 "its file system cannot be mounted; --raw gives the plaintext as a file".to_owned()
             })?;
-        format!(
-            "{} is mounted at {}, served through {way}",
-            args.unlock.volume.display(),
-            place.display()
-        )
+        format!("{} is mounted at {}", args.unlock.volume.display(), place.display())
     };
     Ok(Up { mounted, volume, place, what, _target: target })
 }

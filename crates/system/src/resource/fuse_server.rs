@@ -31,21 +31,19 @@ impl Drop for Serving {
     }
 }
 
-/// Serves `device` as a file in a mount at `path`. Returns the file, and how requests arrive
-/// ([`Server::transport`]).
+/// Serves `device` as a file in a mount at `path`, and returns the file.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,
     path: &Path,
     options: &FuseOptions,
-) -> Result<(PathBuf, &'static str), SystemError> {
+) -> Result<PathBuf, SystemError> {
     let serving = stack.create(FuseMount { path: path.to_owned() }, || {
         let server = fuse::mount(device, path, options)?;
         let identity = mount_at(path).map(|entry| Identity::number(entry.device));
         Ok((Serving(Some(server)), identity))
     })?;
-    let about = |server: &Server| (server.file(), server.transport());
-    Ok(serving.0.as_ref().map(about).unwrap_or_default())
+    Ok(serving.0.as_ref().map(Server::file).unwrap_or_default())
 }
 
 impl Resource for FuseMount {
