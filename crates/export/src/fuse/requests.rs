@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::abi::{self, Request};
 use super::arena::Arena;
 use super::ring::{Ring, Tag};
-use super::session::{MAX_REQUEST, Session};
+use super::session::{LONG, MAX_REQUEST, Session};
 use super::slow::{Done, Job, Work};
 use crate::stripes::Hold;
 
@@ -56,6 +56,8 @@ pub(super) struct Requests<'a> {
     jobs: Sender<Job>,
     /// Requests that the disk or the slow lane is working on.
     in_flight: usize,
+    /// Slots whose data the kernel may still be copying.
+    pub(super) lent: usize,
 }
 
 impl<'a> Requests<'a> {
@@ -81,6 +83,7 @@ impl<'a> Requests<'a> {
             done,
             jobs,
             in_flight: 0,
+            lent: 0,
         })
     }
 
@@ -147,7 +150,9 @@ impl<'a> Requests<'a> {
             Err(e) => return Ok(Some(Err(e))),
         };
         let range = offset..offset + len as u64;
-        if !self.session.bytes.is_whole(offset, len)
+        // The parts of a long transfer arrive together, and one core would encipher them in turn.
+        if len >= LONG
+            || !self.session.bytes.is_whole(offset, len)
             || !self.session.bytes.stripes().try_acquire(&range, Hold::Shared)
         {
             return self.go_slow(slot, State::Writing, Work::Write { offset, sync }, len);
@@ -298,7 +303,7 @@ impl Drop for Requests<'_> {
     /// their memory to those that still use it: the slow lane, or the kernel, which closes rings
     /// later on its own. Nobody waits for their ranges any more, because the server is ending.
     fn drop(&mut self) {
-        if self.in_flight > 0 {
+        if self.in_flight > 0 || self.lent > 0 {
             self.arena.leak();
         }
         for slot in 0..self.slots.len() {

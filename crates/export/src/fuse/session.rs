@@ -29,6 +29,10 @@ const FILE_MODE: u32 = 0o100_000;
 /// reads.
 pub(super) const MAX_REQUEST: usize = 256 << 10;
 
+/// Data from this size on are worth handing to another thread: copying or enciphering them takes
+/// longer than waking it.
+pub(super) const LONG: usize = 128 << 10;
+
 /// Background requests in flight, which nobody waits for synchronously, such as those of a loop
 /// device.
 const MAX_BACKGROUND: u16 = 512;

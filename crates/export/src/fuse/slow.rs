@@ -1,5 +1,5 @@
-//! The slow lane, for requests that must wait or be copied: requests for parts of sectors, and
-//! writes that conflict with one.
+//! The slow lane, for requests that would hold up a ring: requests for parts of sectors, writes that
+//! conflict with one, and long writes.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,10 +1,13 @@
 //! The kernel's setting for FUSE over io_uring, which is off by default.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::fs::{File, TryLockError};
 use std::os::unix::fs::FileExt as _;
+use std::time::{Duration, Instant};
 
 const SWITCH: &str = "/sys/module/fuse/parameters/enable_uring";
+
+/// How long to wait for other servers that are starting.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps FUSE over io_uring enabled for new connections, and restores the setting afterwards.
 ///
@@ -17,14 +20,22 @@ pub(super) struct UringSwitch {
 }
 
 impl UringSwitch {
-    /// Enables it. `None` if this kernel has no such setting (before 6.14) or this user may not
-    /// change it.
+    /// Enables it. `None` if this kernel has no such setting (before 6.14), or if it is off and
+    /// this user may not change it.
     pub(super) fn on() -> Option<Self> {
-        let mut file = File::options().read(true).write(true).open(SWITCH).ok()?;
-        file.lock().ok()?;
-        let mut state = String::new();
-        file.read_to_string(&mut state).ok()?;
-        let was_off = state.trim() != "Y";
+        let file = File::options().read(true).write(true).open(SWITCH);
+        let file = file.or_else(|_| File::open(SWITCH)).ok()?;
+        // Any user can lock the file, but must not be able to stop others from mounting.
+        let until = Instant::now() + PATIENCE;
+        while let Err(e) = file.try_lock() {
+            if matches!(e, TryLockError::Error(_)) || Instant::now() > until {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let mut state = [0];
+        file.read_at(&mut state, 0).ok()?;
+        let was_off = state != *b"Y";
         if was_off {
             file.write_at(b"Y", 0).ok()?;
         }

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::abi::{self, Header, Request};
 use super::requests::{Answer, Requests};
 use super::ring::{COMMIT_ID_AT, OPERATION_AT, PAYLOAD_SIZE_AT, REQUEST_HEADER, Ring, Tag, Vector};
-use super::session::{MAX_REQUEST, Session};
+use super::session::{LONG, MAX_REQUEST, Session};
 use super::slow::{self, Done, Job};
 use crate::stop::Stop;
 
@@ -27,6 +27,7 @@ const LANES: usize = 4;
 
 const STOPPED: usize = 0;
 const SLOW_DONE: usize = 1;
+const FENCE: usize = 2;
 
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
@@ -113,6 +114,8 @@ struct Entry {
     queue: u16,
     unique: u64,
     commit_id: u64,
+    /// Whether a worker of the kernel copies the reply.
+    aside: bool,
 }
 
 struct Worker<'a> {
@@ -125,6 +128,8 @@ struct Worker<'a> {
     /// Entries that the kernel has released.
     dead: usize,
     stopping: bool,
+    /// Whether the replies that others copy are on their way, after a stop.
+    fenced: bool,
 }
 
 impl<'a> Worker<'a> {
@@ -139,13 +144,15 @@ impl<'a> Worker<'a> {
         let mut entries = Vec::new();
         for (i, &queue) in queues.numbers.iter().enumerate() {
             let depth = if i == 0 { depth(queues.threads) } else { 1 };
-            entries.extend((0..depth).map(|_| Entry { queue, unique: 0, commit_id: 0 }));
+            let idle = |_| Entry { queue, unique: 0, commit_id: 0, aside: false };
+            entries.extend((0..depth).map(idle));
         }
         let slots = entries.len();
         let first = (slots * HEADER_STRIDE).next_multiple_of(MAX_REQUEST);
-        let ring = Ring::new(fuse, io_target, slots + 2)?;
+        let ring = Ring::new(fuse, io_target, slots + 3)?;
         let requests = Requests::new(ring, (first, slots), session, io_target, done, jobs)?;
-        Ok(Self { requests, entries, vectors: Vec::new(), done, dead: 0, stopping: false })
+        let vectors = Vec::new();
+        Ok(Self { requests, entries, vectors, done, dead: 0, stopping: false, fenced: false })
     }
 
     /// Offers every entry to the kernel.
@@ -182,7 +189,7 @@ impl<'a> Worker<'a> {
 
     fn run(&mut self) -> io::Result<()> {
         let mut completions = Vec::new();
-        while self.requests.in_flight() > 0 || !(self.stopping || self.dead == self.entries.len()) {
+        while self.requests.in_flight() > 0 || !(self.fenced || self.dead == self.entries.len()) {
             self.requests.ring.wait(&mut completions)?;
             for (tag, result) in completions.drain(..) {
                 self.handle(tag, result)?;
@@ -193,6 +200,11 @@ impl<'a> Worker<'a> {
     }
 
     fn handle(&mut self, tag: Tag, result: i32) -> io::Result<()> {
+        if let Tag::Fetch(slot) = tag
+            && std::mem::take(&mut self.entries[slot].aside)
+        {
+            self.requests.lent -= 1;
+        }
         match tag {
             Tag::Fetch(_) if result < 0 => {
                 self.dead += 1;
@@ -210,6 +222,10 @@ impl<'a> Worker<'a> {
             }
             Tag::Event(STOPPED) => {
                 self.stopping = true;
+                self.requests.ring.fence(FENCE)
+            }
+            Tag::Event(FENCE) => {
+                self.fenced = true;
                 Ok(())
             }
             Tag::Event(_) => {
@@ -247,13 +263,18 @@ impl<'a> Worker<'a> {
     /// error, and fetches the next request.
     fn reply(&mut self, slot: usize, answer: Answer) -> io::Result<()> {
         let Some(result) = answer else { return Ok(()) };
-        let Entry { queue, unique, commit_id } = self.entries[slot];
+        let Entry { queue, unique, commit_id, .. } = self.entries[slot];
         let out = abi::out_header(unique, result.map_err(Errno::raw_os_error));
         let payload = result.unwrap_or(0) as u32;
         let header = self.header(slot);
         header[..out.len()].copy_from_slice(&out);
         header[PAYLOAD_SIZE_AT..PAYLOAD_SIZE_AT + 4].copy_from_slice(&payload.to_ne_bytes());
-        self.requests.ring.commit(queue, slot, commit_id)
+        if (payload as usize) < LONG || self.stopping {
+            return self.requests.ring.commit(queue, slot, commit_id);
+        }
+        self.entries[slot].aside = true;
+        self.requests.lent += 1;
+        self.requests.ring.commit_aside(queue, slot, commit_id)
     }
 
     fn header(&mut self, slot: usize) -> &mut [u8] {
