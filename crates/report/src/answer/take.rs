@@ -10,7 +10,7 @@ use crate::advice::{container, settings};
 use crate::comparison::compare_arms;
 use crate::kinds::kinds;
 use crate::names::{Family, family};
-use crate::presentation::ranking::{Mean, Ranked, between, judged};
+use crate::presentation::ranking::{Mean, Ranked, between, judged, level};
 use crate::quantity::percent_digits;
 use crate::wording::{HOPELESS_PERCENT, list};
 
@@ -21,8 +21,8 @@ pub(super) fn take(view: &View<'_, '_>) -> Vec<String> {
     if view.cast.choices.is_empty() {
         return sector_size(view).into_iter().collect();
     }
-    let ranked = view.cast.ranking.as_ref().map_or(&[][..], |r| &r.rows);
-    let usable: Vec<&Ranked<'_>> = ranked.iter().filter(|row| !is_avoided(view, row.arm)).collect();
+    let usable: Vec<&Ranked<'_>> =
+        view.cast.ranked().filter(|row| !is_avoided(view, row.arm)).collect();
     let mut lines = match usable[..] {
         [] => Vec::new(),
         [only] if view.cast.choices.len() == 1 => vec![alone(view, only.arm)],
@@ -42,20 +42,23 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         (Family::Place, "Of your places"),
     ];
     let present = |wanted: Family| usable.iter().any(|row| family(row.arm) == wanted);
+    let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
     let several = families.iter().filter(|(wanted, _)| present(*wanted)).count() > 1;
     families
         .iter()
         .filter_map(|(wanted, purpose)| {
             let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
             let (first, rest) = rows.split_first()?;
+            // Of one place all are level with its first, which may be one of another family, or to be avoided.
             let tied: Vec<&str> = rest
                 .iter()
                 .filter(|row| row.place == first.place)
+                .filter(|row| level(view.lookup, row.arm, first.arm, over))
                 .map(|row| view.names.arm(row.arm))
                 .collect();
             let tied = match tied.is_empty() {
                 true => String::new(),
-                false => format!("; no difference found to {}", list(&tied, MOST_NAMED)),
+                false => format!("; no difference from {} was found", list(&tied, MOST_NAMED)),
             };
             let purpose = if several { format!("{purpose}: ") } else { String::new() };
             let name = view.names.arm(first.arm);
@@ -111,7 +114,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
         Some((workload, mean)) => {
             let [ratio, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * r));
             format!(
-                "{name}, if the worst of it will do: {} at {} % of plain speed ({}-{}), {} times as long.",
+                "{name}, if its worst case is acceptable: {}, at {} % of plain speed ({}-{}) and {} times as long.",
                 lower(view.names.workload(workload)),
                 ratio,
                 low,
@@ -169,6 +172,6 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     let [by, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * (r - 1.0)));
     Some(format!(
         "4096-byte sectors where offered (LUKS2 offers them, VeraCrypt does not): {by} % ({low}-{high}) faster in \
-         {kind}, measurably slower in none."
+         {kind}, and nowhere measurably slower."
     ))
 }
