@@ -10,7 +10,7 @@ use crate::evidence::is_unsound;
 use crate::kinds::{Class, action};
 use crate::names::{capitalised, cipher};
 use crate::presentation::ranking::{Ranked, level};
-use crate::quantity::percent_digits;
+use crate::quantity::{percent_digits, thousands};
 use crate::wording::list;
 
 /// Tied systems that are named one by one.
@@ -269,7 +269,20 @@ fn remainder(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
             How::Partly | How::Slower(_) => {}
         }
     }
-    // Parts of what the percentages are about come last.
+    // Parts of what the percentages are about come last, in one where several sizes have some.
+    let in_part: Vec<&Outcome> = outcomes
+        .iter()
+        .filter(|o| matches!(o.how, How::Slower(_) | How::Partly) && o.undecided > 0)
+        .collect();
+    if in_part.len() > 1 {
+        let sum = |of: fn(&Outcome) -> usize| thousands(outcomes.iter().map(of).sum::<usize>());
+        let is_counted = |part: &str| {
+            part.ends_with("the others show no loss") || part.ends_with("are undecided")
+        };
+        said.retain(|part| !is_counted(part));
+        said.push(format!("{} of {} figures are undecided", sum(|o| o.undecided), sum(|o| o.all)));
+        return said;
+    }
     for o in outcomes {
         let (no_loss, undecided) = match o.how {
             How::Slower(_) => (o.no_loss, o.undecided),

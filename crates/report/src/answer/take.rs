@@ -25,7 +25,7 @@ pub(super) fn take(view: &View<'_, '_>) -> Vec<String> {
         view.cast.ranked().filter(|row| !is_avoided(view, row.arm)).collect();
     let mut lines = match usable[..] {
         [] => Vec::new(),
-        [only] if view.cast.choices.len() == 1 => vec![alone(view, only.arm)],
+        [only] if view.cast.choices.len() == 1 => alone(view, only.arm).into_iter().collect(),
         _ => by_family(view, &usable),
     };
     let sound: Vec<&Arm> = usable.iter().map(|row| row.arm).collect();
@@ -93,8 +93,8 @@ fn opens_in(arm: &Arm) -> Option<&'static str> {
     }
 }
 
-/// One system alone: what to expect of it.
-fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
+/// One system alone: what to expect of it. Nothing where a figure that might show a loss is missing or undecided.
+fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let name = view.names.arm(arm);
     let slower: Vec<(&Workload, Mean)> = view
         .lookup
@@ -106,7 +106,13 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
         })
         .collect();
     let worst = slower.iter().min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
-    match worst {
+    let is_open = |w: &Workload| {
+        let mark = value(view, w, arm).mark;
+        matches!(mark, Mark::Undecided | Mark::Cached | Mark::Unmeasured)
+    };
+    let is_any_open = view.lookup.workloads().iter().any(is_open);
+    Some(match worst {
+        None if is_any_open => return None,
         None if view.in_use().is_some() => {
             format!("{name} as it is: no loss was found in any read.")
         }
@@ -122,7 +128,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
                 factor(1.0 / mean.ratio),
             )
         }
-    }
+    })
 }
 
 fn lower(name: &str) -> String {
@@ -172,6 +178,6 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     let [by, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * (r - 1.0)));
     Some(format!(
         "4096-byte sectors where offered (LUKS2 offers them, VeraCrypt does not): {by} % ({low}-{high}) faster in \
-         {kind}, and nowhere measurably slower."
+         {kind}, nowhere proven slower."
     ))
 }

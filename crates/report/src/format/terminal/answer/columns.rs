@@ -12,7 +12,7 @@ use crate::kinds::sizes_explained;
 use crate::quantity::{FINE_BELOW, NONE, cpu, fraction, kept_spread};
 
 /// Longest name of a choice on one line, in columns.
-const HEADING: usize = 12;
+const HEADING: usize = 13;
 
 /// Which columns beside the choices have room.
 #[derive(Clone, Copy)]
