@@ -30,7 +30,7 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
-/// Builds the book, in which every page of the summary must then be.
+/// Builds the book, in which every page of the summary must then be, and nothing that leads nowhere.
 fn book(mdbook: &Path) -> anyhow::Result<()> {
     let done =
         Command::new(mdbook).args(["build", PAGES]).output().context("cannot start mdbook")?;
@@ -45,8 +45,54 @@ fn book(mdbook: &Path) -> anyhow::Result<()> {
     if pages.is_empty() || !missing.is_empty() {
         bail!("of {} pages the book lacks {missing:?}; mdbook said: {}", pages.len(), said.trim());
     }
+    let broken: Vec<String> = pages
+        .iter()
+        .map(|page| broken(Path::new(BOOK), page))
+        .collect::<anyhow::Result<Vec<_>>>()?
+        .concat();
+    if !broken.is_empty() {
+        bail!("links of the book lead nowhere:\n{}", broken.join("\n"));
+    }
     println!("{} pages in {BOOK}", pages.len());
     Ok(())
+}
+
+/// The links of a page within the book whose page or heading does not exist, as `page: link`.
+fn broken(book: &Path, page: &Path) -> anyhow::Result<Vec<String>> {
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    let html = read(&book.join(page))?;
+    let values = |name: &str| {
+        let start = format!(" {name}=\"");
+        let all: Vec<String> = html
+            .split(&start)
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+            .map(str::to_owned)
+            .collect();
+        all
+    };
+    let mut broken = Vec::new();
+    for link in [values("href"), values("src")].concat() {
+        if link.contains(':') {
+            continue;
+        }
+        let (path, heading) = link.split_once('#').unwrap_or((&link, ""));
+        let mut target = match path {
+            "" => book.join(page),
+            path => book.join(page).with_file_name(path),
+        };
+        if target.is_dir() {
+            target.push("index.html");
+        }
+        let leads = target.is_file()
+            && (heading.is_empty() || read(&target)?.contains(&format!("id=\"{heading}\"")));
+        if !leads {
+            broken.push(format!("{}: {link}", page.display()));
+        }
+    }
+    Ok(broken)
 }
 
 /// What becomes of the pages of a summary, below the book's directory.
@@ -72,5 +118,21 @@ mod tests {
         assert_eq!(chapters(summary), pages);
         let ours = std::fs::read_to_string(crate::root().join("docs/SUMMARY.md")).unwrap();
         assert!(chapters(&ours).len() > 30);
+    }
+
+    #[test]
+    fn links_to_no_page_and_to_no_heading_are_found() {
+        let book = tempfile::tempdir().unwrap();
+        std::fs::create_dir(book.path().join("b")).unwrap();
+        let write = |name: &str, html: &str| std::fs::write(book.path().join(name), html).unwrap();
+        write("a.html", r#"<h2 id="here">x</h2>"#);
+        write(
+            "b/c.html",
+            r##"<i id="own"></i> <a href="../a.html#here">1</a> <a href="#own">2</a> <a href="https://a.b/c">3</a>
+                <a href="../a.html#gone">4</a> <a href="../../README.html">5</a> <img src="d.png">"##,
+        );
+        let found = broken(book.path(), Path::new("b/c.html")).unwrap();
+        let lost = ["../a.html#gone", "../../README.html", "d.png"];
+        assert_eq!(found, lost.map(|link| format!("b/c.html: {link}")));
     }
 }

@@ -55,9 +55,9 @@ fn words(dry: &DryRun) -> String {
     // Labels of some have a comma of their own.
     let between = if arms.iter().any(|arm| arm.contains(", ")) { "; " } else { ", " };
     let trials = match plan.fixed_trials() {
-        Some(_) => format!("{} per workload and arm", plan.max_pairs),
+        Some(_) => format!("{} per workload and choice", plan.max_pairs),
         None => format!(
-            "{} to {} per workload and arm, until the intervals are ±{:.1} % wide",
+            "{} to {} per workload and choice, until the intervals are ±{:.1} % wide",
             plan.min_pairs,
             plan.max_pairs,
             plan.target_half_width * 100.0
@@ -70,7 +70,7 @@ fn words(dry: &DryRun) -> String {
     };
     let mut lines = vec![
         format!("profile     {}, {} workloads", plan.profile, plan.workloads.len()),
-        format!("arms        {}", arms.join(between)),
+        format!("choices     {}", arms.join(between)),
         plan.set.as_ref().map_or_else(String::new, |set| format!("set         {set}")),
         format!("trials      {trials}"),
         format!("storage     {}, in {}", dry.storage, dry.directory),
@@ -96,7 +96,7 @@ fn words(dry: &DryRun) -> String {
             .map(|left| format!("left out    {}: {} ({})", left.system, left.reason, left.remedy)),
     );
     lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
-    lines.push("Nothing was written. Without --dry-run it is done.".to_owned());
+    lines.push("Nothing was written. Leave out --dry-run to measure.".to_owned());
     let options = textwrap::Options::new(80).subsequent_indent("            ");
     lines.iter().map(|line| textwrap::fill(line, &options)).collect::<Vec<_>>().join("\n")
 }

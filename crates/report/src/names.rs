@@ -129,11 +129,11 @@ fn system(arm: &Arm) -> String {
     match arm.system.as_str() {
         "builtin" => format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone())),
         "builtin-mounted" => match layout {
-            Some(layout) => format!("cryptbench mount, {layout}"),
+            Some(layout) => format!("cryptbench mount ({layout})"),
             None => "cryptbench mount".to_owned(),
         },
         "builtin-raw" => match layout {
-            Some(layout) => format!("cryptbench raw mount, {layout}"),
+            Some(layout) => format!("cryptbench raw mount ({layout})"),
             None => "cryptbench raw mount".to_owned(),
         },
         "dm-crypt" => match layout {
@@ -142,12 +142,12 @@ fn system(arm: &Arm) -> String {
             None => "dm-crypt".to_owned(),
         },
         "veracrypt" if setting("kernel-crypto") == Some("no") => {
-            "VeraCrypt, own process".to_owned()
+            "VeraCrypt (own process)".to_owned()
         }
         "veracrypt" => "VeraCrypt".to_owned(),
         "truecrypt" => "TrueCrypt".to_owned(),
-        "qemu-luks" => "QEMU, LUKS1".to_owned(),
-        "nbdkit-luks" => "nbdkit, LUKS1".to_owned(),
+        "qemu-luks" => "QEMU (LUKS1)".to_owned(),
+        "nbdkit-luks" => "nbdkit (LUKS1)".to_owned(),
         "cryfs" => "CryFS".to_owned(),
         "ecryptfs" => "eCryptfs".to_owned(),
         "encfs" => format!("EncFS {}", setting("preset").unwrap_or_default()).trim().to_owned(),
@@ -304,7 +304,7 @@ mod tests {
             [
                 "AES-256 alone, 512 B",
                 "AES-256 alone, 4096 B",
-                "cryptbench mount, LUKS2",
+                "cryptbench mount (LUKS2)",
                 "LUKS2 (dm-crypt)",
                 "gocryptfs, AES-256-GCM",
                 "gocryptfs, XChaCha20-Poly1305",

@@ -83,8 +83,8 @@ pub(crate) fn verdict_class(verdict: &Verdict) -> &'static str {
 /// Why a workload ended, to follow "ended".
 pub(crate) fn stop_words(reason: StopReason) -> &'static str {
     match reason {
-        StopReason::Precision => "precise enough",
-        StopReason::PairCap => "at the most repeats",
+        StopReason::Precision => "when precise enough",
+        StopReason::PairCap => "at the limit of repeats",
         StopReason::Budget => "at the end of the time budget",
         StopReason::Interrupted => "by interruption",
     }

@@ -109,7 +109,7 @@ fn place(storage: &str) -> Finding {
     match kind {
         "tmpfs" | "ramfs" => Finding::warning(
             "place",
-            format!("{storage}: memory, no disk; what is measured says nothing about one"),
+            format!("{storage}: memory, not a disk: figures from here say nothing about disks"),
         )
         .remedy("name a directory on the disk in question: cryptbench run DIRECTORY"),
         "overlay" => Finding::warning(

@@ -111,7 +111,7 @@ fn install(diagnosis: &Diagnosis, width: usize) -> Option<String> {
 
 fn legend(diagnosis: &Diagnosis, width: usize) -> Option<String> {
     let words = [
-        (State::Lacking, "not here, and nothing else needs it"),
+        (State::Lacking, "not available here; nothing else needs it"),
         (State::Warning, "spoils measurements, or changes what they mean"),
         (State::Fatal, "must be mended first"),
     ];
@@ -188,7 +188,7 @@ To measure more systems
      apt install gocryptfs
      no package of tcplay: build it from its source
 
-- not here, and nothing else needs it; ! spoils
+- not available here; nothing else needs it; ! spoils
   measurements, or changes what they mean";
         assert_eq!(text, expected);
     }

@@ -40,14 +40,14 @@ fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
     let [low, high] = [whole.low, whole.high].map(|log| percent_digits(100.0 * log.exp()));
     let rest = match cipher_share(row) {
         Some(_) => format!(
-            "the path adds {} %, the cipher {} %",
+            "{} % in the path and {} % in the cipher",
             percent_digits(layer_part.max(0.0)),
             percent_digits(cipher_part.max(0.0))
         ),
-        None => "path and cipher take the rest".to_owned(),
+        None => "the rest in path and cipher".to_owned(),
     };
     Some(format!(
-        "{} is limited by {what}: of the time of a request under {} plain storage takes {} % [{low}, {high}], {rest}.",
+        "{} is limited by {what}: a request under {} spends {} % [{low}, {high}] of its time in plain storage, {rest}.",
         row.workload.label,
         chain.arm.label,
         percent_digits(device),

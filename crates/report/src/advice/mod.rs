@@ -11,6 +11,7 @@ mod suitability;
 
 use cryptbench_record::{Arm, ArmRole, Record, Results};
 
+use crate::answer::has_known_weakness;
 use crate::evidence::is_unsound;
 use crate::lookup::Lookup;
 use crate::names::relabelled;
@@ -30,7 +31,10 @@ pub fn observations(record: &Record, results: &Results) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(cipher::fastest(lookup, &arms));
     found.extend(bottleneck::bottleneck(lookup));
-    found.extend(suitability::uses(lookup, &choices));
+    // What nobody should take is suited for nothing.
+    let usable: Vec<&Arm> =
+        choices.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
+    found.extend(suitability::uses(lookup, &usable));
     found.extend(risks::risks(&choices));
     found
 }

@@ -25,5 +25,10 @@ pub(super) fn avoid(view: &View<'_, '_>) -> Vec<String> {
 }
 
 pub(super) fn is_avoided(view: &View<'_, '_>, arm: &Arm) -> bool {
-    AVOIDED.iter().any(|(system, _)| arm.system == *system) || is_unsound(view.lookup.record, arm)
+    has_known_weakness(arm) || is_unsound(view.lookup.record, arm)
+}
+
+/// Whether nobody should take the system of an arm, whatever was measured.
+pub(crate) fn has_known_weakness(arm: &Arm) -> bool {
+    AVOIDED.iter().any(|(system, _)| arm.system == *system)
 }

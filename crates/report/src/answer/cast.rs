@@ -4,7 +4,7 @@ use cryptbench_record::{Arm, ArmRole, Verdict, Workload};
 
 use crate::comparison::compare_arms;
 use crate::lookup::Lookup;
-use crate::presentation::ranking::{Ranking, is_choice, mean_kept, ranking};
+use crate::presentation::ranking::{Ranked, Ranking, is_choice, mean_kept, ranking};
 
 /// The arms of an answer.
 pub(crate) struct Cast<'a> {
@@ -48,6 +48,11 @@ impl<'a> Cast<'a> {
     /// The arms that the headline is about.
     pub(crate) fn spoken(&self) -> &[&'a Arm] {
         if self.choices.is_empty() { &self.engines } else { &self.choices }
+    }
+
+    /// The ranked systems, the fastest first.
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = &Ranked<'a>> {
+        self.ranking.iter().flat_map(|ranking| &ranking.rows)
     }
 
     /// The workloads over which an arm that is not ranked has its mean: those of the ranking, else its own.

@@ -204,9 +204,10 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
             is_floor: arm.system == "builtin" && view.cast.is_floor,
         })
         .collect();
-    // The choice that is taken: the first of the ranking, else the last column.
-    let ranked = view.cast.ranking.as_ref().and_then(|r| r.rows.first()).map(|row| row.arm);
-    let cpu_arm = ranked.or(arms.last().copied());
+    // The choice that is taken: the first of the ranking that is not to be avoided, else the last column.
+    let is_taken = |arm: &&Arm| !super::avoid::is_avoided(view, arm);
+    let taken = view.cast.ranked().map(|row| row.arm).find(is_taken);
+    let cpu_arm = taken.or(arms.last().copied());
     let measured = |w: &&Workload| {
         lookup.arms().iter().any(|arm| lookup.cell(w, arm).is_some_and(|c| c.trials > 0))
     };

@@ -2,14 +2,15 @@
 
 use cryptbench_record::{ReadBack, Workload};
 
+use super::avoid::is_avoided;
 use super::figure::{Mark, Value, value};
 use super::parts::costlier;
 use super::{View, machine};
 use crate::evidence::is_unsound;
 use crate::kinds::{Class, action};
 use crate::names::{capitalised, cipher};
-use crate::presentation::ranking::Ranked;
-use crate::quantity::percent_digits;
+use crate::presentation::ranking::{Ranked, level};
+use crate::quantity::{percent_digits, thousands};
 use crate::wording::list;
 
 /// Tied systems that are named one by one.
@@ -25,7 +26,7 @@ pub(super) fn headline(view: &View<'_, '_>) -> Vec<String> {
     let record = view.lookup.record;
     said.extend(record.target.encrypted_by.as_ref().map(|by| {
         format!(
-            "{} is encrypted already, by {}: these are the costs of doing it twice.",
+            "{} is already encrypted, by {}: these are the costs of encrypting it twice.",
             view.place(),
             by.system
         )
@@ -38,21 +39,24 @@ pub(super) fn headline(view: &View<'_, '_>) -> Vec<String> {
         ));
         return said;
     }
-    let ranked = view.cast.ranking.as_ref().map_or(&[][..], |r| &r.rows);
-    let arms: Vec<_> = match ranked {
+    // What is to be avoided is praised nowhere, however fast it is.
+    let ranked: Vec<&Ranked<'_>> = view.cast.ranked().collect();
+    let usable: Vec<&Ranked<'_>> =
+        ranked.iter().copied().filter(|row| !is_avoided(view, row.arm)).collect();
+    let avoided = ranked.len() - usable.len();
+    let arms: Vec<_> = match usable[..] {
         [only] => vec![only.arm],
         _ => spoken.to_vec(),
     };
-    said.push(match ranked {
-        [first, rest @ ..] if !rest.is_empty() => ranking(view, first, rest),
-        _ => by_class(view, &arms),
-    });
-    // Of several in one place none is what the sentence before speaks of.
-    let alone = match ranked {
-        [only] => Some(only),
-        [first, second, ..] if first.place != second.place => Some(first),
-        _ => None,
+    // Of several in one place none is what the first sentence speaks of.
+    let (sentence, alone) = match usable[..] {
+        [first, ref rest @ ..] if !rest.is_empty() => {
+            let of = Ranks::of(view, first, rest, avoided);
+            (of.sentence(view), of.tied.is_empty().then_some(first))
+        }
+        _ => (by_class(view, &arms), usable.first().copied()),
     };
+    said.push(sentence);
     said.extend(alone.and_then(|row| costlier(view, row.arm)));
     if let Some(in_use) = view.in_use() {
         said.push(format!(
@@ -90,37 +94,70 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
         .collect()
 }
 
-/// Several systems: who is first, and by how much.
-fn ranking(view: &View<'_, '_>, first: &Ranked<'_>, rest: &[Ranked<'_>]) -> String {
-    let percent = |row: &Ranked<'_>| percent_digits(100.0 * row.all.ratio);
-    let n = rest.len() + 1;
-    let tied: Vec<&Ranked<'_>> = rest.iter().filter(|row| row.place == first.place).collect();
-    let next = rest.iter().find(|row| row.place != first.place);
-    let lead = match next {
-        Some(next) if first.all.ratio / next.all.ratio >= TELLING_FACTOR => {
-            format!(", about {} times the next", factor(first.all.ratio / next.all.ratio))
+/// Several systems that somebody can take, the fastest first.
+struct Ranks<'r, 'a> {
+    first: &'r Ranked<'a>,
+    /// Those without a proven difference to the first.
+    tied: Vec<&'r Ranked<'a>>,
+    next: Option<&'r Ranked<'a>>,
+    all: usize,
+    /// Those that nobody should take, which are in neither.
+    avoided: usize,
+}
+
+impl<'r, 'a> Ranks<'r, 'a> {
+    fn of(
+        view: &View<'a, '_>,
+        first: &'r Ranked<'a>,
+        rest: &[&'r Ranked<'a>],
+        avoided: usize,
+    ) -> Self {
+        let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
+        // The first of their place may be one to be avoided: it does not stand for the first of these.
+        let ties = |row: &&&Ranked<'_>| {
+            row.place == first.place && level(view.lookup, row.arm, first.arm, over)
+        };
+        let tied: Vec<_> = rest.iter().take_while(ties).copied().collect();
+        let next = rest.get(tied.len()).copied();
+        Self { first, next, all: rest.len() + 1, tied, avoided }
+    }
+
+    /// Who is first, and by how much.
+    fn sentence(&self, view: &View<'_, '_>) -> String {
+        let Self { first, ref tied, next, all, avoided } = *self;
+        let percent = |row: &Ranked<'_>| percent_digits(100.0 * row.all.ratio);
+        let lead = match next {
+            Some(next) if first.all.ratio / next.all.ratio >= TELLING_FACTOR => {
+                format!(", about {} times the next", factor(first.all.ratio / next.all.ratio))
+            }
+            Some(next) => {
+                format!("; the next, {}, at {} %", view.names.arm(next.arm), percent(next))
+            }
+            None => String::new(),
+        };
+        let besides = match avoided {
+            0 => String::new(),
+            n => format!(", besides {n} to avoid"),
+        };
+        let of = format!("{all} choices on {}{besides}", view.place());
+        match tied[..] {
+            [] => format!(
+                "Fastest of {of}: {}, at {} % of plain speed on average{lead}.",
+                view.names.arm(first.arm),
+                percent(first)
+            ),
+            _ if next.is_none() => format!(
+                "No difference was found between the {of}: {} run at {} % of plain speed on average.",
+                named(view, first, tied),
+                range(first, tied)
+            ),
+            _ => format!(
+                "Fastest of {of}, with no difference found between them: {}, at {} % of plain speed on \
+                 average{lead}.",
+                named(view, first, tied),
+                range(first, tied)
+            ),
         }
-        Some(next) => format!("; the next, {}, at {} %", view.names.arm(next.arm), percent(next)),
-        None => String::new(),
-    };
-    let place = view.place();
-    let name = view.names.arm(first.arm);
-    match tied[..] {
-        [] => format!(
-            "Fastest of {n} choices on {place}: {name}, at {} % of plain speed on average{lead}.",
-            percent(first)
-        ),
-        _ if tied.len() == rest.len() => format!(
-            "No difference found between the {n} choices on {place}: {} run at {} % of plain speed on average.",
-            named(view, first, &tied),
-            range(first, &tied)
-        ),
-        _ => format!(
-            "Fastest of {n} choices on {place}, with no difference found: {}, at {} % of plain speed on \
-             average{lead}.",
-            named(view, first, &tied),
-            range(first, &tied)
-        ),
     }
 }
 
@@ -131,9 +168,13 @@ fn named(view: &View<'_, '_>, first: &Ranked<'_>, tied: &[&Ranked<'_>]) -> Strin
 }
 
 fn range(first: &Ranked<'_>, tied: &[&Ranked<'_>]) -> String {
-    let ratios = || std::iter::once(first).chain(tied.iter().copied()).map(|r| 100.0 * r.all.ratio);
-    let low = percent_digits(ratios().fold(f64::INFINITY, f64::min));
-    let high = percent_digits(ratios().fold(0.0, f64::max));
+    between(std::iter::once(first).chain(tied.iter().copied()).map(|r| 100.0 * r.all.ratio))
+}
+
+/// `51 to 87`, or one figure where both ends are the same.
+fn between(percents: impl Iterator<Item = f64> + Clone) -> String {
+    let low = percent_digits(percents.clone().fold(f64::INFINITY, f64::min));
+    let high = percent_digits(percents.fold(0.0, f64::max));
     if low == high { low } else { format!("{low} to {high}") }
 }
 
@@ -148,14 +189,22 @@ struct Outcome {
     what: String,
     /// `large ones`.
     short: String,
+    /// What its figures are called where only some are spoken of: `large ones`, `figures for large ones`.
+    parts: String,
+    /// Figures of this size.
+    all: usize,
+    no_loss: usize,
+    undecided: usize,
     how: How,
 }
 
 enum How {
-    /// At so many percent of plain speed.
+    /// At so many percent of plain speed, where that is decided.
     Slower(String),
     NoLoss,
     Undecided,
+    /// No loss in some, and some are undecided.
+    Partly,
     Cached,
     Unmeasured,
 }
@@ -168,25 +217,15 @@ fn by_class(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
         .into_iter()
         .filter_map(|class| outcome(view, arms, class))
         .collect();
-    let slow: Vec<&Outcome> = outcomes.iter().filter(|o| matches!(o.how, How::Slower(_))).collect();
-    let mut rest: Vec<String> = outcomes
+    let slow: Vec<(&Outcome, &str)> = outcomes
         .iter()
-        .filter_map(|o| {
-            let subject = if slow.is_empty() { &o.what } else { &o.short };
-            Some(match o.how {
-                How::Slower(_) => return None,
-                How::NoLoss => format!("{subject} show no loss"),
-                How::Undecided => format!("{subject} are undecided"),
-                How::Cached => format!("a cache answered {subject}"),
-                How::Unmeasured => format!("{subject} have too few repeats"),
-            })
+        .filter_map(|o| match &o.how {
+            How::Slower(percent) => Some((o, percent.as_str())),
+            _ => None,
         })
         .collect();
+    let mut rest = remainder(&outcomes, !slow.is_empty());
     let all = |of: &dyn Fn(&How) -> bool| outcomes.iter().all(|o| of(&o.how));
-    let percent = |o: &Outcome| match &o.how {
-        How::Slower(percent) => percent.clone(),
-        _ => String::new(),
-    };
     match slow[..] {
         [] if rest.is_empty() => format!("No trial of {with} was measured on {place}."),
         [] if all(&|how| matches!(how, How::Unmeasured)) => {
@@ -202,16 +241,67 @@ fn by_class(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
             rest[0] = format!("{} on {place} with {with}", capitalised(&rest[0]));
             format!("{}.", rest.join("; "))
         }
-        [first, ref others @ ..] => {
-            let mut text =
-                format!("{} on {place} run at {}", capitalised(&first.what), percent(first));
-            for other in others {
-                text = format!("{text}, {} at {}", other.short, percent(other));
+        [(first, percent), ref others @ ..] => {
+            let mut text = format!("{} on {place} run at {percent}", capitalised(&first.what));
+            for (other, percent) in others {
+                text = format!("{text}, {} at {percent}", other.short);
             }
             text = format!("{text} of plain speed with {with}");
             format!("{}.", [vec![text], rest].concat().join("; "))
         }
     }
+}
+
+/// What is said besides the percentages: `small ones show no loss`, `3 of 4 large ones are undecided`.
+fn remainder(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
+    let mut said = Vec::new();
+    for o in outcomes {
+        let subject = if is_rest { &o.short } else { &o.what };
+        match o.how {
+            How::NoLoss => said.push(format!("{subject} show no loss")),
+            How::Undecided => said.push(format!("{subject} are undecided")),
+            How::Partly if o.undecided + o.no_loss == o.all => said.push(format!(
+                "{}, the others show no loss",
+                some(o.undecided, o, "is undecided", "are undecided")
+            )),
+            How::Cached => said.push(format!("a cache answered {subject}")),
+            How::Unmeasured => said.push(format!("{subject} have too few repeats")),
+            How::Partly | How::Slower(_) => {}
+        }
+    }
+    // Parts of what the percentages are about come last, in one where several sizes have some.
+    let in_part: Vec<&Outcome> = outcomes
+        .iter()
+        .filter(|o| matches!(o.how, How::Slower(_) | How::Partly) && o.undecided > 0)
+        .collect();
+    if in_part.len() > 1 {
+        let sum = |of: fn(&Outcome) -> usize| thousands(outcomes.iter().map(of).sum::<usize>());
+        let is_counted = |part: &str| {
+            part.ends_with("the others show no loss") || part.ends_with("are undecided")
+        };
+        said.retain(|part| !is_counted(part));
+        said.push(format!("{} of {} figures are undecided", sum(|o| o.undecided), sum(|o| o.all)));
+        return said;
+    }
+    for o in outcomes {
+        let (no_loss, undecided) = match o.how {
+            How::Slower(_) => (o.no_loss, o.undecided),
+            How::Partly if o.undecided + o.no_loss < o.all => (0, o.undecided),
+            _ => continue,
+        };
+        for (n, one, many) in [
+            (no_loss, "shows no loss", "show no loss"),
+            (undecided, "is undecided", "are undecided"),
+        ] {
+            said.extend((n > 0).then(|| some(n, o, one, many)));
+        }
+    }
+    said
+}
+
+/// `3 of 4 large ones are undecided`
+fn some(n: usize, of: &Outcome, one: &str, many: &str) -> String {
+    format!("{n} of {} {} {}", of.all, of.parts, if n == 1 { one } else { many })
 }
 
 fn with(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
@@ -240,22 +330,27 @@ fn outcome(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm], class: Class) 
     }
     let values: Vec<Value> =
         members.iter().flat_map(|w| arms.iter().map(|arm| value(view, w, arm))).collect();
-    let has = |mark: Mark| values.iter().any(|v| v.mark == mark);
-    let ratios: Vec<f64> = values.iter().filter_map(|v| Some(100.0 * v.kept?.ratio)).collect();
+    let of = |mark: Mark| values.iter().filter(|v| v.mark == mark).count();
+    let is_decided = |v: &&Value| matches!(v.mark, Mark::Slower | Mark::Faster | Mark::Same);
+    let decided: Vec<f64> =
+        values.iter().filter(is_decided).filter_map(|v| Some(100.0 * v.kept?.ratio)).collect();
+    let undecided = of(Mark::Undecided);
+    let without_loss = of(Mark::NoLoss) + decided.len();
     let how = match () {
         () if values.is_empty() => return None,
-        () if has(Mark::Slower) => {
-            let low = percent_digits(ratios.iter().copied().fold(f64::INFINITY, f64::min));
-            let high = percent_digits(ratios.iter().copied().fold(0.0, f64::max));
-            How::Slower(match low == high {
-                true => format!("{low} %"),
-                false => format!("{low} to {high} %"),
-            })
+        () if of(Mark::Slower) > 0 => {
+            How::Slower(format!("{} %", between(decided.iter().copied())))
         }
-        () if has(Mark::Undecided) => How::Undecided,
-        () if !ratios.is_empty() => How::NoLoss,
-        () if has(Mark::Cached) => How::Cached,
+        () if undecided > 0 && without_loss > 0 => How::Partly,
+        () if undecided > 0 => How::Undecided,
+        () if without_loss > 0 => How::NoLoss,
+        () if of(Mark::Cached) > 0 => How::Cached,
         () => How::Unmeasured,
+    };
+    // Those that are within its percentages are not counted beside them.
+    let no_loss = match how {
+        How::Slower(_) => of(Mark::NoLoss),
+        _ => without_loss,
     };
     let what = match class.word() {
         "" if actions.len() > 2 => "work on files".to_owned(),
@@ -266,5 +361,9 @@ fn outcome(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm], class: Class) 
         "" => what.clone(),
         size => format!("{size} ones"),
     };
-    Some(Outcome { what, short, how })
+    let parts = match class.word() {
+        size if arms.len() == 1 && !size.is_empty() => short.clone(),
+        _ => format!("figures for {short}"),
+    };
+    Some(Outcome { what, short, parts, all: values.len(), no_loss, undecided, how })
 }

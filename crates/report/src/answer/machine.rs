@@ -45,8 +45,8 @@ pub(super) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     };
     found.extend(limits(view.lookup).into_iter().map(hides).map(|(limit, size)| {
         format!(
-            "A disk with a higher limit: something, as of a cloud, holds {} to {limit} a second, so {size} requests \
-             hide what encryption costs.",
+            "A disk with a higher limit: something, such as a cloud's quota, holds {} to {limit} a second, so {size} \
+             requests hide what encryption costs.",
             view.place()
         )
     }));

@@ -16,6 +16,7 @@ use std::path::Path;
 
 use cryptbench_record::InUse;
 
+pub(crate) use self::avoid::has_known_weakness;
 use self::cast::Cast;
 pub(crate) use self::figure::{Columns, Figure, Ladder, Mark, Row, Rung, Value, figure};
 pub(crate) use self::machine::is_kernels;

@@ -3,12 +3,13 @@
 use cryptbench_record::{Arm, ArmRole, LeftOut, StopReason, Verdict, Workload, WorkloadStop};
 use cryptbench_stats::paired::FEWEST_PAIRS;
 
+use super::avoid::is_avoided;
 use super::budget::{Need, command, options, repeats, rounded, to_part};
 use super::{Open, View};
 use crate::disturbance::{Crowd, Disturbance};
 use crate::kinds::kinds;
 use crate::names::{capitalised, of_system};
-use crate::presentation::ranking::{Ranked, between};
+use crate::presentation::ranking::{Ranked, between, level};
 use crate::quantity::{duration, fraction, thousands};
 use crate::wording::list;
 
@@ -43,7 +44,9 @@ fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Option<Open> {
     let text = parts.join(" ");
     let Some(options) = options(record, &undecided.needs) else { return Some(Open::new(text)) };
     Some(match command(record, view.here, &undecided.arms, &options) {
-        Some(command) => Open { text: format!("{text} When idle:"), command: Some(command) },
+        Some(command) => {
+            Open { text: format!("{text} On an idle machine:"), command: Some(command) }
+        }
         None => Open::new(format!("{text} Repeat this run with {options}.")),
     })
 }
@@ -74,7 +77,7 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
 fn no_system(view: &View<'_, '_>) -> Option<Open> {
     let paired = view.lookup.record.target.paired.is_some();
     (view.cast.choices.is_empty() && !paired).then(|| Open {
-        text: "No system was measured. What can be had here:".to_owned(),
+        text: "No system was measured. To see what can run here:".to_owned(),
         command: Some("cryptbench systems".to_owned()),
     })
 }
@@ -84,8 +87,8 @@ fn only_read(view: &View<'_, '_>) -> Option<Open> {
     let size = view.in_use()?.sector_size;
     Some(Open {
         text: format!(
-            "Writes: not measured, as a device in use is only read. It has sectors of {size} bytes; what others cost, in a \
-             directory on a plain disk:"
+            "Writes were not measured: a device in use is only read. Its sectors have {size} bytes. To see what others cost, in \
+             a directory on a plain disk:"
         ),
         command: Some("sudo cryptbench run --system dm-crypt --sweep sector-size".to_owned()),
     })
@@ -231,7 +234,7 @@ fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
     match open.len() {
         1 => name(0).to_owned(),
         2 => format!("{} and {}", name(0), lower(name(1))),
-        n => format!("{n} workloads, most of all {}", lower(name(0))),
+        n => format!("{n} workloads are undecided (worst: {})", lower(name(0))),
     }
 }
 
@@ -239,7 +242,7 @@ fn words(need: Need) -> String {
     let ran = repeats_ran(need.ran);
     match need.need {
         u32::MAX => format!("{ran}, and no number would decide"),
-        need => format!("{ran}, about {} decide", thousands(rounded(need))),
+        need => format!("{ran}, about {} would decide", thousands(rounded(need))),
     }
 }
 
@@ -254,8 +257,11 @@ fn repeats_ran(ran: u32) -> String {
 /// The first two of a ranking, where no difference was found between them.
 fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
     let ranking = view.cast.ranking.as_ref()?;
-    let [first, second, ..] = &ranking.rows[..] else { return None };
-    if first.place != second.place {
+    // Whether one to be avoided is as fast is nobody's question.
+    let mut usable = view.cast.ranked().filter(|row| !is_avoided(view, row.arm));
+    let (first, second) = (usable.next()?, usable.next()?);
+    let is_level = level(view.lookup, second.arm, first.arm, &ranking.over);
+    if first.place != second.place || !is_level {
         return None;
     }
     let mean = between(view.lookup, first.arm, second.arm, &ranking.over)?;
@@ -320,7 +326,7 @@ mod tests {
     #[test]
     fn forecasts_have_two_figures() {
         assert_eq!([7, 19, 20, 101, 4321].map(rounded), [7, 19, 20, 110, 4400]);
-        assert_eq!(words(Need { ran: 11, need: 20 }), "11 repeats ran, about 20 decide");
+        assert_eq!(words(Need { ran: 11, need: 20 }), "11 repeats ran, about 20 would decide");
         assert_eq!(
             words(Need { ran: 1, need: u32::MAX }),
             "1 repeat ran, and no number would decide"

@@ -10,7 +10,7 @@ use crate::advice::{container, settings};
 use crate::comparison::compare_arms;
 use crate::kinds::kinds;
 use crate::names::{Family, family};
-use crate::presentation::ranking::{Mean, Ranked, between, judged};
+use crate::presentation::ranking::{Mean, Ranked, between, judged, level};
 use crate::quantity::percent_digits;
 use crate::wording::{HOPELESS_PERCENT, list};
 
@@ -21,11 +21,11 @@ pub(super) fn take(view: &View<'_, '_>) -> Vec<String> {
     if view.cast.choices.is_empty() {
         return sector_size(view).into_iter().collect();
     }
-    let ranked = view.cast.ranking.as_ref().map_or(&[][..], |r| &r.rows);
-    let usable: Vec<&Ranked<'_>> = ranked.iter().filter(|row| !is_avoided(view, row.arm)).collect();
+    let usable: Vec<&Ranked<'_>> =
+        view.cast.ranked().filter(|row| !is_avoided(view, row.arm)).collect();
     let mut lines = match usable[..] {
         [] => Vec::new(),
-        [only] if view.cast.choices.len() == 1 => vec![alone(view, only.arm)],
+        [only] if view.cast.choices.len() == 1 => alone(view, only.arm).into_iter().collect(),
         _ => by_family(view, &usable),
     };
     let sound: Vec<&Arm> = usable.iter().map(|row| row.arm).collect();
@@ -42,20 +42,23 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         (Family::Place, "Of your places"),
     ];
     let present = |wanted: Family| usable.iter().any(|row| family(row.arm) == wanted);
+    let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
     let several = families.iter().filter(|(wanted, _)| present(*wanted)).count() > 1;
     families
         .iter()
         .filter_map(|(wanted, purpose)| {
             let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
             let (first, rest) = rows.split_first()?;
+            // Of one place all are level with its first, which may be one of another family, or to be avoided.
             let tied: Vec<&str> = rest
                 .iter()
                 .filter(|row| row.place == first.place)
+                .filter(|row| level(view.lookup, row.arm, first.arm, over))
                 .map(|row| view.names.arm(row.arm))
                 .collect();
             let tied = match tied.is_empty() {
                 true => String::new(),
-                false => format!("; no difference found to {}", list(&tied, MOST_NAMED)),
+                false => format!("; no difference from {} was found", list(&tied, MOST_NAMED)),
             };
             let purpose = if several { format!("{purpose}: ") } else { String::new() };
             let name = view.names.arm(first.arm);
@@ -90,8 +93,8 @@ fn opens_in(arm: &Arm) -> Option<&'static str> {
     }
 }
 
-/// One system alone: what to expect of it.
-fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
+/// One system alone: what to expect of it. Nothing where a figure that might show a loss is missing or undecided.
+fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let name = view.names.arm(arm);
     let slower: Vec<(&Workload, Mean)> = view
         .lookup
@@ -103,7 +106,13 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
         })
         .collect();
     let worst = slower.iter().min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
-    match worst {
+    let is_open = |w: &Workload| {
+        let mark = value(view, w, arm).mark;
+        matches!(mark, Mark::Undecided | Mark::Cached | Mark::Unmeasured)
+    };
+    let is_any_open = view.lookup.workloads().iter().any(is_open);
+    Some(match worst {
+        None if is_any_open => return None,
         None if view.in_use().is_some() => {
             format!("{name} as it is: no loss was found in any read.")
         }
@@ -111,7 +120,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
         Some((workload, mean)) => {
             let [ratio, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * r));
             format!(
-                "{name}, if the worst of it will do: {} at {} % of plain speed ({}-{}), {} times as long.",
+                "{name}, if its worst case is acceptable: {}, at {} % of plain speed ({}-{}) and {} times as long.",
                 lower(view.names.workload(workload)),
                 ratio,
                 low,
@@ -119,7 +128,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> String {
                 factor(1.0 / mean.ratio),
             )
         }
-    }
+    })
 }
 
 fn lower(name: &str) -> String {
@@ -169,6 +178,6 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     let [by, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * (r - 1.0)));
     Some(format!(
         "4096-byte sectors where offered (LUKS2 offers them, VeraCrypt does not): {by} % ({low}-{high}) faster in \
-         {kind}, measurably slower in none."
+         {kind}, nowhere proven slower."
     ))
 }

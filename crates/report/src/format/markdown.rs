@@ -185,8 +185,8 @@ fn how(record: &Record) -> String {
         false => format!(" Workloads ended: {}.", ended.join(", ")),
     };
     format!(
-        "cryptbench {}, {}. All arms ran once in each block, in an order drawn anew (seed {}); \
-         {}{length}, each compared with plain of the same block.{ended} Run `{}`; its record.json has every trial.",
+        "cryptbench {}, {}. Every choice ran once in each repeat, in a new random order (seed {}); \
+         {}{length}, each compared with plain of the same repeat.{ended} Run `{}`; its record.json has every trial.",
         escaped(&record.program_version),
         escaped(&occasion(record)),
         plan.seed,

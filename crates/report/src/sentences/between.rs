@@ -4,6 +4,7 @@ use cryptbench_record::{Arm, ArmRole, Cell, Verdict};
 
 use super::arms::names;
 use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
+use crate::answer::has_known_weakness;
 use crate::comparison::{Comparison, compare_arms};
 use crate::evidence::is_unsound;
 use crate::explanation::chain::is_null_layer_of;
@@ -70,8 +71,9 @@ fn one_sided(
     format!("{winner} is faster than {loser} in {place}{by}{rest}.")
 }
 
-/// For three or more: the fastest, and which others are equally good choices.
+/// For three or more: the fastest, and which others are equally good choices. What nobody should take is not among them.
 fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
+    let arms: Vec<&Arm> = arms.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
     let best = arms
         .iter()
         .copied()

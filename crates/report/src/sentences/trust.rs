@@ -155,7 +155,7 @@ fn pairs(view: &View<'_>) -> Option<String> {
         true => count(most as usize, "repeat", "repeats"),
         false => format!("{least} to {most} repeats"),
     };
-    Some(format!("each figure rests on {range}, in each of which all took turns with plain"))
+    Some(format!("each figure rests on {range}, in which every choice took turns with plain"))
 }
 
 fn stops(view: &View<'_>) -> Option<String> {
@@ -172,7 +172,7 @@ fn stops(view: &View<'_>) -> Option<String> {
         });
     }
     let reasons = [
-        (StopReason::PairCap, "ended at the most repeats"),
+        (StopReason::PairCap, "ended at the limit of repeats"),
         (StopReason::Budget, "ran out of time"),
         (StopReason::Interrupted, "ended by interruption"),
     ];

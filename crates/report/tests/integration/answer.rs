@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::fixture::{
-    Fixture, FixtureArm, encrypted, null_layer, plain, plain_again, profiles, system, ten_systems,
-    volume,
+    Fixture, FixtureArm, encrypted, null_layer, plain, plain_again, profiles, quick, system,
+    ten_systems, volume,
 };
 use crate::terminal::{kinds, within};
 use cryptbench_record::{EmulatedDevice, Evidence, Record, StopReason};
@@ -224,7 +224,7 @@ fn the_floor_is_the_last_column_without_a_place_and_no_floor_where_a_system_beat
             .find_map(|l| l.find(word))
             .unwrap_or_else(|| panic!("{word} in {text}"))
     };
-    assert!(text.contains("not a system."), "{text}");
+    assert!(text.contains("Floor: the cipher alone."), "{text}");
     assert!(place("gocryptfs") < place("floor:"), "{text}");
     let faster = volume("dm-crypt", "LUKS2", 512, &[0.9, 0.9, 0.99]);
     let text = answer(&of(vec![faster], floor()), 80);
@@ -233,14 +233,14 @@ fn the_floor_is_the_last_column_without_a_place_and_no_floor_where_a_system_beat
     let ranked = answer(&ranked(), 80);
     let row = ranked.lines().find(|l| l.contains("AES-256 alone")).unwrap();
     assert!(row.starts_with("   AES-256 alone, "), "{row}");
-    assert!(ranked.lines().any(|l| l.starts_with(" – VeraCrypt, own process")), "{ranked}");
+    assert!(ranked.lines().any(|l| l.starts_with(" – VeraCrypt (own process)")), "{ranked}");
 }
 
 #[test]
 fn a_cached_choice_takes_no_workload_from_the_others() {
     let text = flat(&answer(&ranked(), 80));
     assert!(text.contains("geometric mean of 8 workloads"), "{text}");
-    assert!(text.contains("VeraCrypt, own process: a cache answered"), "{text}");
+    assert!(text.contains("VeraCrypt (own process): a cache answered"), "{text}");
 }
 
 #[test]
@@ -289,4 +289,112 @@ fn an_emulated_disk_is_said_to_be_one_first() {
     let text = answer(&record, 80);
     let headline = text.split("\n\n").next().unwrap();
     assert!(headline.contains("EMULATED hdd-7200"), "{text}");
+}
+
+/// Headline and what to take.
+fn praised(text: &str) -> String {
+    let headline = text.split("\n\n").next().unwrap();
+    let take = text.split("\nTake").nth(1).unwrap_or_default();
+    format!("{headline} {}", take.split("\nAvoid").next().unwrap())
+}
+
+#[test]
+fn what_is_to_be_avoided_is_praised_nowhere_however_fast_it_is() {
+    let encfs = |kept: f64| system("encfs", "aes-256-cbc", &[kept], 4.0);
+    let cryfs = || system("cryfs", "aes-256-gcm", &[0.05], 19.0);
+    let own = || volume("builtin-mounted", "LUKS2", 4096, &[0.02]);
+    // Faster than all, as fast as the next, and the only other one.
+    for (systems, begins) in [
+        (
+            vec![encfs(0.9), gocryptfs(), cryfs()],
+            "Fastest of 2 choices on nvme0n1p2, besides 1 to avoid: gocryptfs, at ",
+        ),
+        (
+            vec![encfs(0.3), system("gocryptfs", "aes-256-gcm", &[0.3], 4.0), cryfs(), own()],
+            "Fastest of 3 choices on nvme0n1p2, besides 1 to avoid: gocryptfs, at 30 % ",
+        ),
+        (vec![encfs(0.9), gocryptfs()], "Large reads and writes on nvme0n1p2 run at 7 "),
+    ] {
+        let text = answer(&of(systems, floor()), 80);
+        let praised = flat(&praised(&text));
+        assert!(praised.starts_with(begins), "{text}");
+        assert!(!praised.contains("EncFS"), "{text}");
+        assert!(flat(&text).contains("Avoid EncFS: "), "{text}");
+    }
+    // Who asked about nothing else gets its figures, and is told to avoid it.
+    let text = flat(&answer(&of(vec![encfs(0.5)], floor()), 80));
+    assert!(text.starts_with("Large reads and writes on nvme0n1p2 run at 50 %"), "{text}");
+    assert!(text.contains("Avoid EncFS: "), "{text}");
+}
+
+/// The figures of the large rows that have one of these marks.
+fn large(text: &str, marks: &[char]) -> Vec<f64> {
+    let rows: String =
+        text.lines().filter(|l| l.starts_with("Large ")).map(|l| format!("{l}\n")).collect();
+    let of = |mark: Option<char>| mark.is_some_and(|mark| marks.contains(&mark));
+    figures(&rows).into_iter().filter(|f| of(f.2)).map(|f| f.0).collect()
+}
+
+#[test]
+fn the_range_of_the_headline_is_of_decided_figures_and_the_others_are_counted() {
+    let (mut ranges, mut counted, mut together) = (0, 0, 0);
+    for seed in 0..40_u32 {
+        let of = |workloads: usize| {
+            let fixture = Fixture {
+                seed: seed.into(),
+                blocks: 6,
+                noise_sd: 0.02 + 0.01 * f64::from(seed % 10),
+                workloads: quick().into_iter().take(workloads).collect(),
+                ..Fixture::one_arm(0.85)
+            };
+            answer(&fixture.record(), 80)
+        };
+        // Where several sizes have some, they are counted together.
+        let all = of(8);
+        let said = flat(all.split("\n\n").next().unwrap());
+        if let Some((before, _)) = said.split_once(" of 8 figures are undecided") {
+            let marked = figures(&all).iter().filter(|f| f.2 == Some('?')).count();
+            assert_eq!(before.rsplit(' ').next(), Some(&*marked.to_string()), "seed {seed}: {all}");
+            together += 1;
+        }
+        let text = of(4);
+        let decided = large(&text, &['▼', '▲', '=']);
+        let undecided = large(&text, &['?']).len();
+        let headline = flat(text.split("\n\n").next().unwrap());
+        let Some(said) = headline.strip_prefix("Large reads and writes on nvme0n1p2 run at ")
+        else {
+            continue;
+        };
+        let range: Vec<f64> = said
+            .split(" %")
+            .next()
+            .unwrap()
+            .split(" to ")
+            .map(|end| end.parse().unwrap_or_else(|_| panic!("{headline}")))
+            .collect();
+        let low = decided.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = decided.iter().copied().fold(0.0, f64::max);
+        // The table rounds to fewer figures where an interval is wide.
+        let ends = (range[0] - low).abs() <= 1.0 && (range[range.len() - 1] - high).abs() <= 1.0;
+        assert!(ends, "seed {seed}: {text}");
+        ranges += 1;
+        let be = if undecided == 1 { "is" } else { "are" };
+        let count = format!("{undecided} of 4 large ones {be} undecided");
+        assert_eq!(undecided > 0, headline.contains(&count), "seed {seed}: {text}");
+        counted += usize::from(undecided > 0);
+    }
+    assert!(ranges > 10 && counted > 3 && together > 1, "{ranges} {counted} {together}");
+}
+
+#[test]
+fn no_loss_is_not_said_of_what_is_undecided() {
+    let fixture = Fixture {
+        arms: vec![plain(), plain_again(), gocryptfs()],
+        noise_sd: 2.0,
+        blocks: 4,
+        ..Fixture::default()
+    };
+    let text = flat(&answer(&fixture.record(), 80));
+    assert!(text.starts_with("Whether gocryptfs is slower on nvme0n1p2 is undecided."), "{text}");
+    assert!(!text.contains("no loss was found") && !text.contains("Take"), "{text}");
 }

@@ -1,11 +1,11 @@
 //! The page is well formed, loads nothing, and survives records that are hostile, broken or empty.
 
 use base64ct::{Base64, Encoding as _};
-use cryptbench_record::{Record, StopReason};
+use cryptbench_record::{EmulatedDevice, Record, StopReason};
 use cryptbench_report::{analyse, html};
 use sha2::{Digest as _, Sha256};
 
-use crate::fixture::{Fixture, encrypted, plain, plain_again};
+use crate::fixture::{Fixture, encrypted, plain, plain_again, volume};
 
 fn page(record: &Record) -> String {
     html::page(record, &analyse(record))
@@ -344,4 +344,27 @@ fn the_chart_library_is_the_one_that_its_readme_names() {
     let font = include_bytes!("../../vendor/dejavu/DejaVuSans-subset.ttf");
     let hash: String = Sha256::digest(font).iter().map(|b| format!("{b:02x}")).collect();
     assert!(include_str!("../../vendor/dejavu/README.md").contains(&hash), "{hash}");
+}
+
+#[test]
+fn names_and_ranges_are_not_broken_at_their_hyphens() {
+    let arms = vec![
+        plain(),
+        plain_again(),
+        volume("dm-crypt", "LUKS2", 512, &[0.5, 0.6]),
+        volume("builtin-mounted", "LUKS2", 512, &[0.3, 0.4]),
+    ];
+    let mut record = Fixture { arms, ..Fixture::default() }.record();
+    record.target.emulated =
+        Some(EmulatedDevice { model: "hdd-7200".to_owned(), ..EmulatedDevice::default() });
+    let page = page(&record);
+    let headline = page.split("<h1").nth(1).unwrap().split("</h1>").next().unwrap();
+    let take = page.split("id=\"take\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let whole = |text: &str| format!("<span class=\"nobreak\">{text}");
+    assert!(headline.contains(&whole("hdd-7200")), "{headline}");
+    assert!(headline.contains(&whole("(dm-crypt)")), "{headline}");
+    // The interval of a figure.
+    let ranges: Vec<&str> = take.split(&whole("(")).skip(1).collect();
+    assert!(ranges.iter().any(|r| r.starts_with(|c: char| c.is_ascii_digit())), "{take}");
+    assert_sound(&page);
 }

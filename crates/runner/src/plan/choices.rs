@@ -13,7 +13,7 @@ use crate::RunError;
 /// Systems that a run chooses: with plain storage twice and AES-256 alone as many measurements as its budget has room for.
 const PLACES: usize = 2;
 
-/// Bytes of the active range where systems must fill one of their own in the time they have.
+/// Most bytes of the active range where each system fills one of its own, which takes time from the trials.
 pub(crate) const RANGE: u64 = 512 << 20;
 
 /// Time that setting up may take of the budget, and one system of that.

@@ -73,7 +73,7 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
     let (mut arms, mut choices) = Arms::choose(request)?;
     // Systems that the user did not name are left out where they do not fit.
     let storage = loop {
-        match storage(request, &arms, choices.as_ref(), &run_id) {
+        match storage(request, &arms, &run_id) {
             Ok(storage) => break storage,
             Err(error) => {
                 let Some(choices) = &mut choices else { return Err(error) };
@@ -126,12 +126,7 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
 }
 
 /// The storage for `arms`, if they fit.
-fn storage(
-    request: &Request,
-    arms: &Arms,
-    choices: Option<&Choices>,
-    run_id: &str,
-) -> Result<Storage, RunError> {
+fn storage(request: &Request, arms: &Arms, run_id: &str) -> Result<Storage, RunError> {
     if request.precondition > 0 && arms.systems().iter().any(makes_a_disk) {
         return Err(RunError::Usage(
             "--precondition writes to the file that inline systems share; a mounted system has its own, so \
@@ -139,7 +134,8 @@ fn storage(
                 .to_owned(),
         ));
     }
-    let most = choices.filter(|choices| !choices.taken().is_empty()).map(|_| choices::RANGE);
+    // As much whether the user or the program chose the systems, so that both measure the same.
+    let most = arms.systems().iter().any(makes_a_disk).then_some(choices::RANGE);
     Storage::plan(request, arms, run_id, most)
 }
 
@@ -195,7 +191,7 @@ mod tests {
     use std::time::Duration;
 
     use cryptbench_load::Profile;
-    use cryptbench_system::Selection;
+    use cryptbench_system::{Selection, find};
 
     use super::storage::Consent;
     use super::volumes::UnlockSelection;
@@ -244,6 +240,21 @@ mod tests {
         let plan = planned(&request);
         assert_eq!(plan.recorded.workloads[0].trial_bytes, Some(16 << 20));
         assert!(plan.workloads.iter().all(|w| !w.work.is_whole()));
+    }
+
+    #[test]
+    fn systems_that_fill_a_file_of_their_own_measure_one_range_whoever_chose_them() {
+        let of = |name: &str| find(name).unwrap().arms(&Selection::default()).unwrap();
+        let range = |names: &[&str]| {
+            let arms = names.iter().flat_map(|name| of(name)).collect();
+            let storage = storage(&request(), &Arms::Systems(arms), "id").unwrap();
+            let Storage::Present(present) = storage else { panic!("{storage:?}") };
+            present.range.unwrap().size
+        };
+        let inline = range(&["plain", "builtin"]);
+        for systems in [&["plain", "builtin", "gocryptfs"][..], &["plain", "builtin-mounted"]] {
+            assert_eq!(range(systems), inline.min(choices::RANGE), "{systems:?}");
+        }
     }
 
     #[test]

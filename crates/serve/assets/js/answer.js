@@ -1,7 +1,7 @@
 // The answer of a run as the terminal and its page have it: headline, table, what to take, what is open. The table of a
 // run that goes on is the same one, filling.
 
-import { h, s, scrolling } from "./dom.js";
+import { h, s, scrolling, unbroken } from "./dom.js";
 import { get } from "./server.js";
 
 // Percent of plain speed at the right end of a strip.
@@ -66,7 +66,7 @@ const lines = (title, kind, list) =>
 
 function open(list) {
   return lines("Still open", "open", list.map(({ text, command }) =>
-    (command ? [text, " ", h("code", null, command)] : text)));
+    (command ? [unbroken(text), " ", h("code", null, command)] : unbroken(text))));
 }
 
 /** The answer of the run `name`. */
@@ -74,12 +74,12 @@ export async function answer(name) {
   const a = await get(`api/runs/${encodeURIComponent(name)}/answer`);
   const [first, ...rest] = a.headline;
   const made = h("div", { class: "answer" },
-    h("h3", { class: "headline" }, first ?? "Nothing was compared."),
-    rest.length > 0 ? h("p", { class: "sub" }, rest.join(" ")) : null,
+    h("h3", { class: "headline" }, unbroken(first ?? "Nothing was compared.")),
+    rest.length > 0 ? h("p", { class: "sub" }, unbroken(rest.join(" "))) : null,
     h("p", { class: "hint measured" }, a.measured));
   const figure = h("div", { class: "figure" });
   if (a.table) draw(figure, a.table);
-  const advice = [lines("What to take", "take", a.take), lines("Avoid", "avoid", a.avoid)].filter(Boolean);
+  const advice = [lines("What to take", "take", a.take.map(unbroken)), lines("Avoid", "avoid", a.avoid.map(unbroken))].filter(Boolean);
   made.append(h("div", { class: "cols" },
     advice.length > 0 ? h("div", { class: "advice" }, advice) : null, figure, open(a.open)));
   return made;

@@ -7,7 +7,7 @@ function fill(element, attributes, children) {
     if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
@@ -28,6 +28,15 @@ export const by = (id) => document.getElementById(id);
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
+
+// Longest word that is kept together, characters; a path may be longer than the narrowest screen.
+const LONGEST_WHOLE = 24;
+
+/** Text in which words with hyphens, such as `hdd-7200` and `75-77`, are not broken. */
+export const unbroken = (text) => text.split(" ").map((word, i) => [
+  i > 0 ? " " : null,
+  word.includes("-") && word.length <= LONGEST_WHOLE ? h("span", { class: "nobreak" }, word) : word,
+]);
 
 /** A list of facts: a name, words, and whether they take a whole line. */
 export function facts(list) {

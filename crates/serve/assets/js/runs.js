@@ -1,6 +1,6 @@
 // Past runs: the list, their files, and two to be compared.
 
-import { by, h, say, time } from "./dom.js";
+import { by, h, say, time, unbroken } from "./dom.js";
 import { answer } from "./answer.js";
 import { get } from "./server.js";
 import { choices } from "./form.js";
@@ -60,7 +60,7 @@ function item(run, formats) {
   const choose = h("p", { class: "row" }, box, h("label", { for: id }, `Compare ${run.name}`));
   if (!run.summary) return h("li", null, title, h("p", { class: "what" }, about(run)));
   return h("li", null, title, h("p", { class: "what" }, about(run)),
-    run.summary.headline ? h("p", null, run.summary.headline) : null, choose, links(run, formats));
+    run.summary.headline ? h("p", null, unbroken(run.summary.headline)) : null, choose, links(run, formats));
 }
 
 /** Where a run's own view is. */

@@ -109,19 +109,22 @@ fn typed(command: &str) -> Markup {
     }
 }
 
-/// As [`unbroken`], and ranges such as `75-77` kept together by an invisible joiner.
-fn whole(text: &str) -> String {
-    let chars: Vec<char> = unbroken(text).chars().collect();
-    let mut out = String::with_capacity(text.len());
-    for (i, c) in chars.iter().enumerate() {
-        out.push(*c);
-        let digit =
-            |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(char::is_ascii_digit);
-        if *c == '-' && digit(i.checked_sub(1)) && digit(Some(i + 1)) {
-            out.push('\u{2060}');
+/// Longest word that is kept together, characters; a path may be longer than the narrowest screen.
+const LONGEST_WHOLE: usize = 24;
+
+/// As [`unbroken`], and words with hyphens, such as `75-77`, `hdd-7200` and `dm-crypt`, in one piece.
+fn whole(text: &str) -> Markup {
+    let text = unbroken(text);
+    let has_hyphen = |word: &&str| word.contains('-') && word.chars().count() <= LONGEST_WHOLE;
+    html! {
+        @for (i, word) in text.split(' ').enumerate() {
+            @if i > 0 { " " }
+            @match Some(word).filter(has_hyphen) {
+                Some(word) => { span.nobreak { (word) } }
+                None => { (word) }
+            }
         }
     }
-    out
 }
 
 fn figure(view: &View<'_>, answer: &Answer<'_>) -> Markup {

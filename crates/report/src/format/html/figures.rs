@@ -152,53 +152,28 @@ fn throughput(view: &View<'_>) -> Markup {
         @if view.workloads().iter().any(is_time) { "; of times, shorter is better" }
         "."
     };
-    multiples(
-        view,
-        "fig-rate",
-        ("Throughput", "What each workload reached"),
-        &about,
-        |workload, id| {
-            let scale = rate_scale(view, workload);
-            let rate =
-                |bandwidth: f64, iops: f64| headline_value(workload, bandwidth, iops) / scale;
-            let rows: Vec<Bar> = drawn(view.arms())
-                .into_iter()
-                .filter_map(|arm| {
-                    let cell = view.cell(workload, arm).filter(|c| c.trials > 0)?;
-                    let rates: Vec<f64> = view
-                        .record
-                        .trials_of(&workload.id, &arm.id)
-                        .into_iter()
-                        .map(|(_, t)| rate(t.bandwidth(), t.iops()))
-                        .filter(|v| v.is_finite())
-                        .collect();
-                    let middle = quantile(&rates, 0.25).zip(quantile(&rates, 0.75));
-                    let words = |v: f64| value_words(workload, v * scale);
-                    Some(Bar {
-                        label: arm.label.clone(),
-                        value_text: headline(workload, cell),
-                        more: middle.map_or_else(String::new, |(low, high)| {
-                            format!("middle half of the trials {} to {}", words(low), words(high))
-                        }),
-                        from: 0.0,
-                        value: Some(rate(cell.bandwidth, cell.iops)),
-                        interval: middle,
-                        colour: arm_colour(view.arms(), arm),
-                    })
-                })
-                .collect();
-            let bars = Bars {
-                id,
-                title: format!("Throughput, {}", workload.label),
-                end: Bars::end_for(&rows, 0.0),
-                rows,
-                reference: None,
-                band: None,
-                tick: compact,
-            };
-            (!bars.rows.is_empty()).then(|| bars.draw())
-        },
-    )
+    let words = ("fig-rate", "Throughput", "What each workload reached");
+    own_scales(view, words, "Throughput", &about, |workload, arm, cell| {
+        let scale = rate_scale(view, workload);
+        let rate = |bandwidth: f64, iops: f64| headline_value(workload, bandwidth, iops) / scale;
+        let rates: Vec<f64> = view
+            .record
+            .trials_of(&workload.id, &arm.id)
+            .into_iter()
+            .map(|(_, t)| rate(t.bandwidth(), t.iops()))
+            .filter(|v| v.is_finite())
+            .collect();
+        let middle = quantile(&rates, 0.25).zip(quantile(&rates, 0.75));
+        let words = |v: f64| value_words(workload, v * scale);
+        Some(Amount {
+            value: rate(cell.bandwidth, cell.iops),
+            text: headline(workload, cell),
+            more: middle.map_or_else(String::new, |(low, high)| {
+                format!("middle half of the trials {} to {}", words(low), words(high))
+            }),
+            interval: middle,
+        })
+    })
 }
 
 fn cpu_time(view: &View<'_>) -> Markup {
@@ -210,28 +185,55 @@ fn cpu_time(view: &View<'_>) -> Markup {
     let about = html! {
         "CPU-seconds per GiB moved: " (measure.words()) ". Each chart has its own scale."
     };
-    multiples(view, "fig-cpu", ("CPU time", &cpu_finding(view)), &about, |workload, id| {
-        if !moves_bytes(workload) {
-            return None;
-        }
+    let finding = cpu_finding(view);
+    let words = ("fig-cpu", "CPU time", finding.as_str());
+    own_scales(view, words, "CPU-seconds per GiB", &about, |workload, _, cell| {
+        moves_bytes(workload).then(|| Amount {
+            value: value(cell),
+            text: format!("{} s/GiB", cpu(value(cell))),
+            more: String::new(),
+            interval: None,
+        })
+    })
+}
+
+/// What a bar shows that begins at 0 and has the scale of its chart.
+struct Amount {
+    value: f64,
+    text: String,
+    more: String,
+    interval: Option<(f64, f64)>,
+}
+
+/// A chart for each workload with a scale of its own, and in it a bar for each arm that has an amount. `title` names the
+/// amount to those who do not see the chart.
+fn own_scales(
+    view: &View<'_>,
+    (id, heading, finding): (&str, &str, &str),
+    title: &str,
+    about: &Markup,
+    amount: impl Fn(&Workload, &Arm, &Cell) -> Option<Amount>,
+) -> Markup {
+    multiples(view, id, (heading, finding), about, |workload, id| {
         let rows: Vec<Bar> = drawn(view.arms())
             .into_iter()
             .filter_map(|arm| {
                 let cell = view.cell(workload, arm).filter(|c| c.trials > 0)?;
+                let Amount { value, text, more, interval } = amount(workload, arm, cell)?;
                 Some(Bar {
                     label: arm.label.clone(),
-                    value_text: format!("{} s/GiB", cpu(value(cell))),
-                    more: String::new(),
+                    value_text: text,
+                    more,
                     from: 0.0,
-                    value: Some(value(cell)),
-                    interval: None,
+                    value: Some(value),
+                    interval,
                     colour: arm_colour(view.arms(), arm),
                 })
             })
             .collect();
         let bars = Bars {
             id,
-            title: format!("CPU-seconds per GiB, {}", workload.label),
+            title: format!("{title}, {}", workload.label),
             end: Bars::end_for(&rows, 0.0),
             rows,
             reference: None,

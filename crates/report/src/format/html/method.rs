@@ -232,7 +232,7 @@ fn stops(view: &View<'_>) -> Markup {
             thead {
                 tr {
                     th scope="col" { "Workload" }
-                    th.number scope="col" { "Pairs" }
+                    th.number scope="col" { "Repeats" }
                     th scope="col" { "Ended" }
                 }
             }

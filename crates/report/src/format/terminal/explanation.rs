@@ -87,7 +87,7 @@ fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let mut lines = vec![wrap(&title, "", "  ", width), fitted(table, width)];
     if chains.len() > 1 {
         let more = count(chains.len() - 1, "choice", "choices");
-        let more = format!("The page has the same for {more} more.");
+        let more = format!("The page shows the same for {more} more.");
         lines.push(wrap(&more, "", "  ", width));
     }
     Some(lines.join("\n"))

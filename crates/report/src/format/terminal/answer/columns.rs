@@ -12,7 +12,7 @@ use crate::kinds::sizes_explained;
 use crate::quantity::{FINE_BELOW, NONE, cpu, fraction, kept_spread};
 
 /// Longest name of a choice on one line, in columns.
-const HEADING: usize = 12;
+const HEADING: usize = 13;
 
 /// Which columns beside the choices have room.
 #[derive(Clone, Copy)]
@@ -159,7 +159,7 @@ fn legend(columns: &Columns, record: &Record, width: usize) -> String {
     if columns.title.is_some() {
         notes.push_str(" * sector size");
     } else if columns.columns.iter().any(|c| c.is_engine && c.is_floor) {
-        notes.push_str(" Floor: cipher, not a system.");
+        notes.push_str(" Floor: the cipher alone.");
     }
     let ways = ["   ", "  ", ", "].map(|between| parts.join(between));
     let marks = ways.iter().find(|way| widest(way) <= width).unwrap_or(&ways[2]).clone();

@@ -6,7 +6,7 @@ use super::super::layout::{add, clean, fitted, unruled, widest};
 use super::wrap;
 use crate::answer::{Ladder, Mark, Rung, Value};
 use crate::names::Family;
-use crate::quantity::{NONE, cpu, fraction, kept_spread, percent_digits};
+use crate::quantity::{NO_BREAK, NONE, cpu, fraction, kept_spread, percent_digits};
 
 /// Percents below which a mean has a decimal: means differ by less than single figures.
 const FINE_BELOW: f64 = 19.95;
@@ -118,7 +118,7 @@ fn legend(ladder: &Ladder<'_>, record: &Record, width: usize) -> String {
     if places.windows(2).any(|pair| pair[0] == pair[1]) {
         text += "Equal places: no difference found. ";
     }
-    text += &format!("± {} interval", fraction(record.plan.confidence));
+    text += &format!("±{NO_BREAK}{}{NO_BREAK}interval", fraction(record.plan.confidence));
     let uncertain = |v: &Value| v.kept.is_some_and(|m| m.high / m.low > UNCERTAIN);
     if any(&|r| r.kinds.iter().any(uncertain)) {
         text += ", ? too uncertain to use";

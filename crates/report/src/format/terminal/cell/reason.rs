@@ -46,8 +46,7 @@ pub(super) fn numbers(
         numbers.push((
             "noise",
             format!(
-                "two plain trials lie up to {} apart (95th percentile), the means of plain and plain, repeated over as \
-                 many repeats up to {}",
+                "two plain trials differ by up to {} (95th percentile), the means of two series of them by up to {}",
                 fraction(trial),
                 fraction(mean)
             ),
@@ -106,9 +105,9 @@ fn estimate(lookup: &Lookup<'_>, kept: &Estimate, evidence: &Evidence) -> String
 fn chance(kept: &Estimate, evidence: &Evidence) -> String {
     let corrected = match evidence.tests {
         1 => String::new(),
-        n => format!(", {} after Holm over {n} workloads", p_words(kept.p_holm)),
+        n => format!(", {} after Holm's correction for {n} workloads", p_words(kept.p_holm)),
     };
-    format!("p {}{corrected}; below {FAMILY_LEVEL} something is claimed", p_words(kept.p_value))
+    format!("p {}{corrected}; a claim needs less than {FAMILY_LEVEL}", p_words(kept.p_value))
 }
 
 fn p_words(p: f64) -> String {
@@ -129,11 +128,11 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
                 || "plain storage was answered from a cache".to_owned(),
                 |r| format!("the device moved {} of the bytes that were asked for", fraction(r)),
             );
-            format!("{moved}: a cache answered, and what it takes says nothing of the disk")
+            format!("{moved}: a cache answered, and its speed says nothing about the disk")
         }
         (Verdict::TooFewPairs, _) => {
             format!(
-                "{} trials are no {FEWEST_PAIRS} repeats beside plain, or all differ alike",
+                "{} trials make fewer than {FEWEST_PAIRS} repeats with plain, or all differ from plain by the same",
                 cell.trials
             )
         }
@@ -143,7 +142,7 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
         ),
         (Verdict::Gains { percent: p }, _) => format!(
             "chance is ruled out after correction, and the gain of {} is above the noise of {noise}; encryption \
-             saves no work, so that a cache or the disk made the difference",
+             saves no work, so a cache or the disk made the difference",
             percent(*p)
         ),
         (Verdict::LikelyCosts { .. } | Verdict::LikelyGains { .. }, Some(e)) => {
@@ -154,14 +153,14 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
             percent(*within_percent)
         ),
         (Verdict::WithinNoise { noise_percent }, Some(e)) => format!(
-            "{}, and its interval of ±{} is no wider than this noise makes it; more than {} would have been found",
+            "{}, and the noise alone makes the interval as wide as its ±{}; a difference above {} would have been found",
             unclaimed(cell, e),
             fraction(e.estimate.half_width.exp_m1()),
             percent(*noise_percent)
         ),
         (Verdict::Inconclusive { .. }, Some(e)) => format!(
-            "{}, and the interval of ±{} is wider than the {margin} to be found and than {ABOUT_THE_SAME:.0} times \
-             the noise of {noise}",
+            "{}, and the interval of ±{} is too wide: more than the {margin} to be found, and more than \
+             {ABOUT_THE_SAME:.0} times the noise of {noise}",
             unclaimed(cell, e),
             fraction(e.estimate.half_width.exp_m1()),
         ),
@@ -179,7 +178,7 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
 fn unclaimed(cell: &Cell, evidence: &Evidence) -> String {
     let p_holm = cell.kept.map_or(1.0, |k| k.p_holm);
     if p_holm >= FAMILY_LEVEL {
-        return "chance may have made the difference".to_owned();
+        return "the difference may be chance".to_owned();
     }
     let noise = cell.noise_of_mean.unwrap_or(0.0);
     format!(
@@ -217,7 +216,7 @@ pub(super) fn settle(
                 return None;
             }
             format!(
-                "to find a loss of {} here takes about {} repeats{}",
+                "finding a loss of {} here takes about {} repeats{}",
                 fraction(plan.margin()),
                 thousands(f64::from(needed)),
                 time_of(lookup, workload, needed - e.pairs as u32)
