@@ -100,10 +100,7 @@ fn chapters(summary: &str) -> Vec<PathBuf> {
     let links = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     links
         .filter(|link| link.ends_with(".md"))
-        .map(|link| match link.strip_suffix("README.md") {
-            Some(directory) => Path::new(directory).join("index.html"),
-            None => Path::new(link).with_extension("html"),
-        })
+        .map(|link| Path::new(link).with_extension("html"))
         .collect()
 }
 
@@ -114,7 +111,7 @@ mod tests {
     #[test]
     fn each_chapter_becomes_a_page() {
         let summary = "# Summary\n\n- [a](a.md)\n- [all](b/README.md)\n  - [c](b/c.md)\n";
-        let pages = ["a.html", "b/index.html", "b/c.html"].map(PathBuf::from);
+        let pages = ["a.html", "b/README.html", "b/c.html"].map(PathBuf::from);
         assert_eq!(chapters(summary), pages);
         let ours = std::fs::read_to_string(crate::root().join("docs/SUMMARY.md")).unwrap();
         assert!(chapters(&ours).len() > 30);

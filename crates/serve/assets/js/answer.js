@@ -66,7 +66,7 @@ const lines = (title, kind, list) =>
 
 function open(list) {
   return lines("Still open", "open", list.map(({ text, command }) =>
-    (command ? [unbroken(text), " ", h("code", null, command)] : unbroken(text))));
+    (command ? [unbroken(text), " ", h("code", null, unbroken(command))] : unbroken(text))));
 }
 
 /** The answer of the run `name`. */

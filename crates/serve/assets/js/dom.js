@@ -32,8 +32,8 @@ export function say(element, text) {
 // Longest word that is kept together, characters; a path may be longer than the narrowest screen.
 const LONGEST_WHOLE = 24;
 
-/** Text in which words with hyphens, such as `hdd-7200` and `75-77`, are not broken. */
-export const unbroken = (text) => text.split(" ").map((word, i) => [
+/** Text in which words with hyphens, such as `hdd-7200` and `75-77`, and percentages are not broken. */
+export const unbroken = (text) => text.replaceAll(" %", "\u00a0%").split(" ").map((word, i) => [
   i > 0 ? " " : null,
   word.includes("-") && word.length <= LONGEST_WHOLE ? h("span", { class: "nobreak" }, word) : word,
 ]);

@@ -176,7 +176,7 @@ function factsOf(p) {
     ["Storage", `${p.storage}, in ${p.directory}`, true],
     ...(p.paired ? [["Beside", `${p.paired[1]}, in ${p.paired[0]}`, true]] : []),
     ["Scratch file", `${bytes(p.scratch_bytes)} (${p.scratch_reason})`, true],
-    ["Workloads", `${p.profile}: ${some(p.workloads)}`, true], ["Arms", some(p.arms), true],
+    ["Workloads", `${p.profile}: ${some(p.workloads)}`, true], ["Choices", some(p.arms), true],
     ...(left ? [["Left out", left, true]] : []),
   ]);
 }

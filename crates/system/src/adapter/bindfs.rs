@@ -11,7 +11,7 @@ use crate::kind::program::{Program, StackedDirs, first_version};
 /// bindfs(1).
 pub(crate) static BINDFS: System = System::program(
     "bindfs",
-    "a directory through FUSE and not encrypted: the null layer of gocryptfs, EncFS, CryFS and securefs",
+    "a directory through FUSE and not encrypted: the pass-through of gocryptfs, EncFS, CryFS and securefs",
     Program {
         label: "FUSE pass-through (bindfs)",
         file_system: "fuse.bindfs",

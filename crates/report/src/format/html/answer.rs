@@ -113,7 +113,7 @@ fn typed(command: &str) -> Markup {
 const LONGEST_WHOLE: usize = 24;
 
 /// As [`unbroken`], and words with hyphens, such as `75-77`, `hdd-7200` and `dm-crypt`, in one piece.
-fn whole(text: &str) -> Markup {
+pub(super) fn whole(text: &str) -> Markup {
     let text = unbroken(text);
     let has_hyphen = |word: &&str| word.contains('-') && word.chars().count() <= LONGEST_WHOLE;
     html! {

@@ -117,7 +117,7 @@ fn document(view: &View<'_>, main: &Markup) -> Markup {
             }
             body.report {
                 main {
-                    p.meta { (meta(record)) }
+                    p.meta { (answer::whole(&meta(record))) }
                     (main)
                 }
                 footer {
