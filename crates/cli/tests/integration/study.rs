@@ -42,7 +42,8 @@ fn every_study_says_what_it_would_do() {
         let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
         if study == "D" {
             // Two programs, three ciphers each, whatever stands in for them.
-            let arms = flat.split("choices ").nth(1).and_then(|a| a.split(" trials ").next()).unwrap();
+            let arms =
+                flat.split("choices ").nth(1).and_then(|a| a.split(" trials ").next()).unwrap();
             for cipher in ["AES-256", "Serpent-256", "Twofish-256"] {
                 let of = arms.to_lowercase().matches(&cipher.to_lowercase()).count();
                 assert!(of >= 2, "{cipher} is {of} times in {arms}");
