@@ -5,6 +5,7 @@ mod errors;
 mod length;
 mod one_system;
 mod pipeline;
+mod switched_off;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +56,7 @@ pub fn run() -> anyhow::Result<()> {
     length::check(&mut faults)?;
     bare_calls::check(&files, &mut faults)?;
     one_system::check(&files, &mut faults)?;
+    switched_off::check(&files, &mut faults)?;
     msrv::dependencies(&mut faults)?;
     profiles(&mut faults)?;
     adapters(&mut faults)?;

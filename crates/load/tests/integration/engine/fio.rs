@@ -11,7 +11,7 @@ use crate::engine::storage::{engines, scratch_in};
 
 const LEN: u64 = 16 << 20;
 const ROUNDS: usize = 5;
-const TIME: Duration = Duration::from_millis(500);
+const TIME: Duration = Duration::from_millis(200);
 
 /// Requests per second, or `None` without fio.
 fn by_fio(path: &str, engine: &str, job: &Job, direct: bool) -> Option<f64> {
