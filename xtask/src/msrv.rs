@@ -15,7 +15,7 @@ use crate::tools;
 /// SKIPPED and the reason.
 pub fn run() -> anyhow::Result<()> {
     let metadata = metadata()?;
-    let oldest = ours(&metadata)?;
+    let oldest = oldest(&metadata)?;
     let toolchain = ["toolchain", "install", &oldest, "--profile", "minimal", "--no-self-update"];
     let installed = Command::new("rustup").args(toolchain).stdout(Stdio::null()).output();
     match installed {
@@ -46,12 +46,8 @@ pub fn run() -> anyhow::Result<()> {
 }
 
 /// Reports dependencies that require a newer compiler than the manifests name.
-pub fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
-    newer(&metadata()?, faults)
-}
-
-fn newer(metadata: &Value, faults: &mut Vec<String>) -> anyhow::Result<()> {
-    let oldest = ours(metadata)?;
+pub fn dependencies(metadata: &Value, faults: &mut Vec<String>) -> anyhow::Result<()> {
+    let oldest = oldest(metadata)?;
     for package in packages(metadata)? {
         let Some(asks) = package["rust_version"].as_str() else { continue };
         if version(asks)? > version(&oldest)? {
@@ -65,18 +61,22 @@ fn newer(metadata: &Value, faults: &mut Vec<String>) -> anyhow::Result<()> {
 }
 
 /// The `rust-version` of our crates, which must be the same for all.
-fn ours(metadata: &Value) -> anyhow::Result<String> {
-    let mut ours = None;
-    // Only our crates come from no registry.
-    for package in packages(metadata)?.iter().filter(|p| p["source"].is_null()) {
+fn oldest(metadata: &Value) -> anyhow::Result<String> {
+    let mut said_by_all = None;
+    for package in ours(metadata)? {
         let name = package["name"].as_str().unwrap_or_default();
         let said = package["rust_version"].as_str();
         let said = said.with_context(|| format!("{name} names no rust-version"))?.to_owned();
-        if ours.get_or_insert_with(|| said.clone()) != &said {
+        if said_by_all.get_or_insert_with(|| said.clone()) != &said {
             bail!("{name} names a different rust-version");
         }
     }
-    ours.context("none of the packages is ours")
+    said_by_all.context("none of the packages is ours")
+}
+
+/// Our packages: only these come from no registry.
+pub fn ours(metadata: &Value) -> anyhow::Result<impl Iterator<Item = &Value>> {
+    Ok(packages(metadata)?.iter().filter(|p| p["source"].is_null()))
 }
 
 fn packages(metadata: &Value) -> anyhow::Result<&Vec<Value>> {
@@ -89,7 +89,8 @@ fn version(text: &str) -> anyhow::Result<Vec<u32>> {
     Ok(parts)
 }
 
-fn metadata() -> anyhow::Result<Value> {
+/// What `cargo metadata` says of our packages and of those they depend on.
+pub fn metadata() -> anyhow::Result<Value> {
     let done = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--all-features", "--locked"])
         // Dependencies for other systems need not be fetched.
@@ -120,9 +121,9 @@ mod tests {
             package("new", Some("registry"), Some("1.90")),
         ]});
         let mut faults = Vec::new();
-        newer(&metadata, &mut faults).unwrap();
+        dependencies(&metadata, &mut faults).unwrap();
         assert_eq!(faults, ["Cargo.lock: new requires Rust 1.90, but our manifests name 1.89"]);
         let without = json!({ "packages": [package("ours", None, None)] });
-        assert!(ours(&without).is_err());
+        assert!(oldest(&without).is_err());
     }
 }

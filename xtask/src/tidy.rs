@@ -56,8 +56,9 @@ pub fn run() -> anyhow::Result<()> {
     length::check(&mut faults)?;
     bare_calls::check(&files, &mut faults)?;
     one_system::check(&files, &mut faults)?;
-    switched_off::check(&files, &mut faults)?;
-    msrv::dependencies(&mut faults)?;
+    let metadata = msrv::metadata()?;
+    switched_off::check(&metadata, &files, &mut faults)?;
+    msrv::dependencies(&metadata, &mut faults)?;
     profiles(&mut faults)?;
     adapters(&mut faults)?;
     if faults.is_empty() {
