@@ -7,6 +7,7 @@ mod contender;
 mod peers;
 mod rounds;
 mod table;
+mod traced;
 mod veracrypt;
 
 use std::fs::File;
@@ -38,9 +39,18 @@ struct Args {
     /// Only ciphers whose name contains this
     #[arg(long, default_value = "")]
     cipher: String,
-    /// Highest tier of our kernels: soft, aesni, avx2 or avx512
-    #[arg(long, default_value = "avx512")]
-    tier: Tier,
+    /// Highest tier of our kernels, by default that of the CPU: soft, aesni, avx2 or avx512; neon or crypto on ARM
+    #[arg(long)]
+    tier: Option<Tier>,
+    /// Only let this contender, a peer or `ours`, transform a buffer thrice between calls that a trace shows
+    #[arg(long, hide = true)]
+    traced: Option<String>,
+    /// Bytes of a data unit of the traced contender
+    #[arg(long, hide = true, default_value_t = 4096)]
+    unit: usize,
+    /// Bytes of its buffer
+    #[arg(long, hide = true, default_value_t = 4096)]
+    bytes: usize,
     /// What to say of the machine
     #[arg(long, default_value = "")]
     machine: String,
@@ -55,10 +65,15 @@ struct Args {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let (peers, mut skipped) = peers::load();
+    let best = Tier::available().pop().unwrap_or(Tier::Soft);
+    let tier = args.tier.unwrap_or(best);
+    if let Some(who) = &args.traced {
+        return traced::run(who, &args.cipher, [args.unit, args.bytes], tier, &peers);
+    }
     let mut random = File::open("/dev/urandom").context("/dev/urandom")?;
     let mut bench = Bench {
         peers: &peers,
-        tier: args.tier,
+        tier,
         schedule: Schedule {
             rounds: args.rounds.max(1),
             slot: Duration::from_millis(args.slot_ms),

@@ -13,6 +13,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
+use crate::arm;
 use crate::audit::{Step, fetched, said};
 use crate::packages::{Need, ensure};
 
@@ -86,19 +87,6 @@ const FOR_WINDOWS: [Need; 2] = [
     },
 ];
 
-/// The emulator of 64-bit ARM's processors, for programs that ask this machine's kernel.
-const QEMU: &str = "/usr/bin/qemu-aarch64";
-
-/// The crates with kernels for ARM, and the one whose volumes need them all.
-const EMULATED: [&str; 4] =
-    ["cryptbench-cpu", "cryptbench-cipher", "cryptbench-kdf", "cryptbench-volume"];
-
-/// Tests that start their own program once more, which this machine's kernel cannot do with another processor's.
-const NOT_EMULATED: &str = "the_environment_masks_the_tier";
-
-/// Processors with SHA-512 among their instructions and without it.
-const PROCESSORS: [&str; 2] = ["max,sve=off,sme=off", "neoverse-n1"];
-
 const FOR_AARCH64: [Need; 3] = [
     Need {
         file: "/usr/lib/rustlib/aarch64-unknown-linux-gnu",
@@ -118,7 +106,7 @@ const FOR_AARCH64: [Need; 3] = [
 ];
 
 impl System {
-    const fn triple(self) -> &'static str {
+    pub const fn triple(self) -> &'static str {
         match self {
             Self::Windows => "x86_64-pc-windows-gnu",
             Self::Aarch64 => "aarch64-unknown-linux-gnu",
@@ -146,76 +134,49 @@ impl System {
 
 pub fn run(command: &Cross) -> anyhow::Result<()> {
     match command {
-        Cross::Check { system: Some(system) } => check(*system),
-        Cross::Check { system: None } => check_all(),
-        Cross::Aarch64 { filter } => emulate(filter.as_deref()),
-    }
-}
-
-/// Runs tests for ARM under QEMU, or prints why it cannot.
-fn emulate(filter: Option<&str>) -> anyhow::Result<()> {
-    let system = System::Aarch64;
-    let why = "runs programs for ARM";
-    let missing = ensure(&[Need { file: QEMU, package: "qemu-user", reason: why }]);
-    if !missing.is_empty() {
-        println!("SKIPPED: {}: {}", system.triple(), missing.join("; "));
-        return Ok(());
-    }
-    if let Step::Skip(why) = prepared(system)? {
-        println!("SKIPPED: {}: {why}", system.triple());
-        return Ok(());
-    }
-    for processor in PROCESSORS {
-        let began = Instant::now();
-        let mut command = cargo("test", system);
-        command.args(EMULATED.map(|name| format!("--package={name}")));
-        command.args(["--lib", "--tests", "--offline", "--"]).args(filter);
-        command.args(["--skip", NOT_EMULATED]);
-        command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
-        // Static, since QEMU 7.2 hangs where a dynamic program starts a thread.
-        let linked = "-C target-feature=+crt-static";
-        command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", linked);
-        let runner = format!("{QEMU} -cpu {processor}");
-        command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", runner);
-        if !command.status().context("cannot start Debian's cargo")?.success() {
-            bail!("tests fail on an emulated {processor}");
-        }
-        println!("{processor}: passed in {:.0} s", began.elapsed().as_secs_f64());
+        Cross::Check { system: Some(system) } => tell(check(*system)?),
+        Cross::Check { system: None } => check_all()?.into_iter().map(Some).for_each(tell),
+        Cross::Aarch64 { filter } => tell(arm::emulate(filter.as_deref())?),
     }
     Ok(())
 }
 
-/// Checks for each system in turn.
+/// Prints a reason to skip something as the tests print theirs.
+fn tell(skipped: Option<String>) {
+    if let Some(why) = skipped {
+        println!("SKIPPED: {why}");
+    }
+}
+
+/// Checks for each system in turn, and returns why some could not be checked.
 ///
 /// # Errors
 /// If the code does not build for one of them.
-pub fn check_all() -> anyhow::Result<()> {
-    System::value_variants().iter().try_for_each(|system| check(*system))
+pub fn check_all() -> anyhow::Result<Vec<String>> {
+    let skipped = System::value_variants().iter().map(|system| check(*system));
+    skipped.filter_map(Result::transpose).collect()
 }
 
-/// Checks for one system, or prints why it cannot.
-fn check(system: System) -> anyhow::Result<()> {
+/// Checks for one system, or returns why it cannot.
+fn check(system: System) -> anyhow::Result<Option<String>> {
     let began = Instant::now();
     let triple = system.triple();
-    match prepared(system)? {
-        Step::Skip(why) => println!("SKIPPED: {triple}: {why}"),
-        Step::Go => {
-            let mut command = cargo("check", system);
-            // Warnings are errors here as with clippy, which does not see the code of other
-            // systems.
-            command.args(["-Zwarnings", "--config", "build.warnings='deny'", "--offline"]);
-            let status = command.args(system.arguments()).status();
-            if !status.context("cannot start Debian's cargo")?.success() {
-                bail!("does not build for {triple}");
-            }
-            println!("{triple}: checked in {:.0} s", began.elapsed().as_secs_f64());
-        }
+    if let Step::Skip(why) = prepared(system)? {
+        return Ok(Some(format!("{triple}: {why}")));
     }
-    Ok(())
+    let mut command = cargo("check", system);
+    // Warnings are errors here as with clippy, which does not see the code of other systems.
+    command.args(["-Zwarnings", "--config", "build.warnings='deny'", "--offline"]);
+    let status = command.args(system.arguments()).status();
+    if !status.context("cannot start Debian's cargo")?.success() {
+        bail!("does not build for {triple}");
+    }
+    println!("{triple}: checked in {:.0} s", began.elapsed().as_secs_f64());
+    Ok(None)
 }
 
 /// Installs and fetches the needs of a check.
-fn prepared(system: System) -> anyhow::Result<Step> {
+pub fn prepared(system: System) -> anyhow::Result<Step> {
     let missing = ensure(&system.needs());
     if !missing.is_empty() {
         return Ok(Step::Skip(missing.join("; ")));
@@ -238,7 +199,7 @@ fn prepared(system: System) -> anyhow::Result<Step> {
 }
 
 /// Debian's cargo with a separate target directory: its compiler would rebuild everything there.
-fn cargo(what: &str, system: System) -> Command {
+pub fn cargo(what: &str, system: System) -> Command {
     let mut command = Command::new(CARGO);
     command.args([what, "--locked", "--target", system.triple()]);
     command.env("RUSTC", RUSTC).env("CARGO_TARGET_DIR", "target/cross");

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::package;
+use crate::cross::System;
+use crate::{arm, package};
 
 /// Output directory regardless of CARGO_TARGET_DIR, because the package's assets name it.
 const OUT: &str = "target/dist";
@@ -22,6 +23,9 @@ pub struct Options {
     /// Build a static binary against musl, and no package
     #[arg(long, conflicts_with = "binary")]
     musl: bool,
+    /// Build a static binary and a package for 64-bit ARM, with Debian's compiler for it
+    #[arg(long, conflicts_with_all = ["binary", "musl", "reproducible"])]
+    arm64: bool,
     /// Package this binary instead of building one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
@@ -46,6 +50,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         return reproducible(options);
     }
     let root = std::env::current_dir()?;
+    if options.arm64
+        && let Some(why) = arm::missing()?
+    {
+        bail!("nothing can be built for 64-bit ARM here: {why}");
+    }
     let built = match &options.binary {
         Some(binary) => binary.clone(),
         None => build(options, &root, &root.join(OUT).join("build"))?,
@@ -56,14 +65,26 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         tell(&to)?;
         return is_static(&to);
     }
-    package::deb(&built, &root.join(OUT).join("stage"), &out, options.fast)
+    if options.arm64 {
+        let to = out.join(format!("cryptbench-{}", System::Aarch64.triple()));
+        fs::copy(&built, &to)?;
+        tell(&to)?;
+        is_static(&to)?;
+    }
+    package::deb(&built, &root.join(OUT).join("stage"), &out, options.fast, options.arm64)
 }
 
 /// Builds the sources in `source` below `target` and returns the binary. Path, time and machine
 /// leave no trace in the result.
 fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<PathBuf> {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "--quiet", "--package", &options.package]);
+    let mut cargo = if options.arm64 {
+        arm::build("build", arm::QEMU)
+    } else {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--locked"]);
+        cargo
+    };
+    cargo.args(["--quiet", "--package", &options.package]);
     if options.package == "cryptbench" {
         cargo.arg("--all-features");
     }
@@ -71,6 +92,9 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     if options.musl {
         cargo.args(["--target", MUSL]);
         place.push(MUSL);
+    }
+    if options.arm64 {
+        place.push(System::Aarch64.triple());
     }
     place.push(if options.dev { "debug" } else { "release" });
     if !options.dev {
@@ -83,8 +107,12 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
         .filter(|(from, _)| !from.contains(' '))
         .map(|(from, to)| format!("-ffile-prefix-map={from}={to}"))
         .collect();
-    let rust_flags: Vec<String> =
+    let mut rust_flags: Vec<String> =
         flags.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
+    if options.arm64 {
+        // These take the place of the flags that the command has for its target.
+        rust_flags.push(arm::STATIC.to_owned());
+    }
     let status = cargo
         .current_dir(source)
         .env("CARGO_TARGET_DIR", target)

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "printing is the purpose of these commands")]
 
+mod arm;
 mod audit;
 mod bench;
 mod cross;
@@ -39,7 +40,7 @@ enum Command {
     Test(test::Options),
     /// Feed every parser of foreign bytes with mutated input for a while
     Fuzz(fuzz::Options),
-    /// Check that the portable crates build for other systems
+    /// Check that the portable crates build for other systems, and test on ARM under QEMU
     #[command(subcommand)]
     Cross(cross::Cross),
     /// Print the device models beside the published sweeps, as docs/devices.md has them

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
+use crate::arm;
+use crate::cross::System;
 use crate::dist::{date_of_sources, tell};
 use crate::tools;
 
@@ -29,9 +31,9 @@ const CONTENTS: &[&str] = &[
 ];
 
 /// Creates the package of `binary` in `out`. The assets in crates/cli/Cargo.toml are taken from
-/// `stage`. `fast` compresses little.
-pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool) -> anyhow::Result<()> {
-    staged(binary, stage)?;
+/// `stage`. `fast` compresses little. `arm64` says that the binary is one of 64-bit ARM, which runs under QEMU here.
+pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool, arm64: bool) -> anyhow::Result<()> {
+    staged(binary, stage, arm64)?;
     let status = Command::new(tools::CARGO_DEB.path()?)
         .args([
             "--quiet",
@@ -44,6 +46,7 @@ pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool) -> anyhow::Resul
         ])
         .arg(out)
         .args(fast.then_some("--fast"))
+        .args(arm64.then(|| format!("--target={}", System::Aarch64.triple())))
         .env("SOURCE_DATE_EPOCH", date_of_sources()?)
         .stdout(Stdio::null())
         .status()
@@ -59,11 +62,11 @@ pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool) -> anyhow::Resul
     made.sort_by_key(|p| fs::metadata(p).and_then(|m| m.modified()).ok());
     let package = made.pop().context("cargo-deb left no package")?;
     tell(&package)?;
-    checked(&package)
+    checked(&package, arm64)
 }
 
 /// Puts the binary, its manual pages and its completions where the assets are taken from.
-fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
+fn staged(binary: &Path, stage: &Path, arm64: bool) -> anyhow::Result<()> {
     let _ = fs::remove_dir_all(stage);
     let completions = stage.join("completions");
     fs::create_dir_all(&completions)?;
@@ -75,7 +78,11 @@ fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
     // change.
     let _ = Command::new("strip").arg(&staged).status();
     let ask = |args: &[&str]| -> anyhow::Result<Vec<u8>> {
-        let done = Command::new(&binary).args(args).output()?;
+        let mut command = match arm64 {
+            true => Command::new(arm::QEMU),
+            false => Command::new(&binary),
+        };
+        let done = command.args(arm64.then_some(&binary)).args(args).output()?;
         if !done.status.success() {
             bail!("cryptbench {}: {}", args.join(" "), String::from_utf8_lossy(&done.stderr));
         }
@@ -91,7 +98,7 @@ fn staged(binary: &Path, stage: &Path) -> anyhow::Result<()> {
 }
 
 /// Checks the package with Debian's own programs, if installed.
-fn checked(package: &Path) -> anyhow::Result<()> {
+fn checked(package: &Path, arm64: bool) -> anyhow::Result<()> {
     let package = package.display().to_string();
     let Some(contents) = said("dpkg-deb", &["--contents", &package])? else {
         println!("SKIPPED: dpkg-deb is not installed, so the package was not inspected");
@@ -104,7 +111,9 @@ fn checked(package: &Path) -> anyhow::Result<()> {
         bail!("the package lacks {missing:?}:\n{contents}");
     }
     let fields = said("dpkg-deb", &["--info", &package])?.unwrap_or_default();
-    for field in ["Package: cryptbench", "Depends: ", "Description: ", "Section: utils"] {
+    // A static binary depends on nothing.
+    let needs = if arm64 { "Architecture: arm64" } else { "Depends: " };
+    for field in ["Package: cryptbench", needs, "Description: ", "Section: utils"] {
         if !fields.contains(field) {
             bail!("the package has no field {field:?}:\n{fields}");
         }

@@ -51,9 +51,9 @@ impl<'a> Effort<'a> {
         self.threads
     }
 
-    /// The same effort for one of several threads that `stop` ends together.
-    pub(crate) fn share(mut self, stop: &'a AtomicBool) -> Self {
-        self.threads = 1;
+    /// The same effort for one of `parts` that work side by side and that `stop` ends together.
+    pub(crate) fn share(mut self, parts: usize, stop: &'a AtomicBool) -> Self {
+        self.threads = (self.threads / parts.max(1)).max(1);
         self.stops[1] = Some(stop);
         self
     }

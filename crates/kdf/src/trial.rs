@@ -14,8 +14,9 @@ use crate::error::KdfError;
 /// provides memory of the wanted key length; the key type must wipe itself. `check` receives the
 /// index in `derivations` and the key.
 ///
-/// Each derivation runs on one thread, in the given order, as many at once as `effort` allows.
-/// Derivations that need memory run last, one at a time. When a key is found, the running
+/// Derivations run in the given order, as many at once as `effort` allows threads; where there are more
+/// threads than derivations, each has its share of them. Derivations that need memory run last, one at
+/// a time, with all threads. When a key is found, the running
 /// derivations are stopped.
 ///
 /// # Errors
@@ -33,9 +34,10 @@ pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
         (0..derivations.len()).partition(|&index| derivations[index].memory_kib() > 0);
     let found = AtomicBool::new(false);
     let outcome = Mutex::new(Ok(None));
-    let attempt = |index: usize| {
+    let attempt = |index: usize, side_by_side: usize| {
         let mut key = new_key();
-        let derived = derivations[index].derive(password, salt, &mut key, effort.share(&found));
+        let share = effort.share(side_by_side, &found);
+        let derived = derivations[index].derive(password, salt, &mut key, share);
         let fit = derived.map(|()| check(index, &key));
         let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
         match fit {
@@ -54,7 +56,7 @@ pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
     let next = AtomicUsize::new(0);
     let run_small = || {
         while let Some(&index) = small.get(next.fetch_add(1, Ordering::Relaxed)) {
-            attempt(index);
+            attempt(index, small.len());
         }
     };
     thread::scope(|scope| {
@@ -68,7 +70,7 @@ pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
         if found.load(Ordering::Relaxed) {
             break;
         }
-        attempt(index);
+        attempt(index, 1);
     }
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,6 +19,9 @@ pub struct Options {
     /// Highest tier of our kernels: soft, aesni, avx2 or avx512; lower ones are shown as well
     #[arg(long, default_value = "avx512")]
     tier: String,
+    /// As on a CPU without AVX-512: our tier avx2, and the peers' masked in their own ways
+    #[arg(long, conflicts_with = "tier")]
+    no_avx512: bool,
     /// Everything measured, as JSON
     #[arg(long)]
     json: bool,
@@ -29,6 +32,11 @@ pub struct Options {
     #[arg(long)]
     no_aws_lc: bool,
 }
+
+/// What takes AVX-512 (F, DQ, IFMA, CD, BW, VL) away from OpenSSL and AWS-LC, and from libgcrypt. Botan 2 has none in what is
+/// compared, and RustCrypto's AES takes 256 bits.
+const MASKS: [(&str, &str); 2] =
+    [("OPENSSL_ia32cap", ":~0xd0230000"), ("GCRYPT_DISABLE_HWF", "intel-avx512")];
 
 /// Libraries found at run time; the Rust ones and AWS-LC are linked.
 const LIBRARIES: &[Need] = &[
@@ -62,9 +70,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         directory = std::path::absolute("bench-peers/target/release")?;
     }
     let mut command = Command::new(directory.join("cryptbench-peers"));
+    let tier = if options.no_avx512 { "avx2" } else { &options.tier };
+    if options.no_avx512 {
+        command.envs(MASKS);
+    }
     command
         .args(["--rounds", &options.rounds.to_string()])
-        .args(["--cipher", &options.cipher, "--tier", &options.tier])
+        .args(["--cipher", &options.cipher, "--tier", tier])
         .args(["--machine", &machine()]);
     if options.json {
         command.arg("--json");

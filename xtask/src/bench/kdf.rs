@@ -1,8 +1,9 @@
 //! `cargo xtask bench kdf`: compares our key derivation with that of other libraries, in turns.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 
 use super::{build_release, machine};
 use crate::packages::{self, Need};
@@ -18,6 +19,9 @@ pub struct Options {
     /// Highest tier of our kernels: soft, aesni, avx2 or avx512; lower ones are shown as well
     #[arg(long, default_value = "avx512")]
     tier: String,
+    /// VeraCrypt's `src`, built by `make NOGUI=1`, as a peer
+    #[arg(long, value_name = "DIR")]
+    veracrypt: Option<PathBuf>,
     /// Everything measured, as JSON
     #[arg(long)]
     json: bool,
@@ -66,12 +70,44 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .args(["--rounds", &options.rounds.to_string()])
         .args(["--prf", &options.prf, "--tier", &options.tier])
         .args(["--machine", &machine()]);
+    if let Some(source) = &options.veracrypt {
+        let library = directory.join("veracrypt.so");
+        link(source, &library)?;
+        command.arg("--veracrypt").arg(library);
+    }
     if options.json {
         command.arg("--json");
     }
     let status = command.status()?;
     if !status.success() {
         bail!("the comparison failed: {status}");
+    }
+    Ok(())
+}
+
+/// Links the objects of VeraCrypt's key derivation into a library.
+fn link(source: &Path, library: &Path) -> anyhow::Result<()> {
+    let folder = source.join("Crypto");
+    let mut objects = vec![source.join("Common/Pkcs5.o")];
+    let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let part = ["sha", "blake2s", "whirlpool", "streebog", "cpu."];
+        // Those for one instruction set have its name behind the `o`.
+        let is_object = name.rsplit('.').next().is_some_and(|ending| ending.starts_with('o'));
+        if is_object && part.iter().any(|part| name.starts_with(part)) {
+            objects.push(path);
+        }
+    }
+    // The objects were not compiled for a library, so their symbols are bound to each other.
+    let status = Command::new("gcc")
+        .args(["-shared", "-Wl,-Bsymbolic", "-o"])
+        .arg(library)
+        .args(&objects)
+        .status()
+        .context("cannot start gcc")?;
+    if !status.success() {
+        bail!("{} has not been built by `make NOGUI=1`", source.display());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Benchmarks against other programs and against our own claims.
 
 mod aa;
+mod arm;
 mod ciphers;
 mod delay;
 mod engine;
@@ -30,6 +31,8 @@ pub enum Bench {
     Delay(delay::Options),
     /// Our cipher kernels beside those of other libraries
     Ciphers(ciphers::Options),
+    /// Instructions and estimated cycles of our ciphers and of other libraries' on 64-bit ARM
+    Arm(arm::Options),
     /// Our key derivation beside that of other libraries
     Kdf(kdf::Options),
     /// How long the program takes to start, and how large it is
@@ -48,6 +51,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Precision(options) => precision::run(&options),
         Bench::Delay(options) => delay::run(&options),
         Bench::Ciphers(options) => ciphers::run(&options),
+        Bench::Arm(options) => arm::run(&options),
         Bench::Kdf(options) => kdf::run(&options),
         Bench::Startup(options) => startup::run(&options),
         Bench::Volume(options) => volume::run(&options),

@@ -22,7 +22,7 @@ use self::binaries::{Binary, build};
 use self::counts::Counts;
 use self::schedule::{Ended, How, run_all};
 use self::skips::Skips;
-use crate::{cross, packages, tidy, tools};
+use crate::{arm, cross, packages, tidy, tools};
 
 /// Tells tests how thorough to be.
 const TIER: &str = "CRYPTBENCH_TEST_TIER";
@@ -110,7 +110,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let ran = began.elapsed();
     println!();
     let other_systems = match options.tier {
-        Tier::Nightly if !options.offline && options.filter.is_none() => cross::check_all(),
+        Tier::Nightly if !options.offline && options.filter.is_none() => on_others(&mut skips),
         _ => Ok(()),
     };
     all.print_slowest(options.slowest);
@@ -142,6 +142,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         skips.must_be_named()?;
     }
     other_systems
+}
+
+/// Checks for other systems, and tests on another processor.
+fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
+    let skipped = cross::check_all()?.into_iter().chain(arm::emulate(None)?);
+    skipped.for_each(|why| skips.skipped(&why));
+    Ok(())
 }
 
 /// Installs what the tests need, and returns what could not be installed.

@@ -60,13 +60,17 @@ impl Skips {
 
     /// Extracts the reasons from the output of a binary.
     pub fn take(&mut self, output: &str) {
-        for why in output.lines().filter_map(|line| line.trim_start().strip_prefix(SAID)) {
-            let (by, what) = match lacks(why) {
-                Some(instructions) => (&mut self.processor, instructions),
-                None => (&mut self.machine, why),
-            };
-            *by.entry(what.to_owned()).or_default() += 1;
-        }
+        let said = output.lines().filter_map(|line| line.trim_start().strip_prefix(SAID));
+        said.for_each(|why| self.skipped(why));
+    }
+
+    /// Counts a skip by its reason.
+    pub fn skipped(&mut self, why: &str) {
+        let (by, what) = match lacks(why) {
+            Some(instructions) => (&mut self.processor, instructions),
+            None => (&mut self.machine, why),
+        };
+        *by.entry(what.to_owned()).or_default() += 1;
     }
 
     /// Total number of skips.

@@ -5,6 +5,9 @@
 mod comparison;
 mod job;
 mod peers;
+mod veracrypt;
+
+use std::path::PathBuf;
 
 use clap::Parser;
 use cryptbench_kdf::Tier;
@@ -26,6 +29,9 @@ struct Args {
     /// Highest tier of our kernels: soft, aesni, avx2 or avx512
     #[arg(long, default_value = "avx512")]
     tier: Tier,
+    /// A library of VeraCrypt's key derivation
+    #[arg(long)]
+    veracrypt: Option<PathBuf>,
     /// What to say of the machine
     #[arg(long, default_value = "")]
     machine: String,
@@ -36,7 +42,10 @@ struct Args {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let (peers, mut skipped) = peers::load();
+    let (mut peers, mut skipped) = peers::load();
+    if let Some(file) = &args.veracrypt {
+        peers.push(Box::new(veracrypt::VeraCrypt::load(file)?));
+    }
     let mut done = Vec::new();
     for job in jobs().into_iter().filter(|job| job.function.contains(&args.prf)) {
         eprintln!("{}", job.title());

@@ -97,7 +97,7 @@ pub(super) const fn diffuse(z: u64) -> u64 {
 }
 
 /// The inverse of [`diffuse`].
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn undiffuse(z: u64) -> u64 {
     let mut z = z.rotate_left(32).to_be_bytes();
     for (to, from) in STEPS.into_iter().rev() {
@@ -190,7 +190,7 @@ mod tests {
             x = f(x, key);
             key = key.rotate_left(3) ^ x;
             assert_eq!(fl_inverse(fl(x, key), key), x);
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             assert_eq!(undiffuse(diffuse(x)), x);
         }
     }

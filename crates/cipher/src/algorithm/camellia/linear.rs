@@ -36,7 +36,7 @@ impl Linear {
     }
 
     /// The composition that applies `inner` first, then this map.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) const fn after(self, inner: Self) -> Self {
         let mut columns = [0; 8];
         let mut bit = 0;
@@ -48,7 +48,7 @@ impl Linear {
     }
 
     /// The inverse; compilation fails if the map has none.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) const fn inverse(self) -> Self {
         let mut columns = [0; 8];
         let mut bit = 0;
@@ -65,7 +65,7 @@ impl Linear {
 
     /// The images of all low nibbles and of all high nibbles. The image of `x` is the sum of one of
     /// each.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) const fn nibbles(self) -> [[u8; 16]; 2] {
         let mut tables = [[0; 16]; 2];
         let mut value = 0;

@@ -1,12 +1,22 @@
 //! Camellia (RFC 3713) with keys of 128, 192 and 256 bits: tables, AVX2 with AES instructions or GFNI,
-//! AVX-512 with GFNI.
+//! AVX-512 with GFNI, ARM's AES instructions.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod function;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod layers;
 mod linear;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod nibble;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod offsets;
 mod schedule;
 mod soft;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod xts;
 
 use crate::cpu::Tier;
 use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
@@ -22,6 +32,10 @@ pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn Unit
     if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
         return kernel;
     }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(kernel) = arm::xts(data_key, tweak_key, tier) {
+        return kernel;
+    }
     let _ = tier;
     Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
 }
@@ -32,6 +46,10 @@ pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     if let Some(kernel) = x86::blocks(key, tier) {
         return kernel;
     }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(kernel) = arm::keyed_blocks(key, tier) {
+        return kernel;
+    }
     let _ = tier;
     Box::new(Soft::new(key))
 }
@@ -40,7 +58,7 @@ pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
 mod tests {
     use super::*;
     use crate::hex::hex;
-    use crate::kernel::{Block, BlockCipher};
+    use crate::kernel::Block;
 
     fn block(text: &str) -> Block {
         hex(text).try_into().unwrap()
@@ -48,42 +66,19 @@ mod tests {
 
     /// Checks counts on both sides of the widths of all kernels.
     fn check(key: &[u8], plain: Block, cipher: Block, counts: &[usize]) {
-        #[cfg_attr(
-            not(target_arch = "x86_64"),
-            expect(unused_mut, reason = "the others are x86's")
-        )]
-        let mut kernels: Vec<Box<dyn Blocks>> = vec![Box::new(Soft::new(key))];
+        let mut kernels: Vec<Box<dyn BlockKernel<BLOCK>>> = vec![Box::new(Soft::new(key))];
         #[cfg(target_arch = "x86_64")]
         kernels.extend(x86::tests::kernels(key));
+        #[cfg(target_arch = "aarch64")]
+        kernels.extend(arm::keyed_blocks(key, Tier::Crypto));
         for kernel in kernels {
             for &count in counts {
                 let mut blocks = vec![plain; count];
                 kernel.encrypt(&mut blocks);
-                assert!(blocks.iter().all(|b| *b == cipher), "{}", kernel.label());
+                assert!(blocks.iter().all(|b| *b == cipher), "{}", kernel.name());
                 kernel.decrypt(&mut blocks);
-                assert!(blocks.iter().all(|b| *b == plain), "{}", kernel.label());
+                assert!(blocks.iter().all(|b| *b == plain), "{}", kernel.name());
             }
-        }
-    }
-
-    /// [`BlockCipher`] without the constant, so that kernels fit in one list.
-    pub(super) trait Blocks {
-        fn encrypt(&self, blocks: &mut [Block]);
-        fn decrypt(&self, blocks: &mut [Block]);
-        fn label(&self) -> &'static str;
-    }
-
-    impl<C: BlockCipher> Blocks for C {
-        fn encrypt(&self, blocks: &mut [Block]) {
-            self.encrypt_blocks(blocks);
-        }
-
-        fn decrypt(&self, blocks: &mut [Block]) {
-            self.decrypt_blocks(blocks);
-        }
-
-        fn label(&self) -> &'static str {
-            self.name()
         }
     }
 

@@ -1,17 +1,23 @@
 //! Serpent (Anderson, Biham, Knudsen 1998) with keys of up to 256 bits: bitsliced, portable and on
-//! x86 vectors.
+//! the vectors of x86 and ARM.
 //!
 //! Blocks and keys are little-endian words in the order of the final submission's bitslice code,
 //! which NESSIE's vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt also use. The submission's own
 //! test vectors are printed in reversed order.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod boxes;
 mod rounds;
 mod schedule;
 mod soft;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vector;
 mod word;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod xts;
 
 use crate::cpu::Tier;
 use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
@@ -27,6 +33,10 @@ pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn Unit
     if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
         return kernel;
     }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(kernel) = arm::xts(data_key, tweak_key, tier) {
+        return kernel;
+    }
     let _ = tier;
     Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
 }
@@ -35,6 +45,10 @@ pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn Unit
 pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     #[cfg(target_arch = "x86_64")]
     if let Some(kernel) = x86::blocks(key, tier) {
+        return kernel;
+    }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(kernel) = arm::blocks(key, tier) {
         return kernel;
     }
     let _ = tier;

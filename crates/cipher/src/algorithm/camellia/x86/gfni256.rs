@@ -4,11 +4,11 @@ use std::arch::x86_64::*;
 
 use super::super::function::TURNED_INPUT;
 use super::super::schedule::{SEGMENT, Schedule};
+use super::super::xts::{CHUNK, Wide};
 use super::frame::align_frame;
 use super::masks::masks_256;
 use super::matrices::{AFTER, ENTER, HalfMatrices, Keys, LEAVE, ROTATE};
 use super::transpose::transpose_256;
-use super::xts::{CHUNK, Wide};
 use crate::cpu::Tier;
 use crate::kernel::Block;
 

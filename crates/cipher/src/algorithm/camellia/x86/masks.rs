@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::xts::{CHUNK, times_x16};
+use super::super::xts::{CHUNK, times_x16};
 use crate::kernel::Block;
 
 /// # Safety

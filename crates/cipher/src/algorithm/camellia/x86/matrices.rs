@@ -7,10 +7,10 @@
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::super::function::{INPUT, INPUT_CONSTANT, OUTPUT, OUTPUT_CONSTANT, TURNS};
+use super::super::layers::{MAX_LAYERS, layer};
 use super::super::linear::Linear;
+use super::super::offsets::{Constants, Offsets};
 use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
-use super::layers::{MAX_LAYERS, layer};
-use super::offsets::{Constants, Offsets};
 
 const PLAIN: Linear = INPUT.inverse();
 
@@ -36,7 +36,7 @@ pub(super) const AFTER: [u64; 8] = {
 /// The rotation of s4.
 pub(super) const ROTATE: u64 = INPUT.after(Linear::ROTATE_LEFT).after(PLAIN).matrix();
 
-/// [`super::layers::HalfLayer`] as matrices.
+/// [`super::super::layers::HalfLayer`] as matrices.
 #[derive(Clone, Copy, Default, Zeroize)]
 pub(super) struct HalfMatrices {
     pub(super) same: [u64; 4],

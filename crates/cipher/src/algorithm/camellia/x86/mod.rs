@@ -3,18 +3,15 @@
 mod frame;
 mod gfni256;
 mod gfni512;
-mod layers;
 mod masks;
 mod matrices;
 mod nibble;
-mod offsets;
 mod transpose;
-mod xts;
 
 use crate::cpu::Tier;
 use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 
-use xts::{WideBlocks, WideXts};
+use super::xts::{WideBlocks, WideXts};
 
 /// Camellia-XTS with the best kernel that the CPU has and `tier` allows, if there is one.
 pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
@@ -51,38 +48,15 @@ pub(super) mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    use super::super::schedule::Schedule;
-    use super::super::tests::Blocks;
-    use super::xts::Wide;
+    use super::super::xts::Wide;
     use super::*;
-    use crate::kernel::{Block, Buffer, Run};
+    use crate::kernel::{Buffer, Run};
     use crate::sector::Layout;
-
-    /// A key on one instruction set, without a mode.
-    struct Keyed<W: Wide> {
-        isa: W,
-        encryption: Box<W::Keys>,
-        decryption: Box<W::Keys>,
-    }
-
-    impl<W: Wide> Blocks for Keyed<W> {
-        fn encrypt(&self, blocks: &mut [Block]) {
-            xts::bare(self.isa, &self.encryption, blocks);
-        }
-
-        fn decrypt(&self, blocks: &mut [Block]) {
-            xts::bare(self.isa, &self.decryption, blocks);
-        }
-
-        fn label(&self) -> &'static str {
-            W::NAME
-        }
-    }
 
     /// Every kernel of this CPU: keyed without a mode, and for XTS with another key.
     struct Kernels<'a> {
         keys: [&'a [u8]; 2],
-        bare: Vec<Box<dyn Blocks>>,
+        bare: Vec<Box<dyn BlockKernel<BLOCK>>>,
         xts: Vec<Box<dyn UnitKernel>>,
     }
 
@@ -92,9 +66,7 @@ pub(super) mod tests {
                 eprintln!("SKIPPED: this CPU has no {}", W::NAME);
                 return;
             };
-            let encryption = Box::new(W::keys(&Schedule::encryption(self.keys[0])));
-            let decryption = Box::new(W::keys(&Schedule::decryption(self.keys[0])));
-            self.bare.push(Box::new(Keyed { isa, encryption, decryption }));
+            self.bare.push(Box::new(WideBlocks::new(isa, self.keys[0])));
             self.xts.push(Box::new(WideXts::new(isa, self.keys[0], self.keys[1])));
         }
     }
@@ -110,7 +82,7 @@ pub(super) mod tests {
     }
 
     /// Every kernel of this CPU, keyed.
-    pub(in super::super) fn kernels(key: &[u8]) -> Vec<Box<dyn Blocks>> {
+    pub(in super::super) fn kernels(key: &[u8]) -> Vec<Box<dyn BlockKernel<BLOCK>>> {
         all([key; 2]).bare
     }
 

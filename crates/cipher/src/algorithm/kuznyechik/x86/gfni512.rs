@@ -4,9 +4,9 @@
 use std::arch::x86_64::*;
 
 use super::super::algebra::{PI, PI_INVERSE, mul};
-use super::Isa;
-use super::keys::{IDENTITY, Keys, RoundKeys};
-use super::xts::{GROUP, Slices, units};
+use super::super::keys::{Keys, Linear, RoundKeys};
+use super::super::wide::Isa;
+use super::super::xts::{GROUP, Slices, units};
 use crate::cpu::Tier;
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 
@@ -45,6 +45,9 @@ unsafe fn xts<const ENCRYPT: bool>(data: &Keys, tweak: &Keys, run: Run, buffer: 
     // SAFETY: this function enables the kernel's instruction set; the rest is passed on.
     unsafe { units::<Gfni512, ENCRYPT>(data, tweak, run, buffer) }
 }
+
+/// State bytes are represented as they are.
+const IDENTITY: Linear = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// One slice for each byte of a block.
 type State = [__m512i; BLOCK];

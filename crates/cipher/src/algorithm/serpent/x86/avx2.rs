@@ -7,9 +7,9 @@ use std::ops::{BitAnd, BitOr, BitXor};
 use zeroize::Zeroize;
 
 use super::super::rounds::{Group, RoundKeys};
+use super::super::vector::{GROUPS, Isa, VECTORS, Vector};
 use super::super::word::Word;
-use super::vector::{GROUPS, Isa, VECTORS, Vector};
-use super::xts::{batches, unit};
+use super::super::xts::{batches, unit};
 use crate::cpu::Tier;
 use crate::kernel::Block;
 

@@ -5,10 +5,10 @@ use std::arch::x86_64::*;
 use std::ops::{BitAnd, BitOr, BitXor};
 
 use super::super::rounds::{Group, RoundKeys};
+use super::super::vector::{GROUPS, Isa, VECTORS, Vector};
 use super::super::word::Word;
+use super::super::xts::{batches, unit};
 use super::boxes::{self, Ternary};
-use super::vector::{GROUPS, Isa, VECTORS, Vector};
-use super::xts::{batches, unit};
 use crate::cpu::Tier;
 use crate::kernel::Block;
 

@@ -3,12 +3,13 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::super::spec::multiply_mds;
-use super::keys::{Keys, XtsKeys};
-use super::rounds::{State, rounds};
+use super::super::keys::{Keys, XtsKeys};
+use super::super::products::{PRODUCTS_5B, PRODUCTS_EF};
+use super::super::rounds::{State, rounds};
+use super::super::vector::{Vector, split};
+use super::super::wide::Isa;
+use super::super::xts;
 use super::rows::{Rows, look_up};
-use super::vector::{Vector, split};
-use super::{Isa, xts};
 use crate::cpu::Tier;
 use crate::kernel::{Block, Buffer, Run};
 
@@ -18,26 +19,6 @@ pub(super) struct Avx2(());
 
 #[derive(Clone, Copy)]
 pub(super) struct V256(__m256i);
-
-/// For the low and the high nibble, the products with a constant of the MDS matrix.
-#[repr(C, align(16))]
-struct Products([[u8; 16]; 2]);
-
-impl Products {
-    const fn new(factor: u8) -> Self {
-        let mut products = [[0; 16]; 2];
-        let mut n = 0;
-        while n < 16 {
-            products[0][n] = multiply_mds(factor, n as u8);
-            products[1][n] = multiply_mds(factor, (n as u8) << 4);
-            n += 1;
-        }
-        Self(products)
-    }
-}
-
-static PRODUCTS_5B: Products = Products::new(0x5B);
-static PRODUCTS_EF: Products = Products::new(0xEF);
 
 /// Reads 16 bytes, which must be valid for reads, into both lanes.
 #[inline(always)]

@@ -6,11 +6,12 @@ use std::arch::x86_64::*;
 
 use zeroize::Zeroize;
 
+use super::super::keys::{Keys, XtsKeys};
+use super::super::rounds::{State, rounds};
 use super::super::spec::multiply_mds;
-use super::keys::{Keys, XtsKeys};
-use super::rounds::{State, rounds};
-use super::vector::{Vector, split};
-use super::{Isa, xts};
+use super::super::vector::{Vector, split};
+use super::super::wide::Isa;
+use super::super::xts;
 use crate::cpu::Tier;
 use crate::kernel::{Block, Buffer, Run};
 

@@ -1,121 +1,12 @@
-//! Twofish on x86: byte-sliced and free of secret-dependent addresses, written once over a vector.
+//! The kernels of x86.
 
 mod avx2;
 mod avx512;
-mod keys;
-mod rounds;
 mod rows;
-mod vector;
-mod xts;
 
-use std::sync::Arc;
-
+use super::wide::{Blocks, Isa, TwofishXts};
 use crate::cpu::Tier;
-use crate::kernel::{BLOCK, Block, BlockCipher, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
-use crate::mode::xts::Xts;
-
-use keys::{Keys, XtsKeys};
-use rounds::State;
-use vector::Vector;
-use xts::{group_blocks, part_bytes};
-
-/// Proof that the CPU has an instruction set, and the kernels compiled for it.
-trait Isa: Copy + Send + Sync + 'static {
-    /// Name of the kernels, as stored in records.
-    const NAME: &'static str;
-
-    /// The vector of the instruction set.
-    type Vector: Vector;
-
-    /// The instruction set, if `tier` allows it and the CPU has all of it.
-    fn new(tier: Tier) -> Option<Self>;
-
-    /// Applies all rounds in the direction that `ENCRYPT` says; not inlined, because every other
-    /// function calls it.
-    fn rounds<const N: usize, const ENCRYPT: bool>(
-        self,
-        keys: &Keys<Self::Vector>,
-        states: &mut [State<Self::Vector>; N],
-    );
-
-    /// Transforms blocks in place.
-    fn blocks<const ENCRYPT: bool>(self, keys: &Keys<Self::Vector>, blocks: &mut [Block]);
-
-    /// Transforms the units of `buffer`; each must consist of whole parts (see [`part_bytes`]).
-    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<Self::Vector>, run: Run, buffer: Buffer<'_>);
-}
-
-/// Twofish keyed for one instruction set, for modes in general.
-struct Blocks<I: Isa> {
-    isa: I,
-    keys: Arc<Keys<I::Vector>>,
-}
-
-/// Twofish-XTS keyed for one instruction set.
-struct TwofishXts<I: Isa> {
-    isa: I,
-    keys: XtsKeys<I::Vector>,
-    /// For data units that do not consist of whole parts, such as 528 bytes.
-    any_unit: Xts<Blocks<I>>,
-}
-
-impl<I: Isa> BlockCipher for Blocks<I> {
-    const PARALLEL: usize = group_blocks::<I::Vector>();
-
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        self.isa.blocks::<true>(&self.keys, blocks);
-    }
-
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        self.isa.blocks::<false>(&self.keys, blocks);
-    }
-
-    fn visit_keys(&self, visit: Visit<'_>) {
-        tell(&*self.keys, visit);
-    }
-
-    fn name(&self) -> &'static str {
-        I::NAME
-    }
-}
-
-impl<I: Isa> TwofishXts<I> {
-    fn new(isa: I, data_key: &[u8], tweak_key: &[u8]) -> Self {
-        let (data, tweak) = (Keys::new(data_key), Keys::new(tweak_key));
-        let any_unit = Xts::new(
-            Blocks { isa, keys: Arc::clone(&data) },
-            Blocks { isa, keys: Arc::clone(&tweak) },
-        );
-        Self { isa, keys: XtsKeys { data, tweak }, any_unit }
-    }
-}
-
-impl<I: Isa> UnitKernel for TwofishXts<I> {
-    fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        if run.layout.data_unit.is_multiple_of(part_bytes::<I::Vector>()) {
-            self.isa.xts::<true>(&self.keys, run, buffer);
-        } else {
-            self.any_unit.encrypt_units(run, buffer);
-        }
-    }
-
-    fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        if run.layout.data_unit.is_multiple_of(part_bytes::<I::Vector>()) {
-            self.isa.xts::<false>(&self.keys, run, buffer);
-        } else {
-            self.any_unit.decrypt_units(run, buffer);
-        }
-    }
-
-    fn visit_keys(&self, visit: Visit<'_>) {
-        // The general mode shares the keys.
-        self.any_unit.visit_keys(visit);
-    }
-
-    fn name(&self) -> &'static str {
-        I::NAME
-    }
-}
+use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 
 /// Twofish-XTS with the best kernel that the CPU has and `tier` allows, if there is one.
 pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
@@ -131,10 +22,10 @@ pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<d
 /// Twofish with the best kernel that the CPU has and `tier` allows, if there is one.
 pub(super) fn blocks(key: &[u8], tier: Tier) -> Option<Box<dyn BlockKernel<BLOCK>>> {
     if let Some(isa) = avx512::Avx512::new(tier) {
-        return Some(Box::new(Blocks { isa, keys: Keys::new(key) }));
+        return Some(Box::new(Blocks::new(isa, key)));
     }
     if let Some(isa) = avx2::Avx2::new(tier) {
-        return Some(Box::new(Blocks { isa, keys: Keys::new(key) }));
+        return Some(Box::new(Blocks::new(isa, key)));
     }
     None
 }

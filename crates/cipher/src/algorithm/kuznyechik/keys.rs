@@ -2,8 +2,8 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::super::algebra::{TAPS, l_inverse, mul};
-use super::super::schedule::{ROUND_KEYS, Schedule};
+use super::algebra::{TAPS, l_inverse, mul};
+use super::schedule::{ROUND_KEYS, Schedule};
 use crate::kernel::{BLOCK, Block};
 
 /// Rounds with both S and L.
@@ -11,8 +11,6 @@ pub(super) const ROUNDS: usize = ROUND_KEYS - 1;
 
 /// A linear map of bytes by the images of its bits, lowest first.
 pub(super) type Linear = [u8; 8];
-
-pub(super) const IDENTITY: Linear = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// The image of a byte, without a look-up, because key bytes pass through here.
 pub(super) fn apply(map: &Linear, byte: u8) -> u8 {

@@ -1,7 +1,7 @@
 //! FL and its inverse as linear maps of bytes in a kernel's basis; the offsets contain the rest.
 
-use super::super::linear::Linear;
-use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
+use super::linear::Linear;
+use super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
 
 /// Layers of FL and its inverse.
 pub(super) const MAX_LAYERS: usize = MAX_ROUNDS / SEGMENT - 1;

@@ -2,8 +2,8 @@
 
 use zeroize::Zeroize;
 
-use super::super::rounds::{Group, RoundKeys};
-use super::super::word::Word;
+use super::rounds::{Group, RoundKeys};
+use super::word::Word;
 use crate::cpu::Tier;
 use crate::kernel::Block;
 

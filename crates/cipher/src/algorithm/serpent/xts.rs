@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use zeroize::Zeroize;
 
-use super::super::rounds::{ROUND_KEYS, RoundKeys, decrypt, encrypt};
-use super::super::schedule::Schedule;
-use super::super::word::Word;
+use super::rounds::{ROUND_KEYS, RoundKeys, decrypt, encrypt};
+use super::schedule::Schedule;
 use super::vector::{GROUPS, Isa, VECTORS, Vector};
+use super::word::Word;
 use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::Xts;
 
@@ -247,4 +247,35 @@ pub(super) unsafe fn unit<V: Vector, const ENCRYPT: bool>(
 fn times_x_to_batch<V: Vector>(tweak: u128) -> u128 {
     let carry = tweak >> (128 - batch::<V>());
     tweak << batch::<V>() ^ carry ^ carry << 1 ^ carry << 2 ^ carry << 7
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::soft::Soft;
+    use super::*;
+    use crate::cpu::Tier;
+    use crate::sector::Layout;
+
+    /// A kernel against the portable one, even if a better one hides it.
+    pub(in super::super) fn check<I: Isa>(tier: Tier) {
+        let Some(isa) = I::new(tier) else {
+            eprintln!("SKIPPED: this CPU does not have all of {}", I::NAME);
+            return;
+        };
+        let (data_key, tweak_key) = ([0xa7; 32], [0x3c; 32]);
+        let kernel = SerpentXts::new(isa, &data_key, &tweak_key);
+        let soft = Xts::new(Soft::new(&data_key), Soft::new(&tweak_key));
+        for data_unit in [16, 80, 512, 4096] {
+            let layout = Layout { data_unit, tweak_step: 1 };
+            let run = Run { first: u128::MAX / 3, layout };
+            let plain: Vec<u8> = (0..35 * data_unit).map(|i| (i * 7 / 3) as u8).collect();
+            let mut expected = plain.clone();
+            soft.encrypt_units(run, Buffer::in_place(&mut expected));
+            let mut data = plain.clone();
+            kernel.encrypt_units(run, Buffer::in_place(&mut data));
+            assert_eq!(data, expected);
+            kernel.decrypt_units(run, Buffer::in_place(&mut data));
+            assert_eq!(data, plain);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::super::spec;
+use super::spec;
 use super::vector::Vector;
 
 /// Twofish keyed for one instruction set.

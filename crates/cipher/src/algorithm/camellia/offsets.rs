@@ -8,9 +8,9 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::super::function::{TURNED_INPUT, TURNS, diffuse, each_byte, fl_inverse};
-use super::super::linear::Linear;
-use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
+use super::function::{TURNED_INPUT, TURNS, diffuse, each_byte, fl_inverse};
+use super::linear::Linear;
+use super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
 
 /// The constants of the S-boxes in one half's rounds, in the plain basis.
 #[derive(Clone, Copy)]

@@ -5,10 +5,10 @@
 //! they are needed, as words like the text, so they cost no transposition. They continue from one
 //! unit to the next within a group, so 512-byte units run as fast as long ones.
 
-use super::Isa;
 use super::keys::{Keys, XtsKeys};
 use super::rounds::State;
 use super::vector::Vector;
+use super::wide::Isa;
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 
 /// Masks of a group: for each of its four parts, the four words.

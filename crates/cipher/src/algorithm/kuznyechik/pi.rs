@@ -10,16 +10,12 @@
 //! ```
 //!
 //! Products become sums of logarithms modulo 15. Encryption represents a state byte as alpha(x)
-//! throughout, and decryption as the inverse of omega, so the tables absorb both linear maps. A
-//! byte shuffle returns zero for indices with the top bit set; the cases of zero use such indices.
+//! throughout, and decryption as the inverse of omega, so the tables absorb both linear maps.
+//! Look-ups return zero for indices with the top bit set; the cases of zero use such indices.
 
-use super::super::algebra::{inverse, mul};
+use super::algebra::{inverse, mul};
 use super::keys::Linear;
-
-/// A table of 16 entries in both halves of a vector.
-#[derive(Clone, Copy)]
-#[repr(C, align(32))]
-pub(super) struct Table(pub(super) [u8; 32]);
+use crate::algorithm::bytes::Table;
 
 /// Rows of alpha, for the top bit of the result first.
 const ALPHA: [u8; 8] = [0x08, 0x41, 0x43, 0xef, 0x8a, 0x44, 0x1a, 0x20];
@@ -68,7 +64,7 @@ pub(super) static DECRYPT_PRODUCTS: [[Table; 2]; 6] = products(&OMEGA_INVERSE, &
 pub(super) struct Forward {
     /// log l; saturates sums if l is zero.
     pub(super) left: Table,
-    /// -log r in 1..16; lifts sums above 0x80 if r is zero.
+    /// -log r in 1..16; lifts sums to 0x90 and more if r is zero.
     pub(super) right_inverse: Table,
     /// By t = log l - log r: the part of the result due to m, relative to that of l = 0.
     pub(super) left_part: Table,
@@ -95,7 +91,7 @@ pub(super) static FORWARD: Forward = {
         left_alone: EMPTY,
     };
     f.left = set(f.left, 0, 0xff);
-    f.right_inverse = set(f.right_inverse, 0, 0xa0);
+    f.right_inverse = set(f.right_inverse, 0, 0x90);
     f.right = set(f.right, 0, 30);
     let mut log = 0;
     while log < 15 {
@@ -135,7 +131,7 @@ pub(super) static BACKWARD: Backward = backward(&OMEGA_INVERSE);
 /// [`Backward`] for the last round, to bytes as they are.
 pub(super) static BACKWARD_LAST: Backward = backward(&IDENTITY_MAP);
 
-const EMPTY: Table = Table([0; 32]);
+const EMPTY: Table = Table::new([0; 16]);
 
 const fn backward(representation: &[u8; 256]) -> Backward {
     let mut b = Backward {
@@ -171,8 +167,8 @@ const fn forward(m: u8, s: u8) -> u8 {
 }
 
 const fn set(mut table: Table, index: usize, value: u8) -> Table {
-    table.0[index] = value;
-    table.0[16 + index] = value;
+    table.0[0][index] = value;
+    table.0[1][index] = value;
     table
 }
 

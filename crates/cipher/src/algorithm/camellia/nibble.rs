@@ -1,0 +1,372 @@
+//! S-boxes through those of AES, maps by nibble tables: 16 blocks for each lane of a vector.
+//!
+//! As in "Block Ciphers: Fast Implementations on x86-64 Architecture" (Kivilinna, 2013), each
+//! register holds one byte position of all blocks, and the last round of AES with a zero key inverts all its
+//! bytes. This kernel differs in two ways:
+//!
+//! - The left half stays in the basis in which the S-box of AES needs no map before it. The right
+//!   half stays in the basis of the inverse S-box of AES, and the last round of decryption serves the rounds from
+//!   right to left. Only s4 therefore has a map before it, for its rotation. ShiftRows in one round
+//!   is undone in the next, so the right half lies in the order that ShiftRows produces.
+//! - The tables of the maps after the S-boxes contain the round keys (see [`super::offsets`]).
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::function::{INPUT, INPUT_CONSTANT, OUTPUT, OUTPUT_CONSTANT, TURNED_INPUT, undiffuse};
+use super::layers::{MAX_LAYERS, layer};
+use super::linear::Linear;
+use super::offsets::{Constants, Offsets};
+use super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
+use crate::algorithm::bytes::{Bytes, Table, transpose};
+
+/// The linear map of the S-box of AES (FIPS 197, 5.1.1): bit i is the sum of bits i, i + 4 ... i + 7.
+const AES: Linear = Linear([0x1f, 0x3e, 0x7c, 0xf8, 0xf1, 0xe3, 0xc7, 0x8f]);
+
+/// The constant of the S-box of AES, added after its map.
+const AES_CONSTANT: u8 = 0x63;
+
+/// The bases of the left and the right half.
+const BASES: [Linear; 2] = [INPUT, AES.after(INPUT)];
+
+/// What remains of the constants of s1 after the S-box of AES, and after its inverse.
+const CONSTANTS: [Constants; 2] = [
+    Constants {
+        input: INPUT_CONSTANT,
+        output: OUTPUT_CONSTANT ^ OUTPUT.after(AES.inverse()).of(AES_CONSTANT),
+    },
+    Constants {
+        input: INPUT_CONSTANT ^ BASES[1].inverse().of(AES_CONSTANT),
+        output: OUTPUT_CONSTANT,
+    },
+];
+
+/// A map as two tables.
+#[derive(Clone, Copy)]
+struct Map {
+    low: Table,
+    high: Table,
+}
+
+impl Map {
+    const fn new(map: Linear) -> Self {
+        let [low, high] = map.nibbles();
+        Self { low: Table::new(low), high: Table::new(high) }
+    }
+}
+
+/// The maps of one half: those of its rounds, its input and its output.
+struct Maps {
+    /// From plain bytes to this half's basis.
+    enter: Map,
+    /// From this half's basis to plain bytes.
+    leave: Map,
+    /// The rotation of s4, in this half's basis.
+    rotate: Map,
+    /// Maps the AES instruction's result for this half to the other half's basis: for s1 and s4,
+    /// for s2, and for s3.
+    after: [Map; 3],
+}
+
+const fn after(half: usize, turn: Linear) -> Linear {
+    let from = if half == 0 { OUTPUT.after(AES.inverse()) } else { OUTPUT };
+    BASES[1 - half].after(turn).after(from)
+}
+
+const fn maps(half: usize) -> Maps {
+    let basis = BASES[half];
+    let plain = basis.inverse();
+    Maps {
+        enter: Map::new(basis),
+        leave: Map::new(plain),
+        rotate: Map::new(basis.after(Linear::ROTATE_LEFT).after(plain)),
+        after: [
+            Map::new(after(half, Linear::IDENTITY)),
+            Map::new(after(half, Linear::ROTATE_LEFT)),
+            Map::new(after(half, Linear::ROTATE_RIGHT)),
+        ],
+    }
+}
+
+static MAPS: [Maps; 2] = [maps(0), maps(1)];
+
+/// Index in [`Maps::after`] of the map after each S-box.
+const AFTER: [usize; 8] = [0, 1, 2, 0, 1, 2, 0, 0];
+
+/// The images of a nibble's values, which depend on the key.
+type Images = [u8; 16];
+
+/// The two tables of a key-dependent map.
+type Pair = [Images; 2];
+
+/// [`super::layers::HalfLayer`] as tables.
+#[derive(Clone, Copy, Default, Zeroize)]
+struct HalfTables {
+    same: [Pair; 4],
+    carry: [Pair; 4],
+    back: [Pair; 4],
+}
+
+/// Tables of one direction.
+#[derive(Zeroize, ZeroizeOnDrop)]
+#[repr(C, align(64))]
+pub(super) struct Keys {
+    /// Tables for low nibbles of the left half on its way in.
+    first: [Images; 8],
+    /// Tables for low nibbles of the AES instruction's result in each round.
+    rounds: [[Images; 8]; MAX_ROUNDS],
+    layers: [[HalfTables; 2]; MAX_LAYERS],
+    /// Tables for low nibbles of the right half on its way out.
+    last: [Images; 8],
+    count: usize,
+}
+
+impl Keys {
+    pub(super) fn new(schedule: &Schedule) -> Self {
+        let offsets = Offsets::new(schedule, CONSTANTS);
+        // The tables for low nibbles, with a constant added in the basis of their results.
+        let tables = |constant: u64, basis: Linear, low: &dyn Fn(usize) -> Images| {
+            let constant = basis.of_each(constant).to_be_bytes();
+            std::array::from_fn(|i| low(i).map(|entry| entry ^ constant[i]))
+        };
+        let mut keys = Self {
+            first: tables(offsets.first, BASES[0], &|_| MAPS[0].enter.low.0[0]),
+            rounds: [[Images::default(); 8]; MAX_ROUNDS],
+            layers: Default::default(),
+            last: tables(offsets.last, Linear::IDENTITY, &|_| MAPS[1].leave.low.0[0]),
+            count: schedule.rounds,
+        };
+        for round in 0..schedule.rounds {
+            // The constant is added before P.
+            let constant = undiffuse(offsets.rounds[round]);
+            let low = |i: usize| MAPS[round % 2].after[AFTER[i]].low.0[0];
+            keys.rounds[round] = tables(constant, BASES[1 - round % 2], &low);
+        }
+        for (index, tables) in keys.layers[..schedule.rounds / SEGMENT - 1].iter_mut().enumerate() {
+            *tables = layer(schedule, index, BASES).map(|half| HalfTables {
+                same: half.same.map(Linear::nibbles),
+                carry: half.carry.map(Linear::nibbles),
+                back: half.back.map(Linear::nibbles),
+            });
+        }
+        keys
+    }
+}
+
+/// The instructions of a kernel.
+///
+/// # Safety
+/// As for [`Bytes`].
+pub(super) trait Instructions {
+    type Vector: Bytes;
+
+    /// SubBytes and ShiftRows on each lane.
+    unsafe fn aes(x: Self::Vector) -> Self::Vector;
+
+    /// InvShiftRows and InvSubBytes on each lane.
+    unsafe fn aes_inverse(x: Self::Vector) -> Self::Vector;
+}
+
+/// Blocks that [`transform`] takes.
+pub(super) const fn blocks<I: Instructions>() -> usize {
+    16 * I::Vector::LANES
+}
+
+/// A half of the state: byte positions, most significant first.
+type Half<V> = [V; 8];
+
+/// Transforms [`blocks`] blocks as [`super::xts::Wide::transform`] does.
+///
+/// # Safety
+/// As there; the caller must enable the instructions.
+#[inline(always)]
+pub(super) unsafe fn transform<I: Instructions>(
+    keys: &Keys,
+    from: *const u8,
+    masks: *const u8,
+    to: *mut u8,
+) {
+    let bytes = 16 * I::Vector::LANES;
+    // SAFETY: the contract is passed on; each pointer goes through 16 vectors.
+    unsafe {
+        let mut x = [I::Vector::splat(0); 16];
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = I::Vector::load(from.add(bytes * i)).xor(I::Vector::load(masks.add(bytes * i)));
+        }
+        let x = transpose(x);
+        let [mut left, mut right] = [[x[0]; 8]; 2];
+        for i in 0..8 {
+            left[i] = map(x[i], &keys.first[i], &MAPS[0].enter.high);
+            right[i] = reorder(full_map(x[8 + i], &MAPS[1].enter), &SHIFT_ROWS);
+        }
+
+        let mut rounds = keys.rounds.as_ptr();
+        let mut layers = keys.layers.iter();
+        let mut left_rounds = keys.count;
+        loop {
+            for _ in 0..SEGMENT / 2 {
+                right = round::<I, 0>(left, right, &*rounds);
+                left = round::<I, 1>(right, left, &*rounds.add(1));
+                rounds = rounds.add(2);
+            }
+            left_rounds -= SEGMENT;
+            if left_rounds == 0 {
+                break;
+            }
+            if let Some([for_left, for_right]) = layers.next() {
+                left = back(rotation(left, for_left), for_left);
+                right = rotation(back(right, for_right), for_right);
+            }
+        }
+
+        let mut x = [I::Vector::splat(0); 16];
+        for i in 0..8 {
+            let byte = reorder(right[i], &SHIFT_ROWS_BACK);
+            x[i] = map(byte, &keys.last[i], &MAPS[1].leave.high);
+            x[8 + i] = full_map(left[i], &MAPS[0].leave);
+        }
+        let x = transpose(x);
+        for (i, x) in x.into_iter().enumerate() {
+            x.xor(I::Vector::load(masks.add(bytes * i))).store(to.add(bytes * i));
+        }
+    }
+}
+
+/// Computes `to + P(S(from))` and adds the key.
+///
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn round<I: Instructions, const HALF: usize>(
+    from: Half<I::Vector>,
+    to: Half<I::Vector>,
+    tables: &[Images; 8],
+) -> Half<I::Vector> {
+    // SAFETY: the contract is passed on.
+    unsafe {
+        // Unrolled by hand: the compiler might keep a loop, whose registers would then lie in
+        // memory. Those of s4 come first, because they take longest.
+        let z3 = s_box::<I, HALF, 3>(from, tables);
+        let z6 = s_box::<I, HALF, 6>(from, tables);
+        let z0 = s_box::<I, HALF, 0>(from, tables);
+        let z5 = s_box::<I, HALF, 5>(from, tables);
+        let z7 = s_box::<I, HALF, 7>(from, tables);
+        let z2 = s_box::<I, HALF, 2>(from, tables);
+        let z1 = s_box::<I, HALF, 1>(from, tables);
+        let z4 = s_box::<I, HALF, 4>(from, tables);
+        let z = [z0, z1, z2, z3, z4, z5, z6, z7];
+        let a = [z[0].xor(z[5]), z[1].xor(z[6]), z[2].xor(z[7]), z[3].xor(z[4])];
+        let b = [z[4].xor(a[2]), z[5].xor(a[3]), z[6].xor(a[0]), z[7].xor(a[1])];
+        let c = [a[0].xor(b[3]), a[1].xor(b[0]), a[2].xor(b[1]), a[3].xor(b[2])];
+        [
+            to[0].xor(b[0]).xor(c[3]),
+            to[1].xor(b[1]).xor(c[0]),
+            to[2].xor(b[2]).xor(c[1]),
+            to[3].xor(b[3]).xor(c[2]),
+            to[4].xor(c[0]),
+            to[5].xor(c[1]),
+            to[6].xor(c[2]),
+            to[7].xor(c[3]),
+        ]
+    }
+}
+
+/// Applies the S-box of byte `B`, adds the key, and leaves the result in the other half's basis.
+///
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn s_box<I: Instructions, const HALF: usize, const B: usize>(
+    from: Half<I::Vector>,
+    tables: &[Images; 8],
+) -> I::Vector {
+    // SAFETY: the contract is passed on.
+    unsafe {
+        let x = if TURNED_INPUT[B] { full_map(from[B], &MAPS[HALF].rotate) } else { from[B] };
+        let s = if HALF == 0 { I::aes(x) } else { I::aes_inverse(x) };
+        map(s, &tables[B], &MAPS[HALF].after[AFTER[B]].high)
+    }
+}
+
+/// Adds the rotated left word to the right one.
+///
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn rotation<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
+    // SAFETY: the contract is passed on.
+    unsafe {
+        for i in 0..4 {
+            let nibbles = x[i].split();
+            let before = 4 + (i + 3) % 4;
+            x[4 + i] = x[4 + i].xor(look_up(nibbles, &tables.same[i]));
+            x[before] = x[before].xor(look_up(nibbles, &tables.carry[i]));
+        }
+        x
+    }
+}
+
+/// Adds the selected bits of the right word to the left one.
+///
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn back<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
+    // SAFETY: the contract is passed on.
+    unsafe {
+        for i in 0..4 {
+            x[i] = x[i].xor(look_up(x[4 + i].split(), &tables.back[i]));
+        }
+        x
+    }
+}
+
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn look_up<V: Bytes>([low, high]: [V; 2], pair: &Pair) -> V {
+    // SAFETY: the contract is passed on.
+    unsafe { low.look_up(V::lanes(&pair[0])).xor(high.look_up(V::lanes(&pair[1]))) }
+}
+
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn map<V: Bytes>(x: V, low: &Images, high: &Table) -> V {
+    // SAFETY: the contract is passed on.
+    unsafe { x.map(V::lanes(low), V::table(high)) }
+}
+
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn full_map<V: Bytes>(x: V, tables: &Map) -> V {
+    // SAFETY: the contract is passed on.
+    unsafe { x.map(V::table(&tables.low), V::table(&tables.high)) }
+}
+
+/// The byte order that ShiftRows produces (FIPS 197, 5.1.2).
+const SHIFT_ROWS: [u8; 16] = [0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11];
+
+/// Undoes [`SHIFT_ROWS`].
+const SHIFT_ROWS_BACK: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3];
+
+/// # Safety
+/// As for [`transform`].
+#[inline(always)]
+unsafe fn reorder<V: Bytes>(x: V, order: &[u8; 16]) -> V {
+    // SAFETY: the contract is passed on.
+    unsafe { V::lanes(order).look_up(x) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::function::TURNS;
+    use super::AFTER;
+
+    #[test]
+    fn s_boxes_with_one_turn_share_a_map() {
+        for (map, turn) in AFTER.into_iter().zip(TURNS) {
+            assert_eq!(turn, [TURNS[0], TURNS[1], TURNS[2]][map]);
+        }
+    }
+}

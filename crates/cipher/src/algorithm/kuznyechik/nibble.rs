@@ -1,0 +1,221 @@
+//! The kernel by nibble look-ups over any vector of bytes: 16 blocks for each lane.
+
+use super::keys::{ROUNDS, RoundKeys};
+use super::pi::{
+    BACKWARD, BACKWARD_LAST, Backward, Change, DECRYPT_IN, DECRYPT_PRODUCTS, ENCRYPT_IN,
+    ENCRYPT_OUT, ENCRYPT_PRODUCTS, FORWARD, Forward,
+};
+use crate::algorithm::bytes::{Bytes, Table, transpose};
+use crate::kernel::{BLOCK, Block};
+
+/// One slice for each byte of a block, or 32 elements of the recurrence. Both exceed the number of
+/// registers, so the sequence lies in memory and instructions read it as an operand.
+type Sequence<V> = [V; 2 * BLOCK];
+
+/// # Safety
+/// As for [`super::xts::Slices::transform`].
+#[inline(always)]
+pub(super) unsafe fn encrypt<V: Bytes>(
+    keys: &RoundKeys,
+    masks: &[u128],
+    src: *const u8,
+    dst: *mut u8,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let plain = load::<V>(masks, src, &keys.plain);
+        let mut s: Sequence<V> = [V::splat(0); 2 * BLOCK];
+        for (i, slice) in plain.into_iter().enumerate() {
+            s[2 * BLOCK - 1 - i] = change(&ENCRYPT_IN, slice);
+        }
+        for steps in &keys.steps {
+            for i in 0..BLOCK {
+                s[i] = substitute(&FORWARD, s[BLOCK + i]);
+            }
+            recurrence(&ENCRYPT_PRODUCTS, steps, &mut s);
+        }
+        let mut slices = [V::splat(0); BLOCK];
+        for i in 0..BLOCK {
+            slices[i] = change(&ENCRYPT_OUT, s[2 * BLOCK - 1 - i]);
+        }
+        store(slices, masks, dst, &[0; BLOCK]);
+    }
+}
+
+/// # Safety
+/// As for [`super::xts::Slices::transform`].
+#[inline(always)]
+pub(super) unsafe fn decrypt<V: Bytes>(
+    keys: &RoundKeys,
+    masks: &[u128],
+    src: *const u8,
+    dst: *mut u8,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let cipher = load::<V>(masks, src, &[0; BLOCK]);
+        let mut s: Sequence<V> = [V::splat(0); 2 * BLOCK];
+        for (i, slice) in cipher.into_iter().enumerate() {
+            s[i] = change(&DECRYPT_IN, slice);
+        }
+        for (round, steps) in keys.steps.iter().enumerate() {
+            recurrence(&DECRYPT_PRODUCTS, steps, &mut s);
+            let tables = if round + 1 == ROUNDS { &BACKWARD_LAST } else { &BACKWARD };
+            for i in 0..BLOCK {
+                s[i] = substitute_inverse(tables, s[BLOCK + i]);
+            }
+        }
+        let mut slices = [V::splat(0); BLOCK];
+        slices.copy_from_slice(&s[..BLOCK]);
+        store(slices, masks, dst, &keys.plain);
+    }
+}
+
+/// Computes the sixteen elements after the first sixteen. The last two stay in registers, because
+/// otherwise each step would wait for them to pass through memory.
+///
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn recurrence<V: Bytes>(
+    products: &[[Table; 2]; 6],
+    steps: &[u32; BLOCK],
+    s: &mut Sequence<V>,
+) {
+    let (mut s14, mut s15) = (s[BLOCK - 2], s[BLOCK - 1]);
+    for (n, &key) in steps.iter().enumerate() {
+        let s: &mut [V; BLOCK + 1] = (&mut s[n..=n + BLOCK]).try_into().expect("17 elements");
+        // SAFETY: the caller's promise.
+        unsafe {
+            let times = |factor: usize, x: V| look_up(&products[factor], x);
+            let ones = xor3(s[0], s[7].xor(s[9]), V::splat_word(key));
+            let far = s[1].xor(s15);
+            let a = xor3(ones, times(5, s[8]), times(4, s[6].xor(s[10])));
+            let b = xor3(far, times(3, s[5].xor(s[11])), times(2, s[2].xor(s14)));
+            let c = times(1, xor3(s[4], s[12], far));
+            let d = times(0, xor3(s[3], s[13], far));
+            (s14, s15) = (s15, xor3(a.xor(b), c, d));
+        }
+        s[BLOCK] = s15;
+    }
+}
+
+/// Pi, in the representation used for encryption.
+///
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn substitute<V: Bytes>(tables: &Forward, x: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [r, l] = x.split();
+        let d = shuffle(&tables.left, l).add_saturating(shuffle(&tables.right_inverse, r));
+        let t = reduce(d);
+        let j = reduce(shuffle(&tables.right, r).add(shuffle(&tables.left_log, t)));
+        let alone = t.add(V::splat(0x80));
+        xor3(
+            shuffle(&tables.left_part, t),
+            shuffle(&tables.right_part, j),
+            shuffle(&tables.left_alone, alone),
+        )
+    }
+}
+
+/// Inverse Pi, in the representation used for decryption.
+///
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn substitute_inverse<V: Bytes>(tables: &Backward, x: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [s, m] = x.split();
+        let right = shuffle(&tables.right, s);
+        let r = reduce(right.add(shuffle(&tables.left_inverse, m)));
+        let l = reduce(shuffle(&tables.left, m).add_saturating(r));
+        xor3(
+            shuffle(&tables.right_part, r),
+            shuffle(&tables.left_part, l),
+            shuffle(&tables.left_alone, m.sub(right)),
+        )
+    }
+}
+
+/// Reduces sums below 30 modulo 15; sums from 0x90 on stay above 0x80.
+///
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn reduce<V: Bytes>(x: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { x.min(x.sub(V::splat(15))) }
+}
+
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn change<V: Bytes>(change: &Change, x: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { look_up(&change.0, x) }
+}
+
+/// A linear function of a byte.
+///
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn look_up<V: Bytes>(tables: &[Table; 2], x: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { x.map(V::table(&tables[0]), V::table(&tables[1])) }
+}
+
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn shuffle<V: Bytes>(table: &Table, x: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { x.look_up(V::table(table)) }
+}
+
+/// # Safety
+/// As for [`Bytes`].
+#[inline(always)]
+unsafe fn xor3<V: Bytes>(a: V, b: V, c: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { a.xor(b).xor(c) }
+}
+
+/// Loads slices of a batch and adds masks and a key: slice `i` holds byte `i` of each block.
+///
+/// # Safety
+/// As for [`Bytes`]; `src` and `masks` must have a batch.
+#[inline(always)]
+unsafe fn load<V: Bytes>(masks: &[u128], src: *const u8, key: &Block) -> [V; BLOCK] {
+    let bytes = BLOCK * V::LANES;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut x = [V::lanes(key); BLOCK];
+        for (i, x) in x.iter_mut().enumerate() {
+            let mask = V::load(masks.as_ptr().cast::<u8>().add(i * bytes));
+            *x = xor3(*x, mask, V::load(src.add(i * bytes)));
+        }
+        transpose(x)
+    }
+}
+
+/// The inverse of [`load`].
+///
+/// # Safety
+/// As for [`Bytes`]; `dst` and `masks` must have a batch.
+#[inline(always)]
+unsafe fn store<V: Bytes>(slices: [V; BLOCK], masks: &[u128], dst: *mut u8, key: &Block) {
+    let bytes = BLOCK * V::LANES;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let key = V::lanes(key);
+        for (i, x) in transpose(slices).into_iter().enumerate() {
+            let mask = V::load(masks.as_ptr().cast::<u8>().add(i * bytes));
+            xor3(x, mask, key).store(dst.add(i * bytes));
+        }
+    }
+}
