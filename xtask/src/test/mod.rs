@@ -71,7 +71,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     tidy::run()?;
     // The packages of others are fetched and unpacked while the compiler works.
     let (binaries, missing) = std::thread::scope(|scope| {
-        let installing = scope.spawn(|| if options.offline { Vec::new() } else { install() });
+        let installing = scope.spawn(|| match options.offline {
+            true => Vec::new(),
+            false => install(options.tier),
+        });
         (build(), installing.join())
     });
     let binaries = binaries?;
@@ -151,10 +154,13 @@ fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Installs what the tests need, and returns what could not be installed.
-fn install() -> Vec<String> {
+/// Installs what the tests of `tier` need, and returns what could not be installed.
+fn install(tier: Tier) -> Vec<String> {
     let mut missing = packages::ensure(packages::FOR_TESTS);
-    if let Err(why) = tools::CARGO_DEB.path() {
+    // It takes a minute of both cores to build.
+    if tier == Tier::Nightly
+        && let Err(why) = tools::CARGO_DEB.path()
+    {
         missing.push(format!("cargo-deb (the Debian package): {why:#}"));
     }
     missing

@@ -32,9 +32,10 @@ const LONGEST: &[&str] = &[
 /// Binaries with a test that measures a time, which other load must not affect.
 const ALONE: &[&str] = &["load integration", "load unit", "devices integration", "runner unit"];
 
-/// Binaries whose tests mostly wait for disks and other programs: more of them run in parallel than
-/// there are cores.
-const WAITING: &[&str] = &["cli integration"];
+/// Binaries whose tests mostly wait for disks and other programs, and how many of these run in
+/// parallel on two cores.
+const WAITING: &[(&str, &str)] =
+    &[("cli integration", "--test-threads=4"), ("cli guest", "--test-threads=3")];
 
 /// The settings for all binaries.
 pub struct How<'a> {
@@ -127,7 +128,7 @@ pub fn run<'a>(
         .args(name.map(|_| "--exact"))
         // Passing tests report what they skipped, too.
         .arg("--show-output")
-        .args(WAITING.contains(&binary.name.as_str()).then_some("--test-threads=3"))
+        .args(WAITING.iter().find(|(name, _)| *name == binary.name).map(|(_, threads)| threads))
         .args(binary.times.then_some(["-Zunstable-options", "--report-time"]).into_iter().flatten())
         .current_dir(&binary.directory)
         .env("CARGO", env!("CARGO"))

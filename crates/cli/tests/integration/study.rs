@@ -86,7 +86,7 @@ fn a_study_of_two_profiles_has_two_records() {
         "--trials",
         "1",
         "--trial",
-        "10ms",
+        "5ms",
         "--pause",
         "0",
         "--output",
