@@ -4,6 +4,7 @@ mod after_sudo;
 mod ciphers;
 mod compare;
 mod doctor;
+mod documented;
 mod emulate;
 mod endless_input;
 mod errors;
