@@ -61,6 +61,12 @@ fn words(dry: &DryRun) -> String {
     let arms: Vec<_> = plan.arms.iter().map(|arm| names.arm(arm)).collect();
     // Names of some have a comma of their own.
     let between = if arms.iter().any(|arm| arm.contains(", ")) { "; " } else { ", " };
+    let mut ciphers: Vec<&str> = Vec::new();
+    for cipher in plan.arms.iter().filter_map(|arm| arm.cipher.as_deref()) {
+        if !ciphers.contains(&cipher) {
+            ciphers.push(cipher);
+        }
+    }
     let trials = match plan.fixed_trials() {
         Some(_) => format!("{} per workload and choice", plan.max_pairs),
         None => format!(
@@ -78,6 +84,7 @@ fn words(dry: &DryRun) -> String {
     let mut lines = vec![
         format!("profile     {}, {} workloads", plan.profile, plan.workloads.len()),
         format!("choices     {}", arms.join(between)),
+        format!("ciphers     {}", ciphers.join(", ")),
         format!("trials      {trials}"),
         format!("storage     {}, in {}", dry.storage, dry.directory),
     ];
@@ -102,7 +109,10 @@ fn words(dry: &DryRun) -> String {
     );
     lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
     lines.push("Nothing was written. Leave out --dry-run to measure.".to_owned());
-    let options = textwrap::Options::new(80).subsequent_indent("            ");
+    lines.retain(|line| line.trim_end() != "ciphers");
+    let options = textwrap::Options::new(80)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .subsequent_indent("            ");
     lines.iter().map(|line| textwrap::fill(line, &options)).collect::<Vec<_>>().join("\n")
 }
 
