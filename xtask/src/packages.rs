@@ -71,6 +71,13 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/mandoc", package: "mandoc", reason: "manual pages without faults" },
     Need { file: "/usr/bin/groff", package: "groff-base", reason: "manual pages without faults" },
     Need { file: "/usr/bin/dpkg-deb", package: "dpkg", reason: "the Debian package" },
+    Need { file: "/usr/sbin/slurmctld", package: "slurmctld", reason: "a fleet on Slurm" },
+    Need { file: "/usr/sbin/slurmd", package: "slurmd", reason: "a fleet on Slurm" },
+    Need { file: "/usr/bin/sbatch", package: "slurm-client", reason: "a fleet on Slurm" },
+    Need { file: "/usr/sbin/munged", package: "munge", reason: "a fleet on Slurm" },
+    Need { file: "/sbin/ip", package: "iproute2", reason: "Slurm in a network of its own" },
+    Need { file: "/usr/sbin/sshd", package: "openssh-server", reason: "a fleet by ssh" },
+    Need { file: "/usr/bin/ssh", package: "openssh-client", reason: "a fleet by ssh" },
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 

@@ -216,6 +216,9 @@ pub struct RunArgs {
     /// What the fleet calls this machine [default: its host name]
     #[arg(long, value_name = "NAME", requires = "fleet")]
     pub node: Option<String>,
+    /// How many machines measure at the same time, where a fleet's plan compares that; kept in the record
+    #[arg(long, value_name = "MACHINES", requires = "fleet")]
+    pub at_once: Option<u32>,
     /// Continue an interrupted run in its directory, with the next repeat of the same plan on the same target
     #[arg(long, value_name = "RUN_DIRECTORY")]
     pub resume: Option<PathBuf>,

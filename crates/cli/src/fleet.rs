@@ -4,6 +4,7 @@ pub mod args;
 mod collecting;
 mod csv;
 pub mod machine;
+mod page;
 mod text;
 
 use std::ops::ControlFlow;
@@ -64,10 +65,11 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     let report = Report::of(fleet, &expected, CONFIDENCE);
     let style = terminal_style(false);
-    match (args.json, args.csv, args.full) {
-        (true, ..) => print_json(&report)?,
-        (_, true, _) => print_text(&csv::lines(&report)),
-        (.., true) => print(&text::full(&report, style.width)),
+    match args {
+        _ if args.json => print_json(&report)?,
+        _ if args.csv => print_text(&csv::lines(&report)),
+        _ if args.html => print_text(&page::page(&report)),
+        _ if args.full => print(&text::full(&report, style.width)),
         _ => print(&text::screen(&report, &args.directory.display().to_string(), style.width)),
     }
     Ok(ExitCode::SUCCESS)

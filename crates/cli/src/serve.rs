@@ -27,7 +27,10 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let server = Server::bind(args.port)?;
     // Kept until the end: it is the file that the browser opens.
     let mut _opened = None;
-    let site = Site { program, runs, catalogue: choices::catalogue, plan: plan::plan };
+    // The pages ask from wherever the server is.
+    let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();
+    let fleet = fleet.context("cannot find the fleet's directory")?;
+    let site = Site { program, runs, fleet, catalogue: choices::catalogue, plan: plan::plan };
     // Signals are handled by the time that the address is printed, so its reader may end the server at once.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));

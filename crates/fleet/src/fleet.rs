@@ -31,6 +31,7 @@ pub(crate) struct Member {
     pub(crate) node: Node,
     pub(crate) started: String,
     pub(crate) partial: bool,
+    pub(crate) is_rate_limited: bool,
     /// Whether it has any cell.
     pub(crate) measured: bool,
     pub(crate) facts: Facts,
@@ -75,6 +76,7 @@ impl Fleet {
                 kernel: observed.facts.kernel.clone(),
                 arm: cell.arm,
                 arm_label: cell.arm_label,
+                at_once: observed.node.at_once,
             };
             let next = self.kinds.len();
             let kind = *self.kind_numbers.entry(kind).or_insert_with_key(|kind| {
@@ -90,8 +92,8 @@ impl Fleet {
             self.points.entry((kind, workload)).or_default().push(point);
         }
         self.cached += observed.cached;
-        let Observed { node, started, partial, facts, .. } = observed;
-        self.members.push(Member { node, started, partial, measured, facts });
+        let Observed { node, started, partial, is_rate_limited, facts, .. } = observed;
+        self.members.push(Member { node, started, partial, is_rate_limited, measured, facts });
     }
 
     /// Leaves one record of each machine in each cell, the newest: a machine that was measured twice counts once. Returns

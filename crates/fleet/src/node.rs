@@ -22,6 +22,7 @@ pub fn node(name: Option<&str>, asked: &str) -> Node {
         machine: machine_id().map(|id| hex(&format!("{KEY}{id}"))).unwrap_or_default(),
         boot: boot_id().map(digits).unwrap_or_default(),
         plan: hex(asked),
+        at_once: None,
     }
 }
 

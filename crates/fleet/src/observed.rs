@@ -76,6 +76,8 @@ pub struct Observed {
     pub cells: Vec<ObservedCell>,
     /// Cells that a cache answered.
     pub cached: usize,
+    /// Whether something held plain storage to a rate, which hides what encryption costs.
+    pub is_rate_limited: bool,
 }
 
 /// One workload on one arm of one machine.
@@ -137,7 +139,8 @@ impl Observed {
             }
         };
         let (cells, cached) = cells(record, results);
-        Self { cells, cached, ..Self::without_cells(path, record) }
+        let is_rate_limited = cryptbench_report::is_rate_limited(record, results);
+        Self { cells, cached, is_rate_limited, ..Self::without_cells(path, record) }
     }
 
     /// Whose record it is.
@@ -151,6 +154,7 @@ impl Observed {
             facts: Facts::of(record),
             cells: Vec::new(),
             cached: 0,
+            is_rate_limited: false,
         }
     }
 }

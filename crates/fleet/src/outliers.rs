@@ -107,7 +107,8 @@ fn without_outliers(fleet: &Fleet, cell: (usize, usize)) -> Option<Pooled> {
 }
 
 fn is_kin(a: &Kind, b: &Kind) -> bool {
-    a.cpu_model == b.cpu_model && a.disk_model == b.disk_model && a.arm == b.arm && a != b
+    let what = |k: &Kind| (k.cpu_model.clone(), k.disk_model.clone(), k.arm.clone(), k.at_once);
+    what(a) == what(b) && a != b
 }
 
 /// One machine, from the cells in which it is unlike; `usual` keeps what is usual in each kind.

@@ -29,6 +29,8 @@ pub struct Report {
     pub superseded: usize,
     /// Cells that a cache answered and that are left out.
     pub cached_cells: usize,
+    /// Machines whose plain storage something holds to a rate, such as a cloud's quota: it hides what encryption costs.
+    pub rate_limited: Vec<String>,
     /// Files that are no records, left out.
     pub damaged: Vec<Damaged>,
     /// Machines that could not measure.
@@ -56,6 +58,8 @@ pub struct Kind {
     pub arm_label: String,
     /// The cipher code in use, such as `xts-aes-vaes-avx2`; empty if it is not known.
     pub driver: String,
+    /// How many machines measured at once, where a plan compares that.
+    pub at_once: Option<u32>,
 }
 
 /// The machines of one kind with one choice of encryption.
@@ -85,6 +89,9 @@ pub struct Row {
     /// The machines one by one, where they are not pooled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
+    /// All machines one by one.
+    #[serde(skip)]
+    pub each: Vec<Member>,
 }
 
 /// Shares of plain speed, pooled over machines.
@@ -174,6 +181,8 @@ impl Report {
             let told = failed.iter().map(|f| f.node.as_str());
             names.iter().copied().chain(told).any(|name| is_called(name, node))
         };
+        let limited: BTreeSet<&String> =
+            fleet.members.iter().filter(|m| m.is_rate_limited).map(|m| &m.node.name).collect();
         let machines: BTreeSet<_> =
             fleet.members.iter().map(|m| (&m.node.name, &m.node.machine)).collect();
         Self {
@@ -184,6 +193,7 @@ impl Report {
             partial: fleet.members.iter().filter(|m| m.partial).count(),
             superseded,
             cached_cells: fleet.cached,
+            rate_limited: limited.into_iter().cloned().collect(),
             missing: expected.iter().filter(|node| !there(node)).cloned().collect(),
             damaged: fleet.damaged,
             failed,
@@ -223,16 +233,14 @@ fn group(fleet: &Fleet, kind: usize, pooled: &[(usize, Option<Pooled>)]) -> Grou
             standard_error: p.effect.variance.sqrt(),
         };
         let (id, label) = fleet.workloads[*workload].clone();
+        let each: Vec<Member> = points.iter().map(member).collect();
         Row {
             workload: id,
             label,
             machines: points.len(),
             pooled: pooled.map(Share::from),
-            members: if pooled.is_some() {
-                Vec::new()
-            } else {
-                points.iter().map(member).collect()
-            },
+            members: if pooled.is_some() { Vec::new() } else { each.clone() },
+            each,
         }
     };
     let rows: Vec<Row> = pooled.iter().map(row).collect();

@@ -67,6 +67,9 @@ pub struct Node {
     pub boot: String,
     /// 16 hexadecimal digits of the SHA-256 of what was asked for.
     pub plan: String,
+    /// How many machines measured at once, where a plan compares that.
+    #[serde(default)]
+    pub at_once: Option<u32>,
 }
 
 /// The measurements to make, their duration and their order.

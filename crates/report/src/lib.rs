@@ -35,6 +35,7 @@ pub use advice::observations;
 pub use analysis::{analyse, arm_cells, cell};
 pub use answer::in_order;
 pub use comparison::{Comparison, compare};
+pub use format::html_forest::{ForestPage, ForestPlot, ForestRow, forest_page};
 pub use format::html_kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 pub use format::html_speed::{SpeedBar, SpeedChart, SpeedPage, speed_page};
 #[cfg(feature = "parquet")]
@@ -44,4 +45,5 @@ pub use format::{answer as answer_json, charts, csv, html, markdown, terminal};
 pub use names::Names;
 pub use prose::{clean, thousands, wrap};
 pub use quantity::share_words;
+pub use rate_limit::is_rate_limited;
 pub use wording::{verdict_mark, verdict_words};

@@ -1,6 +1,6 @@
 //! A disk that something holds to a number of requests or bytes a second, as clouds do: seen from plain storage alone.
 
-use cryptbench_record::{Trial, Workload};
+use cryptbench_record::{Record, Results, Trial, Workload};
 use cryptbench_stats::median;
 
 use crate::analysis::plain_arm;
@@ -27,6 +27,11 @@ pub(crate) enum Limit {
     Requests(f64),
     /// Bytes per second.
     Bytes(f64),
+}
+
+/// Whether plain storage was held to a rate, which hides what encryption costs.
+pub fn is_rate_limited(record: &Record, results: &Results) -> bool {
+    !limits(&Lookup::new(record, results)).is_empty()
 }
 
 /// The limits that the plain trials show; none of an emulated device, whose model is what it is.

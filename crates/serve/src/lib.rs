@@ -55,6 +55,8 @@ pub struct Site {
     pub program: PathBuf,
     /// The directory that contains one directory per run.
     pub runs: PathBuf,
+    /// The directory of a fleet, whose report the page shows, too.
+    pub fleet: Option<PathBuf>,
     /// Returns the choices of this machine. The server calls it anew when the page is opened and no
     /// run is in progress.
     pub catalogue: fn() -> Catalogue,
@@ -132,6 +134,7 @@ impl Server {
             address: Arc::new(self.address),
             measurement: Arc::clone(&measurement),
             runs: Arc::new(Runs::new(site.runs)),
+            fleet: site.fleet.map(Arc::new),
             asked: Arc::new(asked::Asked::new(site.program)),
             plan: site.plan,
             reports: Arc::default(),

@@ -5,6 +5,7 @@
 //! navigating. Nothing but the report can therefore be accessed at that address.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use axum::body::Bytes;
 
@@ -66,6 +67,14 @@ impl Reports {
         Ok(path)
     }
 
+    /// Stores the fleet's report in place of the one before, and returns its path. No run has its name, which is empty.
+    pub(crate) fn keep_fleet(&self, page: Bytes) -> Result<String, getrandom::Error> {
+        self.forget("");
+        let stamp =
+            Stamp { modified: SystemTime::UNIX_EPOCH, len: page.len() as u64, titled: None };
+        self.keep(String::new(), stamp, page)
+    }
+
     /// Drops the reports of a run.
     pub(crate) fn forget(&self, run: &str) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|r| r.run != run);
@@ -80,8 +89,6 @@ impl Reports {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
 
     fn key(path: &str) -> &str {
@@ -102,6 +109,11 @@ mod tests {
         reports.keep("two".into(), stamp(1), "other".into()).unwrap();
         reports.forget("two");
         assert_eq!(reports.path("two", stamp(1)), None);
+        // The fleet's newest report takes the place of the one before.
+        let before = reports.keep_fleet("before".into()).unwrap();
+        let after = reports.keep_fleet("after".into()).unwrap();
+        assert_eq!(reports.page(key(&after)).unwrap(), "after");
+        assert_eq!(reports.page(key(&before)), None);
         for wrong in ["", "0", &key(&path)[1..], &"0".repeat(2 * KEY)] {
             assert_eq!(reports.page(wrong), None, "{wrong}");
         }

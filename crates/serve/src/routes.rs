@@ -44,6 +44,7 @@ pub(crate) struct App {
     pub address: Arc<Address>,
     pub measurement: Arc<Measurement>,
     pub runs: Arc<Runs>,
+    pub fleet: Option<Arc<PathBuf>>,
     pub asked: Arc<Asked>,
     pub plan: fn(&[OsString]) -> Result<Value, Invalid>,
     pub reports: Arc<Reports>,
@@ -62,6 +63,8 @@ pub(crate) fn router(app: App) -> Router {
         .route(&at("/api/catalogue"), get(catalogue))
         .route(&at("/api/events"), get(events))
         .route(&at("/api/runs"), get(runs))
+        .route(&at("/api/fleet"), get(fleet))
+        .route(&at("/fleet/report.html"), get(open_fleet))
         .route(&at("/api/plan"), post(plan))
         .route(&at("/api/run"), post(run))
         .route(&at("/api/cancel"), post(cancel))
@@ -106,6 +109,25 @@ async fn events(State(app): State<App>, headers: HeaderMap) -> Answer<Response> 
 
 async fn runs(State(app): State<App>) -> Answer<Json<Vec<Run>>> {
     Ok(Json(aside(move || app.runs.list()).await?))
+}
+
+/// The fleet's directory, or null.
+async fn fleet(State(app): State<App>) -> Json<Value> {
+    Json(json!(app.fleet.map(|directory| directory.display().to_string())))
+}
+
+/// Renders the fleet's report, always anew, as records come in, and redirects to it.
+async fn open_fleet(State(app): State<App>) -> Answer<Redirect> {
+    let directory = app.fleet.as_ref().ok_or_else(Refused::not_found)?;
+    let mut question: Vec<OsString> = ["fleet", "report", "--html", "--"].map(Into::into).into();
+    question.push(directory.as_os_str().to_owned());
+    let page = ask(&app, &question).await?;
+    let path = app.reports.keep_fleet(page.into()).map_err(no_random)?;
+    Ok(Redirect::to(&path))
+}
+
+fn no_random(_: getrandom::Error) -> Refused {
+    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The system provides no random numbers.")
 }
 
 /// The order as arguments of `run`.
@@ -256,10 +278,7 @@ async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer
         ["report", "--format", "html", "--output", STDOUT, "--"].map(Into::into).into();
     question.push(directory.into());
     let page = ask(&app, &question).await?;
-    let failed = |_| {
-        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The system provides no random numbers.")
-    };
-    Ok(Redirect::to(&app.reports.keep(name, stamp, page.into()).map_err(failed)?))
+    Ok(Redirect::to(&app.reports.keep(name, stamp, page.into()).map_err(no_random)?))
 }
 
 /// A report that was opened, for anyone who knows its address.

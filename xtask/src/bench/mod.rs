@@ -5,6 +5,7 @@ mod arm;
 mod ciphers;
 mod delay;
 mod engine;
+mod fleet;
 mod kdf;
 mod precision;
 mod serve;
@@ -39,6 +40,8 @@ pub enum Bench {
     Startup(startup::Options),
     /// A file served by us beside other ways to serve it and other programs that encrypt it
     Volume(volume::Options),
+    /// A fleet's records pooled and collected: time and memory by their number
+    Fleet(fleet::Options),
     /// Runs watched by pages beside runs that no page watches
     Serve(serve::Options),
 }
@@ -55,6 +58,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Kdf(options) => kdf::run(&options),
         Bench::Startup(options) => startup::run(&options),
         Bench::Volume(options) => volume::run(&options),
+        Bench::Fleet(options) => fleet::run(&options),
         Bench::Serve(options) => serve::run(&options),
     }
 }

@@ -78,4 +78,7 @@ pub struct ReportArgs {
     /// Print comma-separated values instead of the table: a row for each group and workload
     #[arg(long, group = "form")]
     pub csv: bool,
+    /// Print a self-contained page instead of the table: a forest plot that unfolds to the machines
+    #[arg(long, group = "form")]
+    pub html: bool,
 }

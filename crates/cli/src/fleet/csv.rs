@@ -3,7 +3,7 @@
 use cryptbench_fleet::Report;
 
 const HEAD: &str = "cpu_model,disk_model,kernel,arm,arm_label,driver,workload,workload_label,machines,next_low_ratio,\
-next_high_ratio,mean_ratio,low_ratio,high_ratio,between_sd,between_fraction,method";
+next_high_ratio,mean_ratio,low_ratio,high_ratio,between_sd,between_fraction,method,at_once";
 
 /// Ratios are empty where too few machines were pooled.
 pub fn lines(report: &Report) -> String {
@@ -24,7 +24,7 @@ pub fn lines(report: &Report) -> String {
             let mut fields: Vec<String> = texts.into_iter().cloned().collect();
             fields.push(row.machines.to_string());
             match &row.pooled {
-                None => fields.resize(HEAD.split(',').count(), String::new()),
+                None => fields.resize(HEAD.split(',').count() - 1, String::new()),
                 Some(p) => {
                     let numbers = [
                         p.next_low_ratio,
@@ -39,6 +39,7 @@ pub fn lines(report: &Report) -> String {
                     fields.push(p.method.to_owned());
                 }
             }
+            fields.push(kind.at_once.map_or(String::new(), |n| n.to_string()));
             rows.push(fields);
         }
     }

@@ -22,11 +22,12 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     let shared = Shared::open(directory)?;
     let request = request(args);
     // All that is asked for, whatever options there will be; another version may measure otherwise.
-    let asked = match &request {
+    let mut asked = match &request {
         Ok(request) => format!("{VERSION}\n{request:?}"),
         Err(_) => format!("{VERSION}\n{args:?}"),
     };
-    let node = node(args.node.as_deref(), &asked);
+    asked.extend(args.at_once.map(|n| format!("\n{n} at once")));
+    let node = Node { at_once: args.at_once, ..node(args.node.as_deref(), &asked) };
     if shared.is_done(&node) {
         let path = shared.record_of(&node);
         print(&format!("{} has measured this since it was started: {}", node.name, path.display()));

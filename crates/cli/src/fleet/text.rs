@@ -31,7 +31,7 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     shown.truncate(ROWS);
     if !shown.is_empty() {
-        lines.push(table(&kinds, &shown, |kind| cut(&kind.arm_label, 22), width));
+        lines.push(table(&kinds, &shown, |kind| cut(&short(kind), 22), width));
     }
     let more = pooled.len() - shown.len();
     if more > 0 {
@@ -122,10 +122,10 @@ pub fn full(report: &Report, width: usize) -> String {
     blocks.join("\n\n")
 }
 
-const LEGEND: &str = "next machine: where the share of plain speed of one more machine of the kind lies with 95 %; mean: over all such \
+pub(super) const LEGEND: &str = "next machine: where the share of plain speed of one more machine of the kind lies with 95 %; mean: over all such \
 machines, ± its 95 % interval. Restricted maximum likelihood, modified Hartung-Knapp intervals.";
 
-fn title(report: &Report) -> String {
+pub(super) fn title(report: &Report) -> String {
     let records = if report.records == 1 { "record" } else { "records" };
     format!(
         "{}, {} {records}. The next machine keeps, in % of plain speed:",
@@ -136,14 +136,14 @@ fn title(report: &Report) -> String {
 
 /// What runs the encryption: CPU, disk and kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Machine<'a> {
+pub(super) struct Machine<'a> {
     cpu: &'a str,
     disk: &'a str,
     kernel: &'a str,
 }
 
 impl Machine<'_> {
-    fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         format!("{}; {}; {}", self.cpu, self.disk, self.kernel)
     }
 }
@@ -153,7 +153,7 @@ fn machine(kind: &Kind) -> Machine<'_> {
 }
 
 /// A letter for each kind of machine, in the order of the groups; those beyond Z share one.
-fn kinds(report: &Report) -> Vec<(char, Machine<'_>)> {
+pub(super) fn kinds(report: &Report) -> Vec<(char, Machine<'_>)> {
     let mut found: Vec<(char, Machine<'_>)> = Vec::new();
     for group in &report.groups {
         let machine = machine(&group.kind);
@@ -165,7 +165,7 @@ fn kinds(report: &Report) -> Vec<(char, Machine<'_>)> {
     found
 }
 
-fn letter(kinds: &[(char, Machine<'_>)], group: &Group) -> String {
+pub(super) fn letter(kinds: &[(char, Machine<'_>)], group: &Group) -> String {
     let found = kinds.iter().find(|(_, known)| *known == machine(&group.kind));
     found.map_or(String::new(), |(letter, _)| letter.to_string())
 }
@@ -176,11 +176,17 @@ fn pooled(report: &Report) -> impl Iterator<Item = (&Group, &Row, Share)> {
     rows.filter_map(|(group, row)| Some((group, row, row.pooled?)))
 }
 
-fn choice(kind: &Kind) -> String {
+pub(super) fn choice(kind: &Kind) -> String {
     match kind.driver.is_empty() {
-        true => kind.arm_label.clone(),
-        false => format!("{} ({})", kind.arm_label, kind.driver),
+        true => short(kind),
+        false => format!("{} ({})", short(kind), kind.driver),
     }
+}
+
+/// The choice without the code in use.
+pub(super) fn short(kind: &Kind) -> String {
+    let at_once = kind.at_once.map_or(String::new(), |n| format!("{n} at once: "));
+    at_once + &kind.arm_label
 }
 
 fn table(
@@ -204,13 +210,13 @@ fn table(
 }
 
 /// `71 to 84`, with a decimal where the ends are near each other.
-fn next(share: &Share) -> String {
+pub(super) fn next(share: &Share) -> String {
     let [low, high] = [share.next_low_ratio, share.next_high_ratio].map(|r| 100.0 * r);
     let decimals = usize::from(high - low < 2.0);
     format!("{low:.decimals$} to {high:.decimals$}")
 }
 
-fn unlike(o: &Outlier) -> String {
+pub(super) fn unlike(o: &Outlier) -> String {
     let why = match o.reasons.as_slice() {
         [] => "nothing in its record tells why".to_owned(),
         reasons => reasons.join("; "),
@@ -230,9 +236,14 @@ fn unlike(o: &Outlier) -> String {
 }
 
 /// Who is not in the table, and why.
-fn state(report: &Report) -> Vec<String> {
+pub(super) fn state(report: &Report) -> Vec<String> {
     let mut found = Vec::new();
     let names = |names: Vec<&str>| names.join(", ");
+    if !report.rate_limited.is_empty() {
+        let limited = report.rate_limited.iter().map(String::as_str).collect();
+        let of = machines(report.rate_limited.len());
+        found.push(format!("A rate limit hides the cost, {of}: {}", names(limited)));
+    }
     if !report.missing.is_empty() {
         let missing = report.missing.iter().map(String::as_str).collect();
         found.push(format!("Missing, {}: {}", machines(report.missing.len()), names(missing)));
@@ -277,7 +288,7 @@ fn state(report: &Report) -> Vec<String> {
     found
 }
 
-fn machines(n: usize) -> String {
+pub(super) fn machines(n: usize) -> String {
     format!("{} {}", thousands(n), if n == 1 { "machine" } else { "machines" })
 }
 

@@ -1,5 +1,7 @@
 //! The arguments of `cryptbench serve`.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
@@ -10,4 +12,7 @@ pub struct ServeArgs {
     /// Open the page in the browser (xdg-open)
     #[arg(long)]
     pub open: bool,
+    /// Show the report of the fleet in this directory, too
+    #[arg(long, value_name = "DIR")]
+    pub fleet: Option<PathBuf>,
 }

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cryptbench_record::Record;
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, text};
+use crate::formats::python;
+use crate::sandbox::{Sandbox, skipped, text};
 
 fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<_> = fs::read_dir(directory).unwrap().map(|e| e.unwrap().path()).collect();
@@ -134,10 +136,32 @@ fn the_report_fits_one_screen_and_names_the_odd_machine() {
         .map(|g| g["rows"].as_array().unwrap().len())
         .sum();
     assert_eq!(csv.lines().count(), 1 + rows);
+    let page = text(&s.run(&["fleet", "report", &dir, "--html"]).stdout);
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
+    // A row of the plot for each group and workload, which unfolds to its machines.
+    assert_eq!(page.matches("<details class=\"forest\"").count(), rows);
+    assert!(page.contains("<span>node11</span>") && page.contains("node11 keeps"), "{page}");
     let empty = s.out().join("empty");
     fs::create_dir(&empty).unwrap();
     let done = s.run(&["fleet", "report", empty.to_str().unwrap()]);
     assert_eq!(done.status.code(), Some(5), "{}", text(&done.stderr));
+}
+
+#[test]
+fn a_volume_that_is_held_to_a_rate_is_named_as_it_hides_the_cost() {
+    let s = Sandbox::new();
+    let fleet = s.out().join("fleet");
+    made(&fleet, 5, 1.0);
+    let dir = fleet.display().to_string();
+    let report = || text(&s.run(&["fleet", "report", &dir]).stdout);
+    assert!(!report().contains("rate limit"), "{}", report());
+    // As a claim of 3,000 requests a second answers, whatever is asked.
+    let mut record = cryptbench_record::read(&fleet.join("node02.json")).unwrap();
+    for trial in record.trials.iter_mut().filter(|t| t.workload.ends_with("-4k-q32")) {
+        trial.elapsed_s = trial.ios as f64 / 3000.0;
+    }
+    cryptbench_record::write(&record, &fleet.join("node02.json")).unwrap();
+    assert!(report().contains("A rate limit hides the cost, 1 machine: node02"), "{}", report());
 }
 
 #[test]
@@ -163,4 +187,123 @@ fn a_plan_becomes_a_script_and_a_bad_one_says_what_is_wrong() {
         assert_eq!(done.status.code(), Some(code), "{}", text(&done.stderr));
         assert!(text(&done.stderr).contains(said), "{}", text(&done.stderr));
     }
+}
+
+/// What Kubernetes' published schema (1.37) says of a manifest.
+const CHECK: &str = "
+import json, sys, kubernetes_validate
+text = json.load(sys.stdin)
+for document in text.get('items', [text]) if text['kind'] == 'List' else [text]:
+    kubernetes_validate.validate(document, '1.37', strict=True)
+";
+
+#[test]
+fn manifests_pass_the_published_schema() {
+    let Some(python) = python("kubernetes_validate") else {
+        return skipped("no kubernetes_validate for python3, and pip cannot install it");
+    };
+    let s = Sandbox::new();
+    let file = s.out().join("fleet.toml");
+    let at = file.display().to_string();
+    let manifest = |more: &str| {
+        let head = "nodes = [\"n[1-3]\"]\nbudget = \"1m\"\nfleet = \"/f\"\nimage = \"bench:1\"\n";
+        fs::write(&file, format!("{head}{more}")).unwrap();
+        let done = s.run(&["fleet", "plan", &at, "--for", "kubernetes"]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    let valid = |manifest: &str| {
+        let manifest_file = s.out().join("manifest.json");
+        fs::write(&manifest_file, manifest).unwrap();
+        let mut check = Command::new(&python);
+        check.args(["-c", CHECK]).stdin(fs::File::open(&manifest_file).unwrap());
+        let done = check.output().unwrap();
+        if done.status.success() { Ok(()) } else { Err(text(&done.stderr)) }
+    };
+    let plain = "systems = [\"builtin\", \"dm-crypt\"]\ntarget = \"/t\"\n";
+    let pair = "pair = [\"/plain\", \"/crypt\"]\nstorage_classes = [\"a\", \"b\"]\n";
+    for more in [
+        plain.to_owned(),
+        format!("{plain}concurrency = [1, 3]\ntolerate = [\"gpu\"]\nclaim = \"records\"\n"),
+        format!("{plain}concurrency = 2\n"),
+        pair.to_owned(),
+    ] {
+        assert_eq!(valid(&manifest(&more)), Ok(()), "{more}");
+    }
+    // The check can fail: a field that there is not, and a value of another type.
+    let job = manifest(plain);
+    for (from, to) in [("\"completions\"", "\"completion\""), ("\"Indexed\"", "7")] {
+        let wrong = valid(&job.replace(from, to));
+        assert!(wrong.is_err_and(|why| why.contains("ValidationError")), "{from}");
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn dataset_loads_in(module: &str, first: &str) {
+    let Some(python) = python(first) else {
+        return skipped(&format!("no {first} for python3, and pip cannot install it"));
+    };
+    let has = |module: &str| {
+        let check = Command::new(&python).args(["-c", &format!("import {module}")]).output();
+        check.is_ok_and(|done| done.status.success())
+    };
+    if !has(module) {
+        let pip = ["-m", "pip", "-q", "install", "--timeout", "20", "--retries", "1", module];
+        let _ = Command::new(&python).args(pip).output();
+    }
+    if !has(module) {
+        return skipped(&format!("no {module} beside {first}, and pip cannot install it"));
+    }
+    let s = Sandbox::new();
+    let (fleet, dataset) = (s.out().join("fleet"), s.out().join("dataset"));
+    made(&fleet, 4, 1.0);
+    let [dir, to] = [&fleet, &dataset].map(|path| path.display().to_string());
+    let done = s.run(&["fleet", "collect", &dir, "--output", &to]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../../docs/loading/fleet_with_{module}.py"));
+    let done = Command::new(&python).arg(script).arg(&dataset).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let json: Value =
+        serde_json::from_slice(&s.run(&["fleet", "report", &dir, "--json"]).stdout).unwrap();
+    let printed = text(&done.stdout);
+    let mut compared = 0;
+    for group in json["groups"].as_array().unwrap() {
+        for row in group["rows"].as_array().unwrap() {
+            let start = ["cpu_model", "arm"].map(|key| group[key].as_str().unwrap());
+            let key =
+                format!("{}\t{}\t{}\t4\t", start[0], row["workload"].as_str().unwrap(), start[1]);
+            let found = printed.lines().find_map(|line| line.strip_prefix(&key));
+            let kept: f64 = found.unwrap_or_else(|| panic!("{key}: {printed}")).parse().unwrap();
+            let logs: Vec<f64> = row["members"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|member| member["ratio"].as_f64().unwrap().ln())
+                .collect();
+            let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+            assert!((kept / mean - 1.0).abs() < 1e-6, "{key}{kept}, {mean}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 3, "{compared}");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn duckdb_loads_a_fleets_dataset() {
+    dataset_loads_in("duckdb", "duckdb");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn polars_loads_a_fleets_dataset() {
+    dataset_loads_in("polars", "polars");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn pandas_loads_a_fleets_dataset() {
+    // Which reads Parquet by pyarrow; Debian has it without.
+    dataset_loads_in("pandas", "pyarrow");
 }

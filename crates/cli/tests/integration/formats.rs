@@ -168,7 +168,7 @@ fn the_schema_is_the_committed_one_and_a_real_record_satisfies_it() {
 }
 
 /// An interpreter of Python that has these modules: the system's, else one of a virtual environment that pip fills.
-fn python(module: &str) -> Option<PathBuf> {
+pub fn python(module: &str) -> Option<PathBuf> {
     let has = |python: &Path| {
         let found = Command::new(python).args(["-c", &format!("import {module}")]).output();
         found.is_ok_and(|o| o.status.success())

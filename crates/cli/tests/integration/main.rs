@@ -33,6 +33,8 @@ mod saving;
 mod serve;
 mod serve_in_a_browser;
 mod slices;
+mod slurm;
+mod ssh;
 mod start_up;
 mod strangers_directory;
 mod studies;

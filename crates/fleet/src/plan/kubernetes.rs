@@ -1,9 +1,19 @@
-//! A manifest for Kubernetes: one Indexed Job with one pod a node.
+//! A manifest for Kubernetes: one Indexed Job with one pod a node, of the API's own types.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::core::v1::{
+    Affinity, Container, EnvVar, EnvVarSource, EphemeralVolumeSource, HostPathVolumeSource,
+    NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
+    PodAffinityTerm, PodAntiAffinity, PodSpec, PodTemplateSpec, ResourceRequirements,
+    SecurityContext, Toleration, Volume, VolumeMount, VolumeResourceRequirements,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use serde_json::json;
 
 use super::{Plan, longest};
 use crate::FleetError;
@@ -12,300 +22,230 @@ use crate::FleetError;
 const LABEL: &str = "app.kubernetes.io/name";
 const HOST: &str = "kubernetes.io/hostname";
 
+type Texts = BTreeMap<String, String>;
+
 /// The manifest in JSON, which `kubectl apply -f` takes.
 ///
 /// All pods are placed at once, one a node: a pod that ends frees its node, and the next would be placed there again. Where
-/// fewer than all may measure at once, the others wait by their index.
+/// fewer than all may measure at once, the others wait by their index. Where a plan compares several numbers, each has a job
+/// of its own; all but the first are suspended, since Kubernetes has no order between jobs.
 pub(super) fn manifest(
     plan: &Plan,
     nodes: &[String],
     budget: Duration,
 ) -> Result<String, FleetError> {
-    let Some(image) = &plan.image else {
+    if plan.image.is_none() {
         let problem = "fleet's plan: Kubernetes needs an image with the program and its systems";
         return Err(FleetError::Unfit(problem.to_owned()));
+    }
+    let rounds = plan.rounds(nodes.len());
+    let several = rounds.len() > 1;
+    let mut jobs = rounds.into_iter().enumerate().map(|(i, (at_once, words))| {
+        let name = if several { format!("{}-{at_once}", plan.name) } else { plan.name.clone() };
+        let mut job = job(plan, nodes, name, at_once, &words, longest(budget).as_secs());
+        if let Some(spec) = job.spec.as_mut().filter(|_| i > 0) {
+            spec.suspend = Some(true);
+        }
+        job
+    });
+    let text = match several {
+        false => serde_json::to_string_pretty(&jobs.next()),
+        true => serde_json::to_string_pretty(
+            &json!({ "apiVersion": "v1", "kind": "List", "items": jobs.collect::<Vec<_>>() }),
+        ),
     };
-    let at_once = plan.at_once(nodes.len());
-    let turn = longest(budget).as_secs();
+    Ok(text.expect("a manifest is plain data") + "\n")
+}
+
+fn job(
+    plan: &Plan,
+    nodes: &[String],
+    name: String,
+    at_once: usize,
+    words: &[String],
+    turn: u64,
+) -> Job {
     let turns = nodes.len().div_ceil(at_once) as u64;
-    let labels = BTreeMap::from([(LABEL, plan.name.as_str())]);
+    let labels = Texts::from([(LABEL.to_owned(), name.clone())]);
+    let privileged = plan.privileged();
+    let why = match (privileged.is_empty(), plan.pair.is_empty()) {
+        (true, true) => "none: builtin encrypts in the measuring process".to_owned(),
+        (true, false) => "none: the storage encrypts by itself".to_owned(),
+        _ => format!("privileged, as these mount or map devices: {}", privileged.join(", ")),
+    };
+    let count = i32::try_from(nodes.len()).unwrap_or(i32::MAX);
+    let tolerate = |key: &String| Toleration {
+        key: Some(key.clone()),
+        operator: Some("Exists".to_owned()),
+        ..Toleration::default()
+    };
+    let (volumes, mounts) = volumes(plan);
+    let pod = PodSpec {
+        restart_policy: Some("Never".to_owned()),
+        affinity: Some(affinity(nodes, &labels)),
+        tolerations: Some(plan.tolerate.iter().map(tolerate).collect()),
+        containers: vec![container(plan, command(plan, at_once, words, turns, turn), mounts)],
+        volumes: Some(volumes),
+        // It never speaks to the cluster.
+        automount_service_account_token: Some(false),
+        ..PodSpec::default()
+    };
+    let seconds = i64::try_from(turns * turn + 600).unwrap_or(i64::MAX);
+    Job {
+        metadata: ObjectMeta {
+            name: Some(name),
+            labels: Some(labels.clone()),
+            annotations: Some(Texts::from([("cryptbench/privileges".to_owned(), why)])),
+            ..ObjectMeta::default()
+        },
+        spec: Some(JobSpec {
+            completion_mode: Some("Indexed".to_owned()),
+            completions: Some(count),
+            parallelism: Some(count),
+            backoff_limit_per_index: Some(1),
+            active_deadline_seconds: Some(seconds),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
+                spec: Some(pod),
+            },
+            ..JobSpec::default()
+        }),
+        ..Job::default()
+    }
+}
+
+/// What a pod executes; one that has to wait does so by its index.
+fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64) -> Vec<String> {
     // `$(NAME)` is the cluster's own expansion, `$$(` what it leaves alone.
     let mut command: Vec<String> =
         plan.command().iter().map(|word| word.replace("$(", "$$(")).collect();
+    command.extend_from_slice(words);
     command.extend(["--node", "$(NODE_NAME)"].map(str::to_owned));
     if turns > 1 {
         let wait = format!("sleep $$((JOB_COMPLETION_INDEX / {at_once} * {turn})); exec \"$@\"");
         command.splice(0..0, ["/bin/sh", "-c", &wait, "sh"].map(str::to_owned));
     }
-    let privileged = plan.privileged();
-    let why = match privileged.is_empty() {
-        true => "none: builtin encrypts in the measuring process".to_owned(),
-        false => format!("privileged, as these mount or map devices: {}", privileged.join(", ")),
-    };
-    let of_host = |path: &str| HostPath { path: path.to_owned(), kind: "DirectoryOrCreate" };
-    let fleet = match &plan.claim {
-        Some(claim) => Volume {
-            name: "fleet",
-            host_path: None,
-            persistent_volume_claim: Some(Claim { claim_name: claim.clone() }),
-        },
-        None => Volume {
-            name: "fleet",
-            host_path: Some(of_host(&plan.fleet)),
-            persistent_volume_claim: None,
-        },
-    };
-    let target = Volume {
-        name: "target",
-        host_path: Some(of_host(&plan.target)),
-        persistent_volume_claim: None,
-    };
-    let mount = |name, path: &String| Mount { name, mount_path: path.clone() };
-    let container = Container {
-        name: "cryptbench",
-        image: image.clone(),
-        command,
-        env: vec![EnvVar {
-            name: "NODE_NAME",
-            value_from: Source { field_ref: FieldRef { field_path: "spec.nodeName" } },
-        }],
-        // No limits: what a quota withholds would be measured as the cost of encryption.
-        resources: Resources { requests: BTreeMap::from([("cpu", "1"), ("memory", "1Gi")]) },
-        security_context: SecurityContext { privileged: !privileged.is_empty() },
-        volume_mounts: vec![mount("target", &plan.target), mount("fleet", &plan.fleet)],
-    };
-    let tolerations =
-        plan.tolerate.iter().map(|key| Toleration { key: key.clone(), operator: "Exists" });
-    let job = Job {
-        api_version: "batch/v1",
-        kind: "Job",
-        metadata: Metadata {
-            name: Some(plan.name.clone()),
-            labels: labels.clone(),
-            annotations: BTreeMap::from([("cryptbench/privileges", why)]),
-        },
-        spec: JobSpec {
-            completion_mode: "Indexed",
-            completions: nodes.len(),
-            parallelism: nodes.len(),
-            backoff_limit_per_index: 1,
-            active_deadline_seconds: turns * turn + 600,
-            template: Template {
-                metadata: Metadata {
-                    name: None,
-                    labels: labels.clone(),
-                    annotations: BTreeMap::new(),
-                },
-                spec: PodSpec {
-                    restart_policy: "Never",
-                    affinity: affinity(nodes, labels),
-                    tolerations: tolerations.collect(),
-                    containers: vec![container],
-                    volumes: vec![target, fleet],
-                },
-            },
-        },
-    };
-    Ok(serde_json::to_string_pretty(&job).expect("a manifest is plain data") + "\n")
+    command
 }
 
-/// On the plan's nodes only, and never beside another pod of the same job.
-fn affinity<'a>(nodes: &[String], labels: BTreeMap<&'a str, &'a str>) -> Affinity<'a> {
-    Affinity {
-        node_affinity: NodeAffinity {
-            required: NodeSelector {
-                node_selector_terms: vec![NodeTerm {
-                    match_expressions: vec![Requirement {
-                        key: HOST,
-                        operator: "In",
-                        values: nodes.to_vec(),
-                    }],
-                }],
-            },
-        },
-        pod_anti_affinity: PodAntiAffinity {
-            required: vec![PodTerm {
-                label_selector: LabelSelector { match_labels: labels },
-                topology_key: HOST,
-            }],
-        },
+fn container(plan: &Plan, command: Vec<String>, mounts: Vec<VolumeMount>) -> Container {
+    let node = ObjectFieldSelector { field_path: "spec.nodeName".to_owned(), api_version: None };
+    let request = |name: &str, amount: &str| (name.to_owned(), Quantity(amount.to_owned()));
+    Container {
+        name: "cryptbench".to_owned(),
+        image: plan.image.clone(),
+        command: Some(command),
+        env: Some(vec![EnvVar {
+            name: "NODE_NAME".to_owned(),
+            value_from: Some(EnvVarSource { field_ref: Some(node), ..EnvVarSource::default() }),
+            ..EnvVar::default()
+        }]),
+        // No limits: what a quota withholds would be measured as the cost of encryption.
+        resources: Some(ResourceRequirements {
+            requests: Some(BTreeMap::from([request("cpu", "1"), request("memory", "1Gi")])),
+            ..ResourceRequirements::default()
+        }),
+        security_context: Some(SecurityContext {
+            privileged: Some(!plan.privileged().is_empty()),
+            ..SecurityContext::default()
+        }),
+        volume_mounts: Some(mounts),
+        ..Container::default()
     }
 }
 
-// The fields of Kubernetes' API (batch/v1, core/v1) that the manifest uses.
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Job<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Metadata<'a>,
-    spec: JobSpec<'a>,
+/// What is measured, and the fleet's directory, with where each is mounted.
+fn volumes(plan: &Plan) -> (Vec<Volume>, Vec<VolumeMount>) {
+    let of_host = |name: String, path: &str| Volume {
+        name,
+        host_path: Some(HostPathVolumeSource {
+            path: path.to_owned(),
+            type_: Some("DirectoryOrCreate".to_owned()),
+        }),
+        ..Volume::default()
+    };
+    let mut found: Vec<(Volume, &str)> = Vec::new();
+    if plan.pair.is_empty() {
+        found.push((of_host("target".to_owned(), &plan.target), &plan.target));
+    }
+    for (i, path) in plan.places().enumerate() {
+        let name = format!("place-{i}");
+        let volume = match plan.storage_classes.get(i) {
+            Some(class) => {
+                Volume { ephemeral: Some(claim_of(plan, class)), name, ..Volume::default() }
+            }
+            None => of_host(name, path),
+        };
+        found.push((volume, path));
+    }
+    let fleet = match &plan.claim {
+        Some(claim) => Volume {
+            name: "fleet".to_owned(),
+            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+                claim_name: claim.clone(),
+                read_only: None,
+            }),
+            ..Volume::default()
+        },
+        None => of_host("fleet".to_owned(), &plan.fleet),
+    };
+    found.push((fleet, &plan.fleet));
+    let mount = |(volume, path): &(Volume, &str)| VolumeMount {
+        name: volume.name.clone(),
+        mount_path: (*path).to_owned(),
+        ..VolumeMount::default()
+    };
+    let mounts = found.iter().map(mount).collect();
+    (found.into_iter().map(|(volume, _)| volume).collect(), mounts)
 }
 
-#[derive(Serialize)]
-struct Metadata<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    labels: BTreeMap<&'a str, &'a str>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    annotations: BTreeMap<&'static str, String>,
+/// A claim of a storage class, made for each pod and removed with it.
+fn claim_of(plan: &Plan, class: &str) -> EphemeralVolumeSource {
+    let size = Quantity(plan.claim_size.clone());
+    let spec = PersistentVolumeClaimSpec {
+        access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
+        storage_class_name: Some(class.to_owned()),
+        resources: Some(VolumeResourceRequirements {
+            requests: Some(BTreeMap::from([("storage".to_owned(), size)])),
+            limits: None,
+        }),
+        ..PersistentVolumeClaimSpec::default()
+    };
+    let template = PersistentVolumeClaimTemplate { metadata: None, spec };
+    EphemeralVolumeSource { volume_claim_template: Some(template) }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct JobSpec<'a> {
-    completion_mode: &'static str,
-    completions: usize,
-    parallelism: usize,
-    backoff_limit_per_index: u32,
-    active_deadline_seconds: u64,
-    template: Template<'a>,
-}
-
-#[derive(Serialize)]
-struct Template<'a> {
-    metadata: Metadata<'a>,
-    spec: PodSpec<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PodSpec<'a> {
-    restart_policy: &'static str,
-    affinity: Affinity<'a>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tolerations: Vec<Toleration>,
-    containers: Vec<Container>,
-    volumes: Vec<Volume>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Affinity<'a> {
-    node_affinity: NodeAffinity,
-    pod_anti_affinity: PodAntiAffinity<'a>,
-}
-
-#[derive(Serialize)]
-struct NodeAffinity {
-    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    required: NodeSelector,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeSelector {
-    node_selector_terms: Vec<NodeTerm>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeTerm {
-    match_expressions: Vec<Requirement>,
-}
-
-#[derive(Serialize)]
-struct Requirement {
-    key: &'static str,
-    operator: &'static str,
-    values: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct PodAntiAffinity<'a> {
-    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
-    required: Vec<PodTerm<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PodTerm<'a> {
-    label_selector: LabelSelector<'a>,
-    topology_key: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LabelSelector<'a> {
-    match_labels: BTreeMap<&'a str, &'a str>,
-}
-
-#[derive(Serialize)]
-struct Toleration {
-    key: String,
-    operator: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Container {
-    name: &'static str,
-    image: String,
-    command: Vec<String>,
-    env: Vec<EnvVar>,
-    resources: Resources,
-    security_context: SecurityContext,
-    volume_mounts: Vec<Mount>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EnvVar {
-    name: &'static str,
-    value_from: Source,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Source {
-    field_ref: FieldRef,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FieldRef {
-    field_path: &'static str,
-}
-
-#[derive(Serialize)]
-struct Resources {
-    requests: BTreeMap<&'static str, &'static str>,
-}
-
-#[derive(Serialize)]
-struct SecurityContext {
-    privileged: bool,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Mount {
-    name: &'static str,
-    mount_path: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Volume {
-    name: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    host_path: Option<HostPath>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    persistent_volume_claim: Option<Claim>,
-}
-
-#[derive(Serialize)]
-struct HostPath {
-    path: String,
-    #[serde(rename = "type")]
-    kind: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Claim {
-    claim_name: String,
+/// On the plan's nodes only, and never beside another pod of the same job.
+fn affinity(nodes: &[String], labels: &Texts) -> Affinity {
+    let term = NodeSelectorTerm {
+        match_expressions: Some(vec![NodeSelectorRequirement {
+            key: HOST.to_owned(),
+            operator: "In".to_owned(),
+            values: Some(nodes.to_vec()),
+        }]),
+        ..NodeSelectorTerm::default()
+    };
+    let apart = PodAffinityTerm {
+        label_selector: Some(LabelSelector {
+            match_labels: Some(labels.clone()),
+            ..LabelSelector::default()
+        }),
+        topology_key: HOST.to_owned(),
+        ..PodAffinityTerm::default()
+    };
+    Affinity {
+        node_affinity: Some(NodeAffinity {
+            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                node_selector_terms: vec![term],
+            }),
+            ..NodeAffinity::default()
+        }),
+        pod_anti_affinity: Some(PodAntiAffinity {
+            required_during_scheduling_ignored_during_execution: Some(vec![apart]),
+            ..PodAntiAffinity::default()
+        }),
+        ..Affinity::default()
+    }
 }
 
 #[cfg(test)]
@@ -364,5 +304,68 @@ mod tests {
         let claimed = volumes(job("claim = \"shared\""));
         assert_eq!(claimed[1]["persistentVolumeClaim"]["claimName"], "shared");
         assert!(claimed[1].get("hostPath").is_none());
+    }
+
+    #[test]
+    fn a_pair_of_storage_classes_gives_each_pod_a_claim_of_each() {
+        let text = r#"
+            nodes = ["node[1-2]"]
+            pair = ["/plain", "Longhorn encrypted=/crypt"]
+            storage_classes = ["longhorn", "longhorn-crypto"]
+            claim_size = "20Gi"
+            budget = "5m"
+            fleet = "/fleet"
+            claim = "records"
+            image = "bench:1"
+        "#;
+        let plan = Plan::parse(text, "x".as_ref()).unwrap();
+        let text = manifest(&plan, &plan.nodes().unwrap(), Duration::from_secs(60)).unwrap();
+        let job: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let pod = &job["spec"]["template"]["spec"];
+        let class = |i: usize| {
+            let claim = &pod["volumes"][i]["ephemeral"]["volumeClaimTemplate"]["spec"];
+            assert_eq!(claim["resources"]["requests"]["storage"], "20Gi");
+            claim["storageClassName"].as_str().unwrap().to_owned()
+        };
+        assert_eq!([class(0), class(1)], ["longhorn", "longhorn-crypto"]);
+        let mounts = &pod["containers"][0]["volumeMounts"];
+        assert_eq!(
+            (&mounts[0]["mountPath"], &mounts[1]["mountPath"]),
+            (&"/plain".into(), &"/crypt".into())
+        );
+        let command: Vec<&str> = pod["containers"][0]["command"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|w| w.as_str().unwrap())
+            .collect();
+        let expected = [
+            "cryptbench",
+            "run",
+            "--pair",
+            "/plain",
+            "Longhorn encrypted=/crypt",
+            "--fleet",
+            "/fleet",
+        ];
+        assert_eq!(command[..7], expected);
+        assert_eq!(pod["containers"][0]["securityContext"]["privileged"], false);
+        // Elsewhere there are no classes.
+        assert!(plan.render(crate::For::Ssh, Duration::from_secs(60)).is_err());
+    }
+
+    #[test]
+    fn each_number_at_once_has_a_job_and_waits_to_be_started() {
+        let list = job("concurrency = [1, 9]");
+        assert_eq!(list["kind"], "List");
+        let [alone, all] = [&list["items"][0], &list["items"][1]];
+        assert_eq!(
+            (&alone["metadata"]["name"], &all["metadata"]["name"]),
+            (&"cryptbench-fleet-1".into(), &"cryptbench-fleet-3".into())
+        );
+        assert_eq!((alone["spec"].get("suspend"), &all["spec"]["suspend"]), (None, &true.into()));
+        let command = all["spec"]["template"]["spec"]["containers"][0]["command"].to_string();
+        assert!(command.contains("\"--at-once\",\"3\""), "{command}");
+        assert!(!command.contains("sleep"), "{command}");
     }
 }

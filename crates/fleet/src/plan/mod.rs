@@ -45,15 +45,21 @@ pub struct Plan {
     #[serde(default = "default_profile")]
     pub profile: String,
     /// The systems to measure; the program never chooses them by itself, as the machines would choose differently.
+    #[serde(default)]
     pub systems: Vec<String>,
     /// Time for each machine, such as `5m`.
     pub budget: String,
     /// The directory to measure, on every machine.
+    #[serde(default)]
     pub target: String,
+    /// Instead of `target` and `systems`: directories on plain and on encrypted storage, as `run --pair` takes them.
+    #[serde(default)]
+    pub pair: Vec<String>,
     /// The directory of the fleet, as the machines see it.
     pub fleet: String,
-    /// Most machines that measure at once; absent means all.
-    pub concurrency: Option<usize>,
+    /// Most machines that measure at once; absent means all. Several numbers measure the plan with each: how many share
+    /// the storage is then part of what is compared.
+    pub concurrency: Option<Concurrency>,
     /// Further options of `cryptbench run`.
     #[serde(default)]
     pub options: Vec<String>,
@@ -71,9 +77,25 @@ pub struct Plan {
     pub image: Option<String>,
     /// Kubernetes: the claim that holds `fleet`; absent means a path of the hosts.
     pub claim: Option<String>,
+    /// Kubernetes: the storage classes of `pair`, in its order. Each pod gets a claim of each, which ends with it.
+    #[serde(default)]
+    pub storage_classes: Vec<String>,
+    /// Kubernetes: the size of each of these claims.
+    #[serde(default = "default_claim_size")]
+    pub claim_size: String,
     /// Kubernetes: keys of taints that are tolerated.
     #[serde(default)]
     pub tolerate: Vec<String>,
+}
+
+/// How many machines measure at once.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "a number of machines, or a list of them such as [1, 16]")]
+pub enum Concurrency {
+    /// At most so many.
+    Most(usize),
+    /// With each of these numbers, one after another.
+    Each(Vec<usize>),
 }
 
 fn default_name() -> String {
@@ -82,6 +104,10 @@ fn default_name() -> String {
 
 fn default_profile() -> String {
     "quick".to_owned()
+}
+
+fn default_claim_size() -> String {
+    "10Gi".to_owned()
 }
 
 fn default_program() -> String {
@@ -120,24 +146,42 @@ impl Plan {
         {
             return refuse("name has small letters, digits and hyphens, and at most 50 of them");
         }
-        if self.systems.is_empty() || self.systems.iter().any(|s| s == "all" || s.is_empty()) {
+        let unnamed =
+            self.systems.is_empty() || self.systems.iter().any(|s| s == "all" || s.is_empty());
+        if self.pair.is_empty() && unnamed {
             return refuse(
                 "systems names each system: machines would choose differently by themselves",
             );
         }
+        if !self.pair.is_empty() && !(self.systems.is_empty() && self.target.is_empty()) {
+            return refuse("pair stands instead of target and systems");
+        }
+        if self.pair.len() == 1 {
+            return refuse("pair has a plain place and at least one that is encrypted");
+        }
+        if !self.storage_classes.is_empty() && self.storage_classes.len() != self.pair.len() {
+            return refuse("storage_classes has one class for each place of pair");
+        }
         if self.nodes()?.is_empty() {
             return refuse("nodes is empty");
         }
-        if self.concurrency == Some(0) {
-            return refuse("concurrency is at least 1");
+        match &self.concurrency {
+            Some(Concurrency::Most(0)) => return refuse("concurrency is at least 1"),
+            Some(Concurrency::Each(each)) if each.is_empty() || each.contains(&0) => {
+                return refuse("concurrency lists numbers of at least 1");
+            }
+            _ => {}
         }
-        for (key, path) in [("target", &self.target), ("fleet", &self.fleet)] {
+        let target = self.pair.is_empty().then_some(("target", self.target.as_str()));
+        let pair = self.places().map(|path| ("pair", path));
+        for (key, path) in pair.chain(target).chain([("fleet", self.fleet.as_str())]) {
             if !path.starts_with('/') {
                 return refuse(&format!("{key} is not an absolute path"));
             }
         }
         let texts = [&self.profile, &self.budget, &self.target, &self.fleet, &self.program];
-        let more = self.systems.iter().chain(&self.options).chain(&self.fetch_to);
+        let more = self.systems.iter().chain(&self.options).chain(&self.fetch_to).chain(&self.pair);
+        let more = more.chain(&self.storage_classes).chain([&self.claim_size]);
         let more =
             more.chain(&self.partition).chain(&self.image).chain(&self.claim).chain(&self.tolerate);
         if texts.into_iter().chain(more).any(|text| text.contains(char::is_control)) {
@@ -160,8 +204,13 @@ impl Plan {
     /// [`FleetError::Unfit`] if something is missing that only this needs.
     pub fn render(&self, by: For, budget: Duration) -> Result<String, FleetError> {
         let nodes = self.nodes()?;
+        if by != For::Kubernetes && !self.storage_classes.is_empty() {
+            let problem =
+                "fleet's plan: storage_classes are Kubernetes'; elsewhere pair names what is there";
+            return Err(FleetError::Unfit(problem.to_owned()));
+        }
         match by {
-            For::Slurm => Ok(slurm::script(self, budget)),
+            For::Slurm => Ok(slurm::script(self, nodes.len(), budget)),
             For::Kubernetes => kubernetes::manifest(self, &nodes, budget),
             For::Ansible => Ok(ansible::playbook(self, &nodes)),
             For::Ssh => Ok(shell::script(self, &nodes)),
@@ -170,17 +219,54 @@ impl Plan {
 
     /// The command on a machine, without `--node`.
     fn command(&self) -> Vec<String> {
-        let mut words: Vec<&str> = vec![&self.program, "run", &self.target, "--fleet", &self.fleet];
+        let mut words: Vec<&str> = vec![&self.program, "run"];
         let systems = self.systems.join(",");
-        words.extend(["--system", &systems, "--profile", &self.profile, "--budget", &self.budget]);
+        if self.pair.is_empty() {
+            words.extend([&self.target, "--fleet", &self.fleet, "--system", &systems]);
+        } else {
+            words.push("--pair");
+            words.extend(self.pair.iter().map(String::as_str));
+            words.extend(["--fleet", &self.fleet]);
+        }
+        words.extend(["--profile", &self.profile, "--budget", &self.budget]);
         words.extend(self.options.iter().map(String::as_str));
         words.extend(["--progress", "none"]);
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Most machines at once.
-    fn at_once(&self, nodes: usize) -> usize {
-        self.concurrency.unwrap_or(nodes).min(nodes)
+    /// Most machines at once, if that is fewer than all.
+    fn throttle(&self, nodes: usize) -> Option<usize> {
+        match self.concurrency {
+            Some(Concurrency::Most(most)) if most < nodes => Some(most),
+            _ => None,
+        }
+    }
+
+    /// The numbers of machines at once, each of which is measured; empty unless the plan lists some.
+    fn levels(&self, nodes: usize) -> Vec<usize> {
+        let Some(Concurrency::Each(each)) = &self.concurrency else { return Vec::new() };
+        let mut levels: Vec<usize> = each.iter().map(|n| *n.min(&nodes)).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        levels
+    }
+
+    /// What is started one after another: how many machines at once, and the words that the command has besides.
+    fn rounds(&self, nodes: usize) -> Vec<(usize, Vec<String>)> {
+        let levels = self.levels(nodes);
+        if levels.is_empty() {
+            return vec![(self.throttle(nodes).unwrap_or(nodes), Vec::new())];
+        }
+        let round = |n: usize| (n, vec!["--at-once".to_owned(), n.to_string()]);
+        levels.into_iter().map(round).collect()
+    }
+
+    /// The directories of `pair`, without the names that they may have.
+    fn places(&self) -> impl Iterator<Item = &str> {
+        self.pair.iter().map(|place| match place.split_once('=') {
+            Some((name, path)) if !name.contains('/') => path,
+            _ => place.as_str(),
+        })
     }
 
     /// The systems that mount or map something.
@@ -239,6 +325,8 @@ pub(crate) mod tests {
             ("\"/var/tmp\"", "\"/a\\nb\""),
             ("\"5m\"", "\"5m\"\nname = \"Big Name\""),
             ("\"5m\"", "\"5m\"\nconcurrency = 0"),
+            ("\"5m\"", "\"5m\"\nconcurrency = []"),
+            ("\"5m\"", "\"5m\"\nconcurrency = [1, 0]"),
             ("node[01-03]", ""),
             ("node[01-03]", "node; rm -rf /"),
         ] {

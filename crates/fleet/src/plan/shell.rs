@@ -2,8 +2,20 @@
 
 use super::{Plan, line, quoted};
 
+const SCRIPT: &str = r#"#!/bin/sh
+# Start it with: sh FILE. Again is harmless: a machine that has measured since it was started ends at once.
+if [ "${1-}" = --one ]; then
+    node=$3
+    status=0
+    ssh -n -o BatchMode=yes -o ConnectTimeout=30 "$node" @MEASURE@"$node$2" || status=1
+@FETCH@    [ $status = 0 ] || echo "$node failed" >&2
+    exit $status
+fi
+status=0
+@ROUNDS@exit $status
+"#;
+
 pub(super) fn script(plan: &Plan, nodes: &[String]) -> String {
-    let at_once = plan.at_once(nodes.len());
     let mut command: Vec<String> = Vec::new();
     if plan.sudo {
         command.extend(["sudo", "-n"].map(str::to_owned));
@@ -11,23 +23,25 @@ pub(super) fn script(plan: &Plan, nodes: &[String]) -> String {
     command.extend(plan.command());
     // Once for the shell here, once for the one over there.
     let remote = quoted(&(line(&command) + " --node "));
+    // Not scp: whether a shell over there takes quotes away depends on its version.
     let fetch = plan.fetch_to.as_ref().map_or(String::new(), |to| {
         let to = quoted(to);
-        let from = quoted(&(quoted(&plan.fleet) + "/*.json"));
-        format!("    mkdir -p {to} && scp -q -o BatchMode=yes \"$2\":{from} {to}/ || status=1\n")
+        let pack = quoted(&format!("tar -C {} -cf - .", quoted(&plan.fleet)));
+        format!(
+            "    mkdir -p {to} &&\n        \
+             ssh -n -o BatchMode=yes \"$node\" {pack} | tar -C {to} -xof - || status=1\n"
+        )
     });
-    format!(
-        "#!/bin/sh\n\
-         # Start it with: sh FILE. It measures at most {at_once} machines at once; again is harmless, as a machine that has\n\
-         # measured in this boot ends at once.\n\
-         if [ \"${{1-}}\" = --one ]; then\n\
-         \x20   status=0\n\
-         \x20   ssh -n -o BatchMode=yes -o ConnectTimeout=30 \"$2\" {remote}\"$2\" || status=1\n\
-         {fetch}\
-         \x20   [ $status = 0 ] || echo \"$2 failed\" >&2\n\
-         \x20   exit $status\n\
-         fi\n\
-         printf '%s\\n' {nodes} | xargs -n 1 -P {at_once} sh \"$0\" --one\n",
-        nodes = nodes.join(" "),
-    )
+    let names = nodes.join(" ");
+    let rounds: String = plan
+        .rounds(nodes.len())
+        .into_iter()
+        .map(|(at_once, words)| {
+            let words: String = words.iter().map(|word| format!(" {word}")).collect();
+            format!(
+                "printf '%s\\n' {names} |\n    xargs -n 1 -P {at_once} sh \"$0\" --one '{words}' || status=1\n"
+            )
+        })
+        .collect();
+    SCRIPT.replace("@ROUNDS@", &rounds).replace("@FETCH@", &fetch).replace("@MEASURE@", &remote)
 }

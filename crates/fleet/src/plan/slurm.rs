@@ -1,48 +1,111 @@
-//! A script for Slurm: run by hand it submits itself once for each node, each job alone on its node.
+//! A script for Slurm: run by hand it submits itself, and each node measures alone on its machine.
 
 use std::time::Duration;
 
-use super::{Plan, line, longest, quoted};
+use super::{Plan, line, longest};
 
-/// The script. Elements of an array cannot be sent to a node each, and one that ends early frees its node for another;
-/// so each node gets a job of its own. Jobs of one name run one after another, which limits how many run at once.
-pub(super) fn script(plan: &Plan, budget: Duration) -> String {
-    let minutes = longest(budget).as_secs().div_ceil(60);
+/// One job for each node, all at once. Elements of an array cannot stand for nodes: Slurm takes them for alike, and where one
+/// has to wait for its node, it starts none of the others.
+const EACH: &str = r#"# Start it with: bash FILE [NODES]. It submits one job for each node. Again is harmless: a node that has measured since it
+# was started ends at once.
+if [ "${1-}" = --measure ]; then
+    exec srun --ntasks=1 @MEASURE@ --node "$SLURMD_NODENAME"
+fi
+@NODES@
+status=0
+for node in $nodes; do
+    sbatch --nodelist="$node" --job-name=@NAME@ "$0" --measure || status=1
+done
+exit $status
+"#;
+
+/// A few at a time. Jobs that depend on others would wait for ever behind a node that does not answer.
+const FEW: &str = r#"# Start it with: bash FILE [NODES], and leave it running: it submits one job for each node, the next when one has ended,
+# so that at most @AT_ONCE@ run at once. A node that does not answer keeps its own job waiting and no other. Again is harmless: a
+# node that has measured since it was started ends at once.
+if [ "${1-}" = --measure ]; then
+    exec srun --ntasks=1 @MEASURE@ --node "$SLURMD_NODENAME"
+fi
+if [ "${1-}" = --one ]; then
+    node=$2
+    id=$(sbatch --parsable --nodelist="$node" --job-name=@NAME@ "$0" --measure) || exit 1
+    id=${id%%;*}
+    while sleep 5; do
+        job=$(squeue --noheader --jobs="$id" --format=%T 2>&1)
+        case "$job" in
+        '' | *'Invalid job id'*) exit 0 ;;
+        PENDING) ;;
+        *) continue ;;
+        esac
+        case "$(sinfo --noheader --Node --nodes="$node" --format=%T | head -n 1)" in
+        *\* | down* | drain* | fail* | unk*)
+            echo "$node does not answer, or is taken out; its job $id waits for it" >&2
+            exit 0 ;;
+        esac
+    done
+fi
+@NODES@
+printf '%s\n' $nodes | xargs -n 1 -P @AT_ONCE@ bash "$0" --one
+"#;
+
+/// On storage that machines share: one job that has all nodes, in which each group is one step, whose tasks Slurm starts
+/// together.
+const STEPS: &str = r#"# Start it with: bash FILE [NODES]. It submits one job that has all nodes that answer; they measure @LEVELS@ at once. Again is
+# harmless: a node that has measured since it was started ends at once.
+if [ "${1-}" = --measure ]; then
+    nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST")) || exit 1
+    status=0
+    for at_once in @LEVELS@; do
+        for ((i = 0; i < ${#nodes[@]}; i += at_once)); do
+            group=("${nodes[@]:i:at_once}")
+            n=${#group[@]}
+            srun --nodes="$n" --ntasks="$n" --nodelist="$(IFS=,; echo "${group[*]}")" \
+                bash -c 'exec "$@" --node "$SLURMD_NODENAME"' bash @MEASURE@ --at-once "$n" || status=1
+        done
+    done
+    exit $status
+fi
+@NODES@
+list=$(sinfo --noheader --Node --responding --states=idle,alloc,mixed,comp --nodes="$(echo $nodes | tr ' ' ,)" --format=%N) ||
+    exit 1
+list=$(printf '%s\n' $list | sort -u | paste -sd ,)
+[ -n "$list" ] || { echo "none of the nodes answers" >&2; exit 1; }
+echo "nodes that answer: $list" >&2
+count=$(echo "$list" | tr , '\n' | wc -l)
+exec sbatch --nodelist="$list" --nodes="$count" --ntasks="$count" --ntasks-per-node=1 --no-kill --no-requeue \
+    --job-name=@NAME@ "$0" --measure
+"#;
+
+const NODES: &str = r#"nodes=$(scontrol show hostnames "${1:-@LIST@}") || exit 1
+[ -n "$nodes" ] || { echo "no nodes" >&2; exit 1; }"#;
+
+/// The script of `plan`, each node measuring for at most `budget`.
+pub(super) fn script(plan: &Plan, nodes: usize, budget: Duration) -> String {
+    let levels = plan.levels(nodes);
+    let (body, own, turns) = match (levels.is_empty(), plan.throttle(nodes)) {
+        (false, _) => (STEPS, "", levels.iter().map(|at_once| nodes.div_ceil(*at_once)).sum()),
+        (true, Some(_)) => (FEW, "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --requeue\n", 1),
+        (true, None) => (EACH, "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --requeue\n", 1),
+    };
+    let minutes = longest(budget).as_secs().div_ceil(60) * turns as u64;
     let partition = plan.partition.as_ref();
     let partition = partition.map_or(String::new(), |p| format!("#SBATCH --partition={p}\n"));
-    let nodes = quoted(&plan.nodes.join(","));
-    let name = &plan.name;
-    let lane = match plan.concurrency {
-        Some(lanes) => format!("--job-name=\"{name}-$((i % {lanes}))\" --dependency=singleton"),
-        None => format!("--job-name={name}"),
-    };
     let mut command: Vec<String> = Vec::new();
     if plan.sudo {
         command.extend(["sudo", "-n"].map(str::to_owned));
     }
     command.extend(plan.command());
-    let command = line(&command);
-    format!(
-        "#!/bin/bash\n\
-         #SBATCH --nodes=1\n\
-         #SBATCH --ntasks=1\n\
-         #SBATCH --exclusive\n\
-         #SBATCH --requeue\n\
-         #SBATCH --time={minutes}\n\
-         {partition}\
-         # Start it with: bash FILE [NODES]. It submits one job for each node; again is harmless, as a node that has\n\
-         # measured in this boot ends at once.\n\
-         if [ \"${{1-}}\" != --measure ]; then\n\
-         \x20   nodes={nodes}\n\
-         \x20   i=0\n\
-         \x20   for node in $(scontrol show hostnames \"${{1:-$nodes}}\"); do\n\
-         \x20       sbatch --nodelist=\"$node\" {lane} \"$0\" --measure\n\
-         \x20       i=$((i + 1))\n\
-         \x20   done\n\
-         \x20   exit\n\
-         fi\n\
-         exec srun --ntasks=1 {command} --node \"$SLURMD_NODENAME\"\n"
-    )
+    let at_once = plan.throttle(nodes).unwrap_or(nodes);
+    let levels = levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    // The command last: no value of the plan is taken for a place of the script.
+    let body = body
+        .replace("@NODES@", NODES)
+        .replace("@LIST@", &plan.nodes.join(","))
+        .replace("@NAME@", &plan.name)
+        .replace("@AT_ONCE@", &at_once.to_string())
+        .replace("@LEVELS@", &levels)
+        .replace("@MEASURE@", &line(&command));
+    format!("#!/bin/bash\n{own}#SBATCH --exclusive\n#SBATCH --time={minutes}\n{partition}{body}")
 }
 
 #[cfg(test)]
@@ -52,23 +115,39 @@ mod tests {
 
     const BUDGET: Duration = Duration::from_secs(300);
 
+    fn of(more: &str) -> String {
+        script(&plan(more).unwrap(), 3, BUDGET)
+    }
+
     #[test]
-    fn each_node_has_a_job_of_its_own_and_lanes_limit_them() {
-        let text =
-            script(&plan("concurrency = 2\nsudo = true\npartition = \"all\"").unwrap(), BUDGET);
+    fn each_node_has_a_job_of_its_own() {
+        let text = of("sudo = true\npartition = \"all\"");
         for part in [
             "#SBATCH --exclusive\n",
             "#SBATCH --time=18\n",
             "#SBATCH --partition=all\n",
-            "--job-name=\"cryptbench-fleet-$((i % 2))\" --dependency=singleton",
+            "sbatch --nodelist=\"$node\" --job-name=cryptbench-fleet ",
             "srun --ntasks=1 sudo -n cryptbench run /var/tmp",
             "--node \"$SLURMD_NODENAME\"",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(!script(&plan("").unwrap(), BUDGET).contains("singleton"));
         // Directives count only before the first command.
         let first = text.find("\nif ").unwrap();
         assert!(text.rfind("#SBATCH").unwrap() < first);
+    }
+
+    #[test]
+    fn every_kind_of_script_is_one_and_has_no_place_left_open() {
+        for more in ["", "concurrency = 2", "concurrency = [1, 3]"] {
+            let text = of(more);
+            assert!(!text.contains('@'), "{text}");
+            let checked = std::process::Command::new("bash").args(["-n", "-c", &text]).output();
+            let checked = checked.unwrap();
+            assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+        }
+        // One by one and all together: four turns.
+        assert!(of("concurrency = [1, 3]").contains("#SBATCH --time=72\n"));
+        assert!(!of("concurrency = [1, 3]").contains("--requeue\n"));
     }
 }

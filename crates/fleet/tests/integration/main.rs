@@ -2,6 +2,7 @@
 
 #[cfg(feature = "parquet")]
 mod collect;
+mod emulated;
 mod made;
 mod plan;
 mod report;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use cryptbench_fleet::{For, Plan};
@@ -25,6 +25,12 @@ fn rendered(by: For) -> String {
 
 /// Runs a script where `programs` write their arguments into `called`; returns its lines.
 fn called(shell: &str, script: &str, programs: &[(&str, &str)]) -> Vec<String> {
+    let (done, lines) = run(shell, script, programs);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    lines
+}
+
+fn run(shell: &str, script: &str, programs: &[(&str, &str)]) -> (Output, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("script");
     fs::write(&file, script).unwrap();
@@ -41,11 +47,10 @@ fn called(shell: &str, script: &str, programs: &[(&str, &str)]) -> Vec<String> {
         .current_dir(dir.path())
         .output()
         .unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let text = fs::read_to_string(dir.path().join("called")).unwrap();
+    let text = fs::read_to_string(dir.path().join("called")).unwrap_or_default();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.sort();
-    lines
+    (done, lines)
 }
 
 /// In one write, as several run at once.
@@ -57,11 +62,13 @@ fn ssh_starts_every_node_and_fetches_its_records() {
     // In the place of ssh, what the other side's shell would do with the words; then how its program was called.
     let ssh =
         r#"while [ "$1" != login ] && [ "${1#node}" = "$1" ]; do shift; done; shift; sh -c "$*""#;
-    let scp = r#"for last; do :; done; echo "scp to $last" >> "$CALLED""#;
     let program = format!("[ \"$2\" = '/var/tmp/two words' ] || exit 9\n{WRITE}");
-    let lines =
-        called("sh", &rendered(For::Ssh), &[("ssh", ssh), ("scp", scp), ("cryptbench", &program)]);
-    assert_eq!(lines.len(), 8, "{lines:?}");
+    let lines = called(
+        "sh",
+        &rendered(For::Ssh),
+        &[("ssh", ssh), ("tar", WRITE), ("cryptbench", &program)],
+    );
+    assert_eq!(lines.len(), 12, "{lines:?}");
     for (line, node) in lines.iter().zip(["login", "node01", "node02", "node03"]) {
         let expected = format!(
             "cryptbench|run|/var/tmp/two words|--fleet|/shared/it's|--system|builtin,gocryptfs|--profile|quick|--budget|5m|\
@@ -69,24 +76,20 @@ fn ssh_starts_every_node_and_fetches_its_records() {
         );
         assert_eq!(*line, expected);
     }
-    assert!(lines[4..].iter().all(|line| line == "scp to records here/"), "{lines:?}");
+    // Packed over there and unpacked here, once for each.
+    let tars = ["tar|-C|/shared/it's|-cf|-|.|", "tar|-C|records here|-xof|-|"];
+    assert_eq!(lines[4..], [[tars[0]; 4], [tars[1]; 4]].concat(), "{lines:?}");
 }
 
 #[test]
-fn slurm_gets_one_pinned_job_for_each_node() {
+fn slurm_gets_one_pinned_job_for_each_node_and_says_what_it_could_not_submit() {
     let scontrol = r#"[ "$*" = 'show hostnames node[01-03],login' ] && printf 'node01\nnode02\nnode03\nlogin\n'"#;
-    let script = rendered(For::Slurm);
+    let all = PLAN.replace("concurrency = 2", "");
+    let plan = Plan::parse(&all, Path::new("fleet.toml")).unwrap();
+    let script = plan.render(For::Slurm, Duration::from_secs(300)).unwrap();
     let lines = called("bash", &script, &[("scontrol", scontrol), ("sbatch", WRITE)]);
     assert_eq!(lines.len(), 4, "{lines:?}");
-    let lanes: Vec<&str> = lines.iter().map(|line| line.split('|').nth(2).unwrap()).collect();
-    // In the order of the nodes' names: login is the last of the list.
-    let of = |lane| format!("--job-name=cryptbench-fleet-{lane}");
-    assert_eq!(lanes, [of(1), of(0), of(1), of(0)]);
-    assert!(
-        lines
-            .iter()
-            .all(|line| line.contains("|--dependency=singleton|") && line.ends_with("|--measure|"))
-    );
+    assert!(lines[0].contains("|--nodelist=login|") && lines[0].ends_with("|--measure|"));
     assert!(lines[1].contains("|--nodelist=node01|"), "{lines:?}");
     // As Slurm would start it on the node.
     let as_job = script.replace("\"${1-}\"", "--measure");
@@ -96,6 +99,16 @@ fn slurm_gets_one_pinned_job_for_each_node() {
         "{lines:?}"
     );
     assert!(lines[0].ends_with("|--node|node02|"), "{lines:?}");
+    // A list that cannot be expanded, and jobs that are refused, are no success.
+    for programs in [
+        [("scontrol", "exit 1"), ("sbatch", WRITE)],
+        [("scontrol", scontrol), ("sbatch", "exit 1")],
+    ] {
+        for script in [&script, &rendered(For::Slurm)] {
+            let (done, _) = run("bash", script, &programs);
+            assert!(!done.status.success(), "{done:?}");
+        }
+    }
 }
 
 #[test]

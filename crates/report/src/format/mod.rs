@@ -4,6 +4,7 @@ pub mod answer;
 pub mod charts;
 pub mod csv;
 pub mod html;
+pub(crate) mod html_forest;
 pub(crate) mod html_kdf;
 pub(crate) mod html_speed;
 pub mod markdown;

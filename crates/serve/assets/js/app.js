@@ -6,6 +6,7 @@ import * as form from "./form.js";
 import * as live from "./live.js";
 import * as one from "./run.js";
 import * as runs from "./runs.js";
+import { get } from "./server.js";
 import { isRunning, listen, watch } from "./state.js";
 
 const TITLES = { new: "New run", live: "Current run", runs: "Past runs", run: "Run", compare: "Two runs compared" };
@@ -94,5 +95,9 @@ form.start();
 runs.start();
 one.start();
 live.start();
+get("api/fleet").then((directory) => {
+  by("fleet").hidden = directory === null;
+  by("fleet").title = directory ?? "";
+}, () => {});
 route(null);
 listen();

@@ -141,3 +141,21 @@ fn who_opens_an_old_address_reads_what_to_do() {
     assert_eq!(status, 404);
     assert!(page.contains("<h1>"), "{page}");
 }
+
+#[test]
+fn the_fleets_report_is_rendered_anew_at_an_address_that_opens_nothing_else() {
+    let place = Place::new();
+    assert!(place.get("/api/fleet").1.ends_with("/fleet\""), "{:?}", place.get("/api/fleet"));
+    let opened = || {
+        let (status, answer) = place.get("/fleet/report.html");
+        assert_eq!(status, 303, "{answer}");
+        answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().to_owned()
+    };
+    let first = opened();
+    assert!(!first.contains(&place.token), "{first}");
+    assert!(place.get_outside(&first).1.ends_with("<h1>fleet 1</h1>"));
+    let second = opened();
+    assert!(place.get_outside(&second).1.ends_with("<h1>fleet 2</h1>"));
+    assert_eq!(place.get_outside(&first).0, 404);
+    assert!(matches!(place.get_outside("/fleet/report.html").0, 403 | 404));
+}

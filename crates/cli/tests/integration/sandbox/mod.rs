@@ -73,6 +73,11 @@ impl Sandbox {
         self.dir.path().join("target")
     }
 
+    /// The file of a profile with one workload each way.
+    pub fn profile(&self) -> &str {
+        &self.profile
+    }
+
     pub fn out(&self) -> PathBuf {
         self.dir.path().join("out")
     }

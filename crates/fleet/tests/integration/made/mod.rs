@@ -49,6 +49,21 @@ pub const FAST: Kind = Kind {
 
 /// One machine of a kind: `pairs` blocks, each trial with `noise` in log units.
 pub fn record(normal: &mut Normal, name: &str, kind: &Kind, (pairs, noise): (u32, f64)) -> Record {
+    let own = kind.cost.map(|cost| cost + kind.between * normal.next());
+    measured(name, kind, pairs, |w, is_encrypted| {
+        let effect = if is_encrypted { own[w] } else { 0.0 };
+        10_000.0 * (effect + noise * normal.next()).exp()
+    })
+}
+
+/// One machine of a kind: `pairs` blocks, with the requests per second that `rate` gives to each trial of a workload,
+/// encrypted or not.
+pub fn measured(
+    name: &str,
+    kind: &Kind,
+    pairs: u32,
+    mut rate: impl FnMut(usize, bool) -> f64,
+) -> Record {
     let arm = |id: &str, role, system: &str| Arm {
         id: id.to_owned(),
         label: id.to_owned(),
@@ -86,10 +101,9 @@ pub fn record(normal: &mut Normal, name: &str, kind: &Kind, (pairs, noise): (u32
     };
     let mut trials = Vec::new();
     for (w, id) in WORKLOADS.iter().enumerate() {
-        let own = kind.cost[w] + kind.between * normal.next();
         for block in 0..pairs {
-            for (arm, effect) in [("plain", 0.0), ("plain-again", 0.0), (ARM, own)] {
-                let ios = 10_000.0 * (effect + noise * normal.next()).exp();
+            for arm in ["plain", "plain-again", ARM] {
+                let ios = rate(w, arm == ARM);
                 trials.push(Trial {
                     sequence: trials.len() as u32,
                     block: Some(block),
@@ -163,6 +177,7 @@ pub fn record(normal: &mut Normal, name: &str, kind: &Kind, (pairs, noise): (u32
             machine: format!("{name:0>16}"),
             boot: "00000001".to_owned(),
             plan: "0123456789abcdef".to_owned(),
+            at_once: None,
         }),
         title: None,
         // Nothing was answered by a cache, and that is all that pooling asks.

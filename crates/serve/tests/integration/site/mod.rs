@@ -55,6 +55,9 @@ case "$1 $2 $3" in
     printf '%s\n' "$*" >> asked
     printf '<h1>rendered</h1>' ;;
 "report --format csv") printf 'a,b\n' ;;
+"fleet report --html")
+    echo fleet >> asked
+    printf '<h1>fleet %s</h1>' "$(wc -l < asked)" ;;
 *) echo "cryptbench: refused for the test" >&2; exit 3 ;;
 esac
 "#;
@@ -129,7 +132,8 @@ impl Place {
         let address = server.address().to_string();
         let port = server.address().port();
         let token = address.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
-        let site = Site { program, runs: dir.path().join("runs"), catalogue, plan };
+        let [runs, fleet] = ["runs", "fleet"].map(|name| dir.path().join(name));
+        let site = Site { program, runs, fleet: Some(fleet), catalogue, plan };
         std::thread::spawn(move || server.run(site, |_| {}, |_| {}));
         Self { dir, port, token }
     }
