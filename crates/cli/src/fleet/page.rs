@@ -3,7 +3,7 @@
 use cryptbench_fleet::{Report, Row};
 use cryptbench_report::{ForestPage, ForestPlot, ForestRow, forest_page, share_words};
 
-use super::text::{LEGEND, choice, kinds, letter, machines, next, state, title, unlike};
+use super::text::{LEGEND, choice, kinds, letter, machines, next, records, state, unlike};
 
 /// The page.
 pub fn page(report: &Report) -> String {
@@ -26,7 +26,7 @@ pub fn page(report: &Report) -> String {
     remarks.extend(report.damaged.iter().map(|d| format!("{}: {}", d.path.display(), d.why)));
     forest_page(&ForestPage {
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
-        about: title(report),
+        about: format!("{}, {}.", machines(report.machines), records(report.records)),
         remarks,
         kinds: kinds.iter().map(|(c, m)| (c.to_string(), m.words())).collect(),
         plots: plots.into_iter().map(|(_, plot)| plot).collect(),

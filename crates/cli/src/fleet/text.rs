@@ -44,7 +44,8 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     );
     let hidden = kinds.len() - described.len().min(KINDS);
     if hidden > 0 {
-        lines.push(format!("{hidden} more kinds of machine: --full"));
+        let kinds = if hidden == 1 { "kind" } else { "kinds" };
+        lines.push(format!("{hidden} more {kinds} of machine: --full"));
     }
     for outlier in report.outliers.iter().take(UNLIKE) {
         let text = hang("! ", &unlike(outlier), width);
@@ -125,13 +126,9 @@ pub fn full(report: &Report, width: usize) -> String {
 pub(super) const LEGEND: &str = "next machine: where the share of plain speed of one more machine of the kind lies with 95 %; mean: over all such \
 machines, ± its 95 % interval. Restricted maximum likelihood, modified Hartung-Knapp intervals.";
 
-pub(super) fn title(report: &Report) -> String {
-    let records = if report.records == 1 { "record" } else { "records" };
-    format!(
-        "{}, {} {records}. The next machine keeps, in % of plain speed:",
-        machines(report.machines),
-        thousands(report.records),
-    )
+fn title(report: &Report) -> String {
+    let of = [machines(report.machines), records(report.records)].join(", ");
+    format!("{of}. The next machine keeps, in % of plain speed:")
 }
 
 /// What runs the encryption: CPU, disk and kernel.
@@ -286,6 +283,10 @@ pub(super) fn state(report: &Report) -> Vec<String> {
         found.push(rest.join("; "));
     }
     found
+}
+
+pub(super) fn records(n: usize) -> String {
+    format!("{} {}", thousands(n), if n == 1 { "record" } else { "records" })
 }
 
 pub(super) fn machines(n: usize) -> String {

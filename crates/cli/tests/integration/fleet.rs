@@ -137,7 +137,7 @@ fn the_report_fits_one_screen_and_names_the_odd_machine() {
         .sum();
     assert_eq!(csv.lines().count(), 1 + rows);
     let page = text(&s.run(&["fleet", "report", &dir, "--html"]).stdout);
-    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
     // A row of the plot for each group and workload, which unfolds to its machines.
     assert_eq!(page.matches("<details class=\"forest\"").count(), rows);
     assert!(page.contains("<span>node11</span>") && page.contains("node11 keeps"), "{page}");

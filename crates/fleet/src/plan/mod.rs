@@ -153,7 +153,7 @@ impl Plan {
                 "systems names each system: machines would choose differently by themselves",
             );
         }
-        if !self.pair.is_empty() && !(self.systems.is_empty() && self.target.is_empty()) {
+        if !self.pair.is_empty() && (!self.systems.is_empty() || !self.target.is_empty()) {
             return refuse("pair stands instead of target and systems");
         }
         if self.pair.len() == 1 {

@@ -141,7 +141,9 @@ mod tests {
     fn every_kind_of_script_is_one_and_has_no_place_left_open() {
         for more in ["", "concurrency = 2", "concurrency = [1, 3]"] {
             let text = of(more);
-            assert!(!text.contains('@'), "{text}");
+            for place in ["NODES", "LIST", "NAME", "AT_ONCE", "LEVELS", "MEASURE"] {
+                assert!(!text.contains(&format!("@{place}@")), "{text}");
+            }
             let checked = std::process::Command::new("bash").args(["-n", "-c", &text]).output();
             let checked = checked.unwrap();
             assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));

@@ -12,10 +12,10 @@ use crate::made::{Kind, Normal, measured};
 /// Requests of each workload: random reads of 4 KiB and of 64 KiB, one in flight.
 const SIZES: [u64; 2] = [4096, 65536];
 /// Requests in one trial.
-const REQUESTS: u32 = 60;
+const REQUESTS: u32 = 40;
 const PAIRS: u32 = 10;
 /// Fleets, each of sixteen nodes.
-const FLEETS: u32 = 60;
+const FLEETS: u32 = 150;
 /// How much machines of a kind differ in the time that encryption takes, in log units.
 const SPREAD: f64 = 0.15;
 
