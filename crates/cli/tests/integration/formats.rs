@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::sandbox::{Sandbox, skipped, text};
 use cryptbench_record::{Record, Results};
@@ -169,6 +170,9 @@ fn the_schema_is_the_committed_one_and_a_real_record_satisfies_it() {
 
 /// An interpreter of Python that has these modules: the system's, else one of a virtual environment that pip fills.
 pub fn python(module: &str) -> Option<PathBuf> {
+    /// Tests that want the same module fill one environment, one after another.
+    static FILLING: Mutex<()> = Mutex::new(());
+    let _one = FILLING.lock().unwrap_or_else(PoisonError::into_inner);
     let has = |python: &Path| {
         let found = Command::new(python).args(["-c", &format!("import {module}")]).output();
         found.is_ok_and(|o| o.status.success())
