@@ -56,7 +56,7 @@ pub enum Command {
     Fleet(FleetArgs),
     /// Serve the local page: choose, start, watch and compare runs in a browser
     Serve(ServeArgs),
-    /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2, BitLocker
+    /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS, BitLocker
     #[command(subcommand)]
     Volume(VolumeCommand),
     /// Remove what killed runs left behind
