@@ -124,7 +124,8 @@ mod tests {
                 assert!(b.iter().all(|&x| x == 0));
                 b[len - 1] = 7;
                 assert_eq!(b[len - 1], 7);
-                assert!(b.bytes_on_huge_pages() <= len);
+                // Miri cannot open what the kernel makes up.
+                assert!(cfg!(miri) || b.bytes_on_huge_pages() <= len);
             }
         }
     }

@@ -288,9 +288,12 @@ pub struct ReportArgs {
     /// Print the first sentences and what to take alone
     #[arg(long, short, conflicts_with_all = ["json", "explain", "full"])]
     pub quiet: bool,
+    /// Write a record to send to others instead: without names, paths and serial numbers
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet"])]
+    pub share: Option<PathBuf>,
     /// Print everything about one cell instead: a workload's identifier or a part of its label, and with /ARM
     /// one arm of it
-    #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json"])]
+    #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json", "share"])]
     pub explain: Option<String>,
 }
 
