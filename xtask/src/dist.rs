@@ -43,11 +43,27 @@ pub struct Options {
     fast: bool,
 }
 
+impl Options {
+    /// To build a package twice.
+    fn of(package: &str, dev: bool) -> Self {
+        Self {
+            reproducible: true,
+            musl: false,
+            arm64: false,
+            binary: None,
+            out: OUT.into(),
+            package: package.to_owned(),
+            dev,
+            fast: false,
+        }
+    }
+}
+
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let out = std::path::absolute(&options.out)?;
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     if options.reproducible {
-        return reproducible(options);
+        return reproducible(options).map(drop);
     }
     let root = std::env::current_dir()?;
     if options.arm64
@@ -169,20 +185,14 @@ fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8(done.stdout)?.trim().to_owned())
 }
 
-/// Builds copies of the sources from scratch in two directories of different depth.
-fn reproducible(options: &Options) -> anyhow::Result<()> {
+/// Builds copies of the sources from scratch in two directories of different depth; the hash of both.
+fn reproducible(options: &Options) -> anyhow::Result<String> {
     let scratch = tempfile::tempdir()?;
-    let files = said("git", &["ls-files", "--cached", "--others", "--exclude-standard"])?;
     let mut hashes = Vec::new();
     for place in ["a", "another/place/with-a-longer-name"] {
         let directory = scratch.path().join(place);
         let source = directory.join("source");
-        // Skips files that git lists but that were deleted, and anything that is not a file.
-        for file in files.lines().map(Path::new).filter(|f| f.is_file()) {
-            let to = source.join(file);
-            fs::create_dir_all(to.parent().expect("in the copy"))?;
-            fs::copy(file, &to).with_context(|| format!("cannot copy {}", file.display()))?;
-        }
+        copy_sources(&source)?;
         let built = build(options, &source, &directory.join("target"))?;
         let hash = said("sha256sum", &[&built.display().to_string()])?;
         let hash = hash.split_whitespace().next().unwrap_or_default().to_owned();
@@ -194,7 +204,42 @@ fn reproducible(options: &Options) -> anyhow::Result<()> {
         hashes.push(hash);
     }
     println!("both builds are the same");
+    hashes.pop().context("nothing was built")
+}
+
+/// Copies what git knows, and what it would take, to `to`.
+pub(crate) fn copy_sources(to: &Path) -> anyhow::Result<()> {
+    let files = said("git", &["ls-files", "--cached", "--others", "--exclude-standard"])?;
+    // Skips files that git lists but that were deleted, and anything that is not a file.
+    for file in files.lines().map(Path::new).filter(|f| f.is_file()) {
+        let to = to.join(file);
+        fs::create_dir_all(to.parent().expect("in the copy"))?;
+        fs::copy(file, &to).with_context(|| format!("cannot copy {}", file.display()))?;
+    }
     Ok(())
+}
+
+/// The hash of two builds of the program.
+///
+/// # Errors
+/// They differ, or one failed.
+pub(crate) fn two_builds() -> anyhow::Result<String> {
+    reproducible(&Options::of("cryptbench", false))
+}
+
+/// Builds a program that holds the path of its sources twice; what is said of it.
+pub(crate) fn differs_by_its_path() -> anyhow::Result<String> {
+    match reproducible(&Options::of("xtask", true)) {
+        Err(e) if e.to_string().contains("the two builds differ") => {
+            let said = e.to_string();
+            if let Some((_, kept)) = said.split_once("kept in ") {
+                let _ = fs::remove_dir_all(kept);
+            }
+            Ok("the two builds differ".to_owned())
+        }
+        Err(e) => Err(e),
+        Ok(hash) => bail!("both are {hash}"),
+    }
 }
 
 /// Checks that a binary needs no libraries of the machine.

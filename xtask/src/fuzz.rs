@@ -1,8 +1,8 @@
 //! `cargo xtask fuzz`: runs every fuzz target for a while, with the stable compiler.
 //!
 //! cargo-fuzz requires a nightly compiler because of its sanitizers. The coverage information that
-//! guides libFuzzer needs only flags that the stable compiler also accepts. Overflow checks and
-//! debug assertions are enabled, and safe Rust needs no address sanitizer.
+//! guides libFuzzer needs only flags that the stable compiler also accepts, and AddressSanitizer, which comes with it,
+//! one that it accepts when told so. Overflow checks and debug assertions are enabled.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,48 +17,52 @@ pub struct Options {
     /// Seconds for each target
     #[arg(long, default_value_t = 60)]
     seconds: u32,
+    /// Then keep the smallest inputs that reach as much as all, as seeds
+    #[arg(long)]
+    keep: bool,
     /// Only these targets
     target: Vec<String>,
 }
 
-/// The coverage that libFuzzer uses (LLVM, "SanitizerCoverage").
-const COVERAGE: &str = "-Cpasses=sancov-module \
+/// The coverage that libFuzzer uses (LLVM, "SanitizerCoverage"), and AddressSanitizer.
+const INSTRUMENTED: &str = "-Cpasses=sancov-module \
      -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
      -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares \
+     -Zsanitizer=address \
      --cfg fuzzing";
+
+/// Where the targets are built.
+const BUILT: &str = "fuzz/target";
+
+/// The inputs that each target begins with, by target.
+const SEEDS: &str = "fuzz/seeds";
+
+/// Bytes of inputs that are kept for a target.
+const KEPT: u64 = 16 << 10;
+
+/// The target that reads behind the end of its input.
+const PLANTED: &str = "planted";
 
 /// libFuzzer is C++.
 const COMPILER: &[Need] = &[Need { file: "/usr/bin/c++", package: "g++", reason: "libFuzzer" }];
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    packages::ensure_or_tell(COMPILER);
-    // A separate target directory; otherwise every build would undo the flags of the other.
-    let built = Path::new("fuzz/target");
-    let triple = host()?;
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &triple])
-        .arg("--target-dir")
-        .arg(built)
-        .env("RUSTFLAGS", COVERAGE)
-        .status()?;
-    if !status.success() {
-        bail!("the fuzz targets do not build");
-    }
+    build()?;
     let mut wanted = targets()?;
     wanted.retain(|t| options.target.is_empty() || options.target.contains(t));
-    let runs = built.join(&triple).join("release");
     let todo = Mutex::new(wanted.into_iter());
     let next = || todo.lock().expect("no thread panics with it").next();
     let failed = Mutex::new(Vec::new());
+    let seconds = options.seconds;
     // Each target uses one thread: runs one per core at a time.
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(target) = next() {
-                    match fuzz(&runs.join(&target), &target, options.seconds) {
-                        Ok(said) => println!("{said}"),
+                    match run_one(&target, seconds) {
+                        Ok(inputs) => println!("fuzzed {target} for {seconds} s: {inputs} inputs"),
                         Err(e) => {
                             println!("{e:#}");
                             failed.lock().expect("no thread panics with it").push(target);
@@ -72,26 +76,51 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !failed.is_empty() {
         bail!("inputs that break {}: see fuzz/artifacts", failed.join(", "));
     }
+    if options.keep {
+        for target in targets()? {
+            keep(&target)?;
+        }
+    }
     Ok(())
 }
 
-/// Runs one target and returns a summary line.
-fn fuzz(binary: &Path, target: &str, seconds: u32) -> anyhow::Result<String> {
+/// Builds all targets.
+pub fn build() -> anyhow::Result<()> {
+    packages::ensure_or_tell(COMPILER);
+    // A separate target directory; otherwise every build would undo the flags of the other.
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml"])
+        .args(["--target", &host()?, "--target-dir", BUILT])
+        .env("RUSTFLAGS", INSTRUMENTED)
+        // The sanitizer lies beside every stable compiler, which only will not take the option without this.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .status()?;
+    if !status.success() {
+        bail!("the fuzz targets do not build");
+    }
+    Ok(())
+}
+
+/// Runs one target that was built, and returns how many inputs it judged.
+///
+/// # Errors
+/// What the sanitizer, libFuzzer or the target itself said of an input.
+pub fn run_one(target: &str, seconds: u32) -> anyhow::Result<u64> {
     let corpus = Path::new("fuzz/corpus").join(target);
     let artifacts = Path::new("fuzz/artifacts").join(target);
     std::fs::create_dir_all(&corpus)?;
     std::fs::create_dir_all(&artifacts)?;
-    let mut command = Command::new(binary);
+    let mut command = Command::new(binary(target)?);
     command.arg(&corpus);
-    let seeds = Path::new("fuzz/seeds").join(target);
+    let seeds = Path::new(SEEDS).join(target);
     if seeds.is_dir() {
         command.arg(seeds);
     }
     let output = command
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        // A foreign header must be judged in bounded time and memory.
-        .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1"])
+        // A foreign header must be judged in bounded time and memory; the sanitizer takes its own.
+        .args(["-timeout=20", "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1"])
         .output()
         .with_context(|| target.to_owned())?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -99,19 +128,72 @@ fn fuzz(binary: &Path, target: &str, seconds: u32) -> anyhow::Result<String> {
         bail!("{said}");
     }
     let units = said.lines().find_map(|l| l.strip_prefix("stat::number_of_executed_units:"));
-    Ok(format!("fuzzed {target} for {seconds} s: {} inputs", units.map_or("unknown", str::trim)))
+    units.and_then(|units| units.trim().parse().ok()).context("libFuzzer tells no number of inputs")
 }
 
-fn targets() -> anyhow::Result<Vec<String>> {
+/// Has libFuzzer and the sanitizer find the fault of the target that is there for it; what they said.
+pub fn finds_what_is_planted() -> anyhow::Result<String> {
+    build()?;
+    match run_one(PLANTED, 60) {
+        Ok(inputs) => bail!("{inputs} inputs, and nothing was found"),
+        Err(e) => {
+            let said = e.to_string();
+            let line = said.lines().find(|line| line.contains("ERROR: AddressSanitizer"));
+            let line = line.with_context(|| said.clone())?;
+            let line = line.split("ERROR: ").nth(1).unwrap_or(line);
+            Ok(line.split(" on ").next().unwrap_or(line).to_owned())
+        }
+    }
+}
+
+/// Keeps the smallest inputs that together reach what the corpus of a target reaches.
+fn keep(target: &str) -> anyhow::Result<()> {
+    let least = tempfile::tempdir()?;
+    let corpus = Path::new("fuzz/corpus").join(target);
+    let seeds = Path::new(SEEDS).join(target);
+    std::fs::create_dir_all(&seeds)?;
+    let done = Command::new(binary(target)?)
+        .args(["-merge=1", "-max_len=2048"])
+        .args([least.path(), &corpus, &seeds])
+        .output()?;
+    if !done.status.success() {
+        bail!("{target}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    let mut inputs: Vec<_> = std::fs::read_dir(least.path())?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.len(), entry.path())))
+        .collect();
+    inputs.sort();
+    let found = inputs.len();
+    let mut bytes = 0;
+    inputs.retain(|(len, _)| {
+        bytes += len;
+        bytes <= KEPT
+    });
+    for (_, input) in &inputs {
+        let name = input.file_name().context("a file")?;
+        std::fs::copy(input, seeds.join(name))?;
+    }
+    println!("{target}: {} of {found} inputs kept", inputs.len());
+    Ok(())
+}
+
+fn binary(target: &str) -> anyhow::Result<std::path::PathBuf> {
+    Ok(Path::new(BUILT).join(host()?).join("release").join(target))
+}
+
+/// All targets but the one with a fault.
+pub fn targets() -> anyhow::Result<Vec<String>> {
     let mut names: Vec<_> = std::fs::read_dir("fuzz/fuzz_targets")?
         .flatten()
         .filter_map(|e| Some(e.path().file_stem()?.to_str()?.to_owned()))
+        .filter(|name| name != PLANTED)
         .collect();
     names.sort();
     Ok(names)
 }
 
-fn host() -> anyhow::Result<String> {
+pub fn host() -> anyhow::Result<String> {
     let output = Command::new("rustc").arg("-vV").output().context("rustc")?;
     let text = String::from_utf8(output.stdout)?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));

@@ -14,6 +14,7 @@ mod msrv;
 mod newcomer;
 mod package;
 mod packages;
+mod prove;
 mod readme;
 mod semver;
 mod test;
@@ -52,6 +53,8 @@ enum Command {
     Dist(dist::Options),
     /// Follow the README on a new Debian, and show how long each step takes
     Newcomer(newcomer::Options),
+    /// Count what the program survives: kills, power cuts, damaged input, bad devices and more
+    Prove(prove::Options),
     /// Regenerate the transcripts of README.md and docs/ from records that are kept as fixtures
     Readme(readme::Options),
     /// Check that the oldest compiler named in the manifests can build everything
@@ -84,6 +87,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Docs => docs::run(),
         Command::Dist(options) => dist::run(&options),
         Command::Newcomer(options) => newcomer::run(&options),
+        Command::Prove(options) => prove::run(&options),
         Command::Readme(options) => readme::run(&options),
         Command::Msrv => msrv::run(),
         Command::Semver => semver::run(),

@@ -117,14 +117,16 @@ mod tests {
 
     #[test]
     fn is_aligned_zeroed_and_writable() {
-        for len in [1, 511, 4096, 1 << 20] {
+        // A megabyte takes Miri minutes.
+        for len in [1, 511, 4096, if cfg!(miri) { 4097 } else { 1 << 20 }] {
             for mut b in [AlignedBuf::zeroed(len), AlignedBuf::on_huge_pages(len)] {
                 assert_eq!(b.as_mut_ptr() as usize % AlignedBuf::ALIGN, 0);
                 assert_eq!(b.len(), len);
                 assert!(b.iter().all(|&x| x == 0));
                 b[len - 1] = 7;
                 assert_eq!(b[len - 1], 7);
-                assert!(b.bytes_on_huge_pages() <= len);
+                // Miri cannot open what the kernel makes up.
+                assert!(cfg!(miri) || b.bytes_on_huge_pages() <= len);
             }
         }
     }

@@ -291,9 +291,12 @@ pub struct ReportArgs {
     /// Print only the first sentences and what to take
     #[arg(long, short, conflicts_with_all = ["json", "explain", "full"])]
     pub quiet: bool,
+    /// Write a record to send to others instead: without names, paths and serial numbers
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet"])]
+    pub share: Option<PathBuf>,
     /// Print everything about one row instead. CELL is a workload's identifier or a part of its name; with /CHOICE, one
     /// choice of that row
-    #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json"])]
+    #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json", "share"])]
     pub explain: Option<String>,
 }
 

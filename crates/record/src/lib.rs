@@ -14,6 +14,7 @@ mod program;
 mod results;
 mod run;
 mod schema;
+mod share;
 mod slow_aes;
 mod title;
 mod trial;
@@ -30,6 +31,7 @@ pub use run::{
     WorkloadStop,
 };
 pub use schema::json_schema;
+pub use share::to_share;
 pub use slow_aes::SlowAes;
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};
 pub use trial::{

@@ -22,8 +22,17 @@ pub struct Binary {
 
 /// Builds every test of the workspace.
 pub fn build() -> anyhow::Result<Vec<Binary>> {
+    let mut binaries = build_of(&["--workspace"])?;
+    binaries.push(documentation());
+    Ok(binaries)
+}
+
+/// Builds the tests of the packages that these arguments of cargo select.
+pub fn build_of(packages: &[&str]) -> anyhow::Result<Vec<Binary>> {
     let mut cargo = Command::new(env!("CARGO"))
-        .args(["test", "--workspace", "--all-features", "--no-run"])
+        .arg("test")
+        .args(packages)
+        .args(["--all-features", "--no-run"])
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped())
         .spawn()
@@ -35,7 +44,6 @@ pub fn build() -> anyhow::Result<Vec<Binary>> {
     if !cargo.wait()?.success() {
         bail!("the tests do not build");
     }
-    binaries.push(documentation());
     Ok(binaries)
 }
 

@@ -2,7 +2,7 @@
 //! was skipped.
 
 mod again;
-mod binaries;
+pub mod binaries;
 mod counts;
 mod hurried;
 mod schedule;

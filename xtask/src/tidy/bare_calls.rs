@@ -97,6 +97,7 @@ const HOMES: &[(&str, Kind, &str)] = &[
         Kind::Open,
         "regular files of a run, looked at just before; for now",
     ),
+    ("crates/prove/src", Kind::Say, "tests say their counts there"),
     ("crates/system/src/adapter", Kind::Create, "files of a run, for now"),
     ("crates/system/src/adapter", Kind::Open, "files of a run, for now"),
     ("crates/system/src/kind/mapped.rs", Kind::Create, "a file of /sys"),

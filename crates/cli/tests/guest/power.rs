@@ -65,18 +65,28 @@ const CASES: &[Case] = &[
     Case { place: "device", options: "--format luks2 --unlock-time 1ms", unlock: "" },
 ];
 
+/// The cases of this run, each with its seed. Of the quick ones the first lies in a file and the last on a device.
+fn cases() -> Box<dyn Iterator<Item = (&'static Case, u64)>> {
+    if cryptbench_prove::is_asked() {
+        let case = |seed: u64| (&CASES[seed as usize % CASES.len()], seed);
+        return Box::new(cryptbench_prove::seeds(1).map(case));
+    }
+    let every = if nightly() { 1 } else { CASES.len() - 1 };
+    Box::new(CASES.iter().zip(1..).step_by(every))
+}
+
 #[test]
 fn no_acknowledged_write_is_lost_in_a_power_cut() {
-    // Of the quick ones the first lies in a file and the last on a device.
-    let every = if nightly() { 1 } else { CASES.len() - 1 };
-    for (case, seed) in CASES.iter().zip(1_u64..).step_by(every) {
+    for (case, seed) in cases() {
         let Some(guest) = Guest::new(E2FSPROGS) else { return };
         let random = noise(seed, 2);
         let (records, wait) = (5 + usize::from(random[0] % 40), u64::from(random[1] % 100));
         let Some(acknowledged) = cut(&guest, case, records, Duration::from_millis(wait)) else {
-            panic!("the guest ended before the power was cut")
+            panic!("seed {seed}: the guest ended before the power was cut")
         };
-        check(&guest, case, acknowledged);
+        check(&guest, case, seed, acknowledged);
+        let what = case.options.split(' ').nth(1).unwrap_or_default();
+        cryptbench_prove::count(1, &format!("cuts of a guest with {what} on a {}", case.place));
     }
 }
 
@@ -109,8 +119,8 @@ fn cut(guest: &Guest, case: &Case, records: usize, wait: Duration) -> Option<usi
 }
 
 /// Both file systems are sound after their journals, and the records are there.
-fn check(guest: &Guest, case: &Case, acknowledged: usize) {
-    let what = format!("{} on a {}", case.options, case.place);
+fn check(guest: &Guest, case: &Case, seed: u64, acknowledged: usize) {
+    let what = format!("seed {seed}: {} on a {}", case.options, case.place);
     let volume = match case.place {
         "file" => {
             sound(&guest.path("disk"), &what);

@@ -1,8 +1,10 @@
 //! The program as its users meet it, one module for each subject.
 
 mod after_sudo;
+mod bad_devices;
 mod ciphers;
 mod compare;
+mod damaged;
 mod doctor;
 mod documented;
 mod emulate;
@@ -32,6 +34,7 @@ mod sandbox;
 mod saving;
 mod serve;
 mod serve_in_a_browser;
+mod share;
 mod slices;
 mod slurm;
 mod ssh;

@@ -82,4 +82,8 @@ fn what_the_kernel_said_is_in_the_notes_and_in_the_error() {
     let ended = ended.unwrap_or_else(|| panic!("{:?}", record.notes));
     assert_eq!(ended.matches("os error 5").count(), 1, "{ended}");
     assert!(ended.contains(&error), "{ended}");
+    cryptbench_prove::count(
+        1,
+        "faults: storage that fails in a run: the error once, the record kept",
+    );
 }

@@ -16,9 +16,6 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::place::Place;
 
-/// Variable with the number of points at which each system is killed during set-up.
-const KILLS: &str = "CRYPTBENCH_TEST_KILLS";
-
 /// When a run is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
@@ -30,17 +27,30 @@ enum Moment {
     Resting,
 }
 
-/// The first moment also measures how long setting up takes.
-fn moments(system: &str) -> Vec<Moment> {
+/// The moments of a system, each with its seed. The first also measures how long setting up takes.
+fn moments(system: &str) -> Box<dyn Iterator<Item = (Moment, u64)>> {
     use Moment::{Resting, SettingUp, Standing};
-    let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
-    let asked = std::env::var(KILLS).ok().and_then(|n| n.parse().ok());
-    if system == "cryfs" && !nightly && asked.is_none() {
-        // CryFS takes seconds for each key derivation, and closing has a complete set-up before it.
-        return vec![Resting, SettingUp];
+    if cryptbench_prove::is_asked() {
+        let mut standing = true;
+        return Box::new(cryptbench_prove::seeds(1).map(move |seed| {
+            let moment = match seed % 10 {
+                _ if std::mem::take(&mut standing) => Standing,
+                0 => Standing,
+                1..=6 => SettingUp,
+                _ => Resting,
+            };
+            (moment, seed)
+        }));
     }
-    let (usual, resting) = if nightly { (3, 4) } else { (1, 1) };
-    [vec![Standing], vec![SettingUp; asked.unwrap_or(usual)], vec![Resting; resting]].concat()
+    let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
+    let moments = if system == "cryfs" && !nightly {
+        // CryFS takes seconds for each key derivation, and closing has a complete set-up before it.
+        vec![Resting, SettingUp]
+    } else {
+        let (usual, resting) = if nightly { (3, 4) } else { (1, 1) };
+        [vec![Standing], vec![SettingUp; usual], vec![Resting; resting]].concat()
+    };
+    Box::new(moments.into_iter().zip(1..))
 }
 
 /// The variables with a child's task and directory.
@@ -106,6 +116,9 @@ fn killed_anywhere(test: &str, system: &str) {
     match part() {
         Some((part, place)) if part == "run" => return set_up(system, Path::new(&place)),
         Some(_) => {
+            if cryptbench_prove::is_broken("cleanup") {
+                return;
+            }
             let failed: Vec<_> =
                 cleanup().into_iter().filter(|c| !matches!(c, Cleaned::Removed(_))).collect();
             assert!(failed.is_empty(), "{failed:?}");
@@ -117,10 +130,12 @@ fn killed_anywhere(test: &str, system: &str) {
         eprintln!("SKIPPED: {system}: {reason}");
         return;
     }
-    let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut took = Duration::ZERO;
     let disk = Place::with_little_room();
-    for moment in moments(system) {
+    let mappings = mappings();
+    for (moment, seed) in moments(system) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let when = format!("{system}, seed {seed}, {moment:?}");
         let place = tempfile::tempdir_in(disk.path()).unwrap();
         let state = tempfile::tempdir().unwrap();
         let own = place.path().join("the user's own");
@@ -146,16 +161,18 @@ fn killed_anywhere(test: &str, system: &str) {
         run.wait().unwrap();
         let journals = || fs::read_dir(state.path().join("cryptbench/ledgers")).unwrap().count();
         let cleaned = child(test, "cleanup", place.path(), state.path()).output().unwrap();
-        assert!(cleaned.status.success(), "{moment:?}: {cleaned:?}");
+        assert!(cleaned.status.success(), "{when}: {cleaned:?}");
         let left: Vec<_> =
             fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
-        assert_eq!(left, ["the user's own"], "{moment:?}");
+        assert_eq!(left, ["the user's own"], "{when}");
         assert_eq!(fs::read(&own).unwrap(), b"kept");
         let path = place.path().to_str().unwrap();
-        assert!(!mounts().unwrap().iter().any(|m| m.source.contains(path)), "{moment:?}");
-        assert!(!somebody_works_with(path), "{moment:?}");
-        assert_eq!(loop_devices_over(path), 0, "{moment:?}");
-        assert_eq!(journals(), 0, "{moment:?}");
+        assert!(!mounts().unwrap().iter().any(|m| m.source.contains(path)), "{when}");
+        assert!(!somebody_works_with(path), "{when}");
+        assert_eq!(loop_devices_over(path), 0, "{when}");
+        assert_eq!(journals(), 0, "{when}");
+        assert_eq!(self::mappings(), mappings, "{when}");
+        cryptbench_prove::count(1, &format!("kills of {system}"));
     }
 }
 
@@ -165,6 +182,12 @@ fn somebody_works_with(path: &str) -> bool {
         File::open(entry.path().join("cmdline")).and_then(|mut f| f.read_to_end(&mut line)).is_ok()
             && String::from_utf8_lossy(&line).contains(path)
     })
+}
+
+/// Devices of the device mapper.
+fn mappings() -> Vec<std::ffi::OsString> {
+    let devices = fs::read_dir("/sys/block").unwrap().flatten().map(|e| e.file_name());
+    devices.filter(|name| name.as_encoded_bytes().starts_with(b"dm-")).collect()
 }
 
 fn loop_devices_over(path: &str) -> usize {

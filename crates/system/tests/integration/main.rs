@@ -1,6 +1,7 @@
 //! Tests what `system` promises its users, one module per subject.
 
 mod at_rest;
+mod bytes;
 mod in_turn;
 mod killed;
 mod openssl_reads_what_we_write;

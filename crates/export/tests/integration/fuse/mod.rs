@@ -13,7 +13,7 @@ use cryptbench_export::ExportError;
 use cryptbench_export::fuse::{FuseOptions, Server, Transport, mount};
 
 /// Unmounts. A program that another test starts at this moment holds every file of this process until it is executed.
-fn unmount(server: &Server) {
+pub fn unmount(server: &Server) {
     for _ in 0..200 {
         match server.unmount() {
             Err(ExportError::Busy { .. }) => {
@@ -26,7 +26,11 @@ fn unmount(server: &Server) {
 }
 
 /// Mounts, or says why this machine cannot.
-fn try_mount(device: Arc<dyn BlockDevice>, path: &Path, options: &FuseOptions) -> Option<Server> {
+pub fn try_mount(
+    device: Arc<dyn BlockDevice>,
+    path: &Path,
+    options: &FuseOptions,
+) -> Option<Server> {
     match mount(device, path, options) {
         Ok(server) => Some(server),
         Err(e @ (ExportError::NoFuse(_) | ExportError::Mount { .. })) => {

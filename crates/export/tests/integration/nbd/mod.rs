@@ -1,6 +1,7 @@
 //! The NBD export, against a client of this file's own and against other programs.
 
-mod client;
+pub mod client;
+mod damaged;
 mod hostile;
 mod programs;
 

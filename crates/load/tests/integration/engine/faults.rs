@@ -81,6 +81,7 @@ fn a_full_disk_is_named() {
                 1,
                 "and the file system can be unmounted"
             );
+            cryptbench_prove::count(1, "faults: a full disk below the load: named, no file held");
         }
     }
 }
@@ -105,6 +106,10 @@ fn an_error_in_the_middle_ends_the_job_and_names_the_place() {
                     }
                     e => panic!("{}: {e}", engine.name()),
                 }
+                cryptbench_prove::count(
+                    1,
+                    "faults: an error in the middle of a load: place and error named",
+                );
             }
         }
     }
@@ -161,6 +166,10 @@ fn storage_that_is_gone_is_told() {
             LoadError::Io { operation: Operation::Read, .. } => {}
             e => panic!("{}: {e}", engine.name()),
         }
+        cryptbench_prove::count(
+            1,
+            "faults: storage that is gone below the load: an error, and the engine goes on",
+        );
         let io_target = scratch(1 << 20, None);
         let job = whole(Operation::Write, 1 << 20, 2, 1);
         engine.run(&io_target, &job, &AtomicBool::new(false)).unwrap();

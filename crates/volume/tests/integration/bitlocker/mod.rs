@@ -4,7 +4,7 @@ mod create;
 mod hostile;
 mod images;
 mod tools;
-mod volumes;
+pub mod volumes;
 
 use cryptbench_kdf::Effort;
 use cryptbench_volume::{Credentials, OpenOptions, Secret};
@@ -14,7 +14,7 @@ fn options() -> OpenOptions<'static> {
     OpenOptions::new(tier, Effort::new(tier, 1))
 }
 
-fn passphrase(text: &str) -> Credentials {
+pub fn passphrase(text: &str) -> Credentials {
     Credentials { passphrase: Secret::new(text.into()), ..Credentials::default() }
 }
 

@@ -6,4 +6,4 @@ mod interrupted;
 mod keyslots;
 mod roundtrip;
 mod tools;
-mod volumes;
+pub mod volumes;

@@ -130,6 +130,7 @@ fn volumes_of_cryptsetup_open_here() {
         assert!(lab.opens("second"), "{options}");
         lab.cryptsetup("luksRemoveKey image first").unwrap();
         assert!(!lab.opens("first") && lab.opens("second"), "{options}");
+        cryptbench_prove::count(1, "volumes of cryptsetup here, through its changes of keys");
     }
 }
 
@@ -193,6 +194,7 @@ fn volumes_of_ours_open_in_cryptsetup_through_every_change() {
         let theirs = FileDevice::open(&lab.path("theirs"), IoMode::Buffered, true).unwrap();
         restore_header(&*lab.device(), &theirs, false).unwrap();
         assert!(lab.cryptsetup_opens("second") && lab.opens("second"), "{what}");
+        cryptbench_prove::count(1, "volumes of ours in cryptsetup, through every change by both");
     }
 }
 
@@ -234,6 +236,10 @@ fn plaintext_that_cryptsetup_encrypted_and_decrypted_is_the_same() {
         let decrypted = std::fs::read(lab.path("image")).unwrap();
         assert!(decrypted[..1 << 20] == plain[..1 << 20], "{options}");
         assert!(decrypted[1 << 20..][..65536] == plain[..65536], "{options}");
+        cryptbench_prove::count(
+            1,
+            "volumes that cryptsetup encrypted, written here, decrypted by it",
+        );
     }
 }
 
@@ -257,6 +263,7 @@ fn our_data_is_what_cryptsetup_decrypts() {
         }
         let decrypted = std::fs::read(lab.path("image")).unwrap();
         assert!(decrypted[..plain.len()] == plain, "{encryption}");
+        cryptbench_prove::count(1, "volumes of ours that cryptsetup decrypted");
         std::fs::File::options()
             .write(true)
             .open(lab.path("image"))
@@ -350,6 +357,7 @@ fn qemu_reads_what_we_write_and_the_other_way_round() {
         );
         lab.run(QEMU_IMG, &read).unwrap();
         assert!(std::fs::read(lab.path("decrypted")).unwrap()[..plain.len()] == plain, "{options}");
+        cryptbench_prove::count(2, "volumes between qemu-img and us, one each way");
     }
 }
 

@@ -117,6 +117,7 @@ impl Image {
         let at = usize::try_from(volume.info().data_offset).unwrap();
         if std::fs::read(dir.join(&self.name)).unwrap()[at..at + 512] == [0; 512] {
             assert!(self.uuid.is_empty() && !is_xts(self), "{what}");
+            cryptbench_prove::count(1, &format!("volumes of {} (cryptsetup's)", self.format()));
             return;
         }
         let hidden = self.which.starts_with("hidden");
@@ -124,6 +125,7 @@ impl Image {
         assert!(self.uuid.is_empty() || self.uuid == uuid, "{what}");
         let ids = [fat_id(&plain, 0x27), fat_id(&plain, 0x43)];
         assert!(ids.iter().any(|id| id == uuid), "{what}: FAT volume IDs {ids:?}");
+        cryptbench_prove::count(1, &format!("volumes of {} (cryptsetup's)", self.format()));
     }
 }
 

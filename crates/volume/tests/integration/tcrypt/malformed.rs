@@ -30,7 +30,7 @@ fn sound() -> Header {
 }
 
 /// A host whose headers at `offset` are `plain`, sealed by this test itself: SHA-512, AES, passphrase `p`.
-fn host(offset: u64, mut plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
+pub fn host(offset: u64, mut plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
     let device = Arc::new(MemoryDevice::new(vec![0; SIZE as usize]));
     let salt = [0x5A; 64];
     let mut key = [0; 64];
@@ -44,7 +44,7 @@ fn host(offset: u64, mut plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
     device
 }
 
-fn sha512() -> OpenOptions<'static> {
+pub fn sha512() -> OpenOptions<'static> {
     OpenOptions { format: Some("truecrypt"), prf: Some("sha-512"), ..options() }
 }
 
@@ -53,7 +53,7 @@ fn refusal(plain: [u8; ENCRYPTED_BYTES]) -> VolumeError {
 }
 
 /// A valid header with one field changed, checksums correct.
-fn lying(change: impl FnOnce(&mut Header)) -> [u8; ENCRYPTED_BYTES] {
+pub fn lying(change: impl FnOnce(&mut Header)) -> [u8; ENCRYPTED_BYTES] {
     let mut header = sound();
     change(&mut header);
     *header.serialise()

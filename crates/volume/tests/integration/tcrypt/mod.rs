@@ -3,7 +3,7 @@
 mod create;
 mod fixtures;
 mod images;
-mod malformed;
+pub mod malformed;
 mod oracle;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn options() -> OpenOptions<'static> {
     OpenOptions::new(cryptbench_cipher::tier().unwrap(), effort())
 }
 
-fn credentials(passphrase: &str, pim: Option<u32>) -> Credentials {
+pub fn credentials(passphrase: &str, pim: Option<u32>) -> Credentials {
     let passphrase = Secret::new(passphrase.as_bytes().to_vec());
     Credentials { passphrase, pim, ..Credentials::default() }
 }
@@ -39,7 +39,7 @@ fn file(path: &Path) -> Arc<dyn BlockDevice> {
     Arc::new(FileDevice::open(path, IoMode::Buffered, true).unwrap())
 }
 
-fn open(
+pub fn open(
     device: Arc<dyn BlockDevice>,
     credentials: &Credentials,
     options: &OpenOptions<'_>,
@@ -51,6 +51,9 @@ fn open(
 fn plaintext(volume: &Volume) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(volume.size()).unwrap()];
     volume.read_at(0, &mut bytes).unwrap();
+    if cryptbench_prove::is_broken("plaintext") {
+        bytes[volume.size() as usize / 2] ^= 1;
+    }
     bytes
 }
 
@@ -60,6 +63,9 @@ fn sha256(bytes: &[u8]) -> String {
 
 /// Test data that lies beside the repository and not in it.
 fn shared_volumes() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os(cryptbench_prove::IMAGES) {
+        return Some(named.into());
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes");
     path.is_dir().then_some(path)
 }

@@ -124,6 +124,10 @@ fn cryptsetup_reads_what_was_created_and_changed() {
                     return;
                 };
                 assert!(start_of_data(file.path(), &dump) == written, "{prf} {extra:?}");
+                cryptbench_prove::count(
+                    1,
+                    &format!("volumes of ours ({}) read by cryptsetup", product.format()),
+                );
             }
             let second = credentials("second", pim);
             if passphrase == "first" {

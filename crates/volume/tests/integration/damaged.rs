@@ -1,0 +1,167 @@
+//! Headers damaged at random by somebody who can make their checksums right: judged in bounded time and memory, and what
+//! opens nevertheless can be read or says why not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cryptbench_blockdev::{BlockDevice, MemoryDevice};
+use cryptbench_prove::{Random, Watch, damage, damage_text, seeds};
+use cryptbench_volume::format::luks::{Limits, LuksOptions, Version, info, open_with};
+use cryptbench_volume::{Access, OpenOptions, Volume, VolumeError, detect};
+use sha2::{Digest as _, Sha256};
+
+use crate::luks::volumes::{cheap, passphrase, resources, volume};
+use crate::{bitlocker, tcrypt};
+
+/// An input that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What a header may cost here: far below the defaults, so that many can be judged.
+fn options() -> LuksOptions<'static> {
+    let mut resources = resources();
+    resources.limits =
+        Limits { pbkdf2_iterations: 20_000, argon2_memory_kib: 1024, argon2_work: 4096 };
+    if cryptbench_prove::is_broken("limits") {
+        resources.limits = Limits {
+            pbkdf2_iterations: u64::MAX,
+            argon2_memory_kib: u32::MAX,
+            argon2_work: u64::MAX,
+        };
+    }
+    LuksOptions { access: Access::ReadOnly, keyslot: None, secondary: false, resources }
+}
+
+/// Reads the ends and the middle of what opened.
+fn read(opened: Result<Volume, VolumeError>) -> bool {
+    let Ok(volume) = opened else { return false };
+    let sector = volume.sector() as u64;
+    let mut bytes = vec![0; volume.sector()];
+    for at in [0, volume.size() / 2, volume.size().saturating_sub(1)] {
+        let _ = volume.read_at(at / sector * sector, &mut bytes);
+    }
+    true
+}
+
+/// Judges one damaged LUKS header in every way there is.
+fn judge(bytes: Vec<u8>) -> bool {
+    let device = Arc::new(MemoryDevice::new(bytes));
+    let _ = detect::detect(&*device).map(|found| found.kind.to_string());
+    let _ = info(&*device);
+    read(open_with(device, &passphrase("first"), &options()))
+}
+
+fn luks(what: &'static str, version: Version, change: impl Fn(&mut [u8], &mut Random)) {
+    let whole = volume(&cheap(version)).contents();
+    let watch = Watch::new(what, LIMIT);
+    for seed in seeds(60) {
+        let mut bytes = whole.clone();
+        change(&mut bytes, &mut Random::new(seed));
+        watch.judge(seed, || judge(bytes));
+        cryptbench_prove::count(1, what);
+    }
+}
+
+#[test]
+fn luks1_headers() {
+    luks("inputs: LUKS1 headers", Version::Luks1, |bytes, random| {
+        // Behind the magic and the version.
+        damage(&mut bytes[8..592], random);
+    });
+}
+
+const COPY: usize = 16 << 10;
+
+/// Makes the checksums of both copies right.
+fn with_checksums(bytes: &mut [u8]) {
+    for copy in [0, COPY] {
+        bytes[copy + 448..copy + 512].fill(0);
+        let digest = Sha256::digest(&bytes[copy..copy + COPY]);
+        bytes[copy + 448..copy + 480].copy_from_slice(&digest);
+    }
+}
+
+#[test]
+fn luks2_binary_headers() {
+    luks("inputs: LUKS2 binary headers", Version::Luks2, |bytes, random| {
+        let seed = random.number();
+        for copy in [0, COPY] {
+            damage(&mut bytes[copy + 8..copy + 512], &mut Random::new(seed));
+        }
+        if !random.once_in(4) {
+            with_checksums(bytes);
+        }
+    });
+}
+
+#[test]
+fn luks2_metadata() {
+    luks("inputs: LUKS2 metadata", Version::Luks2, |bytes, random| {
+        let area = &bytes[4096..COPY];
+        let len = area.iter().position(|byte| *byte == 0).unwrap();
+        let mut json = damage_text(&area[..len], random);
+        if cryptbench_prove::is_broken("limits") {
+            let text = String::from_utf8(area[..len].to_vec()).unwrap();
+            json = text.replace("\"iterations\":1000", "\"iterations\":4294967295").into_bytes();
+        }
+        json.resize(COPY - 4096, 0);
+        for copy in [0, COPY] {
+            bytes[copy + 4096..copy + COPY].copy_from_slice(&json);
+        }
+        with_checksums(bytes);
+    });
+}
+
+#[test]
+fn veracrypt_headers_that_are_damaged_before_they_are_encrypted() {
+    let watch = Watch::new("veracrypt headers", LIMIT);
+    for seed in seeds(60) {
+        let mut random = Random::new(seed);
+        let mut plain = tcrypt::malformed::lying(|_| {});
+        let end = if random.once_in(3) { plain.len() } else { 192 };
+        damage(&mut plain[4..end], &mut random);
+        if !random.once_in(3) {
+            // CRC-32 of the keys at 8, of the fields at 188.
+            let keys = bitlocker::volumes::crc32(&plain[192..448]);
+            plain[8..12].copy_from_slice(&keys.to_be_bytes());
+            let fields = bitlocker::volumes::crc32(&plain[..188]);
+            plain[188..192].copy_from_slice(&fields.to_be_bytes());
+        }
+        let hidden = random.once_in(4);
+        watch.judge(seed, || {
+            let device = tcrypt::malformed::host(if hidden { 65536 } else { 0 }, plain);
+            let options = OpenOptions { hidden, ..tcrypt::malformed::sha512() };
+            read(tcrypt::open(device, &tcrypt::credentials("p", None), &options))
+        });
+        cryptbench_prove::count(1, "inputs: VeraCrypt and TrueCrypt headers");
+    }
+}
+
+#[test]
+fn bitlocker_metadata() {
+    let whole = bitlocker::volumes::volume();
+    let watch = Watch::new("bitlocker metadata", LIMIT);
+    for seed in seeds(4) {
+        let mut random = Random::new(seed);
+        let mut bytes = whole.clone();
+        let seed_of_all = random.number();
+        bitlocker::volumes::edit(&mut bytes, |copy| {
+            let len = bitlocker::volumes::block_len(copy);
+            damage(&mut copy[12..len], &mut Random::new(seed_of_all));
+        });
+        // Last, as the place of the copies is read there.
+        if random.once_in(4) {
+            damage(&mut bytes[..512], &mut random);
+        }
+        watch.judge(seed, || {
+            let device = MemoryDevice::new(bytes.clone());
+            let _ = detect::detect(&device).map(|found| found.kind.to_string());
+            let _ = cryptbench_volume::format::bitlocker::info(&device);
+            // Stretching a password takes a part of a second.
+            if seed % 4 == 0 {
+                let password = bitlocker::passphrase(bitlocker::volumes::PASSWORD);
+                read(bitlocker::volumes::open_bytes(&bytes, &password));
+            }
+        });
+        cryptbench_prove::count(1, "inputs: BitLocker metadata");
+    }
+}

@@ -1,0 +1,97 @@
+//! `cargo xtask prove`: counts what the program survives, and writes docs/reliability.md.
+//!
+//! Each row of the table is made of tests that the quick tier runs with a few seeds. Here they go on with new seeds until
+//! their time is over. Each check is first seen to fail on something broken on purpose.
+
+mod broken;
+mod page;
+mod rows;
+mod sanitized;
+mod steps;
+mod tally;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+
+use self::rows::{ROWS, Row};
+use self::steps::Programs;
+use self::tally::Tally;
+use crate::packages;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Minutes for what goes on as long as there is time; what runs once comes on top
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// Only the rows of these names; with --add, several processes may each count other rows at once
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Add to what was counted for this commit before
+    #[arg(long)]
+    add: bool,
+    /// A folder laid out as ../shared/data/volumes, to be opened as well
+    #[arg(long, value_name = "DIR")]
+    images: Option<std::path::PathBuf>,
+    /// Only print the table of what was counted, and write the page
+    #[arg(long)]
+    show: bool,
+}
+
+/// Everything gets its share of so much time, again and again: a run that is ended early has counted of all rows.
+const CYCLE: Duration = Duration::from_secs(12 * 60);
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let rows: Vec<&Row> = ROWS
+        .iter()
+        .filter(|row| options.only.is_empty() || options.only.iter().any(|name| name == row.name))
+        .collect();
+    if rows.len() < options.only.len() {
+        let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+        bail!("--only takes the names of rows: {}", names.join(", "));
+    }
+    let mut tally =
+        Tally::open(options.add || options.show, rows.iter().map(|row| row.name).collect())?;
+    if !options.show {
+        packages::ensure_or_tell(packages::FOR_TESTS);
+        let programs = Programs::build(&rows, options.images.as_deref())?;
+        for row in &rows {
+            println!("{}: {}", row.name, row.what);
+            broken::see_it_fail(row, &programs, &mut tally)?;
+            steps::once(row, &programs, &mut tally)?;
+        }
+        go_on(&rows, &programs, Duration::from_secs(options.minutes * 60), &mut tally)?;
+    }
+    if !options.show {
+        tally.save()?;
+    }
+    page::write(&tally)?;
+    let faults = tally.faults(&rows);
+    for fault in &faults {
+        println!("{fault}");
+    }
+    if !faults.is_empty() {
+        bail!("not proved: {}", faults.len());
+    }
+    Ok(())
+}
+
+/// Goes through the rows, cycle by cycle, until the time is over.
+fn go_on(
+    rows: &[&Row],
+    programs: &Programs,
+    time: Duration,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
+    let until = Instant::now() + time;
+    let shares: u32 = rows.iter().map(|row| row.share).sum();
+    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|_| shares > 0) {
+        let cycle = CYCLE.min(left);
+        tally.begin_cycle()?;
+        for row in rows.iter().filter(|row| row.share > 0) {
+            let seconds = cycle.mul_f64(f64::from(row.share) / f64::from(shares));
+            steps::again(row, programs, seconds, tally).with_context(|| row.name)?;
+        }
+    }
+    Ok(())
+}

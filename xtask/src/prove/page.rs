@@ -1,0 +1,177 @@
+//! The table, on the terminal and in docs/reliability.md.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+use super::rows::{ROWS, Row};
+use super::tally::{Counted, Tally};
+
+const PAGE: &str = "docs/reliability.md";
+const BEGIN: &str = "<!-- generated: cargo xtask prove -->";
+const END: &str = "<!-- end of generated -->";
+
+/// Prints the table, and puts it in the page.
+pub fn write(tally: &Tally) -> anyhow::Result<()> {
+    let text = text(tally);
+    println!("{text}");
+    let page = fs::read_to_string(PAGE).context(PAGE)?;
+    let (Some(begin), Some(end)) = (page.find(BEGIN), page.find(END)) else {
+        bail!("{PAGE} lacks {BEGIN} or {END}");
+    };
+    let page = format!("{}{BEGIN}\n\n{text}\n{}", &page[..begin], &page[end..]);
+    fs::write(Path::new(PAGE), page).context(PAGE)
+}
+
+fn text(tally: &Tally) -> String {
+    let Tally { commit, date, machine, versions, .. } = tally;
+    let minutes = (tally.seconds() / 60.0).round();
+    let mut text = format!(
+        "Commit {commit}, {date}, {minutes} minutes of tests. {}. {}.\n\n",
+        machine.join(", "),
+        versions.join(", ")
+    );
+    text.push_str("| row | what | survived | failures | broken on purpose, and what the check said |\n|---|---|---|---|---|\n");
+    let none = Counted::default();
+    for row in ROWS {
+        let counted = tally.rows.get(row.name).unwrap_or(&none);
+        let _ = writeln!(text, "{}", line(row, counted));
+    }
+    for row in ROWS {
+        let Some(counted) = tally.rows.get(row.name) else { continue };
+        let _ = writeln!(text, "\n**{}**, {:.0} s\n", row.name, counted.seconds);
+        for (what, count) in &counted.counts {
+            let _ = writeln!(text, "- {} {}", amount(what, *count), cell(what));
+        }
+        for why in &counted.skipped {
+            let _ = writeln!(text, "- SKIPPED: {}", cell(why));
+        }
+        for failure in &counted.failures {
+            let _ = writeln!(text, "- FAILED: {}", cell(failure));
+        }
+    }
+    text
+}
+
+fn line(row: &Row, counted: &Counted) -> String {
+    let units = counted.units();
+    let mut survived: Vec<_> =
+        units.iter().map(|(unit, n)| format!("{} {unit}", amount(unit, *n))).collect();
+    if survived.is_empty() {
+        survived.push(match counted.skipped.first() {
+            Some(why) => format!("SKIPPED: {why}"),
+            None => "not run".to_owned(),
+        });
+    }
+    let broken: Vec<_> = row
+        .broken
+        .iter()
+        .map(|broken| match counted.broken.get(broken.what) {
+            Some(said) => format!("{}: “{said}”", broken.what),
+            None => format!("{}: not seen", broken.what),
+        })
+        .collect();
+    format!(
+        "| {} | {} | {} | {} | {} |",
+        row.name,
+        row.what,
+        cell(&survived.join(", ")),
+        counted.failures.len(),
+        cell(&broken.join("; "))
+    )
+}
+
+/// Bytes in GiB, other numbers with their thousands apart.
+fn amount(what: &str, number: u64) -> String {
+    if what.split(' ').next() == Some("bytes") {
+        return format!("{:.2} Gi", number as f64 / f64::from(1 << 30));
+    }
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Fit for a cell of a table: one line, no bars, no paths of temporary directories.
+fn cell(text: &str) -> String {
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        let is_temporary = word.contains("/tmp/") || word.contains(".tmp");
+        words.push(if is_temporary {
+            "…".to_owned()
+        } else {
+            word.replace('|', "\\|").replace('<', "\\<")
+        });
+    }
+    words.join(" ")
+}
+
+pub fn date() -> anyhow::Result<String> {
+    let done = Command::new("date").args(["-u", "+%Y-%m-%d"]).output().context("date")?;
+    Ok(String::from_utf8(done.stdout)?.trim().to_owned())
+}
+
+pub fn machine() -> Vec<String> {
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = cpus.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let cores = cpus.lines().filter(|line| line.starts_with("processor")).count();
+    let model = field("model name").unwrap_or_else(|| "unknown processor".to_owned());
+    let family = field("cpu family").map_or_else(String::new, |family| format!(" family {family}"));
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = memory.split_whitespace().nth(1).and_then(|kib| kib.parse::<f64>().ok());
+    let memory = kib.map(|kib| format!("{:.0} GiB", kib / f64::from(1 << 20)));
+    [format!("{cores} × {model}{family}")].into_iter().chain(memory).collect()
+}
+
+/// Of the kernel, the distribution, the compiler, and the programs on the other side.
+pub fn versions() -> Vec<String> {
+    let said = |program: &str, args: &[&str]| -> Option<String> {
+        let done = Command::new(program).args(args).output().ok()?;
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        Some(text.lines().next()?.trim().to_owned())
+    };
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let mut versions: Vec<String> = Vec::new();
+    versions.extend(said("uname", &["-sr"]));
+    versions.extend(name.map(|name| name.trim_matches('"').to_owned()));
+    versions.extend(said("rustc", &["--version"]));
+    for (program, args) in [
+        ("cryptsetup", &["--version"][..]),
+        ("qemu-img", &["--version"]),
+        ("gocryptfs", &["--version"]),
+        ("fio", &["--version"]),
+    ] {
+        versions.extend(said(program, args).map(|line| line.chars().take(60).collect()));
+    }
+    versions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_cells_are_readable() {
+        assert_eq!(amount("kills of x", 1_234_567), "1,234,567");
+        assert_eq!(amount("bytes through x", 3 << 29), "1.50 Gi");
+        assert_eq!(cell("a | b\n/tmp/.tmpXy/z c"), "a \\| b … c");
+    }
+
+    #[test]
+    fn a_row_that_never_ran_says_so() {
+        let line = line(&ROWS[0], &Counted::default());
+        assert!(line.contains("not run") && line.contains("not seen"), "{line}");
+    }
+}

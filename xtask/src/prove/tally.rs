@@ -1,0 +1,205 @@
+//! What was counted for one commit, kept between runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde::{Deserialize, Serialize};
+
+use super::rows::{Least, Row};
+
+/// Below the target directory, a file for each commit, and the complete output beside it.
+const PLACE: &str = "target/prove";
+
+#[derive(Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// The commit; with a `+` if files differ from it.
+    pub commit: String,
+    /// The day of the last run.
+    pub date: String,
+    pub machine: Vec<String>,
+    pub versions: Vec<String>,
+    /// Cycles begun: each has seeds of its own.
+    pub cycles: u64,
+    pub rows: BTreeMap<String, Counted>,
+    /// The rows that this process counts: others may be counted by another one at the same time.
+    #[serde(skip)]
+    own: Vec<&'static str>,
+}
+
+/// What was counted for a row.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Counted {
+    /// How many of what; the first word is the unit.
+    pub counts: BTreeMap<String, u64>,
+    pub skipped: BTreeSet<String>,
+    /// Which test failed, with which seed, and what it said.
+    pub failures: Vec<String>,
+    /// What was broken on purpose, and what the check said of it.
+    pub broken: BTreeMap<String, String>,
+    /// Tests that run once and have run.
+    pub done: BTreeSet<String>,
+    pub seconds: f64,
+}
+
+impl Counted {
+    /// Sums of the counts by their units.
+    pub fn units(&self) -> BTreeMap<&str, u64> {
+        let mut units = BTreeMap::new();
+        for (what, count) in &self.counts {
+            *units.entry(what.split(' ').next().unwrap_or_default()).or_default() += count;
+        }
+        units
+    }
+}
+
+impl Tally {
+    /// That of the commit that is checked out: an earlier one to be added to, or a new one. `own` are the rows to be counted.
+    pub fn open(earlier: bool, own: Vec<&'static str>) -> anyhow::Result<Self> {
+        let commit = commit()?;
+        let mut tally = if earlier { Self::read(&commit)? } else { Self::default() };
+        tally.own = own;
+        let Self { date, machine, versions, .. } = &mut tally;
+        *date = super::page::date()?;
+        *machine = super::page::machine();
+        *versions = super::page::versions();
+        tally.commit = commit;
+        Ok(tally)
+    }
+
+    /// What was counted for a commit, by whichever process.
+    fn read(commit: &str) -> anyhow::Result<Self> {
+        let path = place(commit, "json");
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .with_context(|| format!("cannot read {}", path.display())),
+            Err(_) => Ok(Self::default()),
+        }
+    }
+
+    /// Seconds that tests ran.
+    pub fn seconds(&self) -> f64 {
+        self.rows.values().map(|row| row.seconds).sum()
+    }
+
+    pub fn row(&mut self, name: &str) -> &mut Counted {
+        self.rows.entry(name.to_owned()).or_default()
+    }
+
+    pub fn begin_cycle(&mut self) -> anyhow::Result<()> {
+        self.cycles += 1;
+        self.save()
+    }
+
+    /// The first seed of this cycle.
+    pub const fn seed(&self) -> u64 {
+        self.cycles * 1_000_000 + 1
+    }
+
+    pub fn took(&mut self, row: &str, time: Duration) {
+        self.row(row).seconds += time.as_secs_f64();
+    }
+
+    pub fn save(&mut self) -> anyhow::Result<()> {
+        let path = place(&self.commit, "json");
+        fs::create_dir_all(PLACE)?;
+        // Another process may have counted other rows meanwhile.
+        for (name, row) in Self::read(&self.commit)?.rows {
+            if !self.own.contains(&name.as_str()) {
+                self.rows.insert(name, row);
+            }
+        }
+        // Never half a file: a run may be ended at any time.
+        let new = path.with_extension(format!("new-{}", std::process::id()));
+        fs::write(&new, serde_json::to_vec_pretty(self)?)?;
+        fs::rename(&new, &path).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Appends to the complete output.
+    pub fn log(&self, text: &str) -> anyhow::Result<()> {
+        use std::io::Write as _;
+        fs::create_dir_all(PLACE)?;
+        let path = place(&self.commit, "log");
+        let mut log = fs::File::options().create(true).append(true).open(&path)?;
+        log.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Why this proves less than it should.
+    pub fn faults(&self, rows: &[&Row]) -> Vec<String> {
+        let mut faults = Vec::new();
+        let none = Counted::default();
+        for row in rows {
+            let counted = self.rows.get(row.name).unwrap_or(&none);
+            let mut fault = |text: String| faults.push(format!("{}: {text}", row.name));
+            for failure in &counted.failures {
+                fault(failure.clone());
+            }
+            for broken in row.broken {
+                if !counted.broken.contains_key(broken.what) {
+                    fault(format!("not seen to fail: {}", broken.what));
+                }
+            }
+            if counted.counts.is_empty() && counted.skipped.is_empty() {
+                fault("nothing was counted".to_owned());
+            }
+            match row.least {
+                Least::OfAll(unit, least) => {
+                    let there = counted.units().get(unit).copied().unwrap_or(0);
+                    if there < least {
+                        fault(format!("{there} {unit}, and at least {least} are wanted"));
+                    }
+                }
+                Least::OfEach(least) => {
+                    for (what, there) in counted.counts.iter().filter(|(_, n)| **n < least) {
+                        fault(format!("{there} {what}, and at least {least} are wanted"));
+                    }
+                }
+            }
+        }
+        faults
+    }
+}
+
+fn place(commit: &str, extension: &str) -> PathBuf {
+    PathBuf::from(PLACE).join(format!("{commit}.{extension}"))
+}
+
+/// The commit that is checked out. docs/reliability.md is what comes out, so it does not count as changed.
+fn commit() -> anyhow::Result<String> {
+    let git = |args: &[&str]| -> anyhow::Result<String> {
+        let done = std::process::Command::new("git").args(args).output().context("git")?;
+        if !done.status.success() {
+            bail!("git {}: {}", args.join(" "), String::from_utf8_lossy(&done.stderr).trim());
+        }
+        Ok(String::from_utf8(done.stdout)?.trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--", ".", ":!docs/reliability.md"])?;
+    Ok(if changed.is_empty() { commit } else { format!("{commit}+") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prove::rows::ROWS;
+
+    #[test]
+    fn what_is_too_little_failed_or_never_seen_to_fail_is_a_fault() {
+        let kills = ROWS.iter().find(|row| row.name == "kills").unwrap();
+        let mut tally = Tally::default();
+        assert!(tally.faults(&[kills]).iter().any(|f| f.contains("nothing was counted")));
+        let row = tally.row("kills");
+        row.counts.insert("kills of gocryptfs".to_owned(), 150);
+        row.counts.insert("kills of encfs".to_owned(), 60);
+        for broken in kills.broken {
+            row.broken.insert(broken.what.to_owned(), "said".to_owned());
+        }
+        assert_eq!(tally.rows["kills"].units()["kills"], 210);
+        assert_eq!(tally.faults(&[kills]), Vec::<String>::new());
+        tally.row("kills").failures.push("x".to_owned());
+        tally.row("kills").counts.insert("kills of encfs".to_owned(), 1);
+        assert_eq!(tally.faults(&[kills]).len(), 2);
+    }
+}
