@@ -2,8 +2,10 @@
 //!
 //! Its lines are `HD Tune: MODEL Benchmark`, `Transfer Rate Minimum : 1.0 MB/sec`, likewise `Maximum` and `Average`, `Access
 //! Time : 0.4 ms`, `Burst Rate : 196.7 MB/sec` and `CPU Usage : 27.2%`, as people quote it in notes and forums (for
-//! example Quantum-Byte's of a Samsung 840 EVO with HD Tune 2.55). Rates are taken as 10⁶ bytes per second. The keys are
-//! those of the profile `hdtune`: the surface in 64 KiB blocks, the access time of random reads of 512 B, and the burst rate.
+//! example Quantum-Byte's of a Samsung 840 EVO with HD Tune 2.55). HD Tune Pro writes `MB/s`, and before the figures `Test
+//! capacity: full` and `Read transfer rate` or `Write transfer rate`. Rates are taken as 10⁶ bytes per second. The keys are
+//! those of the profile `hdtune`: the surface in 64 KiB blocks, the access time of random requests of 512 B, and the burst
+//! rate.
 
 use crate::cell::Key;
 use crate::error::Fault;
@@ -19,10 +21,17 @@ pub(crate) fn is_report(text: &str) -> bool {
 
 pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut found = Found::default();
+    let mut operation = "read";
     for (index, raw) in text.lines().enumerate() {
         let line = raw.trim().trim_start_matches('>').trim();
         let fault = |reason: &str| Fault::line(index + 1, reason, line);
         if line.is_empty() || line.contains("HD Tune") || line.starts_with("--") {
+            continue;
+        }
+        if let Some(told) =
+            ["Read", "Write"].into_iter().find(|o| line == format!("{o} transfer rate"))
+        {
+            operation = if told == "Read" { "read" } else { "write" };
             continue;
         }
         let Some((name, text)) = value(line) else {
@@ -34,9 +43,13 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             let digits = text.strip_suffix(unit).map(str::trim);
             digits.and_then(decimal).ok_or_else(|| fault(&format!("expected a number and {unit}")))
         };
+        let rate = || {
+            let unit = if text.ends_with("/s") { "MB/s" } else { "MB/sec" };
+            number(unit).map(|rate| positive(rate * 1e6))
+        };
         let key = |pattern: &str, block: u64, name: Option<&str>| Key {
             pattern: pattern.to_owned(),
-            operation: "read".to_owned(),
+            operation: operation.to_owned(),
             block_size: Some(block),
             queue_depth: Some(1),
             threads: Some(1),
@@ -52,11 +65,11 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
                     _ => None,
                 };
                 observation.key = key("sampled", BLOCK, of);
-                observation.bandwidth = positive(number("MB/sec")? * 1e6);
+                observation.bandwidth = rate()?;
             }
             "Burst Rate" => {
                 observation.key = key("same", BLOCK, None);
-                observation.bandwidth = positive(number("MB/sec")? * 1e6);
+                observation.bandwidth = rate()?;
             }
             "Access Time" => {
                 observation.key = key("random", 512, None);
@@ -68,6 +81,11 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
                     "line {}: CPU usage {percent} %, which is not compared",
                     index + 1
                 ));
+                continue;
+            }
+            "Test capacity" if text == "full" => continue,
+            "Test capacity" => {
+                found.remarks.push(format!("line {}: a part of the disk alone: {text}", index + 1));
                 continue;
             }
             _ => return Err(fault("is no figure of HD Tune's benchmark")),

@@ -86,11 +86,15 @@ fn in_words(w: &Workload, with_size: bool) -> String {
         true => format!(" of {}", binary_bytes(w.block_size)),
         false => String::new(),
     };
+    let durable = match w.flush.as_deref() {
+        Some("each-write") => "durable ",
+        _ => "",
+    };
     let flight = match w.in_flight() {
         0 | 1 => "one at a time".to_owned(),
         n => format!("{n} at once"),
     };
-    capitalised(&format!("{} {pattern}{}{size}, {flight}", class.word(), action(w)))
+    capitalised(&format!("{} {durable}{pattern}{}{size}, {flight}", class.word(), action(w)))
 }
 
 fn arms(all: &[Arm]) -> impl Iterator<Item = (String, String)> {
@@ -186,6 +190,10 @@ fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
         // These two are told above.
         if !matches!(name.as_str(), "cipher" | "sector-size") {
             let value = differs(&|a| a.settings.get(name).cloned());
+            let name = match name.as_str() {
+                "pim" | "prf" => name.to_uppercase(),
+                name => name.to_owned(),
+            };
             parts.extend(value.map(|value| format!("{name} {value}")));
         }
     }
@@ -196,13 +204,17 @@ fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
 pub(crate) fn cipher(arm: &Arm) -> Option<String> {
     let name = arm.cipher.as_deref()?;
     let name = name.strip_suffix("-xts").unwrap_or(name);
+    let (format, name) = match name.strip_prefix("bitlocker-") {
+        Some(name) => ("BitLocker ", name),
+        None => ("", name),
+    };
     let words = name.split('-').map(|word| match word {
-        "aes" | "gcm" | "cbc" | "ctr" | "essiv" | "siv" | "eme" => word.to_uppercase(),
+        "aes" | "gcm" | "cbc" | "ctr" | "essiv" | "siv" | "eme" | "lrw" => word.to_uppercase(),
         "xchacha20" => "XChaCha20".to_owned(),
         "chacha20" => "ChaCha20".to_owned(),
         word => capitalised(word),
     });
-    Some(words.collect::<Vec<_>>().join("-"))
+    Some(format!("{format}{}", words.collect::<Vec<_>>().join("-")))
 }
 
 /// The record with labels in today's words. Stored labels stay unchanged, so that records agree with older ones.
@@ -282,6 +294,10 @@ mod tests {
             Vec::new(),
         );
         assert_eq!(found[1], "Large reads of 2 MiB, one at a time", "sizes tell them apart");
+        let durable =
+            Workload { flush: Some("each-write".to_owned()), ..workload("b", "write", 4096, 1) };
+        let (found, _) = names(vec![workload("a", "write", 4096, 1), durable], Vec::new());
+        assert_eq!(found, ["Small writes, one at a time", "Small durable writes, one at a time"]);
         let same = Workload { pattern: "same".to_owned(), ..workload("a", "read", 4096, 1) };
         let again = Workload { id: "b".to_owned(), label: "again".to_owned(), ..same.clone() };
         let (found, _) = names(vec![same, again], Vec::new());
@@ -295,6 +311,8 @@ mod tests {
             vec![
                 arm("builtin", 512, "aes-256-xts"),
                 arm("builtin", 4096, "aes-256-xts"),
+                arm("builtin", 512, "bitlocker-aes-128-cbc-elephant"),
+                arm("builtin", 512, "aes-256-lrw"),
                 arm("builtin-mounted", 4096, "aes-256-xts"),
                 arm("dm-crypt", 4096, "aes-256-xts"),
                 arm("gocryptfs", 4096, "aes-256-gcm"),
@@ -307,6 +325,8 @@ mod tests {
             [
                 "AES-256 alone, 512 B",
                 "AES-256 alone, 4096 B",
+                "BitLocker AES-128-CBC-Elephant alone",
+                "AES-256-LRW alone",
                 "cryptbench mount (LUKS2)",
                 "LUKS2 (dm-crypt)",
                 "gocryptfs, AES-256-GCM",

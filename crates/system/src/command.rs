@@ -228,8 +228,10 @@ impl Tail {
     }
 }
 
+/// The line that says why a program failed: the last, or where advice follows it (ntfs-3g) the line `Failed to ...`.
 fn last_line(said: &str) -> Option<&str> {
-    said.lines().rfind(|line| !line.trim().is_empty()).map(str::trim)
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines().rfind(|line| line.starts_with("Failed to ")).or_else(|| lines().next_back())
 }
 
 fn why(said: &str, status: ExitStatus) -> String {
@@ -256,6 +258,15 @@ pub(crate) fn remedy(program: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn advice_behind_the_reason_is_left_out() {
+        let said = "Record 1 has no FILE magic\nFailed to mount '/dev/loop0': Input/output error\nNTFS is either \
+                    inconsistent, or there is a hardware fault.\nPlease see the documentation\nfor more details.\n\n";
+        assert_eq!(last_line(said), Some("Failed to mount '/dev/loop0': Input/output error"));
+        assert_eq!(last_line("first\n last \n\n"), Some("last"));
+        assert_eq!(last_line(" \n"), None);
+    }
 
     #[test]
     fn output_failure_and_absence_are_told_apart() {

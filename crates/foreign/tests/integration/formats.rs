@@ -352,6 +352,11 @@ fn hd_tunes_text_has_the_keys_of_its_profile() {
     let odd =
         "HD Tune: X Benchmark\nTransfer Rate Average : 3.1 MB/sec\nTransfer Rate Average : fast\n";
     refused(odd, "odd.txt", &["odd.txt, line 3", "fast"]);
+    // HD Tune Pro's, where the decimal point is a comma.
+    let pro = self::set("hdtune/pro-write.txt");
+    near(only(&pro, "sampled write 64 KiB").bandwidth, 79.9e6);
+    near(only(&pro, "rand. write 512 B").latency_us, 13_100.0);
+    assert!(pro.remarks[0].contains("a part of the disk alone: 250 gB"), "{:?}", pro.remarks);
 }
 
 #[test]

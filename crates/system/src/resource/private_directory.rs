@@ -7,6 +7,7 @@
 //! and bind-mounts it below `/run` (mount(2), `MS_BIND`). All further paths begin at that mount, so
 //! only root can change where they lead.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::work_directory::WorkTree;
@@ -31,11 +32,15 @@ impl PrivateDirectory {
         let held = &stack.create(what.clone(), || what.make())?.held;
         // It could have been replaced between creation and opening.
         let (owner, mode) = held.owner_and_mode().map_err(SystemError::io("inspect", &path))?;
-        if owner != 0 || mode & 0o077 != 0 || !held.names().is_ok_and(|names| names.is_empty()) {
-            return Err(SystemError::Target {
-                path,
-                problem: "was replaced by another directory as it was made".to_owned(),
-            });
+        let is_empty = held.names().is_ok_and(|names| names.is_empty());
+        if owner != 0 || mode & 0o077 != 0 || !is_empty {
+            let problem = match keeps_no_permissions(parent, mode) && owner == 0 && is_empty {
+                true => {
+                    "its file system keeps no permissions: mount it with -o umask=077".to_owned()
+                }
+                false => "was replaced by another directory as it was made".to_owned(),
+            };
+            return Err(SystemError::Target { path, problem });
         }
         // By descriptor, because the path may lead elsewhere by now.
         let held = held.try_clone().map_err(SystemError::io("open", &path))?;
@@ -60,6 +65,14 @@ impl PrivateDirectory {
     }
 }
 
+/// Whether a directory for us alone was made with the `mode` of its file system's mount, which all others there have, too
+/// (FAT, and NTFS by default).
+fn keeps_no_permissions(parent: &Path, mode: u32) -> bool {
+    let all = |mode: u32| mode & 0o777 == 0o777;
+    let of_parent = std::fs::metadata(parent).map(|found| found.permissions().mode());
+    all(mode) && of_parent.is_ok_and(all)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -67,6 +80,34 @@ mod tests {
 
     use super::*;
     use crate::provision::mountinfo::mounts;
+
+    #[test]
+    fn a_file_system_that_keeps_no_permissions_is_named() {
+        if let Some((reason, remedy)) = crate::lacks_ntfs() {
+            eprintln!("SKIPPED: {reason} ({remedy})");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (image, place) = (dir.path().join("image"), dir.path().join("place"));
+        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        fs::create_dir(&place).unwrap();
+        let does = |program: &str, words: &[&std::ffi::OsStr]| {
+            let done = std::process::Command::new(program).args(words).output();
+            done.is_ok_and(|done| done.status.success())
+        };
+        assert!(does("mkfs.ntfs", &["-q".as_ref(), "-F".as_ref(), "-f".as_ref(), image.as_ref()]));
+        if !does("mount", &["-o".as_ref(), "loop".as_ref(), image.as_ref(), place.as_ref()]) {
+            eprintln!("SKIPPED: mounting requires root");
+            return;
+        }
+        let name = format!("cryptbench-{}-ntfs.private", std::process::id());
+        let journal = Journal::create(&format!("{name}-private")).unwrap();
+        let made = PrivateDirectory::create(&place, &name, &journal).err().map(|e| e.to_string());
+        let left = fs::read_dir(&place).unwrap().count();
+        assert!(does("umount", &[place.as_ref()]));
+        assert!(made.as_ref().is_some_and(|e| e.contains("-o umask=077")), "{made:?}");
+        assert_eq!(left, 0);
+    }
 
     #[test]
     fn paths_in_it_lead_to_the_same_files_after_its_owner_renamed_all_around_it() {
