@@ -145,8 +145,9 @@ pub struct PreparedArm {
     /// there, and nothing there shows decrypted data. A run also sets it to the file that contains
     /// the measured storage itself.
     pub stored: Option<PathBuf>,
-    /// A block device above that, whose page cache holds the data once more: that of a file system that a process serves.
-    pub cached_device: Option<PathBuf>,
+    /// What lies above that and has the data in a page cache of its own, from the top down: the block device of a file
+    /// system that a process serves, and the file that a process serves to a loop device without direct I/O.
+    pub cached_above: Vec<PathBuf>,
     /// Whether direct writes may end in a page cache below the arm. They are on the device once
     /// that cache is written back, which a flush of the I/O target and of [`stored`](Self::stored)
     /// waits for.
@@ -224,7 +225,7 @@ impl PreparedArm {
             covers_files,
             daemons: Vec::new(),
             stored: None,
-            cached_device: None,
+            cached_above: Vec::new(),
             cached_below: false,
             turned_out: None,
             parameters: Vec::new(),
@@ -259,7 +260,7 @@ impl PreparedArm {
             covers_files: true,
             daemons: shown.daemons,
             stored: None,
-            cached_device: None,
+            cached_above: Vec::new(),
             cached_below: false,
             turned_out: None,
             parameters: Vec::new(),
@@ -273,10 +274,10 @@ impl PreparedArm {
         Self { stored: Some(stored), cached_below: true, ..self }
     }
 
-    /// The same arm, marked as writing through the page cache of `device`, if any.
-    pub(crate) fn cached_on(self, device: Option<PathBuf>) -> Self {
-        let cached_below = self.cached_below || device.is_some();
-        Self { cached_device: device, cached_below, ..self }
+    /// The same arm, marked as writing through the page caches of `above`.
+    pub(crate) fn cached_on(self, above: Vec<PathBuf>) -> Self {
+        let cached_below = self.cached_below || !above.is_empty();
+        Self { cached_above: above, cached_below, ..self }
     }
 
     /// The same without a file system: requests go to a device, and no files can be made.

@@ -51,6 +51,7 @@ echo kept >/run/disk/own
     --profile ./tiny.toml --size 16MiB --buffered --verify -o out
 cp out/record.json record.json
 [ \"$(cat /run/disk/own)\" = kept ]
+./cryptbench run /run/disk --study C --max-file 64KiB --size 16MiB --dry-run
 left=$(dmsetup ls | grep -v '^No devices' || true; losetup -a; ls -A /run/disk | grep -v -e lost+found -e own || true
     grep /run/cryptbench /proc/mounts || true; keyctl show @u | grep -i ecryptfs || true)
 [ -z \"$left\" ] || { echo \"left behind: $left\"; exit 1; }
@@ -93,6 +94,19 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
     let machine = record.machine.virtualisation.unwrap_or_default();
     assert!(machine.contains("user-mode Linux"), "{machine}");
     assert!(said.contains("EMULATED"), "{said}");
+    // Study C has its own systems here, LUKS in its format and cipher of then; eCryptfs keeps its own cipher.
+    let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "LUKS (LUKS1, aes-cbc-essiv:sha256, 256 bits): itself, as the system dm-crypt, with aes-256-cbc-essiv",
+        "TrueCrypt (AES, RIPEMD-160): itself, as the system truecrypt, with aes-256-xts",
+        "eCryptfs (AES, 16 bytes of key): itself, as the system ecryptfs",
+        "format=luks1",
+        "LUKS1 AES-256-CBC-ESSIV",
+        "TrueCrypt AES-256-XTS",
+        "eCryptfs AES-128-CBC",
+    ] {
+        assert!(flat.contains(part), "{part} is not in {flat}");
+    }
 }
 
 /// What the default set takes of the guest.

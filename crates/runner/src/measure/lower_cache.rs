@@ -13,12 +13,12 @@ use cryptbench_system::PreparedArm;
 /// direct I/O nor advice on the mount reaches.
 pub(super) fn drop_below(arm: &PreparedArm) {
     // From the top down: what is written back above lands below.
-    [&arm.cached_device, &arm.stored].into_iter().flatten().for_each(|path| forget(path));
+    arm.cached_above.iter().chain(&arm.stored).for_each(|path| forget(path));
 }
 
 /// Writes back the data of a stacked system in the page cache: FUSE does not forward every flush.
 pub(super) fn settle_below(arm: &PreparedArm) {
-    for path in [&arm.cached_device, &arm.stored].into_iter().flatten() {
+    for path in arm.cached_above.iter().chain(&arm.stored) {
         // If this fails, the device's counters show it.
         let _ = write_back(path);
     }

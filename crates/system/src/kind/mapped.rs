@@ -251,14 +251,15 @@ pub(crate) fn prepare(
         let device = on_device.then(on).transpose()?;
         Ok(Shown { directory, device, daemons: made.daemons })
     };
-    let device = made.device.clone();
+    let (device, served) = (made.device.clone(), made.file.clone().filter(|_| mapped.cached));
     let shown = show(&mut stack, made)?;
     let cached = mapped.cached || stack.caches();
     // A process that serves the file system reads and writes its device through the page cache.
     let is_served = |shown: &Shown| {
         mount_at(&shown.directory).is_some_and(|mount| mount.file_system.starts_with("fuse"))
     };
-    let cached_device = (is_ntfs && is_served(&shown)).then(|| device.clone());
+    let device = (is_ntfs && is_served(&shown)).then_some(device);
+    let above = device.into_iter().chain(served).collect();
     let reopen = Box::new(move |stack: &mut ResourceStack| {
         let made = disk(stack, None)?;
         show(stack, made)
@@ -268,7 +269,7 @@ pub(crate) fn prepare(
     prepared.turned_out = turned_out;
     prepared.parameters = parameters;
     let prepared = if cached { prepared.cached_in(path) } else { prepared };
-    Ok(prepared.cached_on(cached_device))
+    Ok(prepared.cached_on(above))
 }
 
 /// Mounts the file system of a disk.

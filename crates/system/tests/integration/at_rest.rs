@@ -94,6 +94,11 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
             _ => Some(true),
         };
         assert!(cached.is_none_or(|c| c == prepared.cached_below), "{}", arm.id);
+        // VeraCrypt's own process serves a file to a loop device that caches it.
+        if arm.settings.get("kernel-crypto").is_some_and(|who| who == "no") {
+            let served = prepared.cached_above.last().unwrap();
+            assert!(served.ends_with("volume") && served.is_file(), "{}", served.display());
+        }
         // They share the storage below with others, whose data fills it.
         if expected == Closed::CacheDropped {
             fill_through(&prepared.io_target);
