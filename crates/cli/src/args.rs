@@ -56,7 +56,7 @@ pub enum Command {
     Fleet(FleetArgs),
     /// Serve the local page: choose, start, watch and compare runs in a browser
     Serve(ServeArgs),
-    /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2
+    /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS1, LUKS2, BitLocker
     #[command(subcommand)]
     Volume(VolumeCommand),
     /// Remove what killed runs left behind
@@ -73,19 +73,19 @@ pub enum Command {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub struct RunArgs {
-    /// A directory on the disk to be measured, or a scratch file with an extension to be created there; with --destroy a file,
-    /// partition or disk that is overwritten
+    /// A directory on the disk to measure, or the path of a scratch file to make there, whose name needs an extension. With
+    /// --destroy: a file, partition or disk, which is overwritten
     #[arg(default_value = ".")]
     pub target: PathBuf,
     /// Compare places that you have prepared in any way: directories, or with --destroy devices. An encrypted one may
     /// have a name: NAME=PATH
     #[arg(long, num_args = 2.., action = ArgAction::Set, value_names = ["PLAIN", "ENCRYPTED"], conflicts_with = "target")]
     pub pair: Vec<PathBuf>,
-    /// What tables call the encrypted place, if there is one [default: its file system and path]
+    /// What tables call the encrypted place, if there is only one [default: its file system and path]
     #[arg(long, value_name = "NAME", requires = "pair")]
     pub pair_name: Option<String>,
     /// Measure the encryption in use, reading only: an open dm-crypt device (LUKS, VeraCrypt, BitLocker) beside the device
-    /// below it. Names the device or a directory on it [default: the only one that is open]
+    /// below it. DEVICE can be a directory on it [default: the only one that is open]
     #[arg(
         long,
         value_name = "DEVICE",
@@ -99,36 +99,36 @@ pub struct RunArgs {
     /// nvme, or a model's file; everything is labelled EMULATED
     #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
     pub emulate: Option<String>,
-    /// Keep an emulated device's bytes in a file there [default: in memory]
+    /// Keep an emulated device's bytes in a file in DIR [default: in memory]
     #[arg(long, value_name = "DIR", requires = "emulate")]
     pub emulate_backing: Option<PathBuf>,
-    /// The target again, if it is a file or device: everything on it may be lost (repeatable)
+    /// Name the target again, if it is a file or device: everything on it may be lost (repeatable)
     #[arg(long, value_name = "PATH")]
     pub destroy: Vec<PathBuf>,
-    /// Only read TARGET, a disk or partition, be it in use or not: plain beside ciphers in this process
+    /// Read TARGET and write nothing: a disk or partition, which may be in use. Compares plain with ciphers in this process
     #[arg(long, conflicts_with_all = ["pair", "emulate", "destroy", "existing", "buffered", "verify", "precondition"])]
     pub read_only: bool,
-    /// A signature that may be lost with a device, as blkid names it: ext4, crypto_LUKS, gpt ... (repeatable)
+    /// Allow a device with this signature to be overwritten, as blkid names it: ext4, crypto_LUKS, gpt ... (repeatable)
     #[arg(long, value_name = "SIGNATURE", value_delimiter = ',')]
     pub yes_erase: Vec<String>,
-    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`) [default: AES-256 alone,
-    /// and two systems that you can take here: LUKS2, VeraCrypt or gocryptfs, else this program's own mount]
+    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`) [default: AES-256 alone
+    /// and the first two that can run here of LUKS2, VeraCrypt, gocryptfs, this program's own mount and others]
     #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
     pub system: Vec<String>,
-    /// Measure the in-process engine alone: AES-256-XTS in 512-byte and 4096-byte units, and its pass-through
+    /// Measure no system, only AES-256 alone, in sectors of 512 and 4096 bytes, and its pass-through
     #[arg(long, conflicts_with_all = ["system", "study"])]
     pub builtin_only: bool,
-    /// Measure the pass-throughs of the default systems, too: their path without its cipher (named systems bring theirs)
+    /// Also measure the default systems' pass-throughs: the same path without the cipher (named systems bring theirs)
     #[arg(long)]
     pub split: bool,
-    /// Measure this cipher (repeatable; see `cryptbench ciphers --list`), or one of BitLocker's, such as
-    /// bitlocker-aes-128-xts
+    /// Measure this cipher: one of `cryptbench ciphers --list`, or of BitLocker's, such as bitlocker-aes-128-xts
+    /// (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
     /// Measure only this sector size, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// Set a system's setting, or several values of it, each an arm (repeatable; see `cryptbench systems`)
+    /// Set a system's setting, or several values of it, each a choice of its own (repeatable; see `cryptbench systems`)
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = setting)]
     pub set: Vec<(String, Vec<String>)>,
     /// Measure every value of a setting: cipher, data-unit, sector-size, workqueues ... (repeatable)
@@ -156,11 +156,11 @@ pub struct RunArgs {
         conflicts_with = "profile"
     )]
     pub study: Option<StudyArg>,
-    /// Time that the whole run may take [default: 2m for up to 5 arms and more for more, or what the
+    /// Time that the whole run may take [default: 2m for up to 5 choices and more for more, or what the
     /// profile's number of trials takes]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
-    /// Trials per workload and arm [default: the profile's, or as many as the precision takes]
+    /// Trials per workload and choice [default: the profile's, or as many as the precision takes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub trials: Option<u32>,
     /// Rest before each trial [default: the profile's]
@@ -175,8 +175,8 @@ pub struct RunArgs {
     /// Measured time of one trial [default: from the budget]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub trial: Option<Duration>,
-    /// Loss to detect: a workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
-    /// in 8 workloads) or show that there is none; trials are short, so that it ends soon
+    /// The smallest loss to detect. A workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
+    /// in 8 workloads), or show that there is none. With this option trials are short, so that it ends soon
     /// [default: 3%, in trials that fill the budget]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,
@@ -189,7 +189,7 @@ pub struct RunArgs {
     /// Seed of the schedule; the same seed repeats the order of trials and the offsets
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Measure each trial in one piece instead of in slices that the arms take in turns
+    /// Measure each trial in one piece instead of in slices that the choices take in turns
     #[arg(long)]
     pub no_slices: bool,
     /// The I/O engine
@@ -201,7 +201,7 @@ pub struct RunArgs {
     /// Bypass the page cache although the profile does not
     #[arg(long)]
     pub direct: bool,
-    /// Read back after each trial what it wrote, and stop if the storage does not hold it
+    /// Read back after each trial what it wrote, and stop if anything differs
     #[arg(long)]
     pub verify: bool,
     /// First write the scratch file this many times in random order, for flash that was never full
@@ -210,13 +210,13 @@ pub struct RunArgs {
     /// Directory for record.json and report.html [default: a new one under the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Leave the record in a directory that a fleet's machines share; again on the same machine measures nothing
+    /// Leave the record in a directory that a fleet's machines share. A second run of the same plan measures nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "study", "dry_run"])]
     pub fleet: Option<PathBuf>,
     /// What the fleet calls this machine [default: its host name]
     #[arg(long, value_name = "NAME", requires = "fleet")]
     pub node: Option<String>,
-    /// Continue an interrupted run in its directory, with the next block of the same plan on the same target
+    /// Continue an interrupted run in its directory, with the next repeat of the same plan on the same target
     #[arg(long, value_name = "RUN_DIRECTORY")]
     pub resume: Option<PathBuf>,
     /// Print the record as JSON on standard output instead of the table
@@ -232,7 +232,7 @@ pub struct RunArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ProgressArg {
-    /// A table that fills on a terminal, a line now and then elsewhere
+    /// On a terminal a table that fills, elsewhere a line now and then
     Auto,
     /// A line of JSON for each event, for programs
     Json,
@@ -285,14 +285,14 @@ pub struct ReportArgs {
     /// Print all figures, not only the answer: every table, what it means, and what it is based on
     #[arg(long, conflicts_with_all = ["json", "explain"])]
     pub full: bool,
-    /// Print the first sentences and what to take alone
+    /// Print only the first sentences and what to take
     #[arg(long, short, conflicts_with_all = ["json", "explain", "full"])]
     pub quiet: bool,
     /// Write a record to send to others instead: without names, paths and serial numbers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet"])]
     pub share: Option<PathBuf>,
-    /// Print everything about one cell instead: a workload's identifier or a part of its label, and with /ARM
-    /// one arm of it
+    /// Print everything about one row instead. CELL is a workload's identifier or a part of its name; with /CHOICE, one
+    /// choice of that row
     #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json", "share"])]
     pub explain: Option<String>,
 }
@@ -317,7 +317,7 @@ pub enum FormatArg {
 pub enum TableArg {
     /// Every measured trial
     Trials,
-    /// Every workload on every arm: medians, estimate with its interval, verdict
+    /// Every workload on every choice: medians, estimate with its interval, verdict
     Cells,
 }
 
@@ -487,7 +487,7 @@ pub struct PredictArgs {
     /// Fit the software's time per request to this record
     #[arg(long, value_name = "RECORD")]
     pub record: Option<PathBuf>,
-    /// The arm or system of that record [default: its first encrypted one of the cipher]
+    /// The choice or system of that record [default: its first encrypted one of the cipher]
     #[arg(long, value_name = "NAME", requires = "record")]
     pub arm: Option<String>,
     /// The software's time per request, in microseconds

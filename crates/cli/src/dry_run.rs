@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use cryptbench_report::Names;
 use cryptbench_runner::{DryRun, Request, dry_run, human};
 use serde_json::{Value, json};
 
@@ -25,11 +26,16 @@ pub fn plan(request: &Request) -> anyhow::Result<Value> {
 
 fn object(dry: &DryRun) -> Value {
     let DryRun { plan, forecast, scratch, .. } = dry;
+    let names = Names::of(plan);
     json!({
         "schema": "cryptbench.dry-run/1",
         "profile": plan.profile,
         "workloads": plan.workloads.iter().map(|w| &w.label).collect::<Vec<_>>(),
         "arms": plan.arms.iter().map(|a| &a.label).collect::<Vec<_>>(),
+        "names": {
+            "workloads": plan.workloads.iter().map(|w| names.workload(w)).collect::<Vec<_>>(),
+            "arms": plan.arms.iter().map(|a| names.arm(a)).collect::<Vec<_>>(),
+        },
         "set": plan.set,
         "left_out": plan.left_out,
         "trials": plan.fixed_trials(),
@@ -51,9 +57,16 @@ fn object(dry: &DryRun) -> Value {
 
 fn words(dry: &DryRun) -> String {
     let DryRun { plan, forecast, scratch, .. } = dry;
-    let arms: Vec<_> = plan.arms.iter().map(|a| a.label.as_str()).collect();
-    // Labels of some have a comma of their own.
+    let names = Names::of(plan);
+    let arms: Vec<_> = plan.arms.iter().map(|arm| names.arm(arm)).collect();
+    // Names of some have a comma of their own.
     let between = if arms.iter().any(|arm| arm.contains(", ")) { "; " } else { ", " };
+    let mut ciphers: Vec<&str> = Vec::new();
+    for cipher in plan.arms.iter().filter_map(|arm| arm.cipher.as_deref()) {
+        if !ciphers.contains(&cipher) {
+            ciphers.push(cipher);
+        }
+    }
     let trials = match plan.fixed_trials() {
         Some(_) => format!("{} per workload and choice", plan.max_pairs),
         None => format!(
@@ -66,12 +79,12 @@ fn words(dry: &DryRun) -> String {
     let speeds = match &dry.measured {
         Some(rates) => format!("from what run {} measured of {}", rates.run_id, rates.device),
         None if dry.storage.starts_with("EMULATED") => "from the model's speeds".to_owned(),
-        None => "from the speeds of a SATA SSD: this disk was not measured yet".to_owned(),
+        None => "from the speeds of a SATA SSD, because this disk was not measured yet".to_owned(),
     };
     let mut lines = vec![
         format!("profile     {}, {} workloads", plan.profile, plan.workloads.len()),
         format!("choices     {}", arms.join(between)),
-        plan.set.as_ref().map_or_else(String::new, |set| format!("set         {set}")),
+        format!("ciphers     {}", ciphers.join(", ")),
         format!("trials      {trials}"),
         format!("storage     {}, in {}", dry.storage, dry.directory),
     ];
@@ -89,15 +102,17 @@ fn words(dry: &DryRun) -> String {
         ),
         format!("would take  about {}, {speeds}", time(forecast.seconds)),
     ]);
-    lines.retain(|line| !line.is_empty());
     lines.extend(
         plan.left_out
             .iter()
-            .map(|left| format!("left out    {}: {} ({})", left.system, left.reason, left.remedy)),
+            .map(|left| format!("left out    {}: {}; {}", left.system, left.reason, left.remedy)),
     );
     lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
     lines.push("Nothing was written. Leave out --dry-run to measure.".to_owned());
-    let options = textwrap::Options::new(80).subsequent_indent("            ");
+    lines.retain(|line| line.trim_end() != "ciphers");
+    let options = textwrap::Options::new(80)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .subsequent_indent("            ");
     lines.iter().map(|line| textwrap::fill(line, &options)).collect::<Vec<_>>().join("\n")
 }
 

@@ -47,19 +47,24 @@ pub const SIGNAL: u8 = 128;
 pub const HELP: &str = "\
 Exit codes:
   0    done
-  1    something unforeseen
+  1    an unexpected error
   2    the command line is wrong
-  3    the target is not fit: missing, read-only, in use, too little room, would be overwritten;
-       or a system could not be set up or checked there, and what was measured is kept
+  3    the target is not fit: missing, read-only, in use, too little room, or it
+       would be overwritten; or a system could not be set up or checked there,
+       and what was measured is kept
   4    the storage failed; what a run measured before is kept, marked partial
-  5    a profile, a record, a result, the history or a volume's header cannot be read
+  5    a profile, a record, a result, the history or a volume's header cannot be
+       read
   6    something could not be cleaned up, or is still in use
   7    no key fits: wrong passphrase, key file or PIM
   8    a system that should encrypt wrote plaintext, or what is less random than
        ciphertext; the record is kept and says so
   9    `history check` or `history regressions` found a regression
-  10   nothing was compared: the time budget ended before the first pair of trials
-  129, 130, 143  ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked partial";
+  10   nothing was compared: the time budget ended before the first pair of
+       trials
+  129, 130, 143
+       ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked
+       partial";
 
 /// A refusal of a command, with its exit code.
 #[derive(Debug, thiserror::Error)]

@@ -29,14 +29,14 @@ pub fn systems() -> anyhow::Result<ExitCode> {
             }
             Availability::Unavailable { reason, remedy } => {
                 not_here.push(paragraph(system.name(), system.about()));
-                not_here.push(paragraph("", &format!("why not: {reason}")));
-                not_here.push(paragraph("", &format!("remedy: {remedy}")));
+                not_here.push(paragraph("", &format!("why: {reason}")));
+                not_here.push(paragraph("", &format!("to do: {remedy}")));
             }
         }
     }
     print(&format!("Can be measured here:\n{}", here.join("\n")));
     if !not_here.is_empty() {
-        print(&format!("\nNot here:\n{}", not_here.join("\n")));
+        print(&format!("\nCannot be measured here:\n{}", not_here.join("\n")));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cryptbench_record::{ArmRole, Plan, Target};
-use cryptbench_report::share_words;
+use cryptbench_report::{share_words, wrap};
 use cryptbench_runner::{Event, Observer};
 use cryptbench_text::printable_lines;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -107,7 +107,8 @@ impl Live {
     }
 
     fn line(&self, text: &str) {
-        self.bar.println(printable_lines(text));
+        let width = say::terminal_style(false).width;
+        self.bar.println(wrap(&printable_lines(text), "", "  ", width));
     }
 
     fn show(&mut self, event: &Event<'_>) {

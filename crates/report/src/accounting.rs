@@ -27,13 +27,21 @@ pub(crate) struct Split<'a> {
     pub(crate) gib: f64,
     /// Processors times measured seconds.
     pub(crate) capacity_s: f64,
-    /// Joules of the processor packages per GiB, if every trial has them.
-    pub(crate) joules_per_gib: Option<f64>,
+    /// Joules per GiB in the order of [`ENERGY`], each if every trial has it.
+    pub(crate) joules_per_gib: [Option<f64>; 2],
 }
 
 /// The parts of [`Split::seconds`].
 pub(crate) const PARTS: [&str; 4] =
     ["load generator", "helper programs", "kernel threads", "other"];
+
+/// Energy of the processor packages (RAPL), and of the whole machine from its batteries.
+pub(crate) const ENERGY: [&str; 2] = ["J/GiB", "battery J/GiB"];
+
+/// The indices of [`ENERGY`] that any of these has.
+pub(crate) fn energies(splits: &[Split<'_>]) -> Vec<usize> {
+    (0..ENERGY.len()).filter(|&i| splits.iter().any(|s| s.joules_per_gib[i].is_some())).collect()
+}
 
 impl Split<'_> {
     /// Whether the parts are best shown per GiB; otherwise in percent of the machine.
@@ -66,8 +74,7 @@ pub(crate) fn splits(record: &Record) -> Vec<Split<'_>> {
 fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
     let trials: Vec<(&Trial, &Accounting)> = accounted(record, arm);
     let mut split =
-        Split { arm, seconds: [0.0; 4], gib: 0.0, capacity_s: 0.0, joules_per_gib: None };
-    let mut joules = Some(0.0);
+        Split { arm, seconds: [0.0; 4], gib: 0.0, capacity_s: 0.0, joules_per_gib: [None; 2] };
     let workload = |id: &str| record.plan.workloads.iter().find(|w| w.id == id);
     let mut all_move = true;
     for (trial, a) in &trials {
@@ -77,15 +84,24 @@ fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
         }
         split.capacity_s += trial.elapsed_s * f64::from(record.machine.cpus);
         split.gib += trial.bytes as f64 / GIB;
-        joules = joules.zip(a.energy_j).map(|(sum, j): (f64, f64)| sum + j);
         all_move &= workload(&trial.workload).is_some_and(moves_bytes);
     }
     if !all_move {
         split.gib = 0.0;
     }
-    split.joules_per_gib = joules.filter(|_| split.gib > 0.0).map(|j| j / split.gib);
+    let accounts: Vec<&Accounting> = trials.iter().map(|(_, a)| *a).collect();
+    split.joules_per_gib = joules(&accounts, split.gib);
     let sound = split.capacity_s.is_finite() && split.capacity_s > 0.0;
     sound.then_some(split)
+}
+
+/// The energies of [`ENERGY`] per GiB: each is told if every trial has it.
+fn joules(accounts: &[&Accounting], gib: f64) -> [Option<f64>; 2] {
+    let of: [fn(&Accounting) -> Option<f64>; 2] = [|a| a.energy_j, |a| a.battery_j];
+    of.map(|of| {
+        let all: Option<Vec<f64>> = accounts.iter().map(|a| of(a)).collect();
+        all.filter(|all| !all.is_empty() && gib > 0.0).map(|all| all.iter().sum::<f64>() / gib)
+    })
 }
 
 fn accounted<'a>(record: &'a Record, arm: &Arm) -> Vec<(&'a Trial, &'a Accounting)> {
@@ -223,10 +239,20 @@ mod tests {
             seconds: [2.0, 1.0, 0.5, 0.5],
             gib: 4.0,
             capacity_s: 40.0,
-            joules_per_gib: None,
+            joules_per_gib: [None; 2],
         };
         assert_eq!(split.seconds_per_gib(), [0.5, 0.25, 0.125, 0.125]);
         assert_eq!(split.percents(), [5.0, 2.5, 1.25, 1.25]);
         assert!((split.used_percent() - 8.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn energy_is_told_where_every_trial_has_it() {
+        let of = |battery_j| Accounting { energy_j: Some(3.0), battery_j, ..Accounting::default() };
+        let (with, without) = (of(Some(20.0)), of(None));
+        assert_eq!(joules(&[&with, &without], 2.0), [Some(3.0), None]);
+        assert_eq!(joules(&[&with, &with], 2.0), [Some(3.0), Some(20.0)]);
+        assert_eq!(joules(&[], 2.0), [None, None]);
+        assert_eq!(joules(&[&with], 0.0), [None, None], "no bytes were moved");
     }
 }

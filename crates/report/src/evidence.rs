@@ -148,32 +148,35 @@ pub(crate) fn method(record: &Record) -> Vec<String> {
     .collect();
     // Everything in the schedule except plain itself.
     let wanted = record.plan.arms.iter().filter(|a| a.role != ArmRole::Plain).count();
-    let of_wanted = |n: usize| match n == wanted {
-        true => "each choice but plain itself".to_owned(),
-        false => format!("{n} of the {} beside plain", count(wanted, "choice", "choices")),
+    let (who, was) = match evidence.len() {
+        n if n == wanted => ("each choice but plain itself".to_owned(), "was"),
+        n => (format!("{n} of the {} beside plain", count(wanted, "choice", "choices")), "were"),
     };
     let scans: Vec<_> = evidence.iter().filter_map(|e| e.scan.as_ref()).collect();
     let searched = match scans.len() {
         0 => "what lay on the storage was not searched".to_owned(),
-        n if n == evidence.len() => "what lay on the storage meanwhile was searched".to_owned(),
-        n => format!("of {n} of them, what lay on the storage meanwhile was searched"),
+        n if n == evidence.len() => "what lay on the storage was searched for that text".to_owned(),
+        n => format!("what lay on the storage of {n} of them was searched for that text"),
     };
     let mut said = vec![format!(
-        "After the trials a marked text was written through {}, then {}, opened again and read; {searched}.",
-        of_wanted(evidence.len()),
-        ways.join(", or ")
+        "After the trials {who} wrote a marked text and {was} closed ({}). Meanwhile {searched}; then all was opened again and \
+         read back.",
+        ways.join("; or ")
     )];
     let partly = scans.iter().filter(|s| !s.is_whole()).count();
     if let Some(least) = scans.iter().map(|s| s.scanned_bytes).min() {
         let part = match partly {
             0 => String::new(),
+            n if n == scans.len() => "; of each, only a part was: what was written last, and a sample spread evenly over the \
+                                      rest"
+                .to_owned(),
             n => format!(
-                ", and of {n} of {} only a part: what was written last, and a sample that is evenly spread over the rest",
+                "; of {n} of {}, only a part was: what was written last, and a sample spread evenly over the rest",
                 scans.len()
             ),
         };
         said.push(format!(
-            "At least {} of each that was searched were read{part}.",
+            "At least {} of each were searched{part}.",
             binary_bytes(least / 4096 * 4096)
         ));
     }

@@ -33,6 +33,7 @@ mod wording;
 
 pub use advice::observations;
 pub use analysis::{analyse, arm_cells, cell};
+pub use answer::in_order;
 pub use comparison::{Comparison, compare};
 pub use format::html_kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 pub use format::html_speed::{SpeedBar, SpeedChart, SpeedPage, speed_page};

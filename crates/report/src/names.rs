@@ -117,6 +117,9 @@ fn base(arm: &Arm) -> String {
         ArmRole::Plain => return "plain".to_owned(),
         ArmRole::PlainAgain => return "plain, repeated".to_owned(),
         ArmRole::NullLayer if arm.system == "builtin" => return "pass-through".to_owned(),
+        ArmRole::NullLayer if arm.system == "bindfs" => {
+            return "FUSE pass-through (bindfs)".to_owned();
+        }
         ArmRole::NullLayer => return format!("pass-through of {}", system(arm)),
         ArmRole::Encrypted => {}
     }

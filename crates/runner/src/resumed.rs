@@ -18,7 +18,7 @@ pub(crate) fn check(
     let same: [(&str, bool); 8] = [
         ("the program's version", earlier.program_version == program_version),
         ("the workloads", text(&was.workloads) == text(&plan.workloads)),
-        ("the arms", arms(&was.arms) == arms(&plan.arms)),
+        ("the choices", arms(&was.arms) == arms(&plan.arms)),
         ("the schedule", schedule(was) == schedule(plan)),
         ("the target", place(&earlier.target) == place(target)),
         ("the disk", text(&earlier.target.device) == text(&target.device)),

@@ -165,7 +165,7 @@ impl System {
             null_layer: None,
             in_all: true,
             has_our_ciphers: false,
-            availability: |_, _| Availability::Available("always".to_owned()),
+            availability: |_, _| Availability::Available("needs nothing".to_owned()),
             arms: unsupported::no_arms,
             kernel_tier: |_, _| None,
             kind,

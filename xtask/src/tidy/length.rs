@@ -8,12 +8,16 @@ use anyhow::Context as _;
 const README: usize = 900;
 /// README and docs/start.md.
 const NEWCOMER: usize = 1_500;
-/// README and all pages below docs/: 25,000, and what the page of a new format takes.
-const ALL: usize = 25_250;
+/// README and all pages below docs/ but [`LATER`].
+const ALL: usize = 25_000;
 
 /// Pages of what came after these limits were set, each with a limit of its own and not among [`ALL`].
-const LATER: &[(&str, usize)] =
-    &[("docs/fleet.md", 560), ("docs/reliability.md", 260), ("docs/validated.md", 220)];
+const LATER: &[(&str, usize)] = &[
+    ("docs/fleet.md", 560),
+    ("docs/formats/bitlocker.md", 245),
+    ("docs/reliability.md", 260),
+    ("docs/validated.md", 220),
+];
 
 /// The README's transcript is generated, but a newcomer reads it: 24 lines of 80 columns count as this.
 const TRANSCRIPT: usize = 200;

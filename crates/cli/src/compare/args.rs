@@ -24,7 +24,7 @@ pub struct CompareArgs {
     /// More files or directories of foreign results that belong to B (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_b: Vec<PathBuf>,
-    /// Take this arm of a record; given twice, the first is A's and the second B's [default: all arms of two
+    /// Take this choice of a record; given twice, the first is A's and the second B's [default: all choices of two
     /// records, plain of a record beside foreign results]
     #[arg(long, value_name = "NAME")]
     pub arm: Vec<String>,

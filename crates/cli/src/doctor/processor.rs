@@ -45,7 +45,9 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
     });
     findings.push(match cryptbench_cipher::tier() {
         Ok(tier) => kernels(tier),
-        Err(error) => Finding::warning("kernels", error.to_string()).remedy("unset CRYPTBENCH_CPU"),
+        Err(error) => {
+            Finding::warning("cipher code", error.to_string()).remedy("unset CRYPTBENCH_CPU")
+        }
     });
     findings.extend(aes());
     findings
@@ -66,9 +68,9 @@ fn kernels(tier: Tier) -> Finding {
     let best = Tier::available().pop();
     if best.is_some_and(|best| best > tier) {
         let words = format!("{} (held at {tier} by CRYPTBENCH_CPU)", words.join("; "));
-        return Finding::warning("kernels", words).remedy("unset CRYPTBENCH_CPU");
+        return Finding::warning("cipher code", words).remedy("unset CRYPTBENCH_CPU");
     }
-    Finding::ok("kernels", words.join("; "))
+    Finding::ok("cipher code", words.join("; "))
 }
 
 fn kernel(cipher: &str, tier: Tier) -> Option<String> {

@@ -79,7 +79,7 @@ fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
         let rest = rest.trim_start_matches(';').trim_start();
         (!rest.is_empty()).then(|| rest.to_owned())
     });
-    (format!("lacks the same as {} above", above.name), rest)
+    (format!("cannot run here, for the reason given at {} above", above.name), rest)
 }
 
 /// The section's name; for the systems also how many can be measured.
@@ -111,7 +111,7 @@ fn install(diagnosis: &Diagnosis, width: usize) -> Option<String> {
 
 fn legend(diagnosis: &Diagnosis, width: usize) -> Option<String> {
     let words = [
-        (State::Lacking, "not available here; nothing else needs it"),
+        (State::Lacking, "not available here"),
         (State::Warning, "spoils measurements, or changes what they mean"),
         (State::Fatal, "must be mended first"),
     ];
@@ -188,8 +188,8 @@ To measure more systems
      apt install gocryptfs
      no package of tcplay: build it from its source
 
-- not available here; nothing else needs it; ! spoils
-  measurements, or changes what they mean";
+- not available here; ! spoils measurements, or changes what
+  they mean";
         assert_eq!(text, expected);
     }
 
@@ -206,8 +206,8 @@ To measure more systems
         diagnosis.sections.insert(0, Section::new("Rights and kernel", vec![mapper]));
         let text = render(&diagnosis, 80);
         let expected = "\
--    dm-crypt   lacks the same as device mapper above
--    bitlocker  lacks the same as device mapper above
+-    dm-crypt   cannot run here, for the reason given at device mapper above
+-    bitlocker  cannot run here, for the reason given at device mapper above
                 -> or apt install dislocker
 -    zfs        this kernel has no ZFS
                 -> apt install zfs-dkms

@@ -38,7 +38,7 @@ pub enum HistoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Judge a record by the earlier ones of the same machine, target, arm and workload; exit code 9 for a
+    /// Judge a record by the earlier ones of the same machine, target, choice and workload; exit code 9 for a
     /// regression
     Check {
         /// A record that need not be in the history, or the number of one that is [default: the newest]
@@ -74,9 +74,9 @@ pub struct CheckArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum MeasureArg {
-    /// Speed of every arm
+    /// Speed of every choice
     Speed,
-    /// Share of plain speed of every arm except plain
+    /// Share of plain speed of every choice except plain
     Kept,
 }
 

@@ -227,7 +227,7 @@ pub(super) fn per_request_of(
         ));
     }
     let seconds = per_request_s(&known)
-        .ok_or_else(|| none("no reads or writes of blocks on both arms".to_owned()))?;
+        .ok_or_else(|| none("no reads or writes of blocks on both choices".to_owned()))?;
     let line = fit(&points, record.plan.confidence).map_or_else(String::new, |line| {
         let us = |x: f64| x * 1e6;
         let a = &line.per_request_s;

@@ -3,14 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Arm, ArmRole, Plan};
-use cryptbench_report::{Names, answer_json, share_words};
+use cryptbench_record::{Arm, ArmRole, Plan, Workload};
+use cryptbench_report::{Names, answer_json, in_order, share_words};
 use serde_json::Value;
 
 use crate::layout::bare;
 
 /// Choices that have columns; more are rows.
 const MOST_COLUMNS: usize = 4;
+
+/// Columns of a heading, so that the names of the workloads fit beside three choices.
+const HEADING: usize = 14;
 
 /// Rows that fit on a screen of 24 lines, with everything around them.
 const MOST_ROWS: usize = 17;
@@ -37,9 +40,8 @@ impl Board {
         let is_engine = |arm: &&Arm| arm.system == "builtin";
         let named = |arm: &Arm| (arm.label.clone(), names.arm(arm).to_owned());
         let systems = encrypted().filter(|arm| !is_engine(arm));
-        let workloads =
-            plan.workloads.iter().map(|w| (w.label.clone(), names.workload(w).to_owned()));
-        let workloads: Vec<_> = workloads.collect();
+        let named_workload = |w: &Workload| (w.label.clone(), names.workload(w).to_owned());
+        let workloads: Vec<_> = in_order(&plan.workloads).into_iter().map(named_workload).collect();
         let arms = plan.arms.iter().map(named);
         Self {
             choices: systems.chain(encrypted().filter(is_engine)).map(named).collect(),
@@ -74,6 +76,9 @@ impl Board {
         let Table { mut headings, rows, .. } = self.table();
         if rows.len() > MOST_ROWS {
             return String::new();
+        }
+        for heading in &mut headings {
+            *heading = textwrap::fill(heading, HEADING);
         }
         headings.insert(0, "% of plain speed so far".to_owned());
         let fields = |(name, shares): (String, Vec<Option<Share>>)| {
@@ -156,8 +161,6 @@ fn words(share: Option<Share>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::Workload;
-
     use super::*;
 
     fn plan(systems: usize) -> Plan {
@@ -193,10 +196,11 @@ mod tests {
         board.add("label of a", "plain again", (1.0, 0.9, 1.1));
         let text = board.text(80);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 3, "{text}");
-        assert!(lines[0].trim_end().ends_with("system 99 alone"), "{text}");
+        assert_eq!(lines.len(), 4, "{text}");
+        let heading = [lines[0], lines[1]].map(|line| line.split_whitespace().last().unwrap());
+        assert_eq!(heading, ["99", "alone"], "{text}");
         assert!(
-            lines[1].starts_with("Large reads, one at a time") && lines[1].contains("58 ±2"),
+            lines[2].starts_with("Large reads, one at a time") && lines[2].contains("58 ±2"),
             "{text}"
         );
         assert!(!text.contains("100"), "{text}");

@@ -35,7 +35,7 @@ fn it_ends_well_where_a_run_can_be_made_although_systems_lack() {
 fn it_says_of_each_system_what_the_registry_says() {
     let report = json(&Sandbox::new().run(&["doctor", "--json"]));
     let here = text(&Sandbox::new().run(&["systems"]).stdout);
-    let (available, _) = here.split_once("\nNot here:").unwrap_or((&here, ""));
+    let (available, _) = here.split_once("\nCannot be measured here:").unwrap_or((&here, ""));
     let mut names = BTreeSet::new();
     for system in cryptbench_system::systems() {
         let state = &finding(&report, "Systems", system.name())["state"];
@@ -112,10 +112,10 @@ fn a_mask_over_the_processor_is_told() {
         json(&sandbox.command(&["doctor", "--json"]).env("CRYPTBENCH_CPU", tier).output().unwrap())
     };
     let report = masked("soft");
-    let kernels = finding(&report, "Processor", "kernels");
+    let kernels = finding(&report, "Processor", "cipher code");
     assert!(kernels["says"].as_str().unwrap().contains("soft"), "{kernels}");
     let report = masked("nonsense");
-    assert_eq!(finding(&report, "Processor", "kernels")["state"], "warning");
+    assert_eq!(finding(&report, "Processor", "cipher code")["state"], "warning");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod ciphers;
 mod compare;
 mod damaged;
 mod doctor;
+mod documented;
 mod emulate;
 mod endless_input;
 mod errors;

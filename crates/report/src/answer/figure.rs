@@ -269,6 +269,13 @@ fn by_kind(
     sizes(workloads).into_iter().map(row).collect()
 }
 
+/// A plan's workloads in the order in which the answer has them: those of one size together, then of one kind.
+#[must_use]
+pub fn in_order(workloads: &[Workload]) -> Vec<&Workload> {
+    let all: Vec<&Workload> = workloads.iter().collect();
+    sizes(&all).into_iter().flat_map(|(_, members)| members).collect()
+}
+
 /// The kinds of these workloads, those of one size together.
 fn sizes<'a>(workloads: &[&'a Workload]) -> Vec<(String, Vec<&'a Workload>)> {
     let mut kinds = kinds(workloads.iter().copied());

@@ -39,7 +39,7 @@ pub(super) fn headline(view: &View<'_, '_>) -> Vec<String> {
         ));
         return said;
     }
-    // What is to be avoided is praised nowhere, however fast it is.
+    // What readers must avoid is praised nowhere, however fast it is.
     let ranked: Vec<&Ranked<'_>> = view.cast.ranked().collect();
     let usable: Vec<&Ranked<'_>> =
         ranked.iter().copied().filter(|row| !is_avoided(view, row.arm)).collect();
@@ -51,12 +51,15 @@ pub(super) fn headline(view: &View<'_, '_>) -> Vec<String> {
     // Of several in one place none is what the first sentence speaks of.
     let (sentence, alone) = match usable[..] {
         [first, ref rest @ ..] if !rest.is_empty() => {
-            let of = Ranks::of(view, first, rest, avoided);
+            let of = Ranks::of(view, first, rest);
             (of.sentence(view), of.tied.is_empty().then_some(first))
         }
         _ => (by_class(view, &arms), usable.first().copied()),
     };
     said.push(sentence);
+    if usable.len() > 1 && avoided > 0 {
+        said.push(format!("Not counted: {avoided} to avoid."));
+    }
     said.extend(alone.and_then(|row| costlier(view, row.arm)));
     if let Some(in_use) = view.in_use() {
         said.push(format!(
@@ -65,7 +68,7 @@ pub(super) fn headline(view: &View<'_, '_>) -> Vec<String> {
         ));
     }
     if view.cast.choices.is_empty() {
-        said.push("That is the floor: no system was measured.".to_owned());
+        said.push("The cipher alone is a floor: no system was measured.".to_owned());
     }
     if record.machine.emulated.is_some() {
         said.push("This machine is EMULATED: hardware is faster or slower.".to_owned());
@@ -101,17 +104,10 @@ struct Ranks<'r, 'a> {
     tied: Vec<&'r Ranked<'a>>,
     next: Option<&'r Ranked<'a>>,
     all: usize,
-    /// Those that nobody should take, which are in neither.
-    avoided: usize,
 }
 
 impl<'r, 'a> Ranks<'r, 'a> {
-    fn of(
-        view: &View<'a, '_>,
-        first: &'r Ranked<'a>,
-        rest: &[&'r Ranked<'a>],
-        avoided: usize,
-    ) -> Self {
+    fn of(view: &View<'a, '_>, first: &'r Ranked<'a>, rest: &[&'r Ranked<'a>]) -> Self {
         let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
         // The first of their place may be one to be avoided: it does not stand for the first of these.
         let ties = |row: &&&Ranked<'_>| {
@@ -119,12 +115,12 @@ impl<'r, 'a> Ranks<'r, 'a> {
         };
         let tied: Vec<_> = rest.iter().take_while(ties).copied().collect();
         let next = rest.get(tied.len()).copied();
-        Self { first, next, all: rest.len() + 1, tied, avoided }
+        Self { first, next, all: rest.len() + 1, tied }
     }
 
     /// Who is first, and by how much.
     fn sentence(&self, view: &View<'_, '_>) -> String {
-        let Self { first, ref tied, next, all, avoided } = *self;
+        let Self { first, ref tied, next, all } = *self;
         let percent = |row: &Ranked<'_>| percent_digits(100.0 * row.all.ratio);
         let lead = match next {
             Some(next) if first.all.ratio / next.all.ratio >= TELLING_FACTOR => {
@@ -135,11 +131,7 @@ impl<'r, 'a> Ranks<'r, 'a> {
             }
             None => String::new(),
         };
-        let besides = match avoided {
-            0 => String::new(),
-            n => format!(", besides {n} to avoid"),
-        };
-        let of = format!("{all} choices on {}{besides}", view.place());
+        let of = format!("{all} choices on {}", view.place());
         match tied[..] {
             [] => format!(
                 "Fastest of {of}: {}, at {} % of plain speed on average{lead}.",
@@ -152,8 +144,8 @@ impl<'r, 'a> Ranks<'r, 'a> {
                 range(first, tied)
             ),
             _ => format!(
-                "Fastest of {of}, with no difference found between them: {}, at {} % of plain speed on \
-                 average{lead}.",
+                "{} of {of} share the first place: {}, at {} % of plain speed on average{lead}.",
+                tied.len() + 1,
                 named(view, first, tied),
                 range(first, tied)
             ),
@@ -211,7 +203,7 @@ enum How {
 
 /// One system, or the engine: size by size.
 fn by_class(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
-    let with = with(view, arms);
+    let (with, many) = with(view, arms);
     let place = view.place();
     let outcomes: Vec<Outcome> = [Class::Large, Class::Medium, Class::Small, Class::Files]
         .into_iter()
@@ -229,13 +221,15 @@ fn by_class(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
     match slow[..] {
         [] if rest.is_empty() => format!("No trial of {with} was measured on {place}."),
         [] if all(&|how| matches!(how, How::Unmeasured)) => {
-            format!("Too few repeats were measured on {place} to tell what {with} costs.")
+            let costs = if many { "cost" } else { "costs" };
+            format!("Too few repeats were measured on {place} to tell what {with} {costs}.")
         }
         [] if all(&|how| matches!(how, How::NoLoss)) => {
             format!("No loss was found on {place} with {with}.")
         }
         [] if all(&|how| matches!(how, How::Undecided)) => {
-            format!("Whether {with} is slower on {place} is undecided.")
+            let are = if many { "are" } else { "is" };
+            format!("Whether {with} {are} slower on {place} is undecided.")
         }
         [] => {
             rest[0] = format!("{} on {place} with {with}", capitalised(&rest[0]));
@@ -304,7 +298,8 @@ fn some(n: usize, of: &Outcome, one: &str, many: &str) -> String {
     format!("{n} of {} {} {}", of.all, of.parts, if n == 1 { one } else { many })
 }
 
-fn with(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
+/// The choices, and whether they are several.
+fn with(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> (String, bool) {
     let mut names: Vec<String> = Vec::new();
     for arm in arms {
         let name = match (arm.system.as_str(), cipher(arm)) {
@@ -316,7 +311,7 @@ fn with(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
         }
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    list(&names, MOST_NAMED + 1)
+    (list(&names, MOST_NAMED + 1), names.len() > 1)
 }
 
 fn outcome(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm], class: Class) -> Option<Outcome> {

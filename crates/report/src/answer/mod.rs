@@ -18,6 +18,7 @@ use cryptbench_record::InUse;
 
 pub(crate) use self::avoid::has_known_weakness;
 use self::cast::Cast;
+pub use self::figure::in_order;
 pub(crate) use self::figure::{Columns, Figure, Ladder, Mark, Row, Rung, Value, figure};
 pub(crate) use self::machine::is_kernels;
 pub(crate) use self::opening::OpeningRow;

@@ -34,21 +34,25 @@ pub(super) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found
 }
 
-/// What an hour decides, what disturbed this run, and the run that decides it.
-fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Option<Open> {
+/// What an hour decides with the run that decides it, and what disturbed this run: two entries, so that one of them fits
+/// where there is no room for both.
+fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
+    let disturbed = disturbed(view);
+    let (text, also) = match undecided.within.is_empty() {
+        true => (disturbed, None),
+        false => (Some(undecided.within.join(" ")), disturbed),
+    };
     let record = view.lookup.record;
-    let parts: Vec<String> = undecided.within.iter().cloned().chain(disturbed(view)).collect();
-    if parts.is_empty() {
-        return None;
-    }
-    let text = parts.join(" ");
-    let Some(options) = options(record, &undecided.needs) else { return Some(Open::new(text)) };
-    Some(match command(record, view.here, &undecided.arms, &options) {
-        Some(command) => {
-            Open { text: format!("{text} On an idle machine:"), command: Some(command) }
+    let with_command = |text: String| {
+        let Some(options) = options(record, &undecided.needs) else { return Open::new(text) };
+        match command(record, view.here, &undecided.arms, &options) {
+            Some(command) => {
+                Open { text: format!("{text} On an idle machine:"), command: Some(command) }
+            }
+            None => Open::new(format!("{text} Repeat this run with {options}.")),
         }
-        None => Open::new(format!("{text} Repeat this run with {options}.")),
-    })
+    };
+    text.map(with_command).into_iter().chain(also.map(Open::new)).collect()
 }
 
 /// A run that can go on: something ended it, or its budget ended before the number of repeats that was asked for.
@@ -95,15 +99,13 @@ fn only_read(view: &View<'_, '_>) -> Option<Open> {
 }
 
 /// The systems that people ask for first and that the program could not choose.
-fn left_out(view: &View<'_, '_>) -> Option<Open> {
+fn left_out(view: &View<'_, '_>) -> Vec<Open> {
     let one = |out: &LeftOut| {
         // What the system looked at to find that out is for those who ask for all.
         let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
-        format!("{}, not measured: {reason}.", of_system(&out.system))
+        Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
     };
-    let plan = &view.lookup.record.plan;
-    let said: Vec<String> = plan.left_out.iter().take(MOST_NAMED).map(one).collect();
-    (!said.is_empty()).then(|| Open::new(said.join(" ")))
+    view.lookup.record.plan.left_out.iter().take(MOST_NAMED).map(one).collect()
 }
 
 /// Systems that a cache answered where the disk answered plain.
@@ -195,7 +197,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
             found.needs.push(need);
             found.arms.extend(tied);
         } else {
-            found.beyond.push(format!("{who}: {}, {TOO_NOISY}.", words(need)));
+            found.beyond.push(format!("{who}: {}{TOO_NOISY}.", words(need)));
         }
     }
     // What lies far down a ranking is nobody's question.
@@ -220,29 +222,28 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
         found.needs.extend(within.iter().map(|(_, need)| *need));
     }
     if let Some((_, most)) = beyond.first() {
-        found.beyond.push(format!("{}: {}, {TOO_NOISY}.", who(view, &beyond), words(*most)));
+        found.beyond.push(format!("{}: {}{TOO_NOISY}.", who(view, &beyond), words(*most)));
     }
     found
 }
 
-/// What takes more than an hour.
-const TOO_NOISY: &str = "more than an hour: this disk is too noisy";
+/// What is said of repeats that take more than an hour.
+const TOO_NOISY: &str = ", but not within an hour: this disk is too noisy";
 
 /// The workloads, the one that needs most first.
 fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
     let name = |i: usize| view.names.workload(open[i].0);
     match open.len() {
         1 => name(0).to_owned(),
-        2 => format!("{} and {}", name(0), lower(name(1))),
-        n => format!("{n} workloads are undecided (worst: {})", lower(name(0))),
+        n => format!("{n} workloads (worst: {})", lower(name(0))),
     }
 }
 
 fn words(need: Need) -> String {
     let ran = repeats_ran(need.ran);
     match need.need {
-        u32::MAX => format!("{ran}, and no number would decide"),
-        need => format!("{ran}, about {} would decide", thousands(rounded(need))),
+        u32::MAX => format!("{ran}; no number would decide"),
+        need => format!("{ran}; about {} would decide", thousands(rounded(need))),
     }
 }
 
@@ -326,10 +327,7 @@ mod tests {
     #[test]
     fn forecasts_have_two_figures() {
         assert_eq!([7, 19, 20, 101, 4321].map(rounded), [7, 19, 20, 110, 4400]);
-        assert_eq!(words(Need { ran: 11, need: 20 }), "11 repeats ran, about 20 would decide");
-        assert_eq!(
-            words(Need { ran: 1, need: u32::MAX }),
-            "1 repeat ran, and no number would decide"
-        );
+        assert_eq!(words(Need { ran: 11, need: 20 }), "11 repeats ran; about 20 would decide");
+        assert_eq!(words(Need { ran: 1, need: u32::MAX }), "1 repeat ran; no number would decide");
     }
 }

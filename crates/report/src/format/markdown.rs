@@ -1,4 +1,4 @@
-//! A report short enough for a ticket, in GitHub's Markdown: verdict, one table, where and how it was measured.
+//! A report short enough for a ticket, in GitHub's Markdown: the answer, one table, where and how it was measured.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,10 +6,12 @@ use std::fmt::Write as _;
 use cryptbench_record::{Arm, Cell, Record, Results, Verdict, Workload};
 
 use super::surroundings::{occasion, surroundings, title};
+use crate::answer::{Open, answer};
 use crate::lookup::Lookup;
-use crate::names::relabelled;
+use crate::names::{Names, relabelled};
 use crate::presentation::{Form, condensed::condensed};
 use crate::quantity::{NONE, count, duration, fraction, headline, kept};
+use crate::sentences::basis;
 use crate::verdict_mark;
 use crate::wording::{LEGEND, compared, drawn, stop_words};
 
@@ -27,15 +29,9 @@ pub fn render(record: &Record, results: &Results) -> String {
     let record = &*relabelled(record);
     let lookup = Lookup::new(record, results);
     let mut out = format!("## {}\n\n", escaped(&title(record)));
-    match results.sentences.split_first() {
-        None => out.push_str("There are no repeats, and so no verdict.\n"),
-        Some((first, rest)) => {
-            let _ = writeln!(out, "**{}**", escaped(first));
-            for (i, sentence) in rest.iter().enumerate() {
-                let gap = if i == 0 { "\n" } else { "" };
-                let _ = writeln!(out, "{gap}- {}", escaped(sentence));
-            }
-        }
+    match results.sentences.is_empty() {
+        true => out.push_str("There are no repeats, and so no verdict.\n"),
+        false => out.push_str(&summary(&lookup)),
     }
     let (rows, about) = table(&lookup);
     if !rows.is_empty() {
@@ -48,7 +44,22 @@ pub fn render(record: &Record, results: &Results) -> String {
     for note in &record.notes {
         let _ = writeln!(out, "- note: {}", escaped(note));
     }
-    let _ = write!(out, "\n### How\n\n{}\n", how(record));
+    let _ = write!(out, "\n### How\n\n{}\n", how(&lookup));
+    out
+}
+
+/// The headline, and what to take, to avoid and to settle.
+fn summary(lookup: &Lookup<'_>) -> String {
+    let answer = answer(lookup, None);
+    let mut out = format!("**{}**\n", escaped(&answer.headline.join(" ")));
+    let open: Vec<String> = answer.open.iter().map(Open::line).collect();
+    let mut gap = "\n";
+    for (name, lines) in [("Take", &answer.take), ("Avoid", &answer.avoid), ("Open", &open)] {
+        for line in lines {
+            let _ = writeln!(out, "{gap}- {name}: {}", escaped(line));
+            gap = "";
+        }
+    }
     out
 }
 
@@ -56,6 +67,8 @@ pub fn render(record: &Record, results: &Results) -> String {
 fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
     let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
     let unlock = Form::of(lookup.record) == Form::Unlock;
+    // Volumes that are opened have good names as they are.
+    let names = if unlock { Names::default() } else { Names::of(&lookup.record.plan) };
     let arms = if unlock { drawn(lookup.arms()) } else { compared(lookup.arms()) };
     if workloads.is_empty() || arms.is_empty() {
         return (Vec::new(), String::new());
@@ -63,10 +76,10 @@ fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
     if unlock {
         let field = |w: &Workload, a: &Arm| speed(w, lookup.cell(w, a));
         let about = "Median time of an opening.".to_owned();
-        return (crossed(&workloads, &arms, &[], field), about);
+        return (crossed(&names, &workloads, &arms, &[], field), about);
     }
     if workloads.len() > MOST_ROWS {
-        return (by_series(lookup, &arms), about(lookup, true));
+        return (by_series(lookup, &names, &arms), about(lookup, true));
     }
     let plain = |w: &Workload| speed(w, lookup.plain(w));
     let noise = |w: &Workload| {
@@ -74,7 +87,7 @@ fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
     };
     let first: [First<'_>; 2] = [("plain", &plain), ("noise", &noise)];
     let field = |w: &Workload, a: &Arm| judged(lookup.cell(w, a));
-    (crossed(&workloads, &arms, &first, field), about(lookup, false))
+    (crossed(&names, &workloads, &arms, &first, field), about(lookup, false))
 }
 
 /// The columns of a workload before the arms: its name and its field.
@@ -82,13 +95,14 @@ type First<'f> = (&'f str, &'f dyn Fn(&Workload) -> String);
 
 /// Workloads by arms, or arms by workloads where there are many arms.
 fn crossed(
+    names: &Names,
     workloads: &[&Workload],
     arms: &[&Arm],
     first: &[First<'_>],
     field: impl Fn(&Workload, &Arm) -> String,
 ) -> Vec<Vec<String>> {
     let mut columns = vec![vec!["workload".to_owned()]];
-    columns[0].extend(workloads.iter().map(|w| w.label.clone()));
+    columns[0].extend(workloads.iter().map(|w| names.workload(w).to_owned()));
     for (name, of) in first {
         columns.push(
             [(*name).to_owned()].into_iter().chain(workloads.iter().map(|w| of(w))).collect(),
@@ -96,7 +110,7 @@ fn crossed(
     }
     for arm in arms {
         let fields = workloads.iter().map(|w| field(w, arm));
-        columns.push([arm.label.clone()].into_iter().chain(fields).collect());
+        columns.push([names.arm(arm).to_owned()].into_iter().chain(fields).collect());
     }
     if arms.len() > MOST_COLUMNS {
         columns[0][0] = "choice".to_owned();
@@ -107,9 +121,9 @@ fn crossed(
         .collect()
 }
 
-fn by_series(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<Vec<String>> {
+fn by_series(lookup: &Lookup<'_>, names: &Names, arms: &[&Arm]) -> Vec<Vec<String>> {
     let mut rows = vec![vec!["series".to_owned(), "workloads".to_owned()]];
-    rows[0].extend(arms.iter().map(|a| a.label.clone()));
+    rows[0].extend(arms.iter().map(|a| names.arm(a).to_owned()));
     for series in condensed(lookup) {
         let mut row = vec![series.name.clone(), series.workloads.len().to_string()];
         row.extend(series.arms.iter().map(|tally| {
@@ -154,7 +168,7 @@ fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
                 .to_owned()
         }
         false => format!(
-            "Percent of plain speed, with its {confidence} interval; noise is what plain differs by from itself"
+            "Percent of plain speed, with its {confidence} interval; noise is how far plain, measured twice, differs from itself"
         ),
     };
     match marks.is_empty() {
@@ -164,7 +178,8 @@ fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
 }
 
 /// When and with what, in a few sentences.
-fn how(record: &Record) -> String {
+fn how(lookup: &Lookup<'_>) -> String {
+    let record = lookup.record;
     let plan = &record.plan;
     let measured = record.trials.iter().filter(|t| t.block.is_some()).count();
     let length = match plan.workloads.iter().all(Workload::is_timed) {
@@ -186,11 +201,12 @@ fn how(record: &Record) -> String {
     };
     format!(
         "cryptbench {}, {}. Every choice ran once in each repeat, in a new random order (seed {}); \
-         {}{length}, each compared with plain of the same repeat.{ended} Run `{}`; its record.json has every trial.",
+         {}{length}, each compared with plain of the same repeat.{ended}{} Run `{}`; its record.json has every trial.",
         escaped(&record.program_version),
         escaped(&occasion(record)),
         plan.seed,
         count(measured, "measured trial", "measured trials"),
+        basis(lookup).iter().map(|s| format!(" {}", escaped(s))).collect::<String>(),
         // Nothing is escaped within a code span, so characters that would end it are removed.
         record.run_id.replace(|c: char| c == '`' || c.is_control(), "'"),
     )

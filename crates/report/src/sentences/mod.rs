@@ -60,6 +60,12 @@ pub(crate) fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
     found.into_iter().map(|s| s.text).collect()
 }
 
+/// What the figures rest on, and whether the systems encrypted.
+pub(crate) fn basis(lookup: &Lookup<'_>) -> Vec<String> {
+    let view = View { record: lookup.record, results: lookup.results, lookup };
+    trust::basis(&view).into_iter().chain(evidence::proof(&view)).map(|s| s.text).collect()
+}
+
 /// What the sentences look at.
 struct View<'a> {
     record: &'a Record,

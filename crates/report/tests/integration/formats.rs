@@ -99,6 +99,8 @@ fn broken_numbers_are_empty_and_empty_tables_have_their_columns() {
 fn hostile_labels_stay_in_their_field() {
     let mut record = small();
     record.plan.arms[3].label = "a,b\"c\nd|e<b>`*".to_owned();
+    // What has no name of ours goes by its label.
+    record.plan.arms[3].system = "another".to_owned();
     let text = csv_of(&record, Rows::Trials);
     assert!(text.contains("\"a,b\"\"c\nd|e<b>`*\""));
     record.run_id = "a`b\n# c".to_owned();

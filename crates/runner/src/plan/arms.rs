@@ -38,7 +38,7 @@ impl Arms {
         if opens > 0 {
             if opens < request.profile.workloads.len() {
                 return Err(RunError::Usage(
-                    "opening volumes and loading a disk are measured on different arms: put them into two profiles"
+                    "opening volumes and loading a disk are measured on different choices: put them into two profiles"
                         .to_owned(),
                 ));
             }

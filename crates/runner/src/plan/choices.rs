@@ -167,7 +167,7 @@ impl Choices {
     }
 
     fn leave_out_for_time(&mut self, system: &str) {
-        let reason = format!("a run that chooses by itself measures {PLACES} systems");
+        let reason = format!("the default run measures {PLACES} systems");
         self.leave_out(system, reason, format!("cryptbench run --system {system}"));
     }
 

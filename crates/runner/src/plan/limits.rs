@@ -150,7 +150,7 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let took = format!("Setting up took {spent:.0} s of the budget of {:.0} s", recorded.budget_s);
     let note = match trial {
         _ if least > left => Some(format!(
-            "{took}: what is left is not enough for {} trials of all workloads and arms; give a larger --budget.",
+            "{took}: what is left is not enough for {} trials of all workloads and choices; give a larger --budget.",
             recorded.min_pairs
         )),
         Some(_) => {

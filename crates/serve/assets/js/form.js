@@ -176,14 +176,14 @@ function factsOf(p) {
     ["Storage", `${p.storage}, in ${p.directory}`, true],
     ...(p.paired ? [["Beside", `${p.paired[1]}, in ${p.paired[0]}`, true]] : []),
     ["Scratch file", `${bytes(p.scratch_bytes)} (${p.scratch_reason})`, true],
-    ["Workloads", `${p.profile}: ${some(p.workloads)}`, true], ["Choices", some(p.arms), true],
+    ["Workloads", `${p.profile}: ${some(p.names.workloads)}`, true], ["Choices", some(p.names.arms), true],
     ...(left ? [["Left out", left, true]] : []),
   ]);
 }
 
-/** The names of a list, or of a long one its first. */
+/** The names of a list, or of a long one its first. Some have commas of their own. */
 const some = (names) =>
-  (names.length <= 24 ? names.join(", ") : `${names.slice(0, 12).join(", ")} and ${names.length - 12} more`);
+  (names.length <= 24 ? names.join("; ") : `${names.slice(0, 12).join("; ")} and ${names.length - 12} more`);
 
 const hints = (input) => (input.getAttribute("aria-describedby") ?? "").split(" ").filter((id) => id && id !== "wrong");
 

@@ -105,7 +105,7 @@ pub(crate) static BUILTIN_RAW: System = System {
     kernel_tier: kernel_of,
     ..System::new(
         "builtin-raw",
-        "the same behind FUSE alone, as `cryptbench volume mount --raw` has it: takes no root",
+        "the same behind FUSE alone, as `cryptbench volume mount --raw` has it: needs no root",
         Kind::Served(Served { secret: random_key, open: plaintext }),
     )
 };

@@ -14,7 +14,7 @@ use crate::{ArmSpec, Availability};
 pub(crate) static PAIRED: System = System {
     availability: |_, _| {
         Availability::without(
-            "it is whatever you have prepared yourself, and is chosen by naming it",
+            "a run measures two places that you prepared yourself only if you name them",
             "cryptbench run --pair PLAIN ENCRYPTED..., all directories or all devices",
         )
     },

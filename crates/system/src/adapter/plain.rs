@@ -13,7 +13,7 @@ pub(crate) static PLAIN: System = System {
     },
     ..System::new(
         "plain",
-        "no encryption: the baseline of every comparison, measured twice for the noise floor",
+        "no encryption: the baseline of every comparison, measured twice, which shows the noise",
         Kind::InPlace(Attachment::Inline),
     )
 };

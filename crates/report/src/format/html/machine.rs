@@ -4,7 +4,7 @@ use cryptbench_record::Record;
 use maud::{Markup, html};
 
 use super::scrolling;
-use crate::accounting::{PARTS, Split, remarks, splits};
+use crate::accounting::{ENERGY, PARTS, Split, energies, remarks, splits};
 use crate::quantity::{cpu, digits, percent};
 
 /// The part of the method section about CPU time; nothing if no trial was accounted.
@@ -25,7 +25,7 @@ pub(super) fn accounting(record: &Record) -> Markup {
 }
 
 fn table(splits: &[Split<'_>], per_gib: bool) -> Markup {
-    let energy = splits.iter().any(|s| s.joules_per_gib.is_some());
+    let energies = energies(splits);
     html! {
         table {
             thead {
@@ -33,7 +33,7 @@ fn table(splits: &[Split<'_>], per_gib: bool) -> Markup {
                     th scope="col" { "Choice" }
                     @for name in PARTS { th.number scope="col" { (name) } }
                     th.number scope="col" { "of the machine" }
-                    @if energy { th.number scope="col" { "J/GiB" } }
+                    @for &i in &energies { th.number scope="col" { (ENERGY[i]) } }
                 }
             }
             tbody {
@@ -42,7 +42,7 @@ fn table(splits: &[Split<'_>], per_gib: bool) -> Markup {
                         th scope="row" { (split.arm.label) }
                         @for part in parts(split, per_gib) { td.number { (part) } }
                         td.number { (percent(split.used_percent())) }
-                        @if energy { td.number { (split.joules_per_gib.map_or_else(String::new, digits)) } }
+                        @for &i in &energies { td.number { (split.joules_per_gib[i].map_or_else(String::new, digits)) } }
                     }
                 }
             }

@@ -4,8 +4,8 @@ use cryptbench_record::Record;
 
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
-use crate::accounting::{PARTS, Split, splits};
-use crate::quantity::{cpu, percent_digits};
+use crate::accounting::{ENERGY, PARTS, Split, energies, splits};
+use crate::quantity::{cpu, digits, percent_digits};
 
 /// The table, unless no trial was accounted.
 pub(super) fn table(record: &Record, width: usize) -> Option<String> {
@@ -15,13 +15,17 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
         true => "Whose CPU time it was, over all workloads, CPU s/GiB:",
         false => "Whose CPU time it was, over all workloads, % of the machine:",
     };
-    let headings = ["", "load", "helpers", "kernel", "other", "of machine"].map(str::to_owned);
+    let energies = energies(&splits);
+    let headings = ["", "load", "helpers", "kernel", "other", "of machine"];
     debug_assert_eq!(headings.len(), PARTS.len() + 2);
-    let mut table = empty(headings.into());
+    let headings = headings.into_iter().chain(energies.iter().map(|&i| ENERGY[i]));
+    let mut table = empty(headings.map(str::to_owned).collect());
     for split in &splits {
         let parts = parts(split, per_gib).into_iter();
         let used = format!("{} %", percent_digits(split.used_percent()));
-        let row = [clean(&split.arm.label)].into_iter().chain(parts).chain([used]);
+        let joules = |&i: &usize| split.joules_per_gib[i].map_or_else(String::new, digits);
+        let energy = energies.iter().map(joules);
+        let row = [clean(&split.arm.label)].into_iter().chain(parts).chain([used]).chain(energy);
         add(&mut table, row.collect());
     }
     let legend = "load: the measuring process with the ciphers in it; helpers: the helper programs of systems; other: everything else, less what it took before the \

@@ -192,7 +192,8 @@ impl Targets {
             && all.is_none()
             && size > most
         {
-            (size, reason) = (most, "as each system fills a file of its own".to_owned());
+            (size, reason) =
+                (most, "small, because each system fills a file of its own".to_owned());
         }
         for encrypted in &self.encrypted {
             let (there, why) = match encrypted.all().filter(|_| all.is_some()) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cryptbench_record::{Arm, ArmRole, Trial, Workload};
 
-use super::super::layout::{add, clean, cut, empty, fitted, heading, left, right, widest};
+use super::super::layout::{add, clean, cut, empty, fitted, heading, left, right, text, widest};
 use super::super::spark::{range, sparkline};
 use super::wrap;
 use crate::lookup::{Lookup, geometric_mean};
@@ -83,31 +83,45 @@ pub(super) fn list(
         let rates: Vec<f64> = among.filter_map(|(_, of)| of.get(block)).map(|p| p.rate).collect();
         (!rates.is_empty()).then(|| geometric_mean(&rates))
     };
-    let mut headings = vec!["repeat".to_owned()];
-    for (arm, _) in &arms {
-        headings.push(heading(&clean(&arm.label)));
-        if !is_plain(arm) {
-            headings.push("% of plain".to_owned());
-        }
-    }
-    let mut table = empty(headings);
-    for block in blocks.iter().take(MOST_BLOCKS) {
-        let mut row = vec![block.to_string()];
-        for (arm, of) in &arms {
-            let point = of.get(block);
-            row.push(
-                point
-                    .map_or_else(|| NONE.to_owned(), |point| value_words(workload, point.headline)),
-            );
-            if !is_plain(arm) {
-                let kept = point.zip(plain_rate(arm, block));
-                let percent = kept.map(|(point, plain)| 100.0 * point.rate / plain);
-                row.push(percent.map_or_else(|| NONE.to_owned(), percent_digits));
+    let table = |with_speeds: bool| {
+        let mut headings = vec!["repeat".to_owned()];
+        for (arm, _) in &arms {
+            headings.push(heading(&clean(&arm.label)));
+            if !is_plain(arm) && with_speeds {
+                headings.push("% of plain".to_owned());
             }
         }
-        add(&mut table, row);
-    }
-    let title = "Every measured trial, and its % of the plain trials of the same repeat:";
+        let mut table = empty(headings);
+        for block in blocks.iter().take(MOST_BLOCKS) {
+            let mut row = vec![block.to_string()];
+            for (arm, of) in &arms {
+                let point = of.get(block);
+                if is_plain(arm) || with_speeds {
+                    row.push(point.map_or_else(
+                        || NONE.to_owned(),
+                        |point| value_words(workload, point.headline),
+                    ));
+                }
+                if !is_plain(arm) {
+                    let kept = point.zip(plain_rate(arm, block));
+                    let percent = kept.map(|(point, plain)| 100.0 * point.rate / plain);
+                    row.push(percent.map_or_else(|| NONE.to_owned(), percent_digits));
+                }
+            }
+            add(&mut table, row);
+        }
+        table
+    };
+    let with_speeds = table(true);
+    // Broken into letters nobody can read them.
+    let (title, table) = match widest(&text(&with_speeds)) <= width {
+        true => {
+            ("Every measured trial, and its % of the plain trials of the same repeat:", with_speeds)
+        }
+        false => {
+            ("Every measured trial in % of the plain trials of the same repeat:", table(false))
+        }
+    };
     let mut lines = vec![wrap(title, "", "  ", width), fitted(table, width)];
     if let n @ 1.. = blocks.len().saturating_sub(MOST_BLOCKS) {
         lines.push(wrap(&format!("{n} more repeats are in the record."), "", "  ", width));
