@@ -30,7 +30,7 @@ pub struct Options {
     /// Add to what was counted for this commit before
     #[arg(long)]
     add: bool,
-    /// A folder laid out as ../shared/data/volumes, to be opened as well
+    /// A folder laid out as ../shared/data/volumes, instead of that
     #[arg(long, value_name = "DIR")]
     images: Option<std::path::PathBuf>,
     /// Only print the table of what was counted, and write the page
