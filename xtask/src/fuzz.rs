@@ -39,8 +39,12 @@ const BUILT: &str = "fuzz/target";
 /// The inputs that each target begins with, by target.
 const SEEDS: &str = "fuzz/seeds";
 
-/// Bytes of inputs that are kept for a target.
-const KEPT: u64 = 16 << 10;
+/// Inputs that lie elsewhere.
+const FIXTURES: &[(&str, &str)] =
+    &[("foreign", "crates/foreign/tests/fixtures"), ("profile", "crates/load/profiles")];
+
+/// How many inputs are kept for a target, small and large.
+const KEPT: usize = 24;
 
 /// The target that reads behind the end of its input.
 const PLANTED: &str = "planted";
@@ -113,6 +117,8 @@ pub fn run_one(target: &str, seconds: u32) -> anyhow::Result<u64> {
     let mut command = Command::new(binary(target)?);
     command.arg(&corpus);
     let seeds = Path::new(SEEDS).join(target);
+    let fixtures = FIXTURES.iter().filter(|(name, _)| *name == target);
+    command.args(fixtures.map(|(_, directory)| directory));
     if seeds.is_dir() {
         command.arg(seeds);
     }
@@ -146,7 +152,7 @@ pub fn finds_what_is_planted() -> anyhow::Result<String> {
     }
 }
 
-/// Keeps the smallest inputs that together reach what the corpus of a target reaches.
+/// Keeps some of the smallest inputs that together reach what the corpus of a target reaches.
 fn keep(target: &str) -> anyhow::Result<()> {
     let least = tempfile::tempdir()?;
     let corpus = Path::new("fuzz/corpus").join(target);
@@ -165,11 +171,8 @@ fn keep(target: &str) -> anyhow::Result<()> {
         .collect();
     inputs.sort();
     let found = inputs.len();
-    let mut bytes = 0;
-    inputs.retain(|(len, _)| {
-        bytes += len;
-        bytes <= KEPT
-    });
+    let every = inputs.len().div_ceil(KEPT).max(1);
+    let inputs: Vec<_> = inputs.into_iter().rev().step_by(every).collect();
     for (_, input) in &inputs {
         let name = input.file_name().context("a file")?;
         std::fs::copy(input, seeds.join(name))?;

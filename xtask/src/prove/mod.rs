@@ -30,9 +30,12 @@ pub struct Options {
     /// Add to what was counted for this commit before
     #[arg(long)]
     add: bool,
-    /// A folder laid out as ../shared/data/volumes, to be opened as well
+    /// A folder laid out as ../shared/data/volumes, instead of that
     #[arg(long, value_name = "DIR")]
     images: Option<std::path::PathBuf>,
+    /// Show rows that were not counted for this commit as they were counted for that one, and say so
+    #[arg(long, value_name = "COMMIT", requires = "show")]
+    with: Option<String>,
     /// Only print the table of what was counted, and write the page
     #[arg(long)]
     show: bool,
@@ -52,6 +55,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
     let mut tally =
         Tally::open(options.add || options.show, rows.iter().map(|row| row.name).collect())?;
+    if let Some(commit) = &options.with {
+        tally.take_missing(commit)?;
+    }
     if !options.show {
         packages::ensure_or_tell(packages::FOR_TESTS);
         let programs = Programs::build(&rows, options.images.as_deref())?;

@@ -42,7 +42,9 @@ fn text(tally: &Tally) -> String {
     }
     for row in ROWS {
         let Some(counted) = tally.rows.get(row.name) else { continue };
-        let _ = writeln!(text, "\n**{}**, {:.0} s\n", row.name, counted.seconds);
+        let at =
+            counted.earlier.as_ref().map_or_else(String::new, |at| format!(", at commit {at}"));
+        let _ = writeln!(text, "\n**{}**, {:.0} s{at}\n", row.name, counted.seconds);
         for (what, count) in &counted.counts {
             let _ = writeln!(text, "- {} {}", amount(what, *count), cell(what));
         }

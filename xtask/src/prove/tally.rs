@@ -42,6 +42,9 @@ pub struct Counted {
     /// Tests that run once and have run.
     pub done: BTreeSet<String>,
     pub seconds: f64,
+    /// The commit at which this was counted, where that is an earlier one.
+    #[serde(default)]
+    pub earlier: Option<String>,
 }
 
 impl Counted {
@@ -77,6 +80,21 @@ impl Tally {
                 .with_context(|| format!("cannot read {}", path.display())),
             Err(_) => Ok(Self::default()),
         }
+    }
+
+    /// Takes rows that were not counted for this commit from an earlier one, and says so of them.
+    pub fn take_missing(&mut self, commit: &str) -> anyhow::Result<()> {
+        let earlier = Self::read(commit)?;
+        if earlier.rows.is_empty() {
+            bail!("nothing was counted for {commit}");
+        }
+        for (name, mut row) in earlier.rows {
+            row.earlier.get_or_insert_with(|| commit.to_owned());
+            if !self.rows.get(&name).is_some_and(|own| own.seconds > 0.0) {
+                self.rows.insert(name, row);
+            }
+        }
+        Ok(())
     }
 
     /// Seconds that tests ran.

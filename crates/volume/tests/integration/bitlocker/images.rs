@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 use super::{options, passphrase, recovery, startup};
 
 fn shared() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes")
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes");
+    std::env::var_os(cryptbench_prove::IMAGES).map_or(beside, Into::into)
 }
 
 /// The images, unpacked; `None` with a word about it where they are not.
