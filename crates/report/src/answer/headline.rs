@@ -122,9 +122,12 @@ impl<'r, 'a> Ranks<'r, 'a> {
     fn sentence(&self, view: &View<'_, '_>) -> String {
         let Self { first, ref tied, next, all } = *self;
         let percent = |row: &Ranked<'_>| percent_digits(100.0 * row.all.ratio);
+        // Of several in one place the slowest has the smallest lead.
+        let slowest = tied.iter().fold(first.all.ratio, |least, row| least.min(row.all.ratio));
+        let about = if tied.is_empty() { "about" } else { "at least about" };
         let lead = match next {
-            Some(next) if first.all.ratio / next.all.ratio >= TELLING_FACTOR => {
-                format!(", about {} times the next", factor(first.all.ratio / next.all.ratio))
+            Some(next) if slowest / next.all.ratio >= TELLING_FACTOR => {
+                format!(", {about} {} times the next", factor(slowest / next.all.ratio))
             }
             Some(next) => {
                 format!("; the next, {}, at {} %", view.names.arm(next.arm), percent(next))
