@@ -26,6 +26,17 @@ pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(file, flags)?)
 }
 
+/// TMPFS_MAGIC of linux/magic.h.
+const TMPFS: u64 = 0x0102_1994;
+
+/// Marks a file on tmpfs as non-blocking; false for any other.
+pub(crate) fn mark_if_in_memory(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type as u64 == TMPFS)
+        && rustix::fs::fcntl_getfl(file)
+            .and_then(|flags| rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK))
+            .is_ok()
+}
+
 /// The unit of direct I/O in bytes; `None` if the kernel does not report it.
 pub(crate) fn direct_sector(file: &File) -> io::Result<Option<usize>> {
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;

@@ -5,7 +5,7 @@ mod memory;
 mod page_cache;
 
 pub(crate) use self::file::{
-    direct_sector, is_block_device, open_without_waiting, punch_hole, read_exact_at, set_mode,
+    direct_sector, is_block_device, mark_if_in_memory, open_without_waiting, punch_hole, read_exact_at, set_mode,
     write_all_at,
 };
 pub(crate) use self::memory::{

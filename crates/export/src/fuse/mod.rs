@@ -13,6 +13,8 @@
 mod abi;
 mod arena;
 mod channel;
+mod entry;
+mod long;
 mod mount;
 mod options;
 mod requests;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cryptbench_blockdev::IoTarget;
 use io_uring::squeue::Entry128;
-use io_uring::{IoUring, cqueue, opcode, squeue, types};
+use io_uring::{IoUring, cqueue, opcode, types};
 use rustix::io::Errno;
 
 /// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 bytes for the
@@ -114,26 +114,6 @@ impl Ring {
     pub(super) fn commit(&mut self, queue: u16, entry: usize, commit_id: u64) -> io::Result<()> {
         let request = fuse_command(CMD_COMMIT_AND_FETCH, queue, commit_id);
         self.push(request.build(), Tag::Fetch(entry))
-    }
-
-    /// The same for a long reply: a worker thread of the kernel copies it at once, while the caller
-    /// goes on. The entry's parts are in use until its [`Tag::Fetch`] has arrived.
-    pub(super) fn commit_aside(
-        &mut self,
-        queue: u16,
-        entry: usize,
-        commit_id: u64,
-    ) -> io::Result<()> {
-        let request = fuse_command(CMD_COMMIT_AND_FETCH, queue, commit_id).build();
-        self.push(request.flags(squeue::Flags::ASYNC), Tag::Fetch(entry))?;
-        self.submit()
-    }
-
-    /// Completes once the kernel's workers have begun everything that was handed to them before.
-    /// They take their work in order; what they have not begun when a ring ends, they drop.
-    pub(super) fn fence(&mut self, number: usize) -> io::Result<()> {
-        let request: Entry128 = opcode::Nop::new().build().into();
-        self.push(request.flags(squeue::Flags::ASYNC), Tag::Event(number))
     }
 
     /// Starts a read.
