@@ -58,3 +58,16 @@ pub(crate) fn punch_hole(file: &File, offset: u64, len: u64) -> io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, flags, offset, len)?)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn files_in_memory_are_told_from_others() {
+        let disk = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        assert!(!super::mark_if_in_memory(&disk));
+        match tempfile::tempfile_in("/dev/shm") {
+            Ok(memory) => assert!(super::mark_if_in_memory(&memory)),
+            Err(e) => eprintln!("SKIPPED: no file in /dev/shm: {e}"),
+        }
+    }
+}

@@ -58,6 +58,10 @@ impl Arena {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// Address of `len` bytes from `at` on, for those who share the arena.
     pub(super) fn at(&self, at: usize, len: usize) -> *mut u8 {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");

@@ -16,6 +16,10 @@ use super::session::MAX_REQUEST;
 /// Bytes between the headers of two entries.
 const HEADER_STRIDE: usize = 512;
 
+/// Bytes between the data of two entries: a page more than they need. Otherwise the first pages of
+/// all entries, which short requests use, would compete for the same few places of the CPU's caches.
+const DATA_STRIDE: usize = MAX_REQUEST + 4096;
+
 pub(super) struct Entry {
     arena: Arc<Arena>,
     /// Offsets of its two parts in the arena.
@@ -42,13 +46,12 @@ impl Default for Copied {
 
 /// An entry for each of `queues`.
 pub(super) fn entries(queues: &[u16]) -> std::io::Result<Vec<Entry>> {
-    // Data begin at a multiple of their size, so that none crosses the border of a huge page.
-    let first = (queues.len() * HEADER_STRIDE).next_multiple_of(MAX_REQUEST);
-    let arena = Arc::new(Arena::new(first + queues.len() * MAX_REQUEST)?);
+    let first = (queues.len() * HEADER_STRIDE).next_multiple_of(4096);
+    let arena = Arc::new(Arena::new(first + queues.len() * DATA_STRIDE)?);
     let entry = |(i, &queue)| Entry {
         arena: Arc::clone(&arena),
         header: i * HEADER_STRIDE,
-        payload: first + i * MAX_REQUEST,
+        payload: first + i * DATA_STRIDE,
         queue,
         unique: 0,
         commit_id: 0,
@@ -107,6 +110,11 @@ impl Entry {
         let mut reply = abi::Reply::new(self.payload());
         reply.u32(bytes as u32).u32(0);
         reply.len()
+    }
+
+    /// Start and length of the memory that it shares with the other entries of its ring.
+    pub(super) fn arena(&self) -> (*mut u8, usize) {
+        (self.arena.at(0, self.arena.len()), self.arena.len())
     }
 
     /// Keeps the memory for good: the kernel or another thread may still access it.

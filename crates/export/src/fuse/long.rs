@@ -1,12 +1,12 @@
-//! The crew for long requests: threads that carry out one request each, from the first byte to the
-//! reply.
+//! The worker pool for long requests: threads that carry out one request each, from the first byte
+//! to the reply.
 //!
 //! A ring would copy, encipher and decipher the parts of a long transfer one after another. It lends
-//! the entry with such a request to a thread of the crew instead. The reply goes out by that thread's
-//! own ring, so the entry's next request comes to it, too: the kernel gives a request to the entry
-//! that became free last, and a long transfer is therefore followed by the next one on the same
-//! threads, with no ring in between. What arrives there and is not long goes back to the ring that
-//! lent the entry.
+//! the entry with such a request to a thread of the pool instead. The reply goes out by that
+//! thread's own ring, so the entry's next request comes to it, too: the kernel gives a request to
+//! the entry that became free last. A long transfer is therefore followed by the next one on the
+//! same threads, with no ring in between. What arrives there and is not long goes back to the ring
+//! that lent the entry.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -32,9 +32,9 @@ pub(super) struct Lent {
     pub(super) home: Arc<Done>,
 }
 
-/// Where rings find a free thread of the crew.
+/// Where rings find a free thread of the worker pool.
 #[derive(Default)]
-pub(super) struct Crew {
+pub(super) struct Pool {
     state: Mutex<State>,
     came: Condvar,
 }
@@ -47,7 +47,7 @@ struct State {
     over: bool,
 }
 
-impl Crew {
+impl Pool {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,7 +64,7 @@ impl Crew {
         Ok(())
     }
 
-    /// Ends the crew once nothing is lent any more.
+    /// Ends the worker pool once nothing is lent any more.
     pub(super) fn end(&self) {
         self.state().over = true;
         self.came.notify_all();
@@ -81,26 +81,26 @@ impl Crew {
     }
 }
 
-/// Whether a request is one for the crew.
+/// Whether a request is one for the worker pool.
 pub(super) fn is_long(request: &Request<'_>) -> bool {
     let (Request::Read { size, .. } | Request::Write { size, .. }) = request else { return false };
     (LONG..=MAX_REQUEST).contains(size)
 }
 
-/// Carries out long requests until the crew ends or `stop` is raised.
+/// Carries out long requests until the worker pool ends or `stop` is raised.
 pub(super) fn serve(
     fuse: BorrowedFd<'_>,
     session: &Session,
     io_target: &IoTarget,
     stop: &Stop,
-    crew: &Crew,
+    pool: &Pool,
 ) -> io::Result<()> {
     // The memory of an entry that the ring still has outlives the ring.
     let mut held = None;
-    let mut ring = Ring::new(fuse, io_target, 4)?;
+    let mut ring = Ring::new(fuse, io_target, 2)?;
     ring.watch(stop.as_fd(), STOPPED)?;
     ring.submit()?;
-    while let Some(lent) = crew.take() {
+    while let Some(lent) = pool.take() {
         let lent = held.insert(lent);
         let Some(has_request) = keep(lent, &mut ring, session, stop)? else { break };
         if let Some(Lent { entry, slot, home }) = held.take() {
@@ -158,4 +158,34 @@ fn carry_out(entry: &mut Entry, session: &Session) -> Option<Result<usize, Errno
     let result = catch_unwind(work).unwrap_or(Err(Errno::IO));
     let is_write = matches!(request, Request::Write { .. });
     Some(result.map(|len| if is_write { entry.written(len) } else { len }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn lent() -> Lent {
+        let entry = super::super::entry::entries(&[0]).unwrap().remove(0);
+        Lent { entry, slot: 3, home: Arc::new(Done::new().unwrap()) }
+    }
+
+    #[test]
+    fn nothing_is_lent_that_nobody_is_free_for() {
+        let pool = Pool::default();
+        assert!(pool.lend(lent()).is_err_and(|lent| lent.slot == 3));
+        std::thread::scope(|scope| {
+            let one = scope.spawn(|| pool.take());
+            while pool.state().free == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            pool.lend(lent()).map_err(drop).unwrap();
+            assert_eq!(one.join().unwrap().map(|lent| lent.slot), Some(3));
+            let two = scope.spawn(|| pool.take());
+            pool.end();
+            assert!(two.join().unwrap().is_none());
+            assert!(pool.lend(lent()).is_err(), "the pool has ended");
+        });
+    }
 }

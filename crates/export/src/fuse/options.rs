@@ -16,18 +16,18 @@ pub struct FuseOptions {
     pub allow_other: bool,
     /// How requests arrive from the kernel.
     pub transport: Transport,
-    /// Number of threads that read `/dev/fuse`; each handles one request at a time.
+    /// Number of threads that read `/dev/fuse`; each handles one request at a time. With io_uring,
+    /// half of the number of threads for long requests.
     pub threads: usize,
 }
 
 /// How requests arrive from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Threads that read `/dev/fuse`. This is the default: long requests measured faster than with
-    /// io_uring, and short ones, too, where other programs use all processors. io_uring takes about
-    /// half of its CPU time for each short request.
+    /// Threads that read `/dev/fuse`.
     Device,
-    /// io_uring if available, otherwise [`Device`](Self::Device).
+    /// io_uring if available, otherwise [`Device`](Self::Device). This is the default: it takes half
+    /// of the CPU time for a short request, and long requests are as fast (docs/benchmarks.md).
     PreferUring,
     /// io_uring; mounting fails without it.
     Uring,
@@ -40,7 +40,7 @@ impl Default for FuseOptions {
             read_only: false,
             discard: false,
             allow_other: false,
-            transport: Transport::Device,
+            transport: Transport::PreferUring,
             threads: 16,
         }
     }

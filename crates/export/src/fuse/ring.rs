@@ -26,6 +26,9 @@ const CMD_COMMIT_AND_FETCH: u32 = 2;
 const DISK: types::Fixed = types::Fixed(0);
 const FUSE: types::Fixed = types::Fixed(1);
 
+/// Index of the pinned memory in the ring's table.
+const PINNED: u16 = 0;
+
 /// Pause before a retry if the kernel has no memory.
 const SHORTAGE: Duration = Duration::from_millis(1);
 
@@ -73,6 +76,8 @@ pub(super) struct Vector {
 
 pub(super) struct Ring {
     ring: IoUring<Entry128, cqueue::Entry>,
+    /// Whether the kernel knows the pages that reads and writes use.
+    pinned: bool,
 }
 
 impl Ring {
@@ -89,7 +94,25 @@ impl Ring {
             .setup_cqsize(size * 4)
             .build(size)?;
         ring.submitter().register_files(&[io_target.file.as_raw_fd(), fuse.as_raw_fd()])?;
-        Ok(Self { ring })
+        // Both spare the kernel a look-up for each call or request, and are not always allowed.
+        let _ = ring.submitter().register_ring_fd();
+        Ok(Self { ring, pinned: false })
+    }
+
+    /// Pins the memory that all reads and writes use, if this user may pin so much. The kernel then
+    /// need not look its pages up for each request.
+    ///
+    /// # Safety
+    /// The memory must stay valid while the ring exists.
+    pub(super) unsafe fn pin(&mut self, start: *mut u8, len: usize) {
+        let whole = Vector { start, len };
+        // SAFETY: `Vector` is `struct iovec`. The caller has promised that what it points to stays
+        // valid.
+        self.pinned = unsafe {
+            let whole = std::slice::from_raw_parts((&raw const whole).cast(), 1);
+            self.ring.submitter().register_buffers(whole)
+        }
+        .is_ok();
     }
 
     /// Offers an entry to the kernel for requests of queue `queue`.
@@ -119,7 +142,8 @@ impl Ring {
     /// Starts a read.
     ///
     /// # Safety
-    /// Nobody else may access the `len` bytes at `to` until the completion has arrived.
+    /// Nobody else may access the `len` bytes at `to` until the completion has arrived. They must lie
+    /// in what was [pinned](Self::pin), if anything was.
     pub(super) unsafe fn read(
         &mut self,
         to: *mut u8,
@@ -127,13 +151,19 @@ impl Ring {
         offset: u64,
         tag: Tag,
     ) -> io::Result<()> {
-        self.push(opcode::Read::new(DISK, to, len).offset(offset).build().into(), tag)
+        let request = if self.pinned {
+            opcode::ReadFixed::new(DISK, to, len, PINNED).offset(offset).build()
+        } else {
+            opcode::Read::new(DISK, to, len).offset(offset).build()
+        };
+        self.push(request.into(), tag)
     }
 
     /// Starts a write.
     ///
     /// # Safety
-    /// Nobody may write to the `len` bytes at `from` until the completion has arrived.
+    /// Nobody may write to the `len` bytes at `from` until the completion has arrived. They must lie
+    /// in what was [pinned](Self::pin), if anything was.
     pub(super) unsafe fn write(
         &mut self,
         from: *const u8,
@@ -141,7 +171,12 @@ impl Ring {
         offset: u64,
         tag: Tag,
     ) -> io::Result<()> {
-        self.push(opcode::Write::new(DISK, from, len).offset(offset).build().into(), tag)
+        let request = if self.pinned {
+            opcode::WriteFixed::new(DISK, from, len, PINNED).offset(offset).build()
+        } else {
+            opcode::Write::new(DISK, from, len).offset(offset).build()
+        };
+        self.push(request.into(), tag)
     }
 
     pub(super) fn flush(&mut self, entry: usize) -> io::Result<()> {

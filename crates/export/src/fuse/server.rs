@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use cryptbench_blockdev::{BlockDevice, IoTarget, never_waits};
 
 use super::channel::{self, End};
-use super::long::{self, Crew};
+use super::long::{self, Pool};
 use super::mount::Mount;
 use super::options::{FuseOptions, Transport};
 use super::session::Session;
@@ -105,7 +105,8 @@ fn start(
         if !agreed.uring {
             return Err(ExportError::Option("this kernel has no FUSE over io_uring".to_owned()));
         }
-        server.start_rings(&fuse, io_target, threads)?;
+        // Some wait for the next request on one CPU while requests arrive on another.
+        server.start_rings(&fuse, io_target, 2 * threads)?;
         // FORGET and INTERRUPT still arrive through `/dev/fuse`.
         (server.transport, threads) = ("io_uring", 1);
     }
@@ -186,31 +187,31 @@ impl Server {
         &self,
         fuse: &Arc<OwnedFd>,
         io_target: IoTarget,
-        threads: usize,
+        pool_size: usize,
     ) -> Result<(), ExportError> {
         // Otherwise each request to a file in RAM would pass through a worker thread.
         let _ = never_waits(&io_target.file);
         let io_target = Arc::new(io_target);
         let (report, reports) = std::sync::mpsc::channel();
-        let crew = Arc::new(Crew::default());
+        let pool = Arc::new(Pool::default());
         let queues = uring::queues();
         let rings = queues.len();
         for (number, queues) in queues.into_iter().enumerate() {
             let (fuse, io_target, report) =
                 (Arc::clone(fuse), Arc::clone(&io_target), report.clone());
-            let crew = Arc::clone(&crew);
+            let pool = Arc::clone(&pool);
             self.start(format!("fuse-ring-{number}"), move |shared| {
                 let Shared { session, stop, .. } = shared;
-                uring::serve(fuse.as_fd(), session, &io_target, stop, (&queues, &crew), &report);
+                uring::serve(fuse.as_fd(), session, &io_target, stop, (&queues, &pool), &report);
             })?;
         }
-        for number in 0..threads.max(1) {
+        for number in 0..pool_size {
             let (fuse, io_target) = (Arc::clone(fuse), Arc::clone(&io_target));
-            let crew = Arc::clone(&crew);
+            let pool = Arc::clone(&pool);
             self.start(format!("fuse-long-{number}"), move |shared| {
                 let Shared { session, stop, .. } = shared;
                 // After an error the server ends.
-                let _ = long::serve(fuse.as_fd(), session, &io_target, stop, &crew);
+                let _ = long::serve(fuse.as_fd(), session, &io_target, stop, &pool);
             })?;
         }
         drop(report);

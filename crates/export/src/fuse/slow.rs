@@ -1,5 +1,5 @@
 //! The slow lane, for requests that would hold up a ring: requests for parts of sectors, writes that
-//! conflict with one, and long writes that no thread of the crew takes.
+//! conflict with one, and long writes that no thread of the worker pool takes.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};

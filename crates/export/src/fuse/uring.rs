@@ -1,6 +1,6 @@
 //! Requests over io_uring: as many threads as there are CPUs take requests from the kernel, read and
 //! write the disk, and encrypt. Short requests go from none to another thread; long ones go to the
-//! [crew](super::long).
+//! [worker pool](super::long).
 //!
 //! Source of the protocol: `Documentation/filesystems/fuse/fuse-io-uring.rst` and
 //! `fs/fuse/dev_uring.c` of Linux 6.14 and later. The kernel gives each CPU a queue, and puts a
@@ -14,7 +14,7 @@ use std::sync::mpsc::Sender;
 use cryptbench_blockdev::IoTarget;
 
 use super::entry::{self, Copied};
-use super::long::{Crew, Lent, is_long};
+use super::long::{Lent, Pool, is_long};
 use super::requests::{Answer, Requests};
 use super::ring::{Ring, Tag, Vector};
 use super::session::Session;
@@ -71,10 +71,10 @@ fn depth(rings: usize) -> usize {
     (64 / rings).clamp(4, 24)
 }
 
-/// Ends the crew with the first ring that ends.
-struct EndsCrew<'a>(&'a Crew);
+/// Ends the worker pool with the first ring that ends.
+struct EndsPool<'a>(&'a Pool);
 
-impl Drop for EndsCrew<'_> {
+impl Drop for EndsPool<'_> {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -87,10 +87,10 @@ pub(super) fn serve(
     session: &Session,
     io_target: &IoTarget,
     stop: &Stop,
-    (queues, crew): (&Queues, &Crew),
+    (queues, pool): (&Queues, &Pool),
     report: &Sender<io::Result<()>>,
 ) {
-    let _end = EndsCrew(crew);
+    let _end = EndsPool(pool);
     let done = match Done::new() {
         Ok(done) => Arc::new(done),
         Err(e) => return drop(report.send(Err(e))),
@@ -102,7 +102,7 @@ pub(super) fn serve(
             let done = Arc::clone(&done);
             scope.spawn(move || slow::run(session, stop, lane, &done));
         }
-        let made = Worker::new(fuse, session, io_target, queues, (done, crew), jobs);
+        let made = Worker::new(fuse, session, io_target, queues, (done, pool), jobs);
         match made.and_then(|mut worker| worker.begin(stop).map(|()| worker)) {
             Ok(mut worker) => {
                 let _ = report.send(Ok(()));
@@ -120,7 +120,7 @@ struct Worker<'a> {
     /// registration, possibly after the call that requests it.
     vectors: Vec<[Vector; 2]>,
     done: Arc<Done>,
-    crew: &'a Crew,
+    pool: &'a Pool,
     /// Entries that the kernel has released.
     dead: usize,
     stopping: bool,
@@ -132,15 +132,20 @@ impl<'a> Worker<'a> {
         session: &'a Session,
         io_target: &'a IoTarget,
         queues: &Queues,
-        (done, crew): (Arc<Done>, &'a Crew),
+        (done, pool): (Arc<Done>, &'a Pool),
         jobs: Sender<Job>,
     ) -> io::Result<Self> {
         let of = |&(queue, depth): &(u16, usize)| std::iter::repeat_n(queue, depth);
         let mut entries = entry::entries(&queues.iter().flat_map(of).collect::<Vec<_>>())?;
         let vectors = entries.iter_mut().map(entry::Entry::vectors).collect();
-        let ring = Ring::new(fuse, io_target, entries.len() + 2)?;
+        let mut ring = Ring::new(fuse, io_target, entries.len() + 2)?;
+        if let Some(entry) = entries.first() {
+            let (start, len) = entry.arena();
+            // SAFETY: the arena outlives the ring, which `Requests` drops first.
+            unsafe { ring.pin(start, len) };
+        }
         let requests = Requests::new(ring, entries, session, io_target, jobs);
-        Ok(Self { requests, vectors, done, crew, dead: 0, stopping: false })
+        Ok(Self { requests, vectors, done, pool, dead: 0, stopping: false })
     }
 
     /// Offers every entry to the kernel.
@@ -170,8 +175,7 @@ impl<'a> Worker<'a> {
 
     fn run(&mut self) -> io::Result<()> {
         let mut completions = Vec::new();
-        while self.requests.in_flight() > 0 || !(self.stopping || self.dead == self.vectors.len())
-        {
+        while self.requests.in_flight() > 0 || !(self.stopping || self.dead == self.vectors.len()) {
             self.requests.ring.wait(&mut completions)?;
             for (tag, result) in completions.drain(..) {
                 self.handle(tag, result)?;
@@ -238,7 +242,7 @@ impl<'a> Worker<'a> {
         let arrived = entry.request(&mut copy);
         let long = matches!(&arrived, Some((_, Some(request))) if is_long(request));
         if long {
-            match self.crew.lend(Lent { entry, slot, home: Arc::clone(&self.done) }) {
+            match self.pool.lend(Lent { entry, slot, home: Arc::clone(&self.done) }) {
                 Ok(()) => return Ok(()),
                 Err(lent) => entry = lent.entry,
             }
@@ -269,5 +273,22 @@ mod tests {
         assert_eq!(cpu_list("0"), [0]);
         assert_eq!(cpu_list("0-3,8,10-11"), [0, 1, 2, 3, 8, 10, 11]);
         assert_eq!(cpu_list(""), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn every_queue_has_entries_of_two_rings_and_absent_cpus_have_one() {
+        assert_eq!(share(&[0], &[0]), [[(0, 24), (0, 24)]]);
+        for cpus in [2, 3, 8, 128] {
+            let online: Vec<usize> = (0..cpus).collect();
+            let all = share(&online, &(0..cpus + 3).collect::<Vec<_>>());
+            assert_eq!(all.len(), cpus);
+            for cpu in 0..cpus as u16 + 3 {
+                let of: Vec<usize> =
+                    all.iter().flatten().filter(|(queue, _)| *queue == cpu).map(|q| q.1).collect();
+                let absent = cpu as usize >= cpus;
+                assert!(if absent { of == [1] } else { of.len() == 2 && of[0] == of[1] }, "{of:?}");
+                assert!(absent || of[0] >= 4);
+            }
+        }
     }
 }

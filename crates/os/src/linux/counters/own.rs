@@ -101,7 +101,8 @@ impl OwnThreads {
     /// first thread of the process.
     fn part(&self, tid: u32, name: &[u8], master: &[u8], first: &[u8]) -> Part {
         let begins = |with: &str| name.starts_with(with.as_bytes());
-        let serves = |name: &[u8]| self.serving.iter().any(|with| name.starts_with(with.as_bytes()));
+        let serves =
+            |name: &[u8]| self.serving.iter().any(|with| name.starts_with(with.as_bytes()));
         if begins(LOAD) || self.issuing.contains(&tid) {
             Part::Generator
         } else if serves(name) || serves(master) {
