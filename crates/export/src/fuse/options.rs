@@ -24,10 +24,11 @@ pub struct FuseOptions {
 /// How requests arrive from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Threads that read `/dev/fuse`.
+    /// Threads that read `/dev/fuse`. This is the default: where other programs use all processors,
+    /// io_uring measured slower (docs/benchmarks.md).
     Device,
-    /// io_uring if available, otherwise [`Device`](Self::Device). This is the default: it takes half
-    /// of the CPU time for a short request, and long requests are as fast (docs/benchmarks.md).
+    /// io_uring if available, otherwise [`Device`](Self::Device). On an idle machine short requests
+    /// take half of the CPU time.
     PreferUring,
     /// io_uring; mounting fails without it.
     Uring,
@@ -40,7 +41,7 @@ impl Default for FuseOptions {
             read_only: false,
             discard: false,
             allow_other: false,
-            transport: Transport::PreferUring,
+            transport: Transport::Device,
             threads: 16,
         }
     }
