@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use crate::SectorTransform;
+use crate::{SectorTransform, system};
 
 /// A range of bytes within a file or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,4 +37,14 @@ pub struct IoTarget {
     pub mode: IoMode,
     /// The inline encryption layer; `None` transfers the caller's buffer unchanged.
     pub transform: Option<Arc<dyn SectorTransform>>,
+}
+
+/// Marks a file in RAM as non-blocking, and returns whether it is one.
+///
+/// Its requests never wait for a device. The kernel does not know this of tmpfs, and io_uring hands
+/// every request to a worker thread: two wake-ups for a copy of 4 KiB. If the file is marked, the
+/// kernel copies at once.
+#[must_use]
+pub fn never_waits(file: &File) -> bool {
+    system::mark_if_in_memory(file)
 }

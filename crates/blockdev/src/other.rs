@@ -27,6 +27,10 @@ pub(crate) fn set_mode(_file: &File, mode: IoMode) -> io::Result<()> {
     }
 }
 
+pub(crate) fn mark_if_in_memory(_file: &File) -> bool {
+    false
+}
+
 pub(crate) fn direct_sector(_file: &File) -> io::Result<Option<usize>> {
     Ok(None)
 }

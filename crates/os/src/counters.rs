@@ -3,8 +3,8 @@
 //! | part of the machine's busy time | includes |
 //! |---|---|
 //! | generator | this process's threads that submit the load, and all its threads that ended between the snapshots: the engine ends its own before the second one |
-//! | daemons | this process's serving threads, identified by name; the [watched](Counters::watch) processes with all descendants; and children of this process that it waited for between the snapshots |
-//! | kernel | kernel threads, and io_uring's workers in this process, which run kernel code for the submitter like kworkers |
+//! | daemons | this process's serving threads, identified by name, and io_uring's workers of these; the [watched](Counters::watch) processes with all descendants; and children of this process that it waited for between the snapshots |
+//! | kernel | kernel threads, and io_uring's other workers in this process, which run kernel code for the submitter like kworkers |
 //! | other | the rest: other programs, interrupts, and lost time |
 //!
 //! The first three come from the scheduler's exact account of each task. The total is sampled by

@@ -26,6 +26,17 @@ pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(file, flags)?)
 }
 
+/// TMPFS_MAGIC of linux/magic.h.
+const TMPFS: u64 = 0x0102_1994;
+
+/// Marks a file on tmpfs as non-blocking; false for any other.
+pub(crate) fn mark_if_in_memory(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type as u64 == TMPFS)
+        && rustix::fs::fcntl_getfl(file)
+            .and_then(|flags| rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK))
+            .is_ok()
+}
+
 /// The unit of direct I/O in bytes; `None` if the kernel does not report it.
 pub(crate) fn direct_sector(file: &File) -> io::Result<Option<usize>> {
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
@@ -46,4 +57,17 @@ pub(crate) fn punch_hole(file: &File, offset: u64, len: u64) -> io::Result<()> {
     // On a block device the kernel turns this into a discard (block/fops.c, blkdev_fallocate).
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, flags, offset, len)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn files_in_memory_are_told_from_others() {
+        let disk = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        assert!(!super::mark_if_in_memory(&disk));
+        match tempfile::tempfile_in("/dev/shm") {
+            Ok(memory) => assert!(super::mark_if_in_memory(&memory)),
+            Err(e) => eprintln!("SKIPPED: no file in /dev/shm: {e}"),
+        }
+    }
 }

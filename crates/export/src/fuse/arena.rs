@@ -1,6 +1,7 @@
 //! Memory for requests: on huge pages if the kernel grants them, and allocated only when used.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -16,11 +17,14 @@ pub(super) struct Arena {
     /// The first huge page in the mapping.
     start: NonNull<u8>,
     len: usize,
-    leaks: bool,
+    leaks: AtomicBool,
 }
 
-// SAFETY: uniquely owned plain memory.
+// SAFETY: plain memory. Who shares an arena accesses it through pointers alone, and says which part
+// belongs to whom.
 unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
 
 impl Arena {
     pub(super) fn new(len: usize) -> std::io::Result<Self> {
@@ -38,7 +42,7 @@ impl Arena {
         let _ = unsafe {
             madvise(start.as_ptr().cast(), len.next_multiple_of(huge), Advice::LinuxHugepage)
         };
-        Ok(Self { base, reserved, start, len, leaks: false })
+        Ok(Self { base, reserved, start, len, leaks: AtomicBool::new(false) })
     }
 
     /// The whole arena.
@@ -53,18 +57,27 @@ impl Arena {
         // excludes other references.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
-}
 
-impl Arena {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Address of `len` bytes from `at` on, for those who share the arena.
+    pub(super) fn at(&self, at: usize, len: usize) -> *mut u8 {
+        assert!(at <= self.len && len <= self.len - at, "a part of the arena");
+        // SAFETY: the bytes lie in the mapping, as checked above.
+        unsafe { self.start.as_ptr().add(at) }
+    }
+
     /// Never unmaps the memory, because the kernel or another thread may still access it.
-    pub(super) fn leak(&mut self) {
-        self.leaks = true;
+    pub(super) fn leak(&self) {
+        self.leaks.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        if self.leaks {
+        if *self.leaks.get_mut() {
             return;
         }
         // SAFETY: mapped in `new` with this length; no borrow outlives `self`.

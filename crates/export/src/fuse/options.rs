@@ -16,18 +16,19 @@ pub struct FuseOptions {
     pub allow_other: bool,
     /// How requests arrive from the kernel.
     pub transport: Transport,
-    /// Number of threads that read `/dev/fuse`; each handles one request at a time.
+    /// Number of threads that read `/dev/fuse`; each handles one request at a time. With io_uring,
+    /// half of the number of threads for long requests.
     pub threads: usize,
 }
 
 /// How requests arrive from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Threads that read `/dev/fuse`. This is the default: long requests measured faster than with
-    /// io_uring, and short ones, too, where other programs use all processors. io_uring takes about
-    /// half of its CPU time for each short request.
+    /// Threads that read `/dev/fuse`. This is the default: where other programs use all processors,
+    /// io_uring measured slower (docs/benchmarks.md).
     Device,
-    /// io_uring if available, otherwise [`Device`](Self::Device).
+    /// io_uring if available, otherwise [`Device`](Self::Device). On an idle machine short requests
+    /// take half of the CPU time.
     PreferUring,
     /// io_uring; mounting fails without it.
     Uring,

@@ -6,11 +6,11 @@ use std::sync::mpsc::Sender;
 use cryptbench_blockdev::IoTarget;
 use rustix::io::Errno;
 
-use super::abi::{self, Request};
-use super::arena::Arena;
+use super::abi::Request;
+use super::entry::Entry;
 use super::ring::{Ring, Tag};
 use super::session::{LONG, MAX_REQUEST, Session};
-use super::slow::{Done, Job, Work};
+use super::slow::{Job, Work};
 use crate::stripes::Hold;
 
 /// The result for the reply, or `None` while the request is under way.
@@ -30,6 +30,8 @@ enum State {
 
 /// One request at a time.
 struct Slot {
+    /// `None` while it is lent.
+    entry: Option<Entry>,
     state: State,
     /// Offset of the request on the device.
     offset: u64,
@@ -46,53 +48,47 @@ struct Slot {
 pub(super) struct Requests<'a> {
     // Dropped before the memory that it uses.
     pub(super) ring: Ring,
-    pub(super) arena: Arena,
-    /// Start of the first slot's data in the arena.
-    first: usize,
     slots: Vec<Slot>,
     session: &'a Session,
     io_target: &'a IoTarget,
-    done: &'a Done,
     jobs: Sender<Job>,
     /// Requests that the disk or the slow lane is working on.
     in_flight: usize,
-    /// Slots whose data the kernel may still be copying.
-    pub(super) lent: usize,
 }
 
 impl<'a> Requests<'a> {
-    /// Requests in so many slots, whose data begin at `first` of the arena, a multiple of
-    /// [`MAX_REQUEST`].
     pub(super) fn new(
         ring: Ring,
-        (first, slots): (usize, usize),
+        entries: Vec<Entry>,
         session: &'a Session,
         io_target: &'a IoTarget,
-        done: &'a Done,
         jobs: Sender<Job>,
-    ) -> io::Result<Self> {
-        let idle =
-            |_| Slot { state: State::Lane, offset: 0, len: 0, moved: 0, sync: false, held: false };
-        Ok(Self {
-            ring,
-            arena: Arena::new(first + slots * MAX_REQUEST)?,
-            first,
-            slots: (0..slots).map(idle).collect(),
-            session,
-            io_target,
-            done,
-            jobs,
-            in_flight: 0,
-            lent: 0,
-        })
+    ) -> Self {
+        let idle = |entry| Slot {
+            entry: Some(entry),
+            state: State::Lane,
+            offset: 0,
+            len: 0,
+            moved: 0,
+            sync: false,
+            held: false,
+        };
+        let slots = entries.into_iter().map(idle).collect();
+        Self { ring, slots, session, io_target, jobs, in_flight: 0 }
+    }
+
+    /// The place of a slot's entry.
+    pub(super) fn entry(&mut self, slot: usize) -> &mut Option<Entry> {
+        &mut self.slots[slot].entry
     }
 
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    pub(super) fn payload(&mut self, slot: usize) -> &mut [u8] {
-        self.arena.part(self.first + slot * MAX_REQUEST, MAX_REQUEST)
+    /// The data of a slot that has a request.
+    fn payload(&mut self, slot: usize) -> &mut [u8] {
+        self.slots[slot].entry.as_mut().map_or(&mut [], Entry::payload)
     }
 
     /// Begins a request; the data of a write lies in its slot. Reads and writes must not be longer
@@ -262,26 +258,17 @@ impl<'a> Requests<'a> {
         Ok(None)
     }
 
-    /// The requests that the slow lane has finished since the last call.
-    pub(super) fn end_slow(&mut self) -> Vec<(usize, Answer)> {
-        let done = self.done.take().into_iter();
-        done.map(|(slot, result)| {
-            self.in_flight -= 1;
-            match result {
-                Ok(len) if self.slots[slot].state == State::Writing => {
-                    (slot, self.written(slot, len))
-                }
-                other => (slot, Some(other)),
-            }
-        })
-        .collect()
+    /// Goes on with a request that the slow lane has finished.
+    pub(super) fn end_slow(&mut self, slot: usize, result: Result<usize, Errno>) -> Answer {
+        self.in_flight -= 1;
+        match result {
+            Ok(len) if self.slots[slot].state == State::Writing => self.written(slot, len),
+            other => Some(other),
+        }
     }
 
-    /// `struct fuse_write_out`.
     fn written(&mut self, slot: usize, len: usize) -> Answer {
-        let mut reply = abi::Reply::new(self.payload(slot));
-        reply.u32(len as u32).u32(0);
-        Some(Ok(reply.len()))
+        Some(Ok(self.slots[slot].entry.as_mut().map_or(0, |entry| entry.written(len))))
     }
 
     /// Releases a slot's range if it holds one.
@@ -303,8 +290,8 @@ impl Drop for Requests<'_> {
     /// their memory to those that still use it: the slow lane, or the kernel, which closes rings
     /// later on its own. Nobody waits for their ranges any more, because the server is ending.
     fn drop(&mut self) {
-        if self.in_flight > 0 || self.lent > 0 {
-            self.arena.leak();
+        if self.in_flight > 0 {
+            self.slots.iter().filter_map(|slot| slot.entry.as_ref()).for_each(Entry::leak);
         }
         for slot in 0..self.slots.len() {
             self.give_back(slot);

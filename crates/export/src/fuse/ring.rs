@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cryptbench_blockdev::IoTarget;
 use io_uring::squeue::Entry128;
-use io_uring::{IoUring, cqueue, opcode, squeue, types};
+use io_uring::{IoUring, cqueue, opcode, types};
 use rustix::io::Errno;
 
 /// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 bytes for the
@@ -25,6 +25,9 @@ const CMD_COMMIT_AND_FETCH: u32 = 2;
 /// Indexes of the two files in the ring's table.
 const DISK: types::Fixed = types::Fixed(0);
 const FUSE: types::Fixed = types::Fixed(1);
+
+/// Index of the pinned memory in the ring's table.
+const PINNED: u16 = 0;
 
 /// Pause before a retry if the kernel has no memory.
 const SHORTAGE: Duration = Duration::from_millis(1);
@@ -73,6 +76,8 @@ pub(super) struct Vector {
 
 pub(super) struct Ring {
     ring: IoUring<Entry128, cqueue::Entry>,
+    /// Whether the kernel knows the pages that reads and writes use.
+    pinned: bool,
 }
 
 impl Ring {
@@ -89,7 +94,25 @@ impl Ring {
             .setup_cqsize(size * 4)
             .build(size)?;
         ring.submitter().register_files(&[io_target.file.as_raw_fd(), fuse.as_raw_fd()])?;
-        Ok(Self { ring })
+        // Both spare the kernel a look-up for each call or request, and are not always allowed.
+        let _ = ring.submitter().register_ring_fd();
+        Ok(Self { ring, pinned: false })
+    }
+
+    /// Pins the memory that all reads and writes use, if this user may pin so much. The kernel then
+    /// need not look its pages up for each request.
+    ///
+    /// # Safety
+    /// The memory must stay valid while the ring exists.
+    pub(super) unsafe fn pin(&mut self, start: *mut u8, len: usize) {
+        let whole = Vector { start, len };
+        // SAFETY: `Vector` is `struct iovec`. The caller has promised that what it points to stays
+        // valid.
+        self.pinned = unsafe {
+            let whole = std::slice::from_raw_parts((&raw const whole).cast(), 1);
+            self.ring.submitter().register_buffers(whole)
+        }
+        .is_ok();
     }
 
     /// Offers an entry to the kernel for requests of queue `queue`.
@@ -116,30 +139,11 @@ impl Ring {
         self.push(request.build(), Tag::Fetch(entry))
     }
 
-    /// The same for a long reply: a worker thread of the kernel copies it at once, while the caller
-    /// goes on. The entry's parts are in use until its [`Tag::Fetch`] has arrived.
-    pub(super) fn commit_aside(
-        &mut self,
-        queue: u16,
-        entry: usize,
-        commit_id: u64,
-    ) -> io::Result<()> {
-        let request = fuse_command(CMD_COMMIT_AND_FETCH, queue, commit_id).build();
-        self.push(request.flags(squeue::Flags::ASYNC), Tag::Fetch(entry))?;
-        self.submit()
-    }
-
-    /// Completes once the kernel's workers have begun everything that was handed to them before.
-    /// They take their work in order; what they have not begun when a ring ends, they drop.
-    pub(super) fn fence(&mut self, number: usize) -> io::Result<()> {
-        let request: Entry128 = opcode::Nop::new().build().into();
-        self.push(request.flags(squeue::Flags::ASYNC), Tag::Event(number))
-    }
-
     /// Starts a read.
     ///
     /// # Safety
-    /// Nobody else may access the `len` bytes at `to` until the completion has arrived.
+    /// Nobody else may access the `len` bytes at `to` until the completion has arrived. They must lie
+    /// in what was [pinned](Self::pin), if anything was.
     pub(super) unsafe fn read(
         &mut self,
         to: *mut u8,
@@ -147,13 +151,19 @@ impl Ring {
         offset: u64,
         tag: Tag,
     ) -> io::Result<()> {
-        self.push(opcode::Read::new(DISK, to, len).offset(offset).build().into(), tag)
+        let request = if self.pinned {
+            opcode::ReadFixed::new(DISK, to, len, PINNED).offset(offset).build()
+        } else {
+            opcode::Read::new(DISK, to, len).offset(offset).build()
+        };
+        self.push(request.into(), tag)
     }
 
     /// Starts a write.
     ///
     /// # Safety
-    /// Nobody may write to the `len` bytes at `from` until the completion has arrived.
+    /// Nobody may write to the `len` bytes at `from` until the completion has arrived. They must lie
+    /// in what was [pinned](Self::pin), if anything was.
     pub(super) unsafe fn write(
         &mut self,
         from: *const u8,
@@ -161,7 +171,12 @@ impl Ring {
         offset: u64,
         tag: Tag,
     ) -> io::Result<()> {
-        self.push(opcode::Write::new(DISK, from, len).offset(offset).build().into(), tag)
+        let request = if self.pinned {
+            opcode::WriteFixed::new(DISK, from, len, PINNED).offset(offset).build()
+        } else {
+            opcode::Write::new(DISK, from, len).offset(offset).build()
+        };
+        self.push(request.into(), tag)
     }
 
     pub(super) fn flush(&mut self, entry: usize) -> io::Result<()> {

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use cryptbench_blockdev::{BlockDevice, IoTarget};
+use cryptbench_blockdev::{BlockDevice, IoTarget, never_waits};
 
 use super::channel::{self, End};
+use super::long::{self, Pool};
 use super::mount::Mount;
 use super::options::{FuseOptions, Transport};
 use super::session::Session;
@@ -104,7 +105,8 @@ fn start(
         if !agreed.uring {
             return Err(ExportError::Option("this kernel has no FUSE over io_uring".to_owned()));
         }
-        server.start_rings(&fuse, io_target)?;
+        // Some wait for the next request on one CPU while requests arrive on another.
+        server.start_rings(&fuse, io_target, 2 * threads)?;
         // FORGET and INTERRUPT still arrive through `/dev/fuse`.
         (server.transport, threads) = ("io_uring", 1);
     }
@@ -181,27 +183,39 @@ impl Server {
         })
     }
 
-    fn start_rings(&self, fuse: &Arc<OwnedFd>, io_target: IoTarget) -> Result<(), ExportError> {
+    fn start_rings(
+        &self,
+        fuse: &Arc<OwnedFd>,
+        io_target: IoTarget,
+        pool_size: usize,
+    ) -> Result<(), ExportError> {
+        // Otherwise each request to a file in RAM would pass through a worker thread.
+        let _ = never_waits(&io_target.file);
         let io_target = Arc::new(io_target);
         let (report, reports) = std::sync::mpsc::channel();
+        let pool = Arc::new(Pool::default());
         let queues = uring::queues();
-        for queue in &queues {
+        let rings = queues.len();
+        for (number, queues) in queues.into_iter().enumerate() {
             let (fuse, io_target, report) =
                 (Arc::clone(fuse), Arc::clone(&io_target), report.clone());
-            let queue = queue.clone();
-            self.start(format!("fuse-ring-{}", queue.cpu), move |shared| {
-                uring::serve(
-                    fuse.as_fd(),
-                    &shared.session,
-                    &io_target,
-                    &shared.stop,
-                    &queue,
-                    &report,
-                );
+            let pool = Arc::clone(&pool);
+            self.start(format!("fuse-ring-{number}"), move |shared| {
+                let Shared { session, stop, .. } = shared;
+                uring::serve(fuse.as_fd(), session, &io_target, stop, (&queues, &pool), &report);
+            })?;
+        }
+        for number in 0..pool_size {
+            let (fuse, io_target) = (Arc::clone(fuse), Arc::clone(&io_target));
+            let pool = Arc::clone(&pool);
+            self.start(format!("fuse-long-{number}"), move |shared| {
+                let Shared { session, stop, .. } = shared;
+                // After an error the server ends.
+                let _ = long::serve(fuse.as_fd(), session, &io_target, stop, &pool);
             })?;
         }
         drop(report);
-        for _ in &queues {
+        for _ in 0..rings {
             reports
                 .recv()
                 .unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()))

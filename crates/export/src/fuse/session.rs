@@ -29,9 +29,9 @@ const FILE_MODE: u32 = 0o100_000;
 /// reads.
 pub(super) const MAX_REQUEST: usize = 256 << 10;
 
-/// Data from this size on are worth handing to another thread: copying or enciphering them takes
+/// Data from this size on are worth handing to another thread: copying and enciphering them takes
 /// longer than waking it.
-pub(super) const LONG: usize = 128 << 10;
+pub(super) const LONG: usize = 64 << 10;
 
 /// Background requests in flight, which nobody waits for synchronously, such as those of a loop
 /// device.

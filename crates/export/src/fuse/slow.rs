@@ -1,5 +1,5 @@
 //! The slow lane, for requests that would hold up a ring: requests for parts of sectors, writes that
-//! conflict with one, and long writes.
+//! conflict with one, and long writes that no thread of the worker pool takes.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
+use super::entry::Entry;
 use super::session::Session;
 use crate::stop::Stop;
 
@@ -31,9 +32,19 @@ pub(super) enum Work {
     Fallocate { offset: u64, len: u64, mode: u32 },
 }
 
-/// Finished jobs: each slot with the result for its reply.
+/// What other threads tell a ring of one of its slots.
+pub(super) enum Outcome {
+    /// The job is finished, with this result for the reply.
+    Finished(Result<usize, Errno>),
+    /// The slot's entry comes back, with a request that is not long.
+    Returned(Entry),
+    /// The kernel has released the slot's entry.
+    Released,
+}
+
+/// What other threads have to tell a ring.
 pub(super) struct Done {
-    list: Mutex<Vec<(usize, Result<usize, Errno>)>>,
+    list: Mutex<Vec<(usize, Outcome)>>,
     event: OwnedFd,
 }
 
@@ -43,14 +54,14 @@ impl Done {
         Ok(Self { list: Mutex::default(), event })
     }
 
-    /// All jobs finished since the last call.
-    pub(super) fn take(&self) -> Vec<(usize, Result<usize, Errno>)> {
+    /// Everything since the last call.
+    pub(super) fn take(&self) -> Vec<(usize, Outcome)> {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         std::mem::take(&mut *self.list.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn put(&self, slot: usize, result: Result<usize, Errno>) {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).push((slot, result));
+    pub(super) fn put(&self, slot: usize, outcome: Outcome) {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).push((slot, outcome));
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 }
@@ -86,6 +97,6 @@ pub(super) fn run(session: &Session, stop: &Stop, jobs: &Mutex<Receiver<Job>>, d
         // The shared state is the device, which handles its own panics; atomics; and stripes, which
         // are released. Nobody looks at the data of a failed job.
         let result = catch_unwind(AssertUnwindSafe(work));
-        done.put(job.slot, result.unwrap_or(Err(Errno::IO)));
+        done.put(job.slot, Outcome::Finished(result.unwrap_or(Err(Errno::IO))));
     }
 }

@@ -44,12 +44,26 @@ pub struct Options {
     /// Only rows whose name contains one of these, separated by commas
     #[arg(long, default_value = "", value_delimiter = ',')]
     rows: Vec<String>,
+    /// Only jobs whose title contains one of these, separated by commas
+    #[arg(long, default_value = "", value_delimiter = ',')]
+    jobs: Vec<String>,
 }
 
-/// The jobs: title, fio's name of the pattern, block size, queue depth.
-const JOBS: &[(&str, &str, u64, u32)] = &[
+impl Options {
+    fn jobs(&self) -> Vec<&'static Job> {
+        let wanted = |job: &&Job| self.jobs.iter().any(|part| job.0.contains(part.as_str()));
+        JOBS.iter().filter(|job| self.jobs.is_empty() || wanted(job)).collect()
+    }
+}
+
+/// Title, fio's name of the pattern, block size, queue depth.
+type Job = (&'static str, &'static str, u64, u32);
+
+const JOBS: &[Job] = &[
     ("seq write 1M", "write", 1 << 20, 1),
     ("seq read 1M", "read", 1 << 20, 1),
+    ("seq write 1M QD8", "write", 1 << 20, 8),
+    ("seq read 1M QD8", "read", 1 << 20, 8),
     ("rand write 4k QD1", "randwrite", 4096, 1),
     ("rand read 4k QD1", "randread", 4096, 1),
     ("rand read 4k QD32", "randread", 4096, 32),
@@ -103,6 +117,7 @@ fn measure(
         transport: options.transport.clone(),
         mib: options.size,
     };
+    let jobs = options.jobs();
     let mut rows = Vec::new();
     for &(name, build) in row::ROWS {
         let wanted = match name {
@@ -113,13 +128,13 @@ fn measure(
             continue;
         }
         match build(&place) {
-            Ok(made) => rows.push((name, made, vec![Vec::new(); JOBS.len()])),
+            Ok(made) => rows.push((name, made, vec![Vec::new(); jobs.len()])),
             Err(e) => println!("SKIPPED: {name}: {e:#}\n"),
         }
         stop_if(interrupted)?;
     }
     for round in 0..=options.rounds {
-        for (number, job) in JOBS.iter().enumerate() {
+        for (number, job) in jobs.iter().enumerate() {
             // Back and forth, so that drift affects all alike; round 0 is discarded.
             if round % 2 == 1 {
                 rows.reverse();
@@ -138,7 +153,7 @@ fn measure(
         }
     }
     let table: Vec<_> = rows.iter().map(|(name, _, seen)| (*name, seen.clone())).collect();
-    show(&table);
+    show(&table, &jobs);
     Ok(())
 }
 
@@ -160,16 +175,16 @@ struct Trial {
 
 type Seen<'a> = (&'a str, Vec<Vec<Trial>>);
 
-fn show(rows: &[Seen<'_>]) {
-    let titles: Vec<_> = JOBS.iter().map(|job| job.0).collect();
+fn show(rows: &[Seen<'_>], jobs: &[&Job]) {
+    let titles: Vec<_> = jobs.iter().map(|job| job.0).collect();
     let head = |first: &str| {
-        println!("{first} | {} |\n|---|{}", titles.join(" | "), "---|".repeat(JOBS.len()));
+        println!("{first} | {} |\n|---|{}", titles.join(" | "), "---|".repeat(jobs.len()));
     };
     let speed = |trial: &Trial| trial.speed;
     let cpu = |trial: &Trial| trial.cpu;
     head("|");
     for (name, seen) in rows {
-        let cells = seen.iter().zip(JOBS).map(|(trials, job)| {
+        let cells = seen.iter().zip(jobs).map(|(trials, job)| {
             let unit = if job.2 >= 65536 { "MB/s" } else { "IOPS" };
             format!("{:.0} {unit}", middle(trials.iter().map(speed)))
         });
@@ -182,16 +197,30 @@ fn show(rows: &[Seen<'_>]) {
         println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     let find = |wanted: &str| rows.iter().find(|(name, _)| *name == wanted);
-    let Some(ours) = find(row::OURS) else { return };
-    for (of, value) in [("Speed", speed as fn(&Trial) -> f64), ("CPU time", cpu)] {
-        println!("\n{of} of ours (AES-256-XTS, 512 B) to others, median of each round's ratio:\n");
-        head("| to");
-        for (name, seen) in rows.iter().filter(|(name, _)| *name != row::OURS) {
-            let cells = ours.1.iter().zip(seen).map(|(ours, theirs)| {
-                let ratios = ours.iter().zip(theirs).map(|(o, t)| value(o) / value(t));
-                format!("{:.2}", middle(ratios))
-            });
-            println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    let ratios = |label: &str, seen: &[Vec<Trial>], to: &[Vec<Trial>], value: fn(&Trial) -> f64| {
+        let cells = seen.iter().zip(to).map(|(seen, to)| {
+            format!("{:.2}", middle(seen.iter().zip(to).map(|(s, t)| value(s) / value(t))))
+        });
+        println!("| {label} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    };
+    let both = [("Speed", speed as fn(&Trial) -> f64), ("CPU time", cpu)];
+    if let Some(ours) = find(row::OURS) {
+        for (of, value) in both {
+            println!(
+                "\n{of} of ours (AES-256-XTS, 512 B) to others, median of each round's ratio:\n"
+            );
+            head("| to");
+            for (name, seen) in rows.iter().filter(|(name, _)| *name != row::OURS) {
+                ratios(name, &ours.1, seen, value);
+            }
+        }
+    }
+    // A server that costs nothing would be as fast as the loop device without one.
+    if let (Some(bound), Some(other)) = (find(row::BOUND), find(row::AGAINST)) {
+        println!("\nThe bound: {} to the other build:\n", row::BOUND);
+        head("|");
+        for (of, value) in both {
+            ratios(of, &bound.1, &other.1, value);
         }
     }
 }
@@ -200,7 +229,7 @@ fn middle(values: impl Iterator<Item = f64>) -> f64 {
     median(&values.collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
-fn run_fio(row: &Row, job: &(&str, &str, u64, u32), options: &Options) -> anyhow::Result<Trial> {
+fn run_fio(row: &Row, job: &Job, options: &Options) -> anyhow::Result<Trial> {
     let &(_, pattern, block, depth) = job;
     let mut fio = Command::new("fio");
     fio.args(["--name=job", "--time_based", "--randrepeat=0", "--norandommap", "--thread"])

@@ -153,6 +153,8 @@ fn unmounting_from_outside_ends_the_server() {
         let device = file_device(directory.path(), 1 << 20);
         let options = FuseOptions { transport, ..FuseOptions::default() };
         let Some(server) = try_mount(device, point.path(), &options) else { continue };
+        // A thread for long requests waits for the next one meanwhile.
+        open(&server.file()).read_exact_at(&mut vec![0; 512 << 10], 0).unwrap();
         let status = Command::new("umount").arg(point.path()).status().unwrap();
         if !status.success() {
             eprintln!("SKIPPED: umount needs root");
@@ -240,6 +242,8 @@ fn a_device_that_panics_hangs_nobody() {
             // In the middle of it, a write of whole sectors and one of a part of one.
             let whole = file.write_all_at(&[1; 4096], 128 << 10);
             let part = file.write_all_at(&[1; 100], (256 << 10) + 5);
+            let long = file.read_exact_at(&mut vec![0; 256 << 10], 512 << 10);
+            assert!(long.is_err());
             // A ring's own lane answers for its panics; a thread that panics ends the server.
             if transport == Transport::Uring && !in_transform {
                 assert_eq!(part.unwrap_err().raw_os_error(), Some(5));
@@ -273,6 +277,11 @@ fn a_server_that_was_killed_leaves_a_mount_that_can_be_removed() {
             let mut byte = [0];
             assert_eq!(output.read(&mut byte).unwrap(), 1, "the child ended early");
             seen.push(byte[0]);
+        }
+        if seen.ends_with(b"SERVING\n") {
+            // A thread for long requests waits for the next one meanwhile.
+            let file = File::open(point.path().join("volume")).unwrap();
+            file.read_exact_at(&mut vec![0; 512 << 10], 0).unwrap();
         }
         child.kill().unwrap();
         child.wait().unwrap();

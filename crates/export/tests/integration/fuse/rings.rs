@@ -172,13 +172,16 @@ fn errors_of_the_disk_reach_the_program() {
     assert_eq!(raw(file.read_exact_at(&mut buf, 512 << 10)), Some(61));
     assert_eq!(raw(file.write_all_at(&buf, 600 << 10)), Some(61));
     assert_eq!(raw(file.write_all_at(&buf[..1], (512 << 10) + 7)), Some(61), "by the slow lane");
+    let mut long = vec![0; 256 << 10];
+    assert_eq!(raw(file.read_exact_at(&mut long, 512 << 10)), Some(61), "by the worker pool");
+    assert_eq!(raw(file.write_all_at(&long, 512 << 10)), Some(61), "by the worker pool");
     file.sync_all().unwrap();
     assert_eq!(flushes.flushes.load(Ordering::SeqCst), 1, "fsync reached the disk");
     assert_eq!(raw(file.sync_data()), Some(61));
     assert_eq!(raw(file.sync_data()), Some(5), "what was lost is told to everybody from then on");
     assert_eq!(raw(file.write_all_at(&buf, 1 << 20)), Some(28), "ENOSPC at the end");
     file.read_exact_at(&mut buf, 0).unwrap();
-    assert_eq!((buf, nested.upper.stats().errors), ([7; 4096], 5));
+    assert_eq!((buf, nested.upper.stats().errors), ([7; 4096], 7));
     drop(file);
     nested.end();
 }
@@ -213,17 +216,19 @@ fn stopping_with_requests_in_flight_ends_each_of_them() {
             for t in 0..12u64 {
                 let file = open(&nested.upper);
                 scope.spawn(move || {
-                    // Whole sectors, parts of them, and syncs, until the mount is gone.
-                    let mut buf = [0; 4096];
+                    // Whole sectors, parts of them, long requests and syncs, until the mount is gone.
+                    let (mut buf, mut long) = ([0; 4096], vec![9; 256 << 10]);
                     for turn in 0.. {
                         let at = (t * 16 + turn % 16) * 16384;
-                        let done = match t % 4 {
+                        let done = match t % 6 {
                             0 => file.write_all_at(&[9; 100], at + 5),
                             1 => file.sync_data(),
                             2 => file.write_all_at(&[9; 4096], at),
+                            3 => file.write_all_at(&long, at),
+                            4 => file.read_exact_at(&mut long, at),
                             _ => file.read_exact_at(&mut buf, at),
                         };
-                        let read = t % 4 == 3 && done.is_ok();
+                        let read = t % 6 == 5 && done.is_ok();
                         assert!(!read || buf == [9; 4096], "read {buf:?}");
                         if done.is_err() {
                             break;

@@ -9,7 +9,8 @@ use super::task::{self, TaskClock, used};
 const LOAD: &str = "load-";
 
 /// Prefixes of the names of io_uring's threads (Linux, io_uring/io-wq.c and io_uring/sqpoll.c):
-/// tasks of this process that never leave the kernel.
+/// tasks of this process that never leave the kernel. The number of the thread that they work for
+/// follows.
 const KERNEL: [&str; 2] = ["iou-wrk-", "iou-sqp-"];
 
 /// The purpose of a thread of this process.
@@ -47,7 +48,7 @@ pub(super) struct OwnUsed {
     /// Threads that submit the load, and all threads that ended between the readings.
     pub(super) generator: u64,
     pub(super) servers: u64,
-    /// Threads of io_uring.
+    /// Threads of io_uring that work for none of the servers.
     pub(super) kernel: u64,
     pub(super) other: u64,
 }
@@ -68,8 +69,9 @@ impl OwnThreads {
             .into_iter()
             .filter_map(|tid| {
                 let name = self.name(tid);
+                let master = master(&name).map(|tid| self.name(tid)).unwrap_or_default();
                 let ns = self.clock.read(&self.directory(tid))?;
-                Some((tid, (self.part(tid, &name, &first), ns)))
+                Some((tid, (self.part(tid, &name, &master, &first), ns)))
             })
             .collect();
         OwnReading { process_ns, threads }
@@ -95,14 +97,18 @@ impl OwnThreads {
         sum
     }
 
-    fn part(&self, tid: u32, name: &[u8], first: &[u8]) -> Part {
+    /// `master` is the name of the thread that one of io_uring's works for; `first` that of the
+    /// first thread of the process.
+    fn part(&self, tid: u32, name: &[u8], master: &[u8], first: &[u8]) -> Part {
         let begins = |with: &str| name.starts_with(with.as_bytes());
+        let serves =
+            |name: &[u8]| self.serving.iter().any(|with| name.starts_with(with.as_bytes()));
         if begins(LOAD) || self.issuing.contains(&tid) {
             Part::Generator
+        } else if serves(name) || serves(master) {
+            Part::Server
         } else if KERNEL.into_iter().any(begins) {
             Part::Kernel
-        } else if self.serving.iter().any(|with| begins(with)) {
-            Part::Server
         } else if name == first {
             // A thread without its own name has that of the thread that started it.
             Part::Generator
@@ -123,6 +129,12 @@ impl OwnThreads {
     }
 }
 
+/// The number of the thread that one of io_uring's threads works for.
+fn master(name: &[u8]) -> Option<u32> {
+    let number = KERNEL.iter().find_map(|with| name.strip_prefix(with.as_bytes()))?;
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,7 +147,7 @@ mod tests {
 
     #[test]
     fn threads_are_told_apart_by_name() {
-        let part = |tid, name: &str| own().part(tid, name.as_bytes(), b"cryptbench");
+        let part = |tid, name: &str| own().part(tid, name.as_bytes(), b"", b"cryptbench");
         assert_eq!(part(10, "cryptbench"), Part::Generator);
         assert_eq!(part(11, "anything"), Part::Generator);
         assert_eq!(part(12, "load-3"), Part::Generator);
@@ -145,6 +157,10 @@ mod tests {
         }
         assert_eq!(part(12, "iou-wrk-10"), Part::Kernel);
         assert_eq!(part(12, "iou-sqp-10"), Part::Kernel);
+        let of = |master: &[u8]| own().part(12, b"iou-wrk-10", master, b"cryptbench");
+        assert_eq!((of(b"fuse-ring-1"), of(b"load-3")), (Part::Server, Part::Kernel));
+        assert_eq!((master(b"iou-wrk-10"), master(b"iou-sqp-7")), (Some(10), Some(7)));
+        assert_eq!((master(b"fuse-ring-1"), master(b"iou-wrk-")), (None, None));
         assert_eq!(part(12, "progress"), Part::Other);
         assert_eq!(part(12, "reload-1"), Part::Other);
     }

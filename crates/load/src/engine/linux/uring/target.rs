@@ -1,14 +1,10 @@
 //! How the file under an I/O target takes requests: directly, queued, or through kernel worker
 //! threads.
 
-use cryptbench_blockdev::AlignedBuf;
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstatfs};
+use cryptbench_blockdev::{AlignedBuf, never_waits};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use crate::engine::transfer::Transfer;
-
-/// TMPFS_MAGIC of linux/magic.h.
-const TMPFS: u64 = 0x0102_1994;
 
 /// An offset beyond the end of any file, and a multiple of any sector size.
 const NOWHERE: u64 = 1 << 62;
@@ -30,7 +26,7 @@ impl Carriage {
     /// Finds out how requests to a transfer's file are carried out. Marks the file as non-blocking
     /// if that helps.
     pub(super) fn of(transfer: &Transfer) -> Self {
-        if never_waits(transfer) {
+        if never_waits(&transfer.file) {
             return Self::AtOnce;
         }
         // The kernel tests for FMODE_NOWAIT before it reads anything. No data exists at this
@@ -53,15 +49,4 @@ impl Carriage {
             Self::Unknown => "",
         }
     }
-}
-
-/// Files in RAM never wait for a device. The kernel does not know this of tmpfs and hands every
-/// request to a worker thread: two wake-ups for a copy of 4 KiB. If the file is marked as
-/// non-blocking, the kernel copies at once.
-///
-/// True if the file is marked so.
-fn never_waits(transfer: &Transfer) -> bool {
-    let file = &*transfer.file;
-    fstatfs(file).is_ok_and(|fs| fs.f_type as u64 == TMPFS)
-        && fcntl_getfl(file).and_then(|flags| fcntl_setfl(file, flags | OFlags::NONBLOCK)).is_ok()
 }

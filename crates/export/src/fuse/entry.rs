@@ -1,0 +1,133 @@
+//! An entry: memory that the kernel fills with a request, and takes the reply from.
+//!
+//! Whoever holds an entry answers its request. The kernel accepts the reply on any ring of this
+//! process, and brings the entry's next request to the ring that the reply came from. So an entry
+//! moves from thread to thread together with its requests.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::abi::{self, Header, Request};
+use super::arena::Arena;
+use super::ring::{COMMIT_ID_AT, OPERATION_AT, PAYLOAD_SIZE_AT, REQUEST_HEADER, Vector};
+use super::session::MAX_REQUEST;
+
+/// Bytes between the headers of two entries.
+const HEADER_STRIDE: usize = 512;
+
+/// Bytes between the data of two entries: a page more than they need. Otherwise the first pages of
+/// all entries, which short requests use, would compete for the same few places of the CPU's caches.
+const DATA_STRIDE: usize = MAX_REQUEST + 4096;
+
+pub(super) struct Entry {
+    arena: Arc<Arena>,
+    /// Offsets of its two parts in the arena.
+    header: usize,
+    payload: usize,
+    /// The queue of the kernel that it belongs to.
+    pub(super) queue: u16,
+    unique: u64,
+    /// Names the request to the kernel.
+    pub(super) commit_id: u64,
+}
+
+/// What a request says besides the data that it carries.
+pub(super) struct Copied {
+    header: [u8; REQUEST_HEADER],
+    names: [u8; 512],
+}
+
+impl Default for Copied {
+    fn default() -> Self {
+        Self { header: [0; REQUEST_HEADER], names: [0; 512] }
+    }
+}
+
+/// An entry for each of `queues`.
+pub(super) fn entries(queues: &[u16]) -> std::io::Result<Vec<Entry>> {
+    let first = (queues.len() * HEADER_STRIDE).next_multiple_of(4096);
+    let arena = Arc::new(Arena::new(first + queues.len() * DATA_STRIDE)?);
+    let entry = |(i, &queue)| Entry {
+        arena: Arc::clone(&arena),
+        header: i * HEADER_STRIDE,
+        payload: first + i * DATA_STRIDE,
+        queue,
+        unique: 0,
+        commit_id: 0,
+    };
+    Ok(queues.iter().enumerate().map(entry).collect())
+}
+
+impl Entry {
+    /// What the kernel must be told of the parts.
+    pub(super) fn vectors(&mut self) -> [Vector; 2] {
+        [
+            Vector { start: self.header().as_mut_ptr(), len: REQUEST_HEADER },
+            Vector { start: self.payload().as_mut_ptr(), len: MAX_REQUEST },
+        ]
+    }
+
+    /// The data. Nobody may ask for them while the kernel or another thread works on them.
+    pub(super) fn payload(&mut self) -> &mut [u8] {
+        self.part(self.payload, MAX_REQUEST)
+    }
+
+    /// The request that has arrived, and the node that it is for. `None` if it is not one that the
+    /// kernel sends. `copy` takes what the reply may overwrite.
+    pub(super) fn request<'c>(
+        &mut self,
+        copy: &'c mut Copied,
+    ) -> Option<(u64, Option<Request<'c>>)> {
+        copy.header.copy_from_slice(self.header());
+        let payload_size = abi::u32_at(&copy.header, PAYLOAD_SIZE_AT).map_or(0, |n| n as usize);
+        self.commit_id = abi::u64_at(&copy.header, COMMIT_ID_AT).unwrap_or(0);
+        let header = Header::parse(&copy.header)?;
+        self.unique = header.unique;
+        let operation = &copy.header[OPERATION_AT..COMMIT_ID_AT - 8];
+        // Of the requests that have more than a structure, reads and writes aside, only names lie
+        // in the payload.
+        let names = &mut copy.names[..payload_size.min(512)];
+        if abi::arguments_len(header.opcode) == 0 {
+            names.copy_from_slice(&self.payload()[..names.len()]);
+        }
+        let request = Request::parse(header.opcode, operation, names)
+            .filter(|r| !matches!(r, Request::Write { size, .. } if *size != payload_size));
+        Some((header.node, request))
+    }
+
+    /// Writes the reply's header: for so many bytes of the data, or for an error.
+    pub(super) fn answer(&mut self, result: Result<usize, Errno>) {
+        let out = abi::out_header(self.unique, result.map_err(Errno::raw_os_error));
+        let payload = result.unwrap_or(0) as u32;
+        let header = self.header();
+        header[..out.len()].copy_from_slice(&out);
+        header[PAYLOAD_SIZE_AT..PAYLOAD_SIZE_AT + 4].copy_from_slice(&payload.to_ne_bytes());
+    }
+
+    /// Writes `struct fuse_write_out` to the data, and returns its length.
+    pub(super) fn written(&mut self, bytes: usize) -> usize {
+        let mut reply = abi::Reply::new(self.payload());
+        reply.u32(bytes as u32).u32(0);
+        reply.len()
+    }
+
+    /// Start and length of the memory that it shares with the other entries of its ring.
+    pub(super) fn arena(&self) -> (*mut u8, usize) {
+        (self.arena.at(0, self.arena.len()), self.arena.len())
+    }
+
+    /// Keeps the memory for good: the kernel or another thread may still access it.
+    pub(super) fn leak(&self) {
+        self.arena.leak();
+    }
+
+    fn header(&mut self) -> &mut [u8] {
+        self.part(self.header, REQUEST_HEADER)
+    }
+
+    fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
+        // SAFETY: the part lies in the arena, as `at` checks, and is this entry's alone.
+        unsafe { std::slice::from_raw_parts_mut(self.arena.at(at, len), len) }
+    }
+}

@@ -1,0 +1,191 @@
+//! The worker pool for long requests: threads that carry out one request each, from the first byte
+//! to the reply.
+//!
+//! A ring would copy, encipher and decipher the parts of a long transfer one after another. It lends
+//! the entry with such a request to a thread of the pool instead. The reply goes out by that
+//! thread's own ring, so the entry's next request comes to it, too: the kernel gives a request to
+//! the entry that became free last. A long transfer is therefore followed by the next one on the
+//! same threads, with no ring in between. What arrives there and is not long goes back to the ring
+//! that lent the entry.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use cryptbench_blockdev::IoTarget;
+use rustix::io::Errno;
+
+use super::abi::Request;
+use super::entry::{Copied, Entry};
+use super::ring::{Ring, Tag};
+use super::session::{LONG, MAX_REQUEST, Session};
+use super::slow::{Done, Outcome};
+use crate::stop::Stop;
+
+const STOPPED: usize = 0;
+
+/// An entry with a long request, and where it belongs.
+pub(super) struct Lent {
+    pub(super) entry: Entry,
+    pub(super) slot: usize,
+    pub(super) home: Arc<Done>,
+}
+
+/// Where rings find a free thread of the worker pool.
+#[derive(Default)]
+pub(super) struct Pool {
+    state: Mutex<State>,
+    came: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Threads that wait for an entry.
+    free: usize,
+    lent: Vec<Lent>,
+    over: bool,
+}
+
+impl Pool {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives an entry to a free thread, or back if there is none.
+    pub(super) fn lend(&self, lent: Lent) -> Result<(), Lent> {
+        let mut state = self.state();
+        if state.over || state.lent.len() >= state.free {
+            return Err(lent);
+        }
+        state.lent.push(lent);
+        drop(state);
+        self.came.notify_one();
+        Ok(())
+    }
+
+    /// Ends the worker pool once nothing is lent any more.
+    pub(super) fn end(&self) {
+        self.state().over = true;
+        self.came.notify_all();
+    }
+
+    fn take(&self) -> Option<Lent> {
+        let mut state = self.state();
+        state.free += 1;
+        while state.lent.is_empty() && !state.over {
+            state = self.came.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.free -= 1;
+        state.lent.pop()
+    }
+}
+
+/// Whether a request is one for the worker pool.
+pub(super) fn is_long(request: &Request<'_>) -> bool {
+    let (Request::Read { size, .. } | Request::Write { size, .. }) = request else { return false };
+    (LONG..=MAX_REQUEST).contains(size)
+}
+
+/// Carries out long requests until the worker pool ends or `stop` is raised.
+pub(super) fn serve(
+    fuse: BorrowedFd<'_>,
+    session: &Session,
+    io_target: &IoTarget,
+    stop: &Stop,
+    pool: &Pool,
+) -> io::Result<()> {
+    // The memory of an entry that the ring still has outlives the ring.
+    let mut held = None;
+    let mut ring = Ring::new(fuse, io_target, 2)?;
+    ring.watch(stop.as_fd(), STOPPED)?;
+    ring.submit()?;
+    while let Some(lent) = pool.take() {
+        let lent = held.insert(lent);
+        let Some(has_request) = keep(lent, &mut ring, session, stop)? else { break };
+        if let Some(Lent { entry, slot, home }) = held.take() {
+            let returned = Outcome::Returned(entry);
+            home.put(slot, if has_request { returned } else { Outcome::Released });
+        }
+    }
+    Ok(())
+}
+
+/// Carries out the requests of an entry while they are long. Returns whether the entry has another
+/// one or the kernel has released it; `None` after a stop.
+fn keep(
+    lent: &mut Lent,
+    ring: &mut Ring,
+    session: &Session,
+    stop: &Stop,
+) -> io::Result<Option<bool>> {
+    let mut completions = Vec::new();
+    while let Some(result) = carry_out(&mut lent.entry, session) {
+        lent.entry.answer(result);
+        ring.commit(lent.entry.queue, lent.slot, lent.entry.commit_id)?;
+        let mut next = None;
+        while next.is_none() {
+            ring.wait(&mut completions)?;
+            // At a stop the entry may have the next request, which nobody answers any more.
+            if stop.is_raised() {
+                return Ok(None);
+            }
+            for (tag, result) in completions.drain(..) {
+                if matches!(tag, Tag::Fetch(_)) {
+                    next = Some(result);
+                }
+            }
+        }
+        if next.is_some_and(|result| result < 0) {
+            return Ok(Some(false));
+        }
+    }
+    Ok(Some(true))
+}
+
+/// The result for the reply. `None` if the request is not a long one.
+fn carry_out(entry: &mut Entry, session: &Session) -> Option<Result<usize, Errno>> {
+    let mut copy = Copied::default();
+    let (_, request) = entry.request(&mut copy)?;
+    let request = request.filter(is_long)?;
+    let data = entry.payload();
+    // As in the slow lane: what is shared handles panics by itself, and nobody looks at the data.
+    let work = AssertUnwindSafe(|| match request {
+        Request::Read { offset, size } => session.read(offset, &mut data[..size]),
+        Request::Write { offset, size, sync } => session.write(offset, &mut data[..size], sync),
+        _ => Err(Errno::INVAL),
+    });
+    let result = catch_unwind(work).unwrap_or(Err(Errno::IO));
+    let is_write = matches!(request, Request::Write { .. });
+    Some(result.map(|len| if is_write { entry.written(len) } else { len }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn lent() -> Lent {
+        let entry = super::super::entry::entries(&[0]).unwrap().remove(0);
+        Lent { entry, slot: 3, home: Arc::new(Done::new().unwrap()) }
+    }
+
+    #[test]
+    fn nothing_is_lent_that_nobody_is_free_for() {
+        let pool = Pool::default();
+        assert!(pool.lend(lent()).is_err_and(|lent| lent.slot == 3));
+        std::thread::scope(|scope| {
+            let one = scope.spawn(|| pool.take());
+            while pool.state().free == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            pool.lend(lent()).map_err(drop).unwrap();
+            assert_eq!(one.join().unwrap().map(|lent| lent.slot), Some(3));
+            let two = scope.spawn(|| pool.take());
+            pool.end();
+            assert!(two.join().unwrap().is_none());
+            assert!(pool.lend(lent()).is_err(), "the pool has ended");
+        });
+    }
+}
