@@ -12,7 +12,8 @@ const NEWCOMER: usize = 1_500;
 const ALL: usize = 25_000;
 
 /// Pages of what came after these limits were set, each with a limit of its own and not among [`ALL`].
-const LATER: &[(&str, usize)] = &[("docs/fleet.md", 560), ("docs/formats/bitlocker.md", 245)];
+const LATER: &[(&str, usize)] =
+    &[("docs/fleet.md", 560), ("docs/formats/bitlocker.md", 245), ("docs/windows.md", 450)];
 
 /// The README's transcript is generated, but a newcomer reads it: 24 lines of 80 columns count as this.
 const TRANSCRIPT: usize = 200;

@@ -43,3 +43,4 @@ mod terminal;
 mod transcripts;
 mod volume;
 mod volume_safety;
+mod windows;
