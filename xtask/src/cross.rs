@@ -1,10 +1,13 @@
-//! `cargo xtask cross check`: type-checks the portable crates for Windows, and everything for
-//! 64-bit ARM. `cargo xtask cross aarch64` runs the tests of what has kernels for ARM under QEMU.
+//! `cargo xtask cross check`: type-checks the program for Windows, and everything for
+//! 64-bit ARM. `cargo xtask cross aarch64` runs the tests of what has kernels for ARM under QEMU, `cargo xtask cross windows`
+//! the program and tests of what is of no system under Wine (`cross/windows.rs`).
 //!
 //! The project's toolchain has the standard library of this machine only, and the others come from
 //! a server outside Debian. This uses Debian's own compiler instead, `rustc-web`, which is kept as
 //! new as browsers require. Its package for ARM has the standard library in binary form; for
 //! Windows it is built from `rust-web-src`.
+
+mod windows;
 
 use std::path::Path;
 use std::process::Command;
@@ -27,6 +30,11 @@ pub enum Cross {
     },
     /// Run the tests of ciphers, key derivation and volumes for 64-bit ARM under QEMU
     Aarch64 {
+        /// Only tests whose names contain this
+        filter: Option<String>,
+    },
+    /// Build the program for Windows; run it and tests of what is of no system under Wine
+    Windows {
         /// Only tests whose names contain this
         filter: Option<String>,
     },
@@ -62,6 +70,9 @@ pub const PORTABLE: &[&str] = &[
     "text",
     "volume",
 ];
+
+/// The standard library, built for Windows from its source.
+const STD: &str = "-Zbuild-std=std,panic_abort";
 
 /// Debian's compiler. A file with that name elsewhere on the path is another one.
 const RUSTC: &str = "/usr/bin/rustc";
@@ -123,9 +134,9 @@ impl System {
     /// The crates to check, and the source of their standard library.
     fn arguments(self) -> Vec<String> {
         match self {
+            // The program with all crates that it is built from.
             Self::Windows => {
-                let crates = PORTABLE.iter().map(|name| format!("--package=cryptbench-{name}"));
-                ["-Zbuild-std=std,panic_abort".to_owned()].into_iter().chain(crates).collect()
+                vec![STD.to_owned(), "--package=cryptbench".to_owned()]
             }
             Self::Aarch64 => vec!["--workspace".to_owned()],
         }
@@ -137,6 +148,7 @@ pub fn run(command: &Cross) -> anyhow::Result<()> {
         Cross::Check { system: Some(system) } => tell(check(*system)?),
         Cross::Check { system: None } => check_all()?.into_iter().map(Some).for_each(tell),
         Cross::Aarch64 { filter } => tell(arm::emulate(filter.as_deref())?),
+        Cross::Windows { filter } => tell(windows::run(filter.as_deref())?),
     }
     Ok(())
 }
@@ -193,7 +205,7 @@ pub fn prepared(system: System) -> anyhow::Result<Step> {
         if !library.is_dir() {
             return Ok(Step::Skip(format!("{version} has no source at {}", library.display())));
         }
-        fetch.arg("-Zbuild-std=std,panic_abort");
+        fetch.arg(STD);
     }
     fetched(&said(fetch.arg("--quiet"))?)
 }

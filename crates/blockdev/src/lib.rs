@@ -13,13 +13,13 @@ mod transform;
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(not(target_os = "linux"))]
-mod other;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(target_os = "linux")]
 use linux as system;
-#[cfg(not(target_os = "linux"))]
-use other as system;
+#[cfg(windows)]
+use windows as system;
 
 pub use aligned::AlignedBuf;
 pub use device::{BlockDevice, check_request, read_bytes, write_bytes};

@@ -2,6 +2,7 @@
 
 mod diagnosis;
 mod distribution;
+#[cfg(target_os = "linux")]
 mod linux;
 mod packages;
 mod processor;
@@ -9,6 +10,8 @@ mod rights;
 mod storage;
 mod systems;
 mod text;
+#[cfg(windows)]
+mod windows;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +20,10 @@ use crate::args::DoctorArgs;
 use crate::say::{print, print_json, terminal_style};
 use diagnosis::{Diagnosis, Section};
 use distribution::Distribution;
+#[cfg(target_os = "linux")]
 use linux::disturbances;
+#[cfg(windows)]
+use windows::disturbances;
 
 /// Version of what `--json` prints.
 const SCHEMA: &str = "cryptbench.doctor/1";

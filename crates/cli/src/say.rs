@@ -98,7 +98,7 @@ pub fn terminal_style(is_terminal: bool) -> Style {
 fn coloured(is_terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
-    is_terminal && !set("NO_COLOR") && !dumb
+    is_terminal && !set("NO_COLOR") && !dumb && cryptbench_os::terminal::takes_colours()
 }
 
 fn shown(text: &str, colour: bool) -> String {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use anyhow::Context as _;
+use cryptbench_os::signals::{Raised, raise};
 
 /// Set while a passphrase is read: nothing has been set up then, and reading continues after a signal,
 /// which must end the program as usual. (Ctrl-C reaches the prompt as a character.)
@@ -19,22 +20,9 @@ pub struct Signal {
 impl Signal {
     /// Watches from now on.
     pub fn watch() -> anyhow::Result<Self> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-        let stop = Arc::new(AtomicBool::new(false));
-        let number = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGHUP, SIGTERM] {
-            signal_hook::flag::register_conditional_default(signal, Arc::clone(&PROMPTING))
-                .context("cannot watch for signals")?;
-        }
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            signal_hook::flag::register_usize(signal, Arc::clone(&number), signal as usize)
-                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-                .context("cannot watch for signals")?;
-        }
-        // A file size limit then fails the write with an error instead of killing the program.
-        signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
-            .context("cannot watch for signals")?;
-        Ok(Self { stop, number })
+        let raised = Raised::default();
+        raise(&raised, &PROMPTING).context("cannot watch for signals")?;
+        Ok(Self { stop: raised.stop, number: raised.number })
     }
 
     /// The signal that came, if any.

@@ -284,7 +284,7 @@ mod tests {
         let (_, bytes) = watched(u64::MAX);
         assert_eq!(bytes.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
         // Whoever comes later has written before, too: told as an error of the storage.
-        assert_eq!(crate::error::errno(&bytes.flush().unwrap_err()), Errno::IO);
+        assert_eq!(crate::errno::errno(&bytes.flush().unwrap_err()), Errno::IO);
         assert!(bytes.flush_failed());
     }
 }

@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use rustix::io::Errno;
-
 /// Why a device cannot be served, or a server cannot be ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
@@ -46,30 +44,4 @@ pub enum ExportError {
         /// The operating system's error.
         source: io::Error,
     },
-}
-
-impl ExportError {
-    pub(crate) fn system(act: impl Into<String>, source: impl Into<io::Error>) -> Self {
-        Self::System { act: act.into(), source: source.into() }
-    }
-}
-
-/// The error number for a client: the storage's own if programs expect it from a disk, otherwise
-/// `EIO`.
-pub(crate) fn errno(error: &io::Error) -> Errno {
-    if let Some(raw) = error.raw_os_error() {
-        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). After one
-        // ENOSYS the kernel never sends that operation again and treats it as done, fsync included.
-        let told = (1..512).contains(&raw) && raw != Errno::NOSYS.raw_os_error();
-        return if told { Errno::from_raw_os_error(raw) } else { Errno::IO };
-    }
-    match error.kind() {
-        io::ErrorKind::InvalidInput => Errno::INVAL,
-        io::ErrorKind::PermissionDenied => Errno::PERM,
-        io::ErrorKind::ReadOnlyFilesystem => Errno::ROFS,
-        io::ErrorKind::StorageFull | io::ErrorKind::WriteZero => Errno::NOSPC,
-        io::ErrorKind::Unsupported => Errno::OPNOTSUPP,
-        io::ErrorKind::OutOfMemory => Errno::NOMEM,
-        _ => Errno::IO,
-    }
 }

@@ -14,17 +14,35 @@
 //! # Ok::<(), cryptbench_export::ExportError>(())
 //! ```
 
+#[cfg(target_os = "linux")]
 mod bytes;
+#[cfg(target_os = "linux")]
+mod errno;
 mod error;
+#[cfg_attr(windows, path = "windows/fuse.rs")]
 pub mod fuse;
+#[cfg_attr(windows, path = "windows/nbd.rs")]
 pub mod nbd;
+#[cfg(target_os = "linux")]
 mod stats;
+#[cfg(target_os = "linux")]
 mod stop;
+#[cfg(target_os = "linux")]
 mod stripes;
 
 pub use error::ExportError;
+#[cfg(target_os = "linux")]
 pub use stats::Stats;
 
 /// Name prefixes of the threads that serve a device in this process, which allow their CPU time to
 /// be separated from that of other threads.
 pub const SERVING: [&str; 3] = ["fuse-", "nbd", "export"];
+
+/// Why nothing is served on Windows.
+#[cfg(windows)]
+#[must_use]
+pub fn not_here() -> ExportError {
+    ExportError::Option(
+        "no volume is served on Windows, where FUSE and NBD have no place".to_owned(),
+    )
+}

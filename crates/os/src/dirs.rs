@@ -1,7 +1,7 @@
 //! Directories by path: creates private ones and checks permissions.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Creates a directory and its missing parents, accessible only to this user if the system supports
 /// that.
@@ -17,4 +17,12 @@ pub fn create_private(path: &Path) -> io::Result<()> {
 #[must_use]
 pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)
+}
+
+/// The path without links, in the form in which people write it.
+///
+/// # Errors
+/// The operating system's error, for example if it does not exist.
+pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+    crate::system::dirs::resolved(path)
 }

@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::system::files as system;
 
@@ -150,6 +152,14 @@ pub fn forget_range(file: &File, offset: u64, len: u64) {
     system::forget_range(file, offset, len);
 }
 
+/// Writes the data of a file that is open for reading or writing back to the device.
+///
+/// # Errors
+/// The operating system's error.
+pub fn write_back(file: &File) -> io::Result<()> {
+    system::write_back(file)
+}
+
 /// Writes back all cached data of the file system of an open file or directory.
 ///
 /// # Errors
@@ -174,6 +184,38 @@ pub fn allocate(file: &File, size: u64) -> io::Result<()> {
 /// The operating system's error.
 pub fn allocate_or_extend(file: &File, size: u64) -> io::Result<()> {
     system::allocate_or_extend(file, size)
+}
+
+/// Allocates the bytes of `part`, and extends the file to its end at least; if the file system cannot allocate in
+/// advance, only sets the length.
+///
+/// # Errors
+/// The operating system's error.
+pub fn allocate_part(file: &File, part: Range<u64>) -> io::Result<()> {
+    system::allocate_part(file, part)
+}
+
+/// The file with requests that bypass the page cache, or that use it: the same one where the system can change that of an
+/// open file (Linux), otherwise a second one, for which the first is left as it is.
+///
+/// # Errors
+/// The operating system's error, for example if the file system has no direct I/O.
+pub fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File>> {
+    system::with_direct(file, direct)
+}
+
+/// A file of which nothing can be read.
+///
+/// # Errors
+/// The operating system's error.
+pub fn nowhere() -> io::Result<File> {
+    system::nowhere()
+}
+
+/// Whether this user owns the file and nobody else can have written it.
+#[must_use]
+pub fn is_own_alone(file: &File) -> bool {
+    system::is_own_alone(file)
 }
 
 /// Whether an error means that the server of a file system is gone. It says nothing about the

@@ -10,7 +10,7 @@
 //! Anything that a system does not report is `None`, an empty list, or
 //! [`std::io::ErrorKind::Unsupported`]. Features of a single system that only its own code needs (a
 //! block tree in /sys, directories in which others may rename) exist on that system only.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod clock;
 pub mod counters;
@@ -31,13 +31,13 @@ pub mod user;
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(not(target_os = "linux"))]
-mod other;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(target_os = "linux")]
 use linux as system;
-#[cfg(not(target_os = "linux"))]
-use other as system;
+#[cfg(windows)]
+use windows as system;
 
 pub use details::Details;
 pub use entry::{Entry, FileIdentity, FileType};

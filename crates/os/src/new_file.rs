@@ -142,6 +142,7 @@ pub fn write_named(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    #[cfg(unix)]
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -153,6 +154,7 @@ mod tests {
         names
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_planted_link_is_refused_and_its_target_kept() {
         let dir = tempfile::tempdir().unwrap();
@@ -169,6 +171,7 @@ mod tests {
         assert_eq!(left(dir.path()), ["page.html", "page.html.part", "report.html", "victim"]);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_link_that_is_planted_while_the_file_is_written_is_refused() {
         let dir = tempfile::tempdir().unwrap();

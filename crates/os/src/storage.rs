@@ -47,6 +47,14 @@ impl Mount {
     }
 }
 
+/// The number of the file system that holds the target of `path`.
+///
+/// # Errors
+/// The operating system's error.
+pub fn number_of(path: &Path) -> std::io::Result<u64> {
+    crate::system::storage::number_of(path)
+}
+
 /// A device number as the system writes it: `8:1`.
 #[must_use]
 pub fn number_in_words(number: u64) -> String {

@@ -1,28 +1,9 @@
 //! What a person can take on this machine: the systems that a run chooses from where its user names none.
 
-use crate::adapter::{
-    builtin::BUILTIN, builtin_mounted::BUILTIN_MOUNTED, builtin_mounted::BUILTIN_RAW, cryfs::CRYFS,
-    dmcrypt::DM_CRYPT, encfs::ENCFS, gocryptfs::GOCRYPTFS, plain::PLAIN, securefs::SECUREFS,
-    veracrypt::VERACRYPT,
-};
-use crate::registry::with_null_layers;
+use crate::adapter::{ORDER, builtin::BUILTIN, plain::PLAIN};
+use crate::registry::{find, with_null_layers};
 use crate::system::{ArmSpec, Availability, Role, System};
 use crate::{Selection, SystemError};
-
-/// Who is asked first, and whether its users would miss it: the others are tried only where places stay empty.
-///
-/// The kernel's own first, then what people install, then this program's mounts, which every machine with FUSE has.
-static ORDER: &[(&System, bool)] = &[
-    (&DM_CRYPT, true),
-    (&VERACRYPT, true),
-    (&GOCRYPTFS, true),
-    (&BUILTIN_MOUNTED, true),
-    (&BUILTIN_RAW, true),
-    (&SECUREFS, false),
-    (&CRYFS, false),
-    // Last, as its own page advises against it.
-    (&ENCFS, false),
-];
 
 /// The sector size of this program's engine where one is measured: LUKS2's larger one, which is the faster.
 const DATA_UNIT: u32 = 4096;
@@ -47,7 +28,8 @@ pub fn candidates(selection: &Selection, files: bool) -> Result<Vec<Candidate>, 
     let mut all = Vec::<Candidate>::new();
     for &(system, is_missed) in ORDER {
         // The same as the one before it, for those who have no root.
-        let is_second = system.name == BUILTIN_RAW.name && BUILTIN_MOUNTED.is_available();
+        let is_second =
+            system.name == "builtin-raw" && find("builtin-mounted").is_ok_and(System::is_available);
         if is_second || (files && !system.has_files()) {
             continue;
         }

@@ -4,18 +4,26 @@
 //! [journal](resource::Journal), so that everything a killed run left behind can be found and
 //! removed.
 #![forbid(unsafe_code)]
+#![cfg_attr(windows, allow(dead_code, reason = "only the systems of Linux are set up"))]
 
+#[cfg_attr(windows, path = "windows/adapter.rs")]
 mod adapter;
 mod choices;
+#[cfg(target_os = "linux")]
 mod command;
 mod error;
 mod facility;
+#[cfg_attr(windows, path = "windows/kind.rs")]
 mod kind;
+#[cfg_attr(windows, path = "windows/machine.rs")]
 mod machine;
 mod prepared;
+#[cfg_attr(windows, path = "windows/provision.rs")]
 pub mod provision;
 mod registry;
+#[cfg_attr(windows, path = "windows/resource.rs")]
 pub mod resource;
+#[cfg_attr(windows, path = "windows/served_volume.rs")]
 mod served_volume;
 mod settings;
 mod system;

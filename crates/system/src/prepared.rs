@@ -1,14 +1,12 @@
 //! A prepared arm: where its requests go, and how it is taken down.
 
-use std::fs::File;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_cipher::Tier;
-use rustix::fs::{Advice, fadvise};
+use cryptbench_os::files::{forget_range, nowhere};
 
 use crate::resource::{ForTrials, Journal, Left, Reserve, ResourceStack, Scratch};
 use crate::{ArmSpec, SystemError};
@@ -307,7 +305,7 @@ impl PreparedArm {
     pub fn close(&mut self) -> Result<Closed, SystemError> {
         match &mut self.layers {
             Some(layers) => {
-                self.io_target = nowhere()?;
+                self.io_target = closed()?;
                 layers.close()
             }
             None => {
@@ -315,8 +313,7 @@ impl PreparedArm {
                 file.sync_data().map_err(SystemError::io("write back", "the scratch file"))?;
                 // Advice only: if the kernel ignores it, reading back gets the data from memory,
                 // like from a disk's own cache.
-                let _ =
-                    fadvise(&**file, extent.offset, NonZeroU64::new(extent.len), Advice::DontNeed);
+                forget_range(file, extent.offset, extent.len);
                 Ok(Closed::CacheDropped)
             }
         }
@@ -348,9 +345,8 @@ impl PreparedArm {
 }
 
 /// The I/O target of a closed arm, which accepts no requests.
-fn nowhere() -> Result<IoTarget, SystemError> {
-    const NULL: &str = "/dev/null";
-    let file = File::open(NULL).map_err(SystemError::io("open", NULL))?;
+fn closed() -> Result<IoTarget, SystemError> {
+    let file = nowhere().map_err(SystemError::io("open", "nothing"))?;
     Ok(IoTarget {
         file: Arc::new(file),
         extent: Extent { offset: 0, len: 0 },

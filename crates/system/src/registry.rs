@@ -3,13 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::SystemError;
-use crate::adapter::{
-    bcachefs::BCACHEFS, bindfs::BINDFS, bitlocker::BITLOCKER, builtin, builtin::BUILTIN,
-    builtin_mounted::BUILTIN_MOUNTED, builtin_mounted::BUILTIN_RAW, cryfs::CRYFS, delay::DELAY,
-    dmcrypt::DM_CRYPT, ecryptfs::ECRYPTFS, encfs::ENCFS, filevault::FILEVAULT, fscrypt::FSCRYPT,
-    gocryptfs::GOCRYPTFS, nbdkit_luks::NBDKIT_LUKS, opal::OPAL, paired::PAIRED, plain::PLAIN,
-    qemu_luks::QEMU_LUKS, securefs::SECUREFS, truecrypt::TRUECRYPT, veracrypt::VERACRYPT, zfs::ZFS,
-};
+use crate::adapter::{SYSTEMS, builtin, builtin::BUILTIN, plain::PLAIN};
 use crate::settings::{self, PRESET};
 use crate::system::{ArmSpec, Availability, Role, System};
 
@@ -43,7 +37,7 @@ impl Selection {
     pub fn keep(&mut self, system: &str, settings: &BTreeMap<String, String>) {
         const SIZE: &str = "sector-size";
         let is_luks2 = settings.get("format").is_some_and(|format| format == "luks2");
-        if system != DM_CRYPT.name || !is_luks2 || !self.data_units.is_empty() {
+        if system != "dm-crypt" || !is_luks2 || !self.data_units.is_empty() {
             return;
         }
         if let Some(size) = settings.get(SIZE) {
@@ -54,33 +48,6 @@ impl Selection {
 
 /// Stands for every system that can run here, each with all of its presets.
 pub const ALL: &str = "all";
-
-/// All systems, in the order of tables.
-static SYSTEMS: &[&System] = &[
-    &PLAIN,
-    &BUILTIN,
-    &BUILTIN_MOUNTED,
-    &BUILTIN_RAW,
-    &DM_CRYPT,
-    &QEMU_LUKS,
-    &NBDKIT_LUKS,
-    &VERACRYPT,
-    &TRUECRYPT,
-    &BINDFS,
-    &DELAY,
-    &GOCRYPTFS,
-    &ENCFS,
-    &CRYFS,
-    &SECUREFS,
-    &FSCRYPT,
-    &ECRYPTFS,
-    &BITLOCKER,
-    &FILEVAULT,
-    &ZFS,
-    &BCACHEFS,
-    &OPAL,
-    &PAIRED,
-];
 
 /// All systems, in the order of tables.
 #[must_use]
@@ -257,6 +224,9 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapter::{
+        bindfs::BINDFS, builtin_mounted::BUILTIN_RAW, delay::DELAY, gocryptfs::GOCRYPTFS,
+    };
     use crate::system::Target;
 
     fn pick(systems: &[&str], ciphers: &[&str], data_units: &[u32]) -> Selection {

@@ -28,10 +28,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
         return dead(&what);
     };
     // A volume in use is reported at once, and everything stays as it is.
-    let top = server
-        .resources
-        .first()
-        .filter(|top| matches!(top, AnyResource::FileSystem(_) | AnyResource::FuseMount(_)));
+    let top = server.resources.first().filter(|top| top.is_mount());
     if let Some(path) = top.map(AnyResource::path)
         && mount_at(path).is_some()
         && user::is_root()

@@ -48,3 +48,4 @@ mod terminal;
 mod transcripts;
 mod volume;
 mod volume_safety;
+mod windows;

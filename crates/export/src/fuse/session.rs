@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use super::abi::{self, Reply, Request, init};
 use super::options::FuseOptions;
 use crate::bytes::Bytes;
-use crate::error::errno;
+use crate::errno::errno;
 use crate::stats::Counters;
 use crate::stop::Stop;
 

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::protocol::{self, Request, command};
 use super::server::Export;
-use crate::error::errno;
+use crate::errno::errno;
 use crate::stop::Stop;
 
 /// Most data of one connection in memory at once: two of the longest requests.

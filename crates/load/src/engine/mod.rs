@@ -15,13 +15,13 @@ mod worker_pool;
 
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(not(target_os = "linux"))]
-mod other;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(target_os = "linux")]
 use linux as system;
-#[cfg(not(target_os = "linux"))]
-use other as system;
+#[cfg(windows)]
+use windows as system;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -31,7 +31,7 @@ use cryptbench_blockdev::IoTarget;
 
 pub use self::prepare::Precondition;
 pub use self::slices::{Slice, Slices};
-use self::system::Uring;
+use self::system::Queue;
 use self::threads::{Threads, Way};
 use self::transfer::Task;
 use crate::offsets::{JobOffsets, OffsetGenerator};
@@ -73,7 +73,8 @@ pub struct Engine {
 }
 
 enum Kind {
-    Uring(Box<Uring>),
+    /// The system's own: io_uring, or a completion port of Windows.
+    Queue(Box<Queue>),
     Threads(Threads),
 }
 
@@ -104,13 +105,13 @@ impl Engine {
     }
 
     fn open_uring(polled: bool) -> Result<Self, String> {
-        Uring::probe(polled).map(|u| Self { kind: Kind::Uring(Box::new(u)) })
+        Queue::probe(polled).map(|u| Self { kind: Kind::Queue(Box::new(u)) })
     }
 
     /// `io_uring`, `io_uring, polled` or `threads`.
     pub fn name(&self) -> &'static str {
         match &self.kind {
-            Kind::Uring(u) => u.name(),
+            Kind::Queue(u) => u.name(),
             Kind::Threads(_) => "threads",
         }
     }
@@ -119,7 +120,7 @@ impl Engine {
     /// those that were denied.
     pub fn details(&self) -> String {
         match &self.kind {
-            Kind::Uring(u) => u.details(),
+            Kind::Queue(u) => u.details(),
             Kind::Threads(_) => "positioned reads and writes, one thread per request".to_owned(),
         }
     }
@@ -206,7 +207,7 @@ impl Engine {
     /// Number of threads of this process that carry a job.
     fn tallies(&self, job: &Job) -> u32 {
         match &self.kind {
-            Kind::Uring(_) => job.threads,
+            Kind::Queue(_) => job.threads,
             Kind::Threads(_) => job.threads * job.queue_depth,
         }
     }
@@ -221,7 +222,7 @@ impl Engine {
         stop: &AtomicBool,
     ) -> Result<(Vec<S>, bool), LoadError> {
         match &mut self.kind {
-            Kind::Uring(u) => {
+            Kind::Queue(u) => {
                 u.check(io_target)?;
                 if u.takes_pool(task) {
                     return u.drive_pool(task, offsets, sink, begin, stop, &mut || ());

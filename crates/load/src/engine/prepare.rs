@@ -120,7 +120,7 @@ impl Engine {
         let task = Task { transfer, block, depth, threads: 1, rate_limit: None };
         let begin = |_| ();
         let interrupted = match &mut self.kind {
-            Kind::Uring(u) => {
+            Kind::Queue(u) => {
                 u.check(io_target)?;
                 if u.takes_pool(&task) {
                     let done = SharedFill::default();

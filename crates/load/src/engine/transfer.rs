@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
-use cryptbench_blockdev::{IoTarget, SectorTransform};
+use cryptbench_blockdev::{IoMode, IoTarget, SectorTransform};
 
 use super::STOP_POLL;
 use super::rate_limit::RateLimit;
@@ -43,6 +43,9 @@ pub(super) struct Transfer {
     pub(super) file: Arc<File>,
     /// Offset of the extent in the file, in bytes.
     pub(super) base: u64,
+    /// How the file was opened, for engines that open it once more.
+    #[cfg_attr(target_os = "linux", expect(dead_code, reason = "io_uring uses the open file"))]
+    pub(super) mode: IoMode,
     pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
     /// `None` if written data carries no verify headers.
@@ -79,6 +82,7 @@ impl Transfer {
         Self {
             file: Arc::clone(&io_target.file),
             base: io_target.extent.offset,
+            mode: io_target.mode,
             direction: job.direction,
             transform: io_target.transform.clone(),
             headers: has_headers.then(|| HeaderWriter::new(job.generation, job.seed)),
@@ -99,6 +103,7 @@ impl Transfer {
         Self {
             file: Arc::clone(&io_target.file),
             base: io_target.extent.offset,
+            mode: io_target.mode,
             direction: Direction::Write,
             transform: io_target.transform.clone(),
             headers: Some(HeaderWriter::new(0, seed)),

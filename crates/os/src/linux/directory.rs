@@ -337,6 +337,13 @@ impl Directory {
         FileIdentity::of(&self.descriptor)
     }
 
+    /// Whether this user owns it and nobody else can write in it.
+    #[must_use]
+    pub fn is_own_alone(&self) -> bool {
+        let ours = rustix::process::getuid().as_raw();
+        self.owner_and_mode().is_ok_and(|(owner, mode)| owner == ours && mode & 0o022 == 0)
+    }
+
     /// The owner's user number, and the permission bits.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
@@ -13,4 +13,8 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 
 pub(crate) fn may_write(path: &Path) -> bool {
     access(path, Access::WRITE_OK).is_ok()
+}
+
+pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
 }

@@ -3,14 +3,21 @@
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rustix::fs::{Advice, FallocateFlags, MemfdFlags, Mode, OFlags, fadvise, fallocate};
+use rustix::fs::{
+    Advice, FallocateFlags, MemfdFlags, Mode, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl,
+};
 use rustix::io::Errno;
 
 use crate::files::Opening;
+
+/// Permission bits that let others write.
+const OTHERS: u32 = 0o022;
 
 /// The kernel's errors for a file whose server is gone.
 const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
@@ -83,6 +90,10 @@ pub(crate) fn forget_range(file: &File, offset: u64, len: u64) {
     let _ = fadvise(file, offset, NonZeroU64::new(len), Advice::DontNeed);
 }
 
+pub(crate) fn write_back(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
 pub(crate) fn sync_file_system(file: &File) -> io::Result<()> {
     Ok(rustix::fs::syncfs(file)?)
 }
@@ -96,6 +107,30 @@ pub(crate) fn allocate_or_extend(file: &File, size: u64) -> io::Result<()> {
         Err(Errno::OPNOTSUPP) => file.set_len(size),
         other => Ok(other?),
     }
+}
+
+pub(crate) fn allocate_part(file: &File, part: Range<u64>) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::empty(), part.start, part.end - part.start) {
+        Err(Errno::OPNOTSUPP) => file.set_len(part.end),
+        other => Ok(other?),
+    }
+}
+
+/// Sets or clears `O_DIRECT`; a file system without it refuses.
+pub(crate) fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File>> {
+    let mut flags = fcntl_getfl(&**file)?;
+    flags.set(OFlags::DIRECT, direct);
+    fcntl_setfl(&**file, flags)?;
+    Ok(Arc::clone(file))
+}
+
+pub(crate) fn nowhere() -> io::Result<File> {
+    File::open("/dev/null")
+}
+
+pub(crate) fn is_own_alone(file: &File) -> bool {
+    let ours = rustix::process::getuid().as_raw();
+    file.metadata().is_ok_and(|found| found.uid() == ours && found.mode() & OTHERS == 0)
 }
 
 pub(crate) fn server_is_gone(error: &io::Error) -> bool {

@@ -22,6 +22,11 @@ pub(crate) fn width() -> Option<u16> {
     Some(rustix::termios::tcgetwinsize(stdout()).ok()?.ws_col)
 }
 
+/// Terminals without sequences say so in `TERM`, which whoever colours looks at.
+pub(crate) fn takes_colours() -> bool {
+    true
+}
+
 pub(crate) fn readable_within(source: &impl Readable, patience: Duration) -> io::Result<bool> {
     let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
     match poll(&mut [PollFd::new(source, PollFlags::IN)], Some(&patience)) {

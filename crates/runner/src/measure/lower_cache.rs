@@ -42,7 +42,7 @@ const FEW: usize = 64;
 /// the data of others. If there are many, opens only as many as it takes to know.
 pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     match few_files(path) {
-        Some(files) => files.iter().try_for_each(File::sync_data),
+        Some(files) => files.iter().try_for_each(files::write_back),
         None => files::sync_file_system(&File::open(path)?),
     }
 }

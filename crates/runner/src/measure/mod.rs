@@ -44,9 +44,11 @@ impl Session<'_> {
     fn set_parameters(&self, arm: usize) -> Result<(), Halt> {
         let own = self.arms.get(arm).map_or(&[][..], |arm| &arm.parameters);
         for any in self.arms.iter().flat_map(|arm| &arm.parameters) {
-            let set = own.iter().find(|p| p.parameter.path == any.parameter.path);
-            let value = set.map_or(&any.parameter.before, |p| &p.value);
-            any.parameter.set(value).map_err(RunError::from)?;
+            match own.iter().find(|parameter| parameter.is_of(any)) {
+                Some(set) => set.set(),
+                None => any.put_back(),
+            }
+            .map_err(RunError::from)?;
         }
         Ok(())
     }

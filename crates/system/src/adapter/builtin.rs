@@ -263,7 +263,7 @@ pub(super) fn random_key(arm: &ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemErro
 pub(super) fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
     match arm.cipher {
         None => {
-            let cipher = Box::new(super::builtin_mounted::NoCipher) as Box<dyn SectorCipher>;
+            let cipher = Box::new(NoCipher) as Box<dyn SectorCipher>;
             Ok(Keyed {
                 cipher,
                 first_tweak: LAYOUTS[0].first_tweak,
@@ -345,4 +345,31 @@ impl SectorTransform for Encrypted {
     fn open(&self, offset: u64, data: &mut [u8]) {
         self.0.cipher.decrypt_in_place(self.tweak(offset), data);
     }
+}
+
+/// The cipher of the null layer: copies where encryption would copy, and changes nothing.
+struct NoCipher;
+
+impl SectorCipher for NoCipher {
+    fn data_unit(&self) -> usize {
+        512
+    }
+
+    fn encrypt(&self, _first_unit: u64, src: &[u8], dst: &mut [u8]) {
+        dst.copy_from_slice(src);
+    }
+
+    fn encrypt_in_place(&self, _first_unit: u64, _data: &mut [u8]) {}
+
+    fn decrypt(&self, _first_unit: u64, src: &[u8], dst: &mut [u8]) {
+        dst.copy_from_slice(src);
+    }
+
+    fn decrypt_in_place(&self, _first_unit: u64, _data: &mut [u8]) {}
+
+    fn tier(&self) -> &'static str {
+        "none"
+    }
+
+    fn visit_keys(&self, _visit: &mut dyn FnMut(*const u8, usize)) {}
 }

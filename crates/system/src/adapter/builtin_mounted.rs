@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, Extent, FileDevice};
-use cryptbench_cipher::{SectorCipher, Tier};
+use cryptbench_cipher::Tier;
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
 use super::builtin::{Keyed, kernel_of, keyed, offered, random_key};
@@ -140,33 +140,6 @@ fn plaintext(
         protected: None,
     };
     Ok(Arc::new(Volume::new(Arc::new(device), mapping, Access::ReadWrite, info)?))
-}
-
-/// The cipher of the null layer: copies where encryption would copy, and changes nothing.
-pub(super) struct NoCipher;
-
-impl SectorCipher for NoCipher {
-    fn data_unit(&self) -> usize {
-        512
-    }
-
-    fn encrypt(&self, _first_unit: u64, src: &[u8], dst: &mut [u8]) {
-        dst.copy_from_slice(src);
-    }
-
-    fn encrypt_in_place(&self, _first_unit: u64, _data: &mut [u8]) {}
-
-    fn decrypt(&self, _first_unit: u64, src: &[u8], dst: &mut [u8]) {
-        dst.copy_from_slice(src);
-    }
-
-    fn decrypt_in_place(&self, _first_unit: u64, _data: &mut [u8]) {}
-
-    fn tier(&self) -> &'static str {
-        "none"
-    }
-
-    fn visit_keys(&self, _visit: &mut dyn FnMut(*const u8, usize)) {}
 }
 
 #[cfg(test)]

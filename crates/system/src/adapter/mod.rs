@@ -22,3 +22,47 @@ pub(crate) mod securefs;
 pub(crate) mod truecrypt;
 pub(crate) mod veracrypt;
 pub(crate) mod zfs;
+
+use crate::System;
+
+/// All systems, in the order of tables.
+pub(crate) static SYSTEMS: &[&System] = &[
+    &plain::PLAIN,
+    &builtin::BUILTIN,
+    &builtin_mounted::BUILTIN_MOUNTED,
+    &builtin_mounted::BUILTIN_RAW,
+    &dmcrypt::DM_CRYPT,
+    &qemu_luks::QEMU_LUKS,
+    &nbdkit_luks::NBDKIT_LUKS,
+    &veracrypt::VERACRYPT,
+    &truecrypt::TRUECRYPT,
+    &bindfs::BINDFS,
+    &delay::DELAY,
+    &gocryptfs::GOCRYPTFS,
+    &encfs::ENCFS,
+    &cryfs::CRYFS,
+    &securefs::SECUREFS,
+    &fscrypt::FSCRYPT,
+    &ecryptfs::ECRYPTFS,
+    &bitlocker::BITLOCKER,
+    &filevault::FILEVAULT,
+    &zfs::ZFS,
+    &bcachefs::BCACHEFS,
+    &opal::OPAL,
+    &paired::PAIRED,
+];
+
+/// Who is asked first, and whether its users would miss it: the others are tried only where places stay empty.
+///
+/// The kernel's own first, then what people install, then this program's mounts, which every machine with FUSE has.
+pub(crate) static ORDER: &[(&System, bool)] = &[
+    (&dmcrypt::DM_CRYPT, true),
+    (&veracrypt::VERACRYPT, true),
+    (&gocryptfs::GOCRYPTFS, true),
+    (&builtin_mounted::BUILTIN_MOUNTED, true),
+    (&builtin_mounted::BUILTIN_RAW, true),
+    (&securefs::SECUREFS, false),
+    (&cryfs::CRYFS, false),
+    // Last, as its own page advises against it.
+    (&encfs::ENCFS, false),
+];

@@ -5,13 +5,15 @@ pub mod filesystem;
 pub(crate) mod kernel_crypto;
 pub mod mountinfo;
 pub(crate) mod process;
+mod recognised;
 pub(crate) mod secret;
 mod signature;
 mod state;
 mod zfs;
 
 pub use crypt_table::{CryptTable, crypt_table};
-pub use signature::{Signature, signatures};
+pub use recognised::Signature;
+pub use signature::signatures;
 pub(crate) use state::make_private;
 pub use state::{data_directory, runtime_directory, state_directories, trusted_state_directories};
 pub(crate) use zfs::zfs_driver;

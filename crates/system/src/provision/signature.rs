@@ -2,24 +2,13 @@
 
 use std::path::Path;
 
-use cryptbench_blockdev::{FileDevice, IoMode};
-use cryptbench_volume::detect::{Kind, detect};
-
 use crate::SystemError;
 use crate::command::Invocation;
 use crate::machine::Machine;
+use crate::provision::recognised::{Signature, recognised};
 
 /// Time limit for wipefs(8) in seconds: a disk with bad sectors answers slowly.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
-
-/// A signature.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// Its name in blkid(8): `ext4`, `crypto_LUKS`, `swap`, `gpt`, `dos` and so on.
-    pub name: String,
-    /// Byte offset of its magic.
-    pub offset: u64,
-}
 
 /// All signatures on the file or device at `path`; a signature at several offsets appears several
 /// times. An empty list means that no known signature was found, not that there is no data: a
@@ -49,14 +38,7 @@ fn signatures_by(machine: &Machine, path: &Path) -> Result<Vec<Signature>, Syste
         found.push(parse(line).ok_or_else(|| failed(format!("it said {line:?}")))?);
     }
     if found.is_empty() {
-        let device = FileDevice::open(path, IoMode::Buffered, true)
-            .map_err(SystemError::io("look at", path))?;
-        let kind = detect(&device)?.kind;
-        if kind == Kind::Unreadable {
-            let source = std::io::Error::other("none of it can be read");
-            return Err(SystemError::io("look at", path)(source));
-        }
-        found.extend(name_of(&kind).map(|name| Signature { name, offset: 0 }));
+        found.extend(recognised(path)?);
     }
     Ok(found)
 }
@@ -66,27 +48,6 @@ fn parse(line: &str) -> Option<Signature> {
     let (offset, name) = line.trim().split_once(char::is_whitespace)?;
     let offset = u64::from_str_radix(offset.strip_prefix("0x")?, 16).ok()?;
     Some(Signature { name: name.trim().to_owned(), offset })
-}
-
-/// libblkid's name, if it has one.
-fn name_of(kind: &Kind) -> Option<String> {
-    let name = match kind {
-        Kind::Luks { .. } => "crypto_LUKS",
-        Kind::BitLocker { .. } => "BitLocker",
-        Kind::FileVault => "cs_fvault2",
-        // Names with commas cannot be passed on.
-        Kind::FileSystem { name } if name.starts_with("ext2") => "ext4",
-        Kind::FileSystem { name: "FAT" } => "vfat",
-        Kind::FileSystem { name: "HFS+" } => "hfsplus",
-        Kind::FileSystem { name: "LVM2 physical volume" } => "LVM2_member",
-        Kind::FileSystem { name: "Linux software RAID" } => "linux_raid_member",
-        Kind::FileSystem { name: "ISO 9660" } => "iso9660",
-        Kind::FileSystem { name } => return Some(name.to_lowercase()),
-        Kind::PartitionTable { name: "GPT" } => "gpt",
-        Kind::PartitionTable { .. } => "dos",
-        Kind::Zeros | Kind::Random { .. } | Kind::Unknown { .. } | Kind::Unreadable => return None,
-    };
-    Some(name.to_owned())
 }
 
 #[cfg(test)]

@@ -57,14 +57,19 @@ pub(crate) fn create(
 pub(crate) fn make(path: &Path, len: u64, stop: &AtomicBool) -> Result<Container, SystemError> {
     let made =
         Directory::of(path).and_then(|(directory, name)| directory.create_file(&name, 0o600));
-    filled(&made.map_err(SystemError::io("create", path))?, path, len, stop)
+    filled(&Arc::new(made.map_err(SystemError::io("create", path))?), path, len, stop)
 }
 
-fn filled(file: &File, path: &Path, len: u64, stop: &AtomicBool) -> Result<Container, SystemError> {
+fn filled(
+    file: &Arc<File>,
+    path: &Path,
+    len: u64,
+    stop: &AtomicBool,
+) -> Result<Container, SystemError> {
     // Of what was reserved, all is there already.
     allocate(file, 0..len, path)?;
-    let mode = go_direct(file, path)?;
-    fill_at_random(file, len, path, stop)?;
+    let (file, mode) = go_direct(file);
+    fill_at_random(&file, len, path, stop)?;
     Ok(Container { path: path.to_owned(), mode, len })
 }
 

@@ -11,7 +11,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::journals::{Found, Journals};
@@ -97,8 +96,7 @@ impl Journal {
             let file = held
                 .create_file(&unlocked, 0o600)
                 .map_err(SystemError::io("create the journal", &path))?;
-            flock(&file, FlockOperation::NonBlockingLockExclusive)
-                .map_err(|e| SystemError::io("lock the journal", &path)(e.into()))?;
+            file.try_lock().map_err(|e| SystemError::io("lock the journal", &path)(e.into()))?;
             held.rename(&unlocked, &name).map_err(SystemError::io("name the journal", &path))?;
             let open = Open { file, directory, name, next: 0, there: 0 };
             return Ok(Self { open: Arc::new(Mutex::new(open)) });

@@ -7,11 +7,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use cryptbench_os::Directory;
-use rustix::fs::{FlockOperation, flock};
+use cryptbench_os::files::is_own_alone;
 
 use crate::provision::make_private;
 
@@ -21,9 +20,6 @@ const NAME: &str = "ledgers";
 
 /// Largest journal in bytes; a run writes some kilobytes.
 const MOST: u64 = 64 << 20;
-
-/// Permission bits that let others write.
-const OTHERS: u32 = 0o022;
 
 /// The open directory.
 pub(super) struct Journals {
@@ -48,8 +44,9 @@ impl Journals {
 
     /// Opens the directory in `state`. `None` if it does not exist or could belong to someone else.
     pub(super) fn open(state: &Path) -> Option<Self> {
-        let above = Directory::open_no_follow(state).ok().filter(is_ours)?;
-        let directory = above.subdirectory(OsStr::new(NAME)).ok().filter(is_ours)?;
+        let above = Directory::open_no_follow(state).ok().filter(Directory::is_own_alone)?;
+        let directory =
+            above.subdirectory(OsStr::new(NAME)).ok().filter(Directory::is_own_alone)?;
         Some(Self { directory, path: state.join(NAME) })
     }
 
@@ -73,19 +70,17 @@ impl Journals {
     /// Reads a journal of this user, and checks whether its process lives.
     pub(super) fn look(&self, name: &OsStr) -> Option<Found> {
         let file = self.directory.open_file(name).ok()?;
-        let about = file.metadata().ok()?;
-        if about.uid() != rustix::process::getuid().as_raw() || about.mode() & OTHERS != 0 {
+        if !is_own_alone(&file) {
             return None;
         }
         // A shared lock, so that simultaneous readers do not make a dead process look alive.
-        let dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
+        let dead = file.try_lock_shared().is_ok();
         let mut text = String::new();
-        (&file).take(MOST).read_to_string(&mut text).ok()?;
+        // Windows lets nobody else read what its owner has locked.
+        let read = (&file).take(MOST).read_to_string(&mut text);
+        if dead {
+            read.ok()?;
+        }
         Some(if dead { Found::Dead { text, lock: file } } else { Found::Living { text, file } })
     }
-}
-
-fn is_ours(directory: &Directory) -> bool {
-    let ours = rustix::process::getuid().as_raw();
-    directory.owner_and_mode().is_ok_and(|(owner, mode)| owner == ours && mode & OTHERS == 0)
 }

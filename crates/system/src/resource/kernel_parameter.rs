@@ -38,6 +38,30 @@ pub(crate) fn promise(
     Ok(ForTrials { parameter, value: value.to_owned() })
 }
 
+impl ForTrials {
+    /// Whether both are values of one parameter.
+    #[must_use]
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.parameter.path == other.parameter.path
+    }
+
+    /// Sets the parameter for these trials, unless it is so already.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`].
+    pub fn set(&self) -> Result<(), SystemError> {
+        self.parameter.set(&self.value)
+    }
+
+    /// Sets the parameter as it was before the run, unless it is so already.
+    ///
+    /// # Errors
+    /// [`SystemError::Io`].
+    pub fn put_back(&self) -> Result<(), SystemError> {
+        self.parameter.set(&self.parameter.before)
+    }
+}
+
 impl KernelParameter {
     /// Sets it, unless it is so already.
     ///

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use cryptbench_os::{Directory, Entry};
+use cryptbench_os::{Directory, Entry, user};
 
 use super::{AnyResource, Identity};
 use crate::provision::runtime_directory;
@@ -29,7 +29,7 @@ pub(super) fn is_noted(path: &Path, found: &Entry, noted: Identity) -> bool {
 }
 
 pub(super) fn is_this_users(found: &Entry) -> bool {
-    found.owner == rustix::process::getuid().as_raw()
+    found.owner == user::real()
 }
 
 /// Whether it lies in one of our own mounts, which do not come back.

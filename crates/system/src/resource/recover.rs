@@ -3,8 +3,6 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-
 use super::journal::{left_over, owner};
 use super::journals::{Found, Journals};
 use super::orphans::await_programs;
@@ -50,7 +48,7 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
         }
         let Some(Found::Dead { text, lock }) = found else { continue };
         // Only one cleanup at a time replays it.
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if lock.try_lock().is_err() {
             continue;
         }
         let left = left_over(&text);

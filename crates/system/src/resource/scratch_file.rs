@@ -5,25 +5,19 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
+use cryptbench_os::files::{allocate_part, server_is_gone, with_direct};
 use cryptbench_os::machine::possible_cpus;
-use cryptbench_os::{Directory, FileType};
-use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_getfl, fcntl_setfl};
-use rustix::io::Errno;
+use cryptbench_os::{Details, Directory, FileType};
 use serde::{Deserialize, Serialize};
 
 use super::ours::{held, is_noted, is_this_users};
 use super::stack::Made;
 use super::{Identity, Journal, NOT_OURS, Recovered, Resource, removed};
 use crate::SystemError;
-
-/// The kernel's errors for a file whose FUSE server is gone; it returns the last two while it
-/// cleans up.
-const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
 
 /// A file that did not exist before (created exclusively). It stays empty until its identity is
 /// recorded.
@@ -59,7 +53,7 @@ impl ScratchFile {
     ///
     /// ext4 has had one for each processor since Linux 6.17, chosen by the inode's number (`ext4_mb_regular_allocator`).
     pub(super) fn make_like(&self, like: &File) -> Result<(Held, Option<Identity>), SystemError> {
-        let inode = |file: &File| file.metadata().map(|found| found.ino());
+        let inode = |file: &File| file.metadata().map(|found| Details::of(&found).inode);
         let wanted = inode(like).map_err(SystemError::io("inspect", &self.path))?;
         let places = u64::from(possible_cpus());
         // Open without a name: their inodes are not given away again meanwhile.
@@ -114,29 +108,18 @@ impl Resource for ScratchFile {
     }
 }
 
-/// Whether the server of the file's file system is gone. Its creator removes the enclosing
-/// resource.
-fn server_is_gone(e: &io::Error) -> bool {
-    SERVER_GONE.iter().any(|gone| e.raw_os_error() == Some(gone.raw_os_error()))
-}
-
-/// Allocates the bytes of `part` for a file.
+/// Allocates the bytes of `part` for a file. Prefilling writes every byte anyway; allocation only detects a full disk
+/// earlier.
 pub(super) fn allocate(file: &File, part: Range<u64>, path: &Path) -> Result<(), SystemError> {
-    match fallocate(file, FallocateFlags::empty(), part.start, part.end - part.start) {
-        Ok(()) => Ok(()),
-        // Prefilling writes every byte anyway; allocation only detects a full disk earlier.
-        Err(Errno::OPNOTSUPP) => file.set_len(part.end).map_err(SystemError::io("extend", path)),
-        Err(e) => Err(SystemError::io("allocate", path)(e.into())),
-    }
+    allocate_part(file, part).map_err(SystemError::io("allocate", path))
 }
 
-/// Sets `O_DIRECT` on a file; a file system without it refuses.
-pub(super) fn go_direct(file: &File, path: &Path) -> Result<IoMode, SystemError> {
-    let flags = fcntl_getfl(file).map_err(|e| SystemError::io("inspect", path)(e.into()))?;
-    Ok(match fcntl_setfl(file, flags | OFlags::DIRECT) {
-        Ok(()) => IoMode::Direct,
-        Err(_) => IoMode::Buffered,
-    })
+/// The file with direct I/O; a file system without it refuses, and the file stays as it is.
+pub(super) fn go_direct(file: &Arc<File>) -> (Arc<File>, IoMode) {
+    match with_direct(file, true) {
+        Ok(direct) => (direct, IoMode::Direct),
+        Err(_) => (Arc::clone(file), IoMode::Buffered),
+    }
 }
 
 /// An allocated file that is removed when dropped, otherwise by cleanup.
@@ -183,7 +166,7 @@ impl Scratch {
         // From here on `Drop` removes the file after any failure.
         let mode = IoMode::Buffered;
         let mut scratch = Self { made: Some(made), file, path: path.to_owned(), len, mode };
-        scratch.mode = go_direct(&scratch.file, path)?;
+        (scratch.file, scratch.mode) = go_direct(&scratch.file);
         Ok(scratch)
     }
 
@@ -192,11 +175,8 @@ impl Scratch {
     /// # Errors
     /// [`SystemError::Io`].
     pub fn go_buffered(&mut self) -> Result<(), SystemError> {
-        let set = || {
-            let flags = fcntl_getfl(&*self.file)?;
-            fcntl_setfl(&*self.file, flags - OFlags::DIRECT)
-        };
-        set().map_err(|e| SystemError::io("change the mode of", &self.path)(e.into()))?;
+        self.file = with_direct(&self.file, false)
+            .map_err(SystemError::io("change the mode of", &self.path))?;
         self.mode = IoMode::Buffered;
         Ok(())
     }
@@ -286,19 +266,18 @@ impl Left {
                 io::ErrorKind::NotFound => lost(path, "the written file is missing".to_owned()),
                 _ => SystemError::io("open", path)(e),
             })?;
+        let mut file = Arc::new(file);
         if self.mode == IoMode::Direct {
             // Set after opening, like the first time: some file servers refuse to open with this
             // flag.
-            fcntl_getfl(&file)
-                .and_then(|flags| fcntl_setfl(&file, flags | OFlags::DIRECT))
-                .map_err(|e| SystemError::io("change the mode of", path)(e.into()))?;
+            file = with_direct(&file, true).map_err(SystemError::io("change the mode of", path))?;
         }
         let there = file.metadata().map_err(SystemError::io("inspect", path))?.len();
         if there < self.len {
             return Err(lost(path, format!("{there} bytes are left of {}", self.len)));
         }
         Ok(IoTarget {
-            file: Arc::new(file),
+            file,
             extent: Extent { offset: 0, len: self.len },
             mode: self.mode,
             transform: None,

@@ -9,7 +9,7 @@ use std::io;
 use rustix::io::{ReadWriteFlags, pwritev2};
 
 pub(super) use self::stdio::Stream;
-pub(super) use self::uring::Uring;
+pub(super) use self::uring::Uring as Queue;
 use super::transfer::Transfer;
 
 /// Writes data so that the call returns only when the data is on stable storage.

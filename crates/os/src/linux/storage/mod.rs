@@ -30,6 +30,11 @@ pub fn space(path: &Path) -> io::Result<Space> {
     Ok(Space { free: space.f_bavail * space.f_frsize, size: space.f_blocks * space.f_frsize })
 }
 
+pub(crate) fn number_of(path: &Path) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    Ok(std::fs::metadata(path)?.dev())
+}
+
 pub(crate) fn number_in_words(number: u64) -> String {
     format!("{}:{}", major(number), minor(number))
 }

@@ -96,15 +96,24 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
 fn placement(plain: &Target, encrypted: &Target) -> String {
     let tree = Tree::this();
     let (a, b) = (plain.path.display(), encrypted.path.display());
-    let (Some(below_a), Some(below_b)) = (&plain.node, &encrypted.node) else {
-        return format!(
+    let unknown = |target: &Target| {
+        format!(
             "The device below {} is not known here, so {a} and {b} may lie on different devices: \
              a difference between two devices would look like a cost of encryption.",
-            if plain.node.is_none() { &a } else { &b }
-        );
+            target.path.display()
+        )
+    };
+    let (Some(below_a), Some(below_b)) = (&plain.node, &encrypted.node) else {
+        return unknown(if plain.node.is_none() { plain } else { encrypted });
     };
     let (disks_a, disks_b) = (tree.disks(below_a), tree.disks(below_b));
-    let names = |disks: &BTreeSet<String>| disks.iter().cloned().collect::<Vec<_>>().join(" and ");
+    let names = |disks: &BTreeSet<String>| match disks.is_empty() {
+        true => below_a.name(),
+        false => disks.iter().cloned().collect::<Vec<_>>().join(" and "),
+    };
+    if below_a != below_b && (disks_a.is_empty() || disks_b.is_empty()) {
+        return unknown(if disks_a.is_empty() { plain } else { encrypted });
+    }
     if disks_a != disks_b {
         return format!(
             "Warning: {a} lies on {} and {b} on {}: a difference between these devices looks like a cost of \

@@ -7,8 +7,9 @@ use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cryptbench_blockdev::Extent;
+use cryptbench_os::dirs::resolved;
 use cryptbench_os::files::Opening;
-use cryptbench_os::storage::{mount_of, space};
+use cryptbench_os::storage::{mount_of, number_of, space};
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Device, EncryptedBy};
 use cryptbench_system::provision::runtime_directory;
@@ -62,7 +63,7 @@ impl Target {
                 Self::of_directory(target, format!("cryptbench-{run_id}.scratch").into())
             }
             Ok(_) => {
-                let target = fs::canonicalize(target).map_err(|e| refuse(e.to_string()))?;
+                let target = resolved(target).map_err(|e| refuse(e.to_string()))?;
                 let existing =
                     Existing::inspect(&target, consent).map_err(|why| refuse(chain(&why)))?;
                 Self::of_existing(target, existing)
@@ -101,10 +102,9 @@ impl Target {
 
     fn of_directory(directory: &Path, name: OsString) -> Result<Self, RunError> {
         let refuse = |problem: String| RunError::Target { path: directory.to_owned(), problem };
-        let directory = fs::canonicalize(directory).map_err(|e| refuse(e.to_string()))?;
+        let directory = resolved(directory).map_err(|e| refuse(e.to_string()))?;
         let space = space(&directory).map_err(|e| refuse(e.to_string()))?;
-        let found = fs::metadata(&directory).map_err(|e| refuse(e.to_string()))?;
-        let dev = Details::of(&found).file_system;
+        let dev = number_of(&directory).map_err(|e| refuse(e.to_string()))?;
         let mount = mount_of(dev, &directory).unwrap_or_default();
         let tree = Tree::this();
         let node = tree.of_mount(dev, &mount.source);
@@ -193,7 +193,7 @@ impl Target {
     /// [`RunError::Target`] if it is none, or if this user may not read it.
     pub(super) fn device_to_read(path: &Path) -> Result<Self, RunError> {
         let refuse = |problem: String| RunError::Target { path: path.to_owned(), problem };
-        let path = fs::canonicalize(path).map_err(|e| refuse(e.to_string()))?;
+        let path = resolved(path).map_err(|e| refuse(e.to_string()))?;
         let found = fs::metadata(&path).map_err(|e| refuse(e.to_string()))?;
         if Details::of(&found).kind != FileType::BlockDevice {
             return Err(refuse(

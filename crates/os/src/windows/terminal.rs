@@ -1,12 +1,15 @@
-//! The standard streams of the standard library.
+//! The console and the standard streams.
 
 use std::fs::File;
 use std::io;
+use std::os::windows::io::AsHandle as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A file name by which a child process would write to its standard output.
-pub const STDOUT: &str = "standard output";
+use super::call;
+
+/// A file name by which a child process writes to its console. Windows has none for standard output.
+pub const STDOUT: &str = "CONOUT$";
 
 /// Anything whose readability could be awaited.
 pub trait Readable {}
@@ -14,7 +17,11 @@ pub trait Readable {}
 impl<T> Readable for T {}
 
 pub(crate) fn width() -> Option<u16> {
-    None
+    call::console_width()
+}
+
+pub(crate) fn takes_colours() -> bool {
+    call::enable_ansi()
 }
 
 pub(crate) fn readable_within(_source: &impl Readable, _patience: Duration) -> io::Result<bool> {
@@ -26,7 +33,7 @@ pub(crate) fn path_of_descriptor(number: u32) -> PathBuf {
 }
 
 pub(crate) fn unbuffered_input() -> io::Result<File> {
-    Err(io::ErrorKind::Unsupported.into())
+    Ok(io::stdin().as_handle().try_clone_to_owned()?.into())
 }
 
 pub(crate) fn silence_errors() -> io::Result<()> {

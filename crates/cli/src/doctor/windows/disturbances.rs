@@ -1,0 +1,181 @@
+//! What may disturb measurements at this moment: other load, power saving, drivers between the files and the disk, and
+//! what encrypts it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use cryptbench_os::machine::{Machine, processor_time};
+use cryptbench_os::storage::{Tree, mount_of, number_of};
+use cryptbench_os::{dirs, user};
+
+use crate::doctor::diagnosis::Finding;
+
+/// How long counters are watched.
+const WATCHED: Duration = Duration::from_secs(1);
+
+/// The share of the time from which other load counts as a disturbance, as on Linux.
+const BUSY: f64 = 0.10;
+
+pub fn look(directory: &Path) -> Vec<Finding> {
+    let before = processor_time();
+    std::thread::sleep(WATCHED);
+    let busy = before
+        .zip(processor_time())
+        .map(|(a, b)| b.0.saturating_sub(a.0) as f64 / b.1.saturating_sub(a.1).max(1) as f64);
+    let machine = Machine::this();
+    let mut findings = vec![load(busy), plan(&machine), supply(&machine)];
+    let volume = volume(directory);
+    findings.push(encryption(volume.as_deref()));
+    findings.push(filters(volume.as_deref()));
+    findings
+}
+
+fn load(busy: Option<f64>) -> Finding {
+    let name = "processor";
+    match busy {
+        None => Finding::lacking(name, "Windows does not say how busy the processors are"),
+        Some(busy) if busy >= BUSY => {
+            Finding::warning(name, format!("{:.0}% busy with other things", busy * 100.0))
+                .remedy("close other programs, and wait for updates and scans to end")
+        }
+        Some(busy) => Finding::ok(name, format!("{:.0}% busy", busy * 100.0)),
+    }
+}
+
+fn plan(machine: &Machine) -> Finding {
+    match &machine.power.governor {
+        Some(plan) => Finding::ok("power plan", plan.clone()),
+        None => Finding::lacking("power plan", "Windows does not say which one is in use")
+            .remedy("powercfg /getactivescheme"),
+    }
+}
+
+fn supply(machine: &Machine) -> Finding {
+    match machine.power.on_battery {
+        Some(true) => Finding::warning("power", "on battery: the processor may save power")
+            .remedy("plug it in"),
+        Some(false) => Finding::ok("power", "on mains"),
+        None => Finding::lacking("power", "Windows does not say whether it is on mains"),
+    }
+}
+
+/// The letter of the volume that holds a directory: `C:`.
+fn volume(directory: &Path) -> Option<String> {
+    let directory = dirs::resolved(directory).ok()?;
+    let mount = mount_of(number_of(&directory).ok()?, &directory)?;
+    Some(mount.mountpoint.display().to_string().trim_end_matches('\\').to_owned())
+}
+
+/// VeraCrypt's and TrueCrypt's volumes are known by their devices; BitLocker's Windows tells to administrators alone.
+fn encryption(volume: Option<&str>) -> Finding {
+    let name = "encryption";
+    let Some(volume) = volume else {
+        return Finding::lacking(name, "the volume of the directory is unknown");
+    };
+    let nodes = Tree::this().all().unwrap_or_default();
+    let mut opened: Vec<String> = Vec::new();
+    for node in nodes {
+        if let Some(system) = node.encryption() {
+            opened.push(format!("{} is {system}'s", node.name()));
+        }
+    }
+    if !opened.is_empty() {
+        return Finding::ok(name, opened.join(", "))
+            .remedy(format!("cryptbench run --pair {volume}\\plain X:\\ compares it"));
+    }
+    if !user::is_root() {
+        return Finding::lacking(
+            name,
+            format!("whether BitLocker encrypts {volume}, Windows tells administrators alone"),
+        )
+        .remedy(format!("manage-bde -status {volume}, as administrator"));
+    }
+    match said("manage-bde", &["-status", volume]) {
+        Ok(text) => Finding::ok(name, bitlocker(volume, &text)),
+        Err(why) => Finding::lacking(name, format!("manage-bde does not say it: {why}")),
+    }
+}
+
+/// The lines of `manage-bde -status` with percentage and method, in any language: those of the two fields that are a
+/// percentage and a cipher.
+fn bitlocker(volume: &str, text: &str) -> String {
+    let value = |line: &str| line.split_once(':').map(|(_, value)| value.trim().to_owned());
+    let values: Vec<String> = text.lines().filter_map(value).collect();
+    let share = values.iter().find(|value| value.ends_with('%'));
+    let method = values.iter().find(|value| value.contains("AES"));
+    match (share, method) {
+        (Some(share), Some(method)) => {
+            format!("{volume}: BitLocker with {method}, {share} of it")
+        }
+        (Some(share), None) => format!("{volume}: BitLocker encrypts {share} of it"),
+        _ => format!("{volume}: BitLocker does not encrypt it"),
+    }
+}
+
+/// Drivers that see each file that is opened: virus scanners, among others.
+fn filters(volume: Option<&str>) -> Finding {
+    let name = "filter drivers";
+    let Some(volume) = volume else {
+        return Finding::lacking(name, "the volume of the directory is unknown");
+    };
+    if !user::is_root() {
+        return Finding::lacking(name, "Windows lists them for administrators alone")
+            .remedy(format!("fltmc instances -v {volume}, as administrator"));
+    }
+    match said("fltmc", &["instances", "-v", volume]) {
+        Ok(text) => {
+            let found = instances(&text);
+            match found.is_empty() {
+                true => Finding::ok(name, format!("none on {volume}")),
+                false => Finding::warning(name, format!("on {volume}: {}", found.join(", ")))
+                    .remedy("exclude the directory from the virus scanner while you measure"),
+            }
+        }
+        Err(why) => Finding::lacking(name, format!("fltmc does not list them: {why}")),
+    }
+}
+
+/// The first column below the ruled line.
+fn instances(text: &str) -> Vec<String> {
+    let below = text.lines().skip_while(|line| !line.starts_with("---")).skip(1);
+    let mut names: Vec<String> =
+        below.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
+    names.dedup();
+    names
+}
+
+/// What a program of Windows prints.
+fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| e.to_string())?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{}", output.status)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_method_is_read_in_any_language() {
+        let english = "Volume C: [OS]\n    Size:                 237.87 GB\n    Percentage Encrypted: 100.0%\n    Encryption Method:    XTS-AES 128\n";
+        assert_eq!(bitlocker("C:", english), "C:: BitLocker with XTS-AES 128, 100.0% of it");
+        assert_eq!(
+            bitlocker("D:", "    Conversion Status: Fully Decrypted\n"),
+            "D:: BitLocker does not encrypt it"
+        );
+    }
+
+    #[test]
+    fn instances_are_the_first_column() {
+        let text = "Filter   Altitude  Instance Name\n-------  --------  ----\nWdFilter  328010  WdFilter Instance\nluafv  135000  luafv\n";
+        assert_eq!(instances(text), ["WdFilter", "luafv"]);
+        assert!(instances("").is_empty());
+    }
+}

@@ -1,0 +1,3 @@
+//! Findings from what Windows says of itself.
+
+pub mod disturbances;

@@ -1,0 +1,26 @@
+//! A record that cryptbench.exe made (`cargo xtask cross windows`): it is read and rendered here.
+
+use std::path::Path;
+
+use crate::sandbox::{Sandbox, text};
+
+#[test]
+fn a_record_made_under_wine_is_rendered_here() {
+    let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wine/record.json");
+    let record = record.to_str().unwrap();
+    let s = Sandbox::new();
+    let said = |format: &str| {
+        let done = s.run(&["report", record, "--format", format]);
+        assert!(done.status.success(), "{format}: {}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    let told = s.run(&["report", record, "--full"]);
+    let told = text(&told.stdout);
+    for expected in [r"C:\measured\plain", "completion port", "FILE_FLAG_NO_BUFFERING", "Wine"] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let page = said("html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains(r"C:\measured\plain"));
+    let csv = said("csv");
+    assert!(csv.lines().count() > 3, "{csv}");
+}

@@ -1,0 +1,168 @@
+//! Counters: processor time of the machine and of this process, and what the disk of a volume counts.
+//!
+//! Windows tells the time of this process exactly and that of the machine by its clock interrupts.
+//! What the kernel's own threads do, what drivers do in interrupts, and what serves an encrypted
+//! volume is not told apart: it is in `other`.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::call;
+use crate::counters::{DeviceCounts, Passed};
+
+/// The readings at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    at: Instant,
+    /// Idle and all time of the processors.
+    machine: Option<(u64, u64)>,
+    own: Option<u64>,
+    device: Option<DeviceCounts>,
+}
+
+/// Reads the counters that a run needs.
+#[derive(Default)]
+pub struct Counters {
+    /// The volumes, `None` for those whose disk does not count for this user.
+    devices: Vec<Option<File>>,
+    /// Index of the one in use.
+    device: usize,
+    /// Busy seconds a second while the machine idles.
+    idle: f64,
+}
+
+fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / 1e7
+}
+
+/// Opens a volume for its counters, if it has some and this user may read them.
+fn counting(device: Option<PathBuf>) -> Option<File> {
+    let volume = super::files::open_volume(&device?).ok()?;
+    call::disk_performance(&volume).ok()?;
+    Some(volume)
+}
+
+fn counted(volume: &File) -> Option<DeviceCounts> {
+    let found = call::disk_performance(volume).ok()?;
+    Some(DeviceCounts {
+        read_bytes: found.BytesRead.cast_unsigned(),
+        written_bytes: found.BytesWritten.cast_unsigned(),
+        reads: u64::from(found.ReadCount),
+        writes: u64::from(found.WriteCount),
+    })
+}
+
+impl Counters {
+    /// `device` is the volume with the counters ([`crate::storage::Node::counters`]); it gets number
+    /// 0. Threads have no names to be told apart by.
+    #[must_use]
+    pub fn new(device: Option<PathBuf>, _serving: &[&str]) -> Self {
+        Self { devices: vec![counting(device)], ..Self::default() }
+    }
+
+    /// Has no effect: nothing that a run sets up here is served by a process.
+    pub fn watch(&mut self, _pid: u32) {}
+
+    /// Has no effect.
+    pub fn forget_watched(&mut self) {}
+
+    /// Adds another device and returns its number.
+    pub fn add_device(&mut self, device: Option<PathBuf>) -> usize {
+        self.devices.push(counting(device));
+        self.devices.len() - 1
+    }
+
+    /// Uses the counters of the device with this number from the next snapshot on.
+    ///
+    /// # Panics
+    /// At the next snapshot if no device has this number.
+    pub fn use_device(&mut self, device: usize) {
+        self.device = device;
+    }
+
+    /// Whether the device with this number has counters.
+    ///
+    /// # Panics
+    /// If no device has this number.
+    #[must_use]
+    pub fn device_counts(&self, device: usize) -> bool {
+        self.devices[device].is_some()
+    }
+
+    /// Measures the machine's idle baseline for `wait` and returns its busy fraction, 0 to 1.
+    pub fn measure_baseline(&mut self, wait: Duration, cpus: u32) -> f64 {
+        self.idle = 0.0;
+        let before = self.snapshot();
+        std::thread::sleep(wait);
+        let passed = self.passed(&before);
+        self.idle = passed.busy_s / passed.wall_s;
+        (self.idle / f64::from(cpus)).min(1.0)
+    }
+
+    /// Reads the counters.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            own: call::own_time(),
+            device: self.devices.get(self.device).and_then(Option::as_ref).and_then(counted),
+            machine: call::system_times(),
+            at: Instant::now(),
+        }
+    }
+
+    /// The difference between now and a snapshot.
+    #[must_use]
+    pub fn passed(&self, before: &Snapshot) -> Passed {
+        self.lap(before).0
+    }
+
+    /// The difference between now and a snapshot, and a new snapshot for a span that follows at once.
+    #[must_use]
+    pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
+        let now = self.snapshot();
+        let wall_s = (now.at - before.at).as_secs_f64();
+        let busy_s = before.machine.zip(now.machine).map(|((idle, all), (idle_now, all_now))| {
+            let all = seconds(all_now.saturating_sub(all));
+            let busy = all - seconds(idle_now.saturating_sub(idle));
+            (busy - self.idle * wall_s).max(0.0)
+        });
+        let own = before.own.zip(now.own).map(|(a, b)| seconds(b.saturating_sub(a)));
+        let generator_s = own.unwrap_or(0.0);
+        let device = before.device.zip(now.device).map(|(a, b)| DeviceCounts {
+            read_bytes: b.read_bytes.saturating_sub(a.read_bytes),
+            written_bytes: b.written_bytes.saturating_sub(a.written_bytes),
+            reads: b.reads.saturating_sub(a.reads),
+            writes: b.writes.saturating_sub(a.writes),
+        });
+        let passed = Passed {
+            wall_s,
+            busy_s: busy_s.unwrap_or(0.0),
+            generator_s,
+            other_s: busy_s.map_or(0.0, |busy| busy - generator_s),
+            device,
+            ..Passed::default()
+        };
+        (passed, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_of_this_process_is_counted_as_the_generators() {
+        let mut counters = Counters::new(None, &[]);
+        counters.measure_baseline(Duration::from_millis(50), 1);
+        let before = counters.snapshot();
+        let mut n = 1_u64;
+        while before.at.elapsed() < Duration::from_millis(300) {
+            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        }
+        let passed = counters.passed(&before);
+        assert!(n != 0 && passed.generator_s > 0.05, "{passed:?}");
+        assert!(passed.wall_s >= 0.3 && passed.device.is_none());
+        assert!(!counters.device_counts(0));
+    }
+}

@@ -1,0 +1,390 @@
+//! A directory, held open: identities of files, and removal of whole trees.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
+};
+
+use super::{call, dirs};
+use crate::entry::single;
+use crate::{Entry, FileIdentity};
+
+/// 1970 in units of 100 ns since 1601.
+const EPOCH: i64 = 116_444_736_000_000_000;
+
+/// Opens a file or directory for what it is, without its contents.
+fn look(path: &Path, follows: bool) -> io::Result<File> {
+    let mut flags = FILE_FLAG_BACKUP_SEMANTICS;
+    if !follows {
+        flags |= FILE_FLAG_OPEN_REPARSE_POINT;
+    }
+    OpenOptions::new().access_mode(0).custom_flags(flags).open(path)
+}
+
+impl FileIdentity {
+    /// The identity of an open file or directory.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let found = call::information(file)?;
+        let created =
+            found.created.cast_signed().checked_sub(EPOCH).and_then(|t| t.checked_mul(100));
+        // Wine makes it up from the last change.
+        let born = created.filter(|_| !call::is_wine());
+        Ok(Self { device: found.volume, inode: found.index, born })
+    }
+
+    /// The identity of the target of `path`.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn reached_by(path: &Path) -> io::Result<Self> {
+        Self::of(&look(path, true)?)
+    }
+
+    /// The identity of the file at `path`; does not follow a link.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        Self::of(&look(path, false)?)
+    }
+}
+
+/// A directory. The calls of Windows take paths, so whoever may rename it redirects operations in
+/// it; its identity is that of what was opened.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    held: File,
+}
+
+impl Directory {
+    /// Opens the current target of `path`.
+    ///
+    /// # Errors
+    /// The operating system's error, for example if it does not exist.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let path = dirs::plain(&path.canonicalize()?);
+        let held = look(&path, true)?;
+        match held.metadata()?.is_dir() {
+            true => Ok(Self { path, held }),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// The parent directory of `path`, and the last component of `path`.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`]; `InvalidInput` for a path without a last component, such as `C:\`
+    /// or `..`.
+    pub fn of(path: &Path) -> io::Result<(Self, OsString)> {
+        let none = || io::Error::new(io::ErrorKind::InvalidInput, "it does not name a file");
+        let name = path.file_name().ok_or_else(none)?.to_owned();
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok((Self::open(parent)?, name))
+    }
+
+    /// A second handle on the same directory.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { path: self.path.clone(), held: self.held.try_clone()? })
+    }
+
+    /// Opens the directory at `path`; refuses a symbolic link and a junction.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_no_follow(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path)?.is_dir() {
+            true => Self::open(path),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// Opens a subdirectory; refuses a symbolic link.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn subdirectory(&self, name: &OsStr) -> io::Result<Self> {
+        Self::open_no_follow(&self.join(name)?)
+    }
+
+    /// Creates a subdirectory and opens it.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if anything has the name; otherwise the operating system's error.
+    pub fn create_subdirectory(&self, name: &OsStr) -> io::Result<Self> {
+        self.make_subdirectory(name)?;
+        self.subdirectory(name)
+    }
+
+    /// Creates a subdirectory.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_subdirectory`].
+    pub fn make_subdirectory(&self, name: &OsStr) -> io::Result<()> {
+        fs::create_dir(self.join(name)?)
+    }
+
+    /// Creates a new file and opens it for writing.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_file`].
+    pub fn create_to_write(&self, name: &OsStr) -> io::Result<File> {
+        File::options().write(true).create_new(true).open(self.join(name)?)
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn open_own(&self, name: &OsStr) -> io::Result<File> {
+        File::open(self.join(name)?)
+    }
+
+    /// Length in bytes of the file with this name.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn len_of(&self, name: &OsStr) -> io::Result<u64> {
+        Ok(fs::symlink_metadata(self.join(name)?)?.len())
+    }
+
+    /// Creates a new file and opens it for reading and writing; who may do so is inherited from the
+    /// directory, and `mode` has no effect.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if anything has the name; otherwise the operating system's error.
+    pub fn create_file(&self, name: &OsStr, _mode: u32) -> io::Result<File> {
+        File::options().read(true).write(true).create_new(true).open(self.join(name)?)
+    }
+
+    /// Opens a regular file; refuses anything else.
+    ///
+    /// # Errors
+    /// The operating system's error; `InvalidInput` if it is not a regular file.
+    pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        self.open_as(name, false)
+    }
+
+    /// Opens a regular file for reading and writing.
+    ///
+    /// # Errors
+    /// Those of [`Self::open_file`].
+    pub fn open_file_to_write(&self, name: &OsStr) -> io::Result<File> {
+        self.open_as(name, true)
+    }
+
+    fn open_as(&self, name: &OsStr, write: bool) -> io::Result<File> {
+        let mut options = File::options();
+        options.read(true).write(write).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
+        let file = options.open(self.join(name)?)?;
+        crate::read::regular(&file)?;
+        Ok(file)
+    }
+
+    /// The entry with this name, if any. Owners have no numbers here: all are 0.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
+        let held = match look(&self.join(name)?, false) {
+            Ok(held) => held,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let found = held.metadata()?;
+        let kind = super::file_type(found.file_type());
+        Ok(Some(Entry { identity: FileIdentity::of(&held)?, kind, owner: 0, len: found.len() }))
+    }
+
+    /// The names of all entries.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        fs::read_dir(&self.path)?.map(|entry| entry.map(|e| e.file_name())).collect()
+    }
+
+    /// Renames a file to a new name, or over another regular file of this directory.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        fs::rename(self.join(from)?, self.join(to)?)
+    }
+
+    /// Renames a file to a name that must not exist. `false` if the file system cannot do that in one step.
+    ///
+    /// # Errors
+    /// `AlreadyExists`; otherwise the operating system's error.
+    pub fn try_rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<bool> {
+        call::rename_to_new(&self.join(from)?, &self.join(to)?).map(|()| true)
+    }
+
+    /// Returns an error if the name exists.
+    ///
+    /// # Errors
+    /// `AlreadyExists`; otherwise the operating system's error.
+    pub fn refuse_taken(&self, name: &OsStr) -> io::Result<()> {
+        match self.entry(name)? {
+            None => Ok(()),
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    /// Renames a file to a name that must not exist.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if anything has the name.
+    pub fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.try_rename_to_new(from, to).map(drop)
+    }
+
+    /// Removes a file; removes a symbolic link itself, not its target.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        fs::remove_file(self.join(name)?)
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn remove_directory(&self, name: &OsStr) -> io::Result<()> {
+        fs::remove_dir(self.join(name)?)
+    }
+
+    /// Removes the subdirectory with this identity and all its contents.
+    ///
+    /// # Errors
+    /// `NotFound` if the name belongs to another one; otherwise the operating system's error.
+    pub fn remove_tree(&self, name: &OsStr, identity: FileIdentity) -> io::Result<()> {
+        let tree = self.subdirectory(name)?;
+        if tree.identity()? != identity {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        tree.clear()?;
+        drop(tree);
+        self.remove_directory(name)
+    }
+
+    /// Removes everything in it; follows no link and no junction.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn clear(&self) -> io::Result<()> {
+        for name in self.names()? {
+            let path = self.join(&name)?;
+            match fs::symlink_metadata(&path)?.is_dir() {
+                true => fs::remove_dir_all(&path)?,
+                false => fs::remove_file(&path).or_else(|e| match e.kind() {
+                    // A link to a directory.
+                    io::ErrorKind::PermissionDenied => fs::remove_dir(&path),
+                    _ => Err(e),
+                })?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Its identity.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn identity(&self) -> io::Result<FileIdentity> {
+        FileIdentity::of(&self.held)
+    }
+
+    /// The number that all owners have, and the rights of a directory that is its owner's alone: what Windows' access
+    /// lists say is inherited.
+    ///
+    /// # Errors
+    /// Never fails here.
+    pub fn owner_and_mode(&self) -> io::Result<(u32, u32)> {
+        Ok((0, 0o700))
+    }
+
+    /// Whether only this user and administrators can have written in it. True: a directory of the
+    /// user's own profile inherits such rights, and journals lie nowhere else.
+    #[must_use]
+    pub fn is_own_alone(&self) -> bool {
+        true
+    }
+
+    /// Would write back the cached data of its volume, which only an administrator may.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`].
+    pub fn sync_file_system(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Has no effect: the file systems of Windows keep a journal of names.
+    ///
+    /// # Errors
+    /// Never fails here.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// A path that reaches this directory as long as it is not renamed.
+    #[must_use]
+    pub fn reached(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Its path now.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn path(&self) -> io::Result<PathBuf> {
+        super::files::path_of(&self.held)
+    }
+
+    fn join(&self, name: &OsStr) -> io::Result<PathBuf> {
+        Ok(self.path.join(single(name)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FileType;
+
+    #[test]
+    fn a_file_is_known_by_its_identity_and_a_tree_goes_with_all_in_it() {
+        let above = tempfile::tempdir().unwrap();
+        let above = Directory::open(above.path()).unwrap();
+        let name = OsStr::new("tree");
+        let tree = above.create_subdirectory(name).unwrap();
+        drop(tree.create_file(OsStr::new("a"), 0o600).unwrap());
+        let below = tree.create_subdirectory(OsStr::new("b")).unwrap();
+        let file = below.create_file(OsStr::new("c"), 0o600).unwrap();
+        let of = |name: &str| tree.entry(OsStr::new(name)).unwrap().unwrap().identity;
+        assert_eq!(FileIdentity::of(&file).unwrap(), {
+            let entry = below.entry(OsStr::new("c")).unwrap().unwrap();
+            assert_eq!(entry.kind, FileType::RegularFile);
+            entry.identity
+        });
+        assert_ne!(of("a"), of("b"));
+        assert!(above.rename_to_new(name, name).is_err());
+        let identity = tree.identity().unwrap();
+        assert!(above.remove_tree(name, of("a")).is_err(), "another identity");
+        drop((file, below, tree));
+        above.remove_tree(name, identity).unwrap();
+        assert!(above.entry(name).unwrap().is_none());
+        assert!(above.join(OsStr::new("..")).is_err());
+    }
+}

@@ -1,0 +1,44 @@
+//! Directories by their paths.
+
+use std::io;
+use std::path::{Component, Path, PathBuf, Prefix};
+
+/// Who may use it is inherited: below a user's profile, that user and administrators.
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+pub(crate) fn may_write(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.permissions().readonly() || found.is_dir())
+}
+
+/// A path as people write it, without the `\\?\` of long ones, if it names the same file so.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    const LONGEST: usize = 240;
+    let mut parts = path.components();
+    let Some(Component::Prefix(prefix)) = parts.next() else { return path.to_owned() };
+    let Prefix::VerbatimDisk(letter) = prefix.kind() else { return path.to_owned() };
+    let short = PathBuf::from(format!("{}:", char::from(letter))).join(parts.as_path());
+    let is_plain = |name: &str| !name.ends_with(['.', ' ']);
+    let all_plain = parts.all(|part| part.as_os_str().to_str().is_some_and(is_plain));
+    if all_plain && short.as_os_str().len() < LONGEST { short } else { path.to_owned() }
+}
+
+pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().map(|path| plain(&path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_forms_are_shortened_where_that_names_the_same() {
+        let plain = |path: &str| plain(Path::new(path)).display().to_string();
+        assert_eq!(plain(r"\\?\C:\plain\a b"), r"C:\plain\a b");
+        assert_eq!(plain(r"\\?\C:\"), r"C:\");
+        assert_eq!(plain(r"\\?\C:\odd. \x"), r"\\?\C:\odd. \x");
+        assert_eq!(plain(r"\\server\share\x"), r"\\server\share\x");
+        assert_eq!(plain(r"V:\x"), r"V:\x");
+    }
+}

@@ -1,0 +1,159 @@
+//! Open files: positioned I/O, flags of CreateFile, and length.
+
+use std::fs::File;
+use std::io;
+use std::os::windows::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windows_sys::Win32::Storage::FileSystem as fs;
+
+use super::call;
+use crate::files::Opening;
+
+/// Past the cache of files, and past that of the drive, as O_DIRECT and a flush are on Linux.
+const DIRECT: u32 = fs::FILE_FLAG_NO_BUFFERING | fs::FILE_FLAG_WRITE_THROUGH;
+
+pub(crate) fn open(how: Opening, path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(how.write);
+    if how.direct {
+        options.custom_flags(DIRECT);
+    }
+    if how.alone {
+        options.share_mode(0);
+    }
+    options.open(path)
+}
+
+/// Opens a volume for its counters and what it is, without reading it.
+pub(super) fn open_volume(path: &Path) -> io::Result<File> {
+    File::options().access_mode(0).open(path)
+}
+
+pub(crate) fn create_own(path: &Path, direct: bool) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    if direct {
+        options.custom_flags(DIRECT);
+    }
+    options.open(path)
+}
+
+pub(crate) fn in_memory(_name: &str) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A file with a random name that is gone when its last handle is closed.
+pub(crate) fn without_name(directory: &Path) -> io::Result<File> {
+    let path = directory.join(crate::random_name(".cryptbench-")?);
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    options.custom_flags(fs::FILE_FLAG_DELETE_ON_CLOSE).open(path)
+}
+
+pub(crate) fn reopen_direct(file: &File) -> io::Result<File> {
+    call::reopen(file, DIRECT)
+}
+
+/// Flags cannot be changed on an open file, so this is a second handle.
+pub(crate) fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File>> {
+    call::reopen(file, if direct { DIRECT } else { 0 }).map(Arc::new)
+}
+
+/// Another handle on an open file, for requests that do not wait; `direct` sends them past the cache.
+///
+/// # Errors
+/// The operating system's error.
+pub fn reopen_overlapped(file: &File, direct: bool) -> io::Result<File> {
+    call::reopen(file, fs::FILE_FLAG_OVERLAPPED | if direct { DIRECT } else { 0 })
+}
+
+/// Opens nothing: what is written there is gone.
+pub(crate) fn nowhere() -> io::Result<File> {
+    File::open("NUL")
+}
+
+pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
+    call::path_of(file).map(|path| super::dirs::plain(&path))
+}
+
+pub(crate) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.seek_read(buf, offset)
+}
+
+pub(crate) fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buf.is_empty() {
+        match file.seek_read(buf, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(got) => {
+                buf = &mut buf[got..];
+                offset += got as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn write_at(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
+    file.seek_write(data, offset)
+}
+
+pub(crate) fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> io::Result<()> {
+    while !data.is_empty() {
+        match file.seek_write(data, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(put) => {
+                data = &data[put..];
+                offset += put as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Windows takes no advice on single files; a handle past the cache empties it as it reads.
+pub(crate) fn forget(_file: &File) {}
+
+pub(crate) fn forget_range(_file: &File, _offset: u64, _len: u64) {}
+
+/// Only a handle that may write can flush.
+pub(crate) fn write_back(file: &File) -> io::Result<()> {
+    file.sync_data().or_else(|_| call::reopen(file, 0)?.sync_data())
+}
+
+/// Only an administrator may flush a volume.
+pub(crate) fn sync_file_system(_file: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Windows takes room as it extends a file, and tells if there is not enough. What was not written
+/// reads as zeros without the disk, so whoever measures fills the file first.
+pub(crate) fn allocate(file: &File, size: u64) -> io::Result<()> {
+    allocate_or_extend(file, size)
+}
+
+pub(crate) fn allocate_or_extend(file: &File, size: u64) -> io::Result<()> {
+    match file.metadata()?.len() < size {
+        true => file.set_len(size),
+        false => Ok(()),
+    }
+}
+
+pub(crate) fn allocate_part(file: &File, part: std::ops::Range<u64>) -> io::Result<()> {
+    allocate_or_extend(file, part.end)
+}
+
+pub(crate) fn server_is_gone(_error: &io::Error) -> bool {
+    false
+}
+
+/// Whoever may write below this user's own directories is this user or an administrator: their
+/// access lists are inherited. The owner of a single file says no more.
+pub(crate) fn is_own_alone(_file: &File) -> bool {
+    true
+}

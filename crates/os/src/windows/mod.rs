@@ -1,0 +1,109 @@
+//! Windows: what the standard library and the calls in `call.rs` tell.
+
+mod call;
+pub(crate) mod counters;
+mod directory;
+pub(crate) mod dirs;
+pub(crate) mod files;
+pub(crate) mod machine;
+pub(crate) mod process;
+pub(crate) mod signals;
+pub(crate) mod storage;
+pub(crate) mod terminal;
+pub(crate) mod user;
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::windows::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
+
+pub use self::directory::Directory;
+pub use self::files::reopen_overlapped;
+use crate::{Details, FileType};
+
+/// Opens a file for reading, and a directory as far as to see that it is one.
+pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
+}
+
+/// Opens the consoles and the device that forgets; standard output has no name.
+pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
+    let is = |name: &str| path.as_os_str().eq_ignore_ascii_case(name);
+    if !is(terminal::STDOUT) && !is("CON") && !is("NUL") {
+        return Ok(None);
+    }
+    File::options().write(true).open(path).map(Some)
+}
+
+/// The details that the standard library knows. What tells one file from another is [`crate::FileIdentity`].
+pub(crate) fn details(found: &Metadata) -> Details {
+    let since = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let since = since.unwrap_or_default();
+    Details {
+        kind: file_type(found.file_type()),
+        file_system: 0,
+        inode: 0,
+        device: 0,
+        names: 1,
+        allocated: found.len(),
+        changed: (since.as_secs().cast_signed(), i64::from(since.subsec_nanos())),
+    }
+}
+
+/// The kind as far as the standard library knows it.
+fn file_type(kind: std::fs::FileType) -> FileType {
+    match kind {
+        kind if kind.is_symlink() => FileType::Symlink,
+        kind if kind.is_dir() => FileType::Directory,
+        kind if kind.is_file() => FileType::RegularFile,
+        _ => FileType::Unknown,
+    }
+}
+
+/// Who may write to a directory without making it untrusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    /// Only its owner.
+    Owner,
+    /// Its group, too.
+    Group,
+}
+
+/// Nobody: who may rename in a directory stands in access lists, which are not looked at. A run here
+/// makes nothing that another program opens by its path.
+///
+/// # Errors
+/// Never fails here.
+pub fn renamed_by(_: &Path, _user: u32, _: Writers) -> io::Result<Option<PathBuf>> {
+    Ok(None)
+}
+
+pub(crate) mod clock {
+    //! The CPU clock of this process.
+
+    pub(crate) fn process_cpu_ns() -> u64 {
+        super::call::own_time().unwrap_or(0) * 100
+    }
+}
+
+pub(crate) mod lock {
+    //! Windows has one kind of locks.
+
+    use std::fs::File;
+
+    pub(crate) fn is_locked_by_record(_file: &File) -> bool {
+        false
+    }
+}
+
+pub(crate) mod net {
+    //! No socket options.
+
+    use std::time::Duration;
+
+    /// Does nothing: Windows has no such option.
+    pub fn end_when_unread<S>(_stream: S, _after: Duration) {}
+}

@@ -1,0 +1,87 @@
+//! Processes: their times, whether they have ended, and how children are started.
+
+use std::io;
+use std::os::windows::io::AsRawHandle as _;
+use std::os::windows::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus};
+
+use windows_sys::Win32::System::Threading::CREATE_NEW_PROCESS_GROUP;
+
+use super::call;
+
+pub(crate) fn started(process: u32) -> Option<u64> {
+    let handle = call::open_process(process).ok()?;
+    Some(call::process_times(handle.as_raw_handle()).ok()?.0)
+}
+
+pub(crate) fn has_ended(process: u32) -> bool {
+    call::open_process(process).is_ok_and(|handle| call::has_ended(&handle)) || !exists(process)
+}
+
+pub(crate) fn cpu_s(process: u32) -> Option<f64> {
+    let handle = call::open_process(process).ok()?;
+    Some(call::process_times(handle.as_raw_handle()).ok()?.1 as f64 / 1e7)
+}
+
+/// Windows says `InvalidInput` of a number that no process has.
+pub(crate) fn exists(process: u32) -> bool {
+    call::open_process(process).err().is_none_or(|e| e.kind() != io::ErrorKind::InvalidInput)
+}
+
+/// Windows has no signal that a process could send to another one which is not its child.
+#[derive(Debug)]
+pub(crate) struct Handle;
+
+impl Handle {
+    pub(crate) fn open(_process: u32) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn interrupt(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn terminate(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+pub(crate) fn terminate(_child: &Child) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn this_program() -> io::Result<Command> {
+    Ok(Command::new(std::env::current_exe()?))
+}
+
+pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP)
+}
+
+pub(crate) fn ended_by(_status: ExitStatus) -> Option<i32> {
+    None
+}
+
+pub(crate) fn leave_terminal() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Windows writes no dumps of processes unless an administrator asks for them.
+pub(crate) fn keep_from_dumps() {}
+
+/// Single pages are locked where secrets lie; Windows locks no whole process.
+pub(crate) fn keep_from_swap() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_a_start_and_a_time_and_no_other_has_the_largest_number() {
+        let this = std::process::id();
+        assert!(started(this).is_some_and(|at| at > 0));
+        assert!(cpu_s(this).is_some() && exists(this) && !has_ended(this));
+        let nobody = u32::MAX - 3;
+        assert!(!exists(nobody) && has_ended(nobody) && started(nobody).is_none());
+    }
+}

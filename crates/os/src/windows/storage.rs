@@ -1,0 +1,338 @@
+//! Volumes, by the letters that they have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use windows_sys::Win32::System::SystemServices::FILE_READ_ONLY_VOLUME;
+
+use super::{call, dirs};
+use crate::storage::{Mount, Space};
+
+/// All volumes with a letter that this user can see.
+///
+/// # Errors
+/// Never fails here.
+pub fn mounts() -> io::Result<Vec<Mount>> {
+    Ok(call::letters().iter().filter_map(|root| mount(root)).collect())
+}
+
+fn mount(root: &Path) -> Option<Mount> {
+    let volume = call::volume(root).ok()?;
+    let is_read_only = volume.flags & FILE_READ_ONLY_VOLUME != 0;
+    Some(Mount {
+        device: volume.serial,
+        mountpoint: root.to_owned(),
+        file_system: volume.file_system,
+        source: call::volume_name(root).unwrap_or_else(|_| root.to_owned()),
+        options: if is_read_only { "ro" } else { "rw" }.to_owned(),
+    })
+}
+
+/// The size and free space of the volume of `path`.
+///
+/// # Errors
+/// The operating system's error.
+pub fn space(path: &Path) -> io::Result<Space> {
+    call::space(path).map(|(free, size)| Space { free, size })
+}
+
+/// The serial number of the volume of `path`.
+pub(crate) fn number_of(path: &Path) -> io::Result<u64> {
+    let root = call::volume_root(&dirs::plain(&path.canonicalize()?))?;
+    Ok(call::volume(&root)?.serial)
+}
+
+pub(crate) fn number_in_words(number: u64) -> String {
+    format!("{:04X}-{:04X}", number >> 16, number & 0xffff)
+}
+
+pub(crate) fn serving(_file_system: u64) -> Vec<u32> {
+    Vec::new()
+}
+
+/// Whether EFS encrypts what is made there.
+pub(crate) fn is_encrypted(directory: &Path) -> bool {
+    use std::os::windows::fs::MetadataExt as _;
+    const ENCRYPTED: u32 = 0x4000;
+    directory.metadata().is_ok_and(|found| found.file_attributes() & ENCRYPTED != 0)
+}
+
+/// What Windows did not tell.
+#[derive(Debug)]
+pub struct Untold {
+    /// What was asked about.
+    pub place: PathBuf,
+    /// The operating system's error.
+    pub why: io::Error,
+}
+
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Windows does not say what {} is", self.place.display())
+    }
+}
+
+impl std::error::Error for Untold {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.why)
+    }
+}
+
+/// A volume with a letter: its root. What lies below it, Windows tells to administrators alone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node(PathBuf);
+
+impl Node {
+    /// `C:`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.0.display().to_string().trim_end_matches('\\').to_owned()
+    }
+
+    /// Its root.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.0
+    }
+
+    /// The device with the counters of its disk ([`crate::counters`]).
+    #[must_use]
+    pub fn counters(&self) -> PathBuf {
+        self.device_path()
+    }
+
+    /// Whether a path names it.
+    #[must_use]
+    pub fn is_named(&self, path: &Path) -> bool {
+        path == self.device_path() || path == self.0
+    }
+
+    /// Unknown: Windows keeps no such files.
+    #[must_use]
+    pub fn attribute(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Unknown: volumes have names instead.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        None
+    }
+
+    /// A volume is none.
+    #[must_use]
+    pub fn is_partition(&self) -> bool {
+        false
+    }
+
+    /// The volume itself.
+    #[must_use]
+    pub fn disk(&self) -> Self {
+        self.clone()
+    }
+
+    /// None.
+    #[must_use]
+    pub fn partitions(&self) -> Vec<Self> {
+        Vec::new()
+    }
+
+    /// None.
+    #[must_use]
+    pub fn overlapping(&self) -> Vec<Self> {
+        Vec::new()
+    }
+
+    /// `\\.\C:`.
+    #[must_use]
+    pub fn device_path(&self) -> PathBuf {
+        PathBuf::from(format!(r"\\.\{}", self.name()))
+    }
+
+    /// Unknown: that of its file system is [`space`].
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// Unknown.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        0
+    }
+
+    /// Unknown.
+    #[must_use]
+    pub fn backing_file(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// None.
+    #[must_use]
+    pub fn mapping(&self) -> Option<String> {
+        None
+    }
+
+    /// What shows the volume decrypted, by the name of its device. BitLocker has none of its own: Windows tells its
+    /// state to administrators alone.
+    #[must_use]
+    pub fn encryption(&self) -> Option<&'static str> {
+        of_device(&call::dos_device(&self.name()).ok()?)
+    }
+}
+
+/// By the device that a letter stands for: `\Device\VeraCryptVolumeV`.
+fn of_device(device: &str) -> Option<&'static str> {
+    const DEVICES: [(&str, &str); 2] =
+        [("VeraCryptVolume", "VeraCrypt"), ("TrueCryptVolume", "TrueCrypt")];
+    let name = device.strip_prefix(r"\Device\")?;
+    DEVICES.iter().find(|(begins, _)| name.starts_with(begins)).map(|(_, system)| *system)
+}
+
+/// The volumes of this machine.
+#[derive(Clone, Debug)]
+pub struct Tree;
+
+impl Tree {
+    /// Those of this machine.
+    #[must_use]
+    pub fn this() -> Self {
+        Self
+    }
+
+    /// The places of a volume.
+    ///
+    /// # Errors
+    /// Never fails here.
+    pub fn mount_points(&self, node: &Node) -> Result<Vec<PathBuf>, Untold> {
+        Ok(vec![node.0.clone()])
+    }
+
+    /// Files that Windows pages to: nobody else can open them, so none needs to be named.
+    ///
+    /// # Errors
+    /// Never fails here.
+    pub fn swaps(&self) -> Result<Vec<PathBuf>, Untold> {
+        Ok(Vec::new())
+    }
+
+    /// The volume that Windows runs from.
+    ///
+    /// # Errors
+    /// If the environment does not say it.
+    pub fn root_device(&self) -> Result<Option<Node>, Untold> {
+        let Some(drive) = std::env::var_os("SystemDrive") else {
+            let why = io::ErrorKind::NotFound.into();
+            return Err(Untold { place: PathBuf::from("%SystemDrive%"), why });
+        };
+        Ok(Some(Node(PathBuf::from(drive).join("\\"))))
+    }
+
+    /// None: devices have no numbers here.
+    #[must_use]
+    pub fn of_number(&self, _number: u64) -> Option<Node> {
+        None
+    }
+
+    /// The volume with this serial number and name.
+    #[must_use]
+    pub fn of_mount(&self, serial: u64, source: &Path) -> Option<Node> {
+        let all = mounts().ok()?;
+        let found = all.into_iter().find(|m| m.device == serial && m.source == source)?;
+        Some(Node(found.mountpoint))
+    }
+
+    /// None.
+    ///
+    /// # Errors
+    /// Never fails here.
+    pub fn loops_over(&self, _node: &Node) -> Result<Vec<Node>, Untold> {
+        Ok(Vec::new())
+    }
+
+    /// All volumes with a letter.
+    ///
+    /// # Errors
+    /// Never fails here.
+    pub fn all(&self) -> Result<Vec<Node>, Untold> {
+        Ok(call::letters().into_iter().map(Node).collect())
+    }
+
+    /// Unknown.
+    #[must_use]
+    pub fn directly_below(&self, _node: &Node) -> Vec<Node> {
+        Vec::new()
+    }
+
+    /// The volume itself.
+    #[must_use]
+    pub fn directly(&self, top: &Node) -> Vec<Node> {
+        vec![top.clone()]
+    }
+
+    /// Unknown.
+    #[must_use]
+    pub fn files(&self, _top: &Node) -> BTreeMap<(u64, u64), Node> {
+        BTreeMap::new()
+    }
+
+    /// Unknown.
+    #[must_use]
+    pub fn kept_in(&self, _top: &Node) -> Option<PathBuf> {
+        None
+    }
+
+    /// The volume itself.
+    #[must_use]
+    pub fn stack(&self, top: &Node) -> BTreeSet<Node> {
+        BTreeSet::from([top.clone()])
+    }
+
+    /// Unknown.
+    #[must_use]
+    pub fn disks(&self, _top: &Node) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
+
+    /// Unknown.
+    ///
+    /// # Errors
+    /// Never fails here.
+    pub fn holders(&self, _node: &Node) -> Result<Vec<Node>, Untold> {
+        Ok(Vec::new())
+    }
+
+    /// The volume whose disk counts, if it does.
+    #[must_use]
+    pub fn counted(&self, top: &Node) -> Option<Node> {
+        Some(top.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_temporary_directory_lies_on_a_volume_with_room() {
+        let directory = std::env::temp_dir();
+        let space = space(&directory).unwrap();
+        assert!(space.size > 0 && space.free <= space.size);
+        let number = number_of(&directory).unwrap();
+        let real = dirs::plain(&directory.canonicalize().unwrap());
+        let mount = crate::storage::mount_of(number, &real).unwrap();
+        assert!(real.starts_with(&mount.mountpoint) && !mount.file_system.is_empty());
+        let node = Tree::this().of_mount(number, &mount.source).unwrap();
+        assert!(node.is_named(&node.device_path()));
+        assert_eq!(Tree::this().of_number(number), None);
+    }
+
+    #[test]
+    fn opened_volumes_are_known_by_their_devices() {
+        assert_eq!(of_device(r"\Device\VeraCryptVolumeV"), Some("VeraCrypt"));
+        assert_eq!(of_device(r"\Device\TrueCryptVolumeT"), Some("TrueCrypt"));
+        assert_eq!(of_device(r"\Device\HarddiskVolume3"), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! What a kind of resource can do, and the enum over all kinds of a system.
+
+use std::path::Path;
+
+use cryptbench_text::chain;
+
+use super::{AnyResource, Identity};
+use crate::SystemError;
+
+/// A kind of resource. Its fields are stored in the journal and suffice to find the resource after
+/// a kill. They contain no secrets.
+pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
+    /// What is held while the resource exists.
+    type Live: Send;
+
+    /// Whether a single system call creates it and fails if the name exists. If that call fails,
+    /// nothing was created, and an existing resource belongs to someone else.
+    const EXCLUSIVE: bool = false;
+
+    /// Whether it is a key. Once a key is removed, the data that it decrypted is not accessible.
+    const IS_KEY: bool = false;
+
+    /// The path of the resource, or of what it is based on.
+    fn path(&self) -> &Path;
+
+    /// Destroys the resource. A resource that is already gone is not an error, and after an error
+    /// it can be tried again.
+    fn destroy(&self, live: &mut Self::Live, identity: Option<Identity>)
+    -> Result<(), SystemError>;
+
+    /// Destroys what a killed process created or a failed program left, as far as it is proved to
+    /// be ours.
+    fn recover(&self, identity: Option<Identity>) -> Recovered;
+
+    /// A text in the arguments of the program that creates it. Such a program can outlive a killed
+    /// run, so recovery waits for it to end.
+    fn made_by(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether data written through it stays in a page cache below it.
+    fn caches(&self, _live: &Self::Live) -> bool {
+        false
+    }
+}
+
+/// Whether it was ours and is now gone, or the error; `None` if nothing was found.
+pub(crate) type Recovered = Option<Result<bool, String>>;
+
+/// The name belongs to something else, which is left alone.
+pub(super) const NOT_OURS: Recovered = Some(Ok(false));
+
+/// It was ours; the result of removing it.
+pub(super) fn removed<E: std::error::Error>(result: Result<(), E>) -> Recovered {
+    Some(result.map(|()| true).map_err(|e| chain(&e)))
+}
+
+/// Lists the kinds with their names in the lines of a journal.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $name:ident($kind:ty),)*) => {
+        /// A resource of any kind that must be taken down, as a line of the journal.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "act", rename_all = "kebab-case")]
+        pub enum AnyResource {
+            $($(#[$about])* $name($kind),)*
+        }
+
+        $(impl From<$kind> for AnyResource {
+            fn from(kind: $kind) -> Self {
+                Self::$name(kind)
+            }
+        })*
+
+        impl AnyResource {
+            /// The path of the resource, or of what it is based on.
+            #[must_use]
+            pub fn path(&self) -> &std::path::Path {
+                match self {
+                    $(Self::$name(kind) => kind.path(),)*
+                }
+            }
+
+            fn recover(&self, identity: Option<Identity>) -> Recovered {
+                match self {
+                    $(Self::$name(kind) => kind.recover(identity),)*
+                }
+            }
+
+            fn made_by(&self) -> Option<String> {
+                match self {
+                    $(Self::$name(kind) => kind.made_by(),)*
+                }
+            }
+        }
+    };
+}
+
+pub(super) use kinds;

@@ -1,0 +1,43 @@
+//! The systems that Windows has: what this program measures by itself, and what its user opens.
+
+#[path = "../adapter/builtin.rs"]
+pub(crate) mod builtin;
+#[path = "../adapter/paired.rs"]
+pub(crate) mod paired;
+#[path = "../adapter/plain.rs"]
+pub(crate) mod plain;
+
+use crate::System;
+use crate::kind::unsupported::because;
+
+/// How an opened volume is measured.
+const PAIR: &str = "open a volume and measure a directory on it beside one on a plain disk: cryptbench run --pair C:\\plain V:\\";
+
+/// Windows' own disk encryption.
+static BITLOCKER: System = System::unsupported(
+    "bitlocker",
+    "a BitLocker volume of yours, unlocked by Windows",
+    |_| {
+        because(
+            "a run does not change how Windows encrypts a disk",
+            format!(
+                "{PAIR}; manage-bde -status says which disks are encrypted; its ciphers alone: cryptbench run --cipher \
+                 bitlocker-aes-128-xts"
+            ),
+        )
+    },
+);
+
+/// VeraCrypt, and TrueCrypt, whose volumes it opens up to version 1.25.9.
+static VERACRYPT: System = System::unsupported(
+    "veracrypt",
+    "a VeraCrypt or TrueCrypt volume of yours, mounted by its program",
+    |_| because("a run sets up no driver of Windows", PAIR),
+);
+
+/// All systems, in the order of tables.
+pub(crate) static SYSTEMS: &[&System] =
+    &[&plain::PLAIN, &builtin::BUILTIN, &BITLOCKER, &VERACRYPT, &paired::PAIRED];
+
+/// A run here can set none of them up, so it chooses none.
+pub(crate) static ORDER: &[(&System, bool)] = &[];

@@ -1,0 +1,36 @@
+//! What systems need from this machine: nothing, as a run sets none up.
+
+use crate::Availability;
+
+/// Nothing makes file systems here.
+#[must_use]
+pub fn lacks_ntfs() -> Option<(String, String)> {
+    Some(("this program makes no file systems on Windows".to_owned(), "use Windows'".to_owned()))
+}
+
+/// This machine.
+#[derive(Clone)]
+pub(crate) struct Machine;
+
+impl Machine {
+    pub(crate) fn this() -> Self {
+        Self
+    }
+
+    /// Whether a program is there: none is called.
+    pub(crate) fn has(&self, _program: &str) -> bool {
+        false
+    }
+
+    pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
+        Some(Availability::without("FUSE is Linux's", "use a program of Windows"))
+    }
+
+    pub(crate) fn lacks_disks(&self) -> Option<Availability> {
+        Some(Availability::without("loop devices are Linux's", "attach a VHD in Windows"))
+    }
+
+    pub(crate) fn lacks_device_mapper(&self) -> Option<Availability> {
+        Some(Availability::without("the device mapper is Linux's", "use BitLocker"))
+    }
+}

@@ -1,0 +1,165 @@
+//! The state of the machine for a run: directories, and what Windows does not tell.
+
+#[path = "../provision/mountinfo.rs"]
+pub mod mountinfo;
+#[path = "../provision/recognised.rs"]
+mod recognised;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use cryptbench_os::dirs;
+
+pub use recognised::Signature;
+
+use crate::SystemError;
+
+/// A directory of this program in the user's own part of the profile, which stays on this machine.
+fn below(name: &str) -> Option<PathBuf> {
+    let local = env::var_os("LOCALAPPDATA").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    Some(local?.join("cryptbench").join(name))
+}
+
+/// The directory that holds journals: `%LOCALAPPDATA%\\cryptbench\\state`.
+#[must_use]
+pub fn state_directories() -> Vec<PathBuf> {
+    below("state").into_iter().collect()
+}
+
+/// The same, if it exists.
+#[must_use]
+pub fn trusted_state_directories() -> Vec<PathBuf> {
+    state_directories().into_iter().filter(|dir| dir.is_dir()).collect()
+}
+
+/// The directory for records: `%LOCALAPPDATA%\\cryptbench\\data`.
+#[must_use]
+pub fn data_directory() -> Option<PathBuf> {
+    below("data").filter(|directory| make_private(directory))
+}
+
+/// A private directory for what does not outlive a run: `%LOCALAPPDATA%\\cryptbench\\run`.
+#[must_use]
+pub fn runtime_directory() -> Option<PathBuf> {
+    below("run").filter(|directory| make_private(directory))
+}
+
+/// Creates `dir`, which inherits who may use it from the profile.
+pub(crate) fn make_private(dir: &Path) -> bool {
+    dirs::create_private(dir).is_ok() && dir.is_dir()
+}
+
+/// Unknown: there is no such file system here.
+#[must_use]
+pub fn zfs_encryption(_dataset: &str) -> Option<String> {
+    None
+}
+
+pub(crate) fn zfs_driver(_dataset: &str) -> Option<String> {
+    None
+}
+
+/// What this program itself recognises in the file at `path`.
+///
+/// # Errors
+/// [`SystemError::Io`] if `path` cannot be read.
+pub fn signatures(path: &Path) -> Result<Vec<Signature>, SystemError> {
+    Ok(recognised::recognised(path)?.into_iter().collect())
+}
+
+/// What dm-crypt does with a device; there is none here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CryptTable {
+    /// Bytes of the open device.
+    pub bytes: u64,
+    /// Cipher and mode.
+    pub cipher: String,
+    /// Bits of the key.
+    pub key_bits: Option<u32>,
+    /// Bytes that are encrypted under one tweak.
+    pub sector_size: u32,
+    /// The device below.
+    pub below: String,
+    /// Where on that device the payload begins, in bytes.
+    pub offset: u64,
+    /// Whether authentication tags lie between the sectors below.
+    pub has_integrity: bool,
+}
+
+/// # Errors
+/// [`SystemError::Unavailable`]: dm-crypt is Linux's.
+pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
+    Err(SystemError::Unavailable {
+        name: name.to_owned(),
+        reason: "dm-crypt is Linux's".to_owned(),
+        remedy: "on Windows: cryptbench run --pair PLAIN ENCRYPTED".to_owned(),
+    })
+}
+
+pub mod filesystem {
+    //! File systems: Windows makes and unmounts its own.
+
+    use std::path::Path;
+    use std::time::Duration;
+
+    use crate::SystemError;
+
+    /// Tries `act` for two seconds: a scanner that looks at each new file lets go after a moment.
+    pub(crate) fn once_let_go(
+        mut act: impl FnMut() -> Result<(), SystemError>,
+    ) -> Result<(), SystemError> {
+        const ATTEMPTS: u32 = 200;
+        const SHARING_VIOLATION: i32 = 32;
+        for _ in 1..ATTEMPTS {
+            match act() {
+                Err(SystemError::Io { source, .. })
+                    if source.raw_os_error() == Some(SHARING_VIOLATION) =>
+                {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                other => return other,
+            }
+        }
+        act()
+    }
+
+    /// A file system for a new volume.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FileSystemKind {
+        /// Linux's usual file system.
+        Ext4,
+        /// For large files and parallel writers.
+        Xfs,
+        /// With checksums and snapshots.
+        Btrfs,
+        /// FAT32.
+        Vfat,
+        /// exFAT.
+        Exfat,
+        /// Windows' own.
+        Ntfs,
+    }
+
+    fn refusal(path: &Path) -> SystemError {
+        let problem = "this program makes and mounts no file systems on Windows".to_owned();
+        SystemError::Target { path: path.to_owned(), problem }
+    }
+
+    /// # Errors
+    /// [`SystemError::Target`]: it makes none here.
+    pub fn make(_: FileSystemKind, device: &Path) -> Result<(), SystemError> {
+        Err(refusal(device))
+    }
+
+    /// # Errors
+    /// [`SystemError::Target`]: it makes none here.
+    pub fn make_settled(device: &Path) -> Result<(), SystemError> {
+        Err(refusal(device))
+    }
+
+    /// # Errors
+    /// [`SystemError::Target`]: it mounts none here.
+    pub fn unmount(directory: &Path) -> Result<(), SystemError> {
+        Err(refusal(directory))
+    }
+}

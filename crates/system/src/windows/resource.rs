@@ -1,0 +1,160 @@
+//! Resources of a run on Windows: files and directories. All of them are written to the [`Journal`]
+//! first.
+
+#[path = "../resource/identity.rs"]
+mod identity;
+#[path = "../resource/journal.rs"]
+mod journal;
+#[path = "../resource/journals.rs"]
+mod journals;
+#[path = "../resource/kinds.rs"]
+mod kinds;
+#[path = "../resource/ours.rs"]
+mod ours;
+#[path = "../resource/recover.rs"]
+mod recover;
+#[path = "../resource/reserve.rs"]
+mod reserve;
+#[path = "../resource/scratch_file.rs"]
+mod scratch_file;
+#[path = "../resource/stack.rs"]
+mod stack;
+#[path = "../resource/work_directory.rs"]
+mod work_directory;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::SystemError;
+
+pub use identity::Identity;
+pub use journal::{Journal, Living, living};
+use kinds::{NOT_OURS, kinds, removed};
+pub(crate) use kinds::{Recovered, Resource};
+pub use recover::{Cleaned, cleanup, cleanup_by_subject};
+pub use reserve::{Reserve, allocate_in_turn};
+pub(crate) use scratch_file::Left;
+pub use scratch_file::{Scratch, ScratchFile};
+pub use stack::ResourceStack;
+pub use work_directory::{WorkDirectory, WorkTree};
+
+kinds! {
+    /// A file that did not exist before.
+    ScratchFile(ScratchFile),
+    /// A directory that is removed with all its contents.
+    WorkDirectory(WorkTree),
+}
+
+impl AnyResource {
+    /// Whether a volume is in use through it: none is mounted here.
+    #[must_use]
+    pub fn is_mount(&self) -> bool {
+        false
+    }
+}
+
+mod mount_point {
+    //! An empty directory of a killed run.
+
+    use std::path::Path;
+
+    use cryptbench_os::FileType;
+
+    use super::ours::held;
+    use super::{Identity, NOT_OURS, Recovered, removed};
+
+    /// Removes only an empty directory, so that no data is lost.
+    pub(super) fn recover(path: &Path, identity: Option<Identity>) -> Recovered {
+        let (above, name, found) = held(path)?;
+        let ours = identity.is_none_or(|id| id.is(found.identity.into()));
+        if found.kind != FileType::Directory || !ours {
+            return NOT_OURS;
+        }
+        removed(above.remove_directory(&name))
+    }
+}
+
+mod orphans {
+    //! Programs of a killed run: none are started here.
+
+    pub(super) fn await_programs(_word: &str) {}
+}
+
+mod stuck {
+    //! Servers of a killed run: there are none here.
+
+    use std::fs::File;
+
+    use super::{AnyResource, Identity};
+
+    pub(super) fn free(_: &File, _: &[(AnyResource, Option<Identity>)]) {}
+
+    pub(super) fn await_forked(_: &File) {}
+}
+
+pub mod loop_device {
+    //! Files as disks: Windows attaches them by itself.
+
+    use std::path::{Path, PathBuf};
+
+    /// None.
+    #[must_use]
+    pub fn of_file(_file: &Path, _device: Option<u64>) -> Option<PathBuf> {
+        None
+    }
+
+    /// None does.
+    #[must_use]
+    pub fn caches(_device: &Path) -> bool {
+        false
+    }
+}
+
+/// A parameter of the kernel for the trials of one arm: there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForTrials {}
+
+impl ForTrials {
+    /// Whether both are values of one parameter.
+    #[must_use]
+    pub fn is_of(&self, _other: &Self) -> bool {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn set(&self) -> Result<(), SystemError> {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn put_back(&self) -> Result<(), SystemError> {
+        match *self {}
+    }
+}
+
+/// A directory in which nobody else can rename: the run has no need of one.
+pub enum PrivateDirectory {}
+
+impl PrivateDirectory {
+    /// # Errors
+    /// [`SystemError::Target`]: it is not made here.
+    pub fn create(parent: &Path, _name: &str, _journal: &Journal) -> Result<Self, SystemError> {
+        let problem = "this program makes no private directories on Windows".to_owned();
+        Err(SystemError::Target { path: parent.to_owned(), problem })
+    }
+
+    /// The path at which it is reached.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn destroy(&mut self) -> Result<(), SystemError> {
+        match *self {}
+    }
+}

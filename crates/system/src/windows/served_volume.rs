@@ -1,0 +1,68 @@
+//! A block device in use on this machine: Windows has nothing by which a program could serve one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cryptbench_blockdev::BlockDevice;
+use cryptbench_export::fuse::FuseOptions;
+
+use crate::SystemError;
+use crate::resource::Journal;
+
+/// A served device: there is none.
+pub enum ServedVolume {}
+
+impl ServedVolume {
+    /// # Errors
+    /// [`SystemError::Export`]: nothing is served here.
+    pub fn serve(
+        _device: Arc<dyn BlockDevice>,
+        _path: Option<&Path>,
+        _options: &FuseOptions,
+        _journal: &Journal,
+    ) -> Result<Self, SystemError> {
+        Err(cryptbench_export::not_here().into())
+    }
+
+    /// The file with the contents of the device.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn attach_loop(&mut self, _read_only: bool) -> Result<PathBuf, SystemError> {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn mount_file_system(
+        &mut self,
+        _device: &Path,
+        _directory: &Path,
+        _read_only: bool,
+        _options: Option<&str>,
+    ) -> Result<(), SystemError> {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn mount_in_own_directory(&mut self, _device: &Path) -> Result<PathBuf, SystemError> {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn destroy(&mut self) -> Result<(), SystemError> {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
+        match *self {}
+    }
+}

@@ -1,0 +1,16 @@
+/* What Wine 8 lacks of Windows' bcryptprimitives.dll and Rust's standard library calls. For tests only. */
+#include <windows.h>
+
+#define RtlGenRandom SystemFunction036
+BOOLEAN NTAPI RtlGenRandom(PVOID, ULONG);
+
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T len)
+{
+    while (len > 0) {
+        ULONG part = len > 0x1000000 ? 0x1000000 : (ULONG)len;
+        if (!RtlGenRandom(data, part)) return FALSE;
+        data += part;
+        len -= part;
+    }
+    return TRUE;
+}

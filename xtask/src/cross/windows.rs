@@ -1,0 +1,137 @@
+//! `cargo xtask cross windows`: builds the program for Windows, and runs it and tests under Wine.
+//!
+//! Wine shows that files are made, found and removed, that requests move the bytes that they should,
+//! and that what is computed is right. It says nothing of speed and nothing of Windows' drivers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+
+use super::{STD, System, cargo, prepared};
+use crate::audit::Step;
+use crate::packages::{Need, ensure};
+
+/// The crates whose tests run under Wine.
+const TESTED: &[&str] = &["text", "stats", "record", "foreign", "studies", "report"];
+
+const WINE: [Need; 2] = [
+    Need { file: "/usr/bin/wine", package: "wine", reason: "runs programs for Windows" },
+    Need { file: "/usr/lib/wine/wine64", package: "wine64", reason: "runs programs for Windows" },
+];
+
+const COMPILER: &str = "x86_64-w64-mingw32-gcc";
+
+/// The part of Windows that Wine 8 lacks and Rust's standard library needs.
+const RANDOM: &str = "xtask/src/cross/bcryptprimitives.c";
+
+/// Where Wine keeps its own Windows.
+const PREFIX: &str = "target/wine";
+
+/// Where programs for Windows are built.
+const BUILT: &str = "target/cross/x86_64-pc-windows-gnu/debug";
+
+/// Builds, tests and runs, or returns why it cannot.
+pub(super) fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
+    let triple = System::Windows.triple();
+    let missing = ensure(&WINE);
+    if !missing.is_empty() {
+        return Ok(Some(format!("{triple}: {}", missing.join("; "))));
+    }
+    if let Step::Skip(why) = prepared(System::Windows)? {
+        return Ok(Some(format!("{triple}: {why}")));
+    }
+    let wine = Wine::set_up()?;
+    let began = Instant::now();
+    let mut command = cargo("test", System::Windows);
+    command.args([STD, "--offline"]);
+    command.args(TESTED.iter().map(|name| format!("--package=cryptbench-{name}")));
+    command.args(["--lib", "--"]).args(filter);
+    wine.runs(&mut command);
+    command.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
+    passed(&mut command, "tests")?;
+    println!("{triple}: tests passed in {:.0} s", began.elapsed().as_secs_f64());
+    if filter.is_none() {
+        let began = Instant::now();
+        let mut build = cargo("build", System::Windows);
+        build.args([STD, "--offline", "--package=cryptbench"]);
+        passed(&mut build, "the program")?;
+        runs(&wine)?;
+        println!("{triple}: two runs in {:.0} s", began.elapsed().as_secs_f64());
+    }
+    Ok(None)
+}
+
+/// A short run on a directory, and one of a pair, with their records read by the program itself.
+fn runs(wine: &Wine) -> anyhow::Result<()> {
+    let place = wine.prefix.join("drive_c/measured");
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(place.join("plain"))?;
+    fs::create_dir_all(place.join("encrypted"))?;
+    let pair = [r"C:\measured\plain", r"C:\measured\encrypted"];
+    for (name, target) in [("alone", vec![pair[0]]), ("pair", vec!["--pair", pair[0], pair[1]])] {
+        let record = format!(r"C:\measured\{name}");
+        let mut command = wine.program();
+        command.args([
+            "run",
+            "--trial",
+            "0.1s",
+            "--trials",
+            "2",
+            "--size",
+            "16M",
+            "--builtin-only",
+        ]);
+        command.args(["--output", &record]).args(&target);
+        passed(&mut command, name)?;
+        passed(wine.program().args(["report", &record]), "report")?;
+    }
+    for directory in ["plain", "encrypted"] {
+        if let Some(left) = fs::read_dir(place.join(directory))?.next() {
+            bail!("a run left {}", left?.path().display());
+        }
+    }
+    Ok(())
+}
+
+fn passed(command: &mut Command, what: &str) -> anyhow::Result<()> {
+    match command.status().with_context(|| format!("cannot start {command:?}"))?.success() {
+        true => Ok(()),
+        false => bail!("{what} for Windows: {command:?} failed"),
+    }
+}
+
+/// Wine with a Windows of its own.
+struct Wine {
+    prefix: PathBuf,
+    /// The directory with what Wine lacks.
+    lacking: PathBuf,
+}
+
+impl Wine {
+    fn set_up() -> anyhow::Result<Self> {
+        let here = std::env::current_dir()?;
+        let (prefix, lacking) = (here.join(PREFIX), here.join(PREFIX).join("lacking"));
+        fs::create_dir_all(&lacking)?;
+        let library = lacking.join("bcryptprimitives.dll");
+        let mut compiler = Command::new(COMPILER);
+        compiler.args(["-shared", "-Os", "-o"]).arg(&library).args([RANDOM, "-ladvapi32"]);
+        passed(&mut compiler, "what Wine lacks")?;
+        Ok(Self { prefix, lacking })
+    }
+
+    /// Sets what Wine reads.
+    fn runs(&self, command: &mut Command) {
+        command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
+        command.env("WINEPATH", &self.lacking).stdin(Stdio::null());
+    }
+
+    fn program(&self) -> Command {
+        let mut command = Command::new("wine");
+        command.arg(Path::new(BUILT).join("cryptbench.exe"));
+        self.runs(&mut command);
+        command
+    }
+}
