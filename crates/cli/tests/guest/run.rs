@@ -19,7 +19,7 @@ const PROFILE: &str = r#"
 name = "tiny"
 description = "One workload each way."
 trials = 2
-trial_s = 0.03
+trial_s = 0.1
 
 [[workload]]
 id = "write"
