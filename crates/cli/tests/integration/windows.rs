@@ -19,8 +19,11 @@ fn a_record_made_under_wine_is_rendered_here() {
     for expected in [r"C:\measured\plain", "completion port", "FILE_FLAG_NO_BUFFERING", "Wine"] {
         assert!(told.contains(expected), "{expected}: {told}");
     }
-    let page = said("html");
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains(r"C:\measured\plain"));
+    let page = s.target().join("page.html");
+    let done = s.run(&["report", record, "--output", page.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("NTFS"));
     let csv = said("csv");
     assert!(csv.lines().count() > 3, "{csv}");
 }

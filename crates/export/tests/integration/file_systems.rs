@@ -311,7 +311,13 @@ fn fio_reads_what_it_wrote() {
             .arg(format!("--randseed={seed}"))
             .args(["--name=verify", "--rw=randwrite", "--bsrange=512-128k", "--ioengine=psync"])
             .args(["--direct=1", "--blockalign=512", "--verify=crc32c", "--verify_fatal=1"])
-            .args(["--do_verify=1", "--fsync=64", "--output-format=json", "--norandommap=0"])
+            .args([
+                "--do_verify=1",
+                "--verify_state_save=0",
+                "--fsync=64",
+                "--output-format=json",
+                "--norandommap=0",
+            ])
             .output();
         let Ok(output) = output else {
             eprintln!("SKIPPED: no fio");
