@@ -302,10 +302,12 @@ fn a_file_system_behaves_as_its_model() {
 fn fio_reads_what_it_wrote() {
     for seed in cryptbench_prove::seeds(1) {
         let format = WHOLE[seed as usize % WHOLE.len()];
-        let (_directory, path) = disk(format, 96);
+        let (directory, path) = disk(format, 96);
         let Some(mounted) = mounted(format, &path, true) else { return };
         let mib = if cryptbench_prove::is_asked() { 48 } else { 8 };
         let output = Command::new("fio")
+            // It leaves the state of its verification where it runs.
+            .current_dir(directory.path())
             .arg(format!("--filename={}", mounted.files().join("fio").display()))
             .arg(format!("--size={mib}m"))
             .arg(format!("--randseed={seed}"))
