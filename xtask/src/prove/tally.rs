@@ -52,7 +52,8 @@ impl Counted {
     pub fn units(&self) -> BTreeMap<&str, u64> {
         let mut units = BTreeMap::new();
         for (what, count) in &self.counts {
-            *units.entry(what.split(' ').next().unwrap_or_default()).or_default() += count;
+            let unit = what.split([' ', ':']).next().unwrap_or_default();
+            *units.entry(unit).or_default() += count;
         }
         units
     }
@@ -203,6 +204,10 @@ mod tests {
     use super::*;
     use crate::prove::rows::ROWS;
 
+    fn row_of_faults(tally: &mut Tally) {
+        tally.row("devices").counts.insert("faults: Full below a mount".to_owned(), 3);
+    }
+
     #[test]
     fn what_is_too_little_failed_or_never_seen_to_fail_is_a_fault() {
         let kills = ROWS.iter().find(|row| row.name == "kills").unwrap();
@@ -215,6 +220,8 @@ mod tests {
             row.broken.insert(broken.what.to_owned(), "said".to_owned());
         }
         assert_eq!(tally.rows["kills"].units()["kills"], 210);
+        row_of_faults(&mut tally);
+        assert_eq!(tally.rows["devices"].units()["faults"], 3);
         assert_eq!(tally.faults(&[kills]), Vec::<String>::new());
         tally.row("kills").failures.push("x".to_owned());
         tally.row("kills").counts.insert("kills of encfs".to_owned(), 1);
