@@ -166,6 +166,27 @@ mod tests {
     }
 
     #[test]
+    fn opening_a_file_for_direct_requests_empties_its_cache() {
+        let dir = tempfile::tempdir_in(".").unwrap();
+        let path = dir.path().join("device");
+        std::fs::write(&path, [1; 16 * 4096]).unwrap();
+        let file = File::open(&path).unwrap();
+        file.sync_data().unwrap();
+        let cached = || crate::cached_share(&file, 0..16 * 4096);
+        if cached() != Some(1.0) {
+            eprintln!("SKIPPED: this kernel has no cachestat(2)");
+            return;
+        }
+        drop(FileDevice::open(&path, IoMode::Buffered, true).unwrap());
+        assert_eq!(cached(), Some(1.0));
+        if let Err(error) = FileDevice::open(&path, IoMode::Direct, true) {
+            eprintln!("SKIPPED: no direct I/O here: {error}");
+            return;
+        }
+        assert_eq!(cached(), Some(0.0));
+    }
+
+    #[test]
     fn an_open_file_stays_the_one_that_is_used() {
         let dir = tempfile::tempdir_in(".").unwrap();
         let (path, other) = (dir.path().join("device"), dir.path().join("other"));

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags};
+use rustix::fs::{Advice, AtFlags, FallocateFlags, OFlags, StatxFlags};
 
 use crate::IoMode;
 
@@ -19,11 +19,18 @@ pub(crate) fn is_block_device(kind: FileType) -> bool {
     kind.is_block_device()
 }
 
-/// Sets the mode of an open file and makes its requests wait for completion.
+/// Sets the mode of an open file and makes its requests wait for completion. For direct I/O the page
+/// cache drops what it has of the file, except what is not written yet.
 pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     let mut flags = rustix::fs::fcntl_getfl(file)?.difference(OFlags::NONBLOCK);
     flags.set(OFlags::DIRECT, mode == IoMode::Direct);
-    Ok(rustix::fs::fcntl_setfl(file, flags)?)
+    rustix::fs::fcntl_setfl(file, flags)?;
+    if mode == IoMode::Direct {
+        // A direct write must first remove what the page cache has of its range: io_uring hands
+        // each such write to a worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c).
+        let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
+    }
+    Ok(())
 }
 
 /// TMPFS_MAGIC of linux/magic.h.

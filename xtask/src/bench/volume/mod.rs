@@ -261,7 +261,7 @@ fn run_fio(row: &Row, job: &Job, options: &Options) -> anyhow::Result<Trial> {
     Ok(Trial { speed, cpu: busy / iops * 1e6 })
 }
 
-/// Writes `mib` MiB of incompressible data and waits until it is on the device.
+/// Writes `mib` MiB of incompressible data, which then lies on the device and not in the page cache.
 fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
     use std::io::{Read as _, Write as _};
     let mut random = std::fs::File::open("/dev/urandom")?;
@@ -272,5 +272,7 @@ fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
         file.write_all(&block)?;
     }
     file.sync_all()?;
+    // Direct writes would remove what the page cache has of the file while they are measured.
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
     Ok(())
 }
