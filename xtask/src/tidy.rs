@@ -168,6 +168,7 @@ fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
         "crates/export/src/fuse",
         "crates/system/tests",
         "crates/cli/tests/guest/xstate.rs",
+        "crates/cli/tests/integration/confined/tries.rs",
         "xtask/src/test/hurried/preload.rs",
         "xtask/src/tidy.rs",
     ];

@@ -101,9 +101,16 @@ impl Refusal {
     }
 }
 
+/// Another process of ours has said what is wrong, and ended with this code.
+#[derive(Debug, thiserror::Error)]
+#[error("exit code {0}")]
+pub struct Said(pub u8);
+
 /// Prints an error with its causes on standard error and chooses the exit code.
 pub fn explain(error: &anyhow::Error) -> ExitCode {
-    crate::say::message(&chain(error.as_ref()));
+    if !error.is::<Said>() {
+        crate::say::message(&chain(error.as_ref()));
+    }
     ExitCode::from(code(error))
 }
 
@@ -139,6 +146,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     }
     if let Some(error) = error.downcast_ref::<Refusal>() {
         return Some(error.code);
+    }
+    if let Some(Said(code)) = error.downcast_ref() {
+        return Some(*code);
     }
     if let Some(error) = error.downcast_ref::<VolumeError>() {
         return Some(volume(error));

@@ -1,6 +1,7 @@
 //! `cryptbench volume`: encrypted volumes created, opened, mounted and served.
 
 pub mod args;
+mod confined;
 mod create;
 mod dump;
 mod export;
@@ -47,8 +48,8 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         VolumeCommand::HeaderRestore(args) => header::restore(args, stop),
         VolumeCommand::Export(args) => export::export(args, stop),
     };
-    // The process that serves a mount says so itself.
-    if !matches!(command, VolumeCommand::Mount(_)) {
+    // The process that serves says so itself.
+    if !matches!(command, VolumeCommand::Mount(_) | VolumeCommand::Export(_)) {
         warn_of_swap();
     }
     match (code, signal.number()) {

@@ -7,13 +7,22 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::error::KdfError;
+
+/// What was looked up for good.
+static KEPT: OnceLock<Option<u64>> = OnceLock::new();
 
 /// KiB that this process can have now; `None` if the operating system does not tell.
 #[must_use]
 pub fn available_kib() -> Option<u64> {
-    available_under(Path::new("/"))
+    KEPT.get().copied().unwrap_or_else(|| available_under(Path::new("/")))
+}
+
+/// Looks up for good what [`available_kib`] says, for a process that is about to lose the right to open files.
+pub fn keep_available() {
+    KEPT.get_or_init(|| available_under(Path::new("/")));
 }
 
 /// Checks that `kib` of memory are available.

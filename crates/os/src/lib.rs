@@ -12,7 +12,9 @@
 //! block tree in /sys, directories in which others may rename) exist on that system only.
 #![deny(unsafe_code)]
 
+pub mod channel;
 pub mod clock;
+pub mod confine;
 pub mod counters;
 mod details;
 pub mod dirs;

@@ -1,5 +1,6 @@
 //! Processes: by number, held, started separately; and protection of this process's memory.
 
+use std::fs::File;
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 
@@ -39,6 +40,15 @@ pub fn exists(process: u32) -> bool {
 /// What the system says where it is found by its path.
 pub fn this_program() -> io::Result<Command> {
     crate::system::process::this_program()
+}
+
+/// A pipe: the end to read from, and the end to write to.
+///
+/// # Errors
+/// The operating system's error.
+pub fn pipe() -> io::Result<(File, File)> {
+    let (from, to) = io::pipe()?;
+    Ok((crate::system::process::file(from), crate::system::process::file(to)))
 }
 
 /// A process that is held: no other process gets its number meanwhile.

@@ -50,6 +50,22 @@ pub fn silence_errors() -> io::Result<()> {
     crate::system::terminal::silence_errors()
 }
 
+/// Discards everything written to standard error from now on, by way of [`nowhere`].
+///
+/// # Errors
+/// Those of [`silence_errors`].
+pub fn silence_errors_by(nowhere: &File) -> io::Result<()> {
+    crate::system::terminal::silence_errors_by(nowhere)
+}
+
+/// What discards everything written to it.
+///
+/// # Errors
+/// Those of [`silence_errors`].
+pub fn nowhere() -> io::Result<File> {
+    crate::system::terminal::nowhere()
+}
+
 /// Disconnects all three standard streams.
 ///
 /// # Errors

@@ -16,6 +16,12 @@ pub fn real() -> u32 {
     crate::system::user::real()
 }
 
+/// Number of the effective group. 0 as for [`effective`].
+#[must_use]
+pub fn effective_group() -> u32 {
+    crate::system::user::effective_group()
+}
+
 /// Whether this process may do everything. False if the system does not report it.
 #[must_use]
 pub fn is_root() -> bool {

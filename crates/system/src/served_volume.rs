@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::BlockDevice;
-use cryptbench_export::fuse::FuseOptions;
+use cryptbench_export::fuse::{Connection, FuseOptions};
 
 use crate::SystemError;
 use crate::resource::{Journal, ResourceStack, fuse_server, loop_device, mount, mount_point};
@@ -46,6 +46,25 @@ impl ServedVolume {
         };
         let file = fuse_server::create(&mut stack, device, &path, options)?;
         Ok(Self { stack, file })
+    }
+
+    /// The same for a device that a child of this process serves, by
+    /// [`serve_mounted`](cryptbench_export::fuse::serve_mounted).
+    ///
+    /// # Errors
+    /// Any [`SystemError`]; nothing is left behind.
+    pub fn by_child(
+        path: Option<&Path>,
+        options: &FuseOptions,
+        journal: &Journal,
+    ) -> Result<(Self, Connection), SystemError> {
+        let mut stack = ResourceStack::new(journal);
+        let path = match path {
+            Some(path) => std::path::absolute(path).map_err(SystemError::io("find", path))?,
+            None => mount_point::create(&mut stack)?,
+        };
+        let (file, connection) = fuse_server::create_for_child(&mut stack, &path, options)?;
+        Ok((Self { stack, file }, connection))
     }
 
     /// The file with the contents of the device.

@@ -1,5 +1,6 @@
 //! The table, on the terminal and in docs/reliability.md.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -45,17 +46,43 @@ fn text(tally: &Tally) -> String {
         let at =
             counted.earlier.as_ref().map_or_else(String::new, |at| format!(", at commit {at}"));
         let _ = writeln!(text, "\n**{}**, {:.0} s{at}\n", row.name, counted.seconds);
-        for (what, count) in &counted.counts {
-            let _ = writeln!(text, "- {} {}", amount(what, *count), cell(what));
-        }
-        for why in &counted.skipped {
-            let _ = writeln!(text, "- SKIPPED: {}", cell(why));
+        for line in counts(counted).into_iter().chain(skipped(counted)) {
+            let _ = writeln!(text, "- {}", cell(&line));
         }
         for failure in &counted.failures {
             let _ = writeln!(text, "- FAILED: {}", cell(failure));
         }
     }
     text
+}
+
+/// What was counted, a line for each unit.
+fn counts(counted: &Counted) -> Vec<String> {
+    let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (what, count) in &counted.counts {
+        let (unit, of) = what.split_once([' ', ':']).unwrap_or((what, ""));
+        lines.entry(unit).or_default().push(format!("{} {}", amount(what, *count), of.trim()));
+    }
+    lines.into_iter().map(|(unit, counts)| format!("{unit}: {}", counts.join("; "))).collect()
+}
+
+/// Why something was skipped: each reason once, with how often, and what it was for where that is short.
+fn skipped(counted: &Counted) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+    for why in &counted.skipped {
+        let is_command = why.contains("--");
+        let halves = if is_command { why.rsplit_once(": ") } else { why.split_once(": ") };
+        let (of, reason) = halves.unwrap_or(("", why));
+        let (times, all) = reasons.entry(reason).or_default();
+        *times += 1;
+        all.extend((!is_command && !of.is_empty()).then_some(of));
+    }
+    let line = |(reason, (times, of)): (&str, (usize, Vec<&str>))| match of.is_empty() {
+        true if times == 1 => format!("SKIPPED: {reason}"),
+        true => format!("SKIPPED {times} times: {reason}"),
+        false => format!("SKIPPED ({}): {reason}", of.join(", ")),
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 fn line(row: &Row, counted: &Counted) -> String {
@@ -169,6 +196,30 @@ mod tests {
         assert_eq!(amount("kills of x", 1_234_567), "1,234,567");
         assert_eq!(amount("bytes through x", 3 << 29), "1.50 Gi");
         assert_eq!(cell("a | b\n/tmp/.tmpXy/z c"), "a \\| b … c");
+    }
+
+    #[test]
+    fn a_reason_stands_once_and_a_unit_has_one_line() {
+        let mut counted = Counted::default();
+        for (what, count) in [("volumes of x", 3), ("volumes of y", 4), ("faults: Full", 1)] {
+            counted.counts.insert(what.to_owned(), count);
+        }
+        assert_eq!(counts(&counted), ["faults: 1 Full", "volumes: 3 of x; 4 of y"]);
+        for why in [
+            "--cipher a-b: --batch-mode luksFormat: No mapper.",
+            "--cipher c-d: --batch-mode luksFormat: No mapper.",
+            "one: no driver (gone: all)",
+            "two: no driver (gone: all)",
+            "alone",
+        ] {
+            counted.skipped.insert(why.to_owned());
+        }
+        let expected = [
+            "SKIPPED 2 times: No mapper.",
+            "SKIPPED: alone",
+            "SKIPPED (one, two): no driver (gone: all)",
+        ];
+        assert_eq!(skipped(&counted), expected);
     }
 
     #[test]

@@ -92,7 +92,8 @@ impl Programs {
         let root = std::env::current_dir()?;
         let mut command = Command::new(&test.binary.program);
         command
-            .args(["--exact", &test.name, "--nocapture", "--test-threads=1"])
+            // Some are for this command alone.
+            .args(["--exact", &test.name, "--include-ignored", "--nocapture", "--test-threads=1"])
             .current_dir(&test.binary.directory)
             .env("CARGO", env!("CARGO"))
             .env("CARGO_MANIFEST_DIR", root.join(&test.binary.directory))

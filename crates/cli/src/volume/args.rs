@@ -293,6 +293,9 @@ pub struct MountArgs {
     /// How the foreground process gets its secrets from the one that asked for them
     #[arg(long, hide = true)]
     pub secrets_on_stdin: bool,
+    /// The process without rights that serves
+    #[arg(long, hide = true)]
+    pub confined: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -384,4 +387,7 @@ pub struct ExportArgs {
     /// volume are free
     #[arg(long)]
     pub discard: bool,
+    /// The process without rights that serves
+    #[arg(long, hide = true)]
+    pub confined: bool,
 }

@@ -5,27 +5,58 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cryptbench_cipher::tier;
-use cryptbench_export::nbd::{self, NbdOptions};
-use cryptbench_volume::{Access, OpenOptions};
+use cryptbench_export::nbd::{NbdOptions, NbdSocket, serve_on};
+use cryptbench_os::confine::Needs;
+use cryptbench_volume::Access;
 
 use super::args::ExportArgs;
-use super::{effort, target};
+use super::confined::{self, Confined};
+use super::{secrets, target};
 use crate::say;
+
+/// How often to check for a signal.
+const POLL: Duration = Duration::from_millis(50);
 
 pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let access = if args.read_only { Access::ReadOnly } else { Access::ReadWrite };
-    let target = target::open(&args.unlock.volume, access, true)?;
-    let options = OpenOptions { access, ..OpenOptions::new(tier()?, effort(stop)?) };
-    let volume = target::unlock(&args.unlock, &target, &options, stop)?;
-    super::keep_open_keys_from_swap(&volume);
+    if args.confined {
+        return serve(args, access, stop);
+    }
+    let volume = target::open_for_child(&args.unlock.volume, access)?;
+    let header = args.unlock.header.as_ref();
+    let header =
+        header.map(|header| target::open_for_child(header, Access::ReadOnly)).transpose()?;
+    let asks = confined::ask(&volume, stop)?;
+    let credentials = target::credentials(&args.unlock, asks, stop)?;
+    let mut server = secrets::through_pipe(&[&credentials], |secrets| {
+        let mut server = Confined::open(&volume, header.as_ref(), &secrets)?;
+        drop(secrets);
+        server.hear(stop).map(|_| server)
+    })?;
+    drop((volume, credentials));
+    let socket = NbdSocket::new(&args.nbd)?;
+    server.serve_on(&[socket.listener()], stop)?;
+    say::message(&format!("serving nbd+unix:///?socket={}", args.nbd.display()));
+    while !stop.load(Ordering::Relaxed) && !server.says_something_within(POLL)? {}
+    drop(socket);
+    server.end()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The process without rights that opens the volume and serves it.
+fn serve(args: &ExportArgs, access: Access, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let needs = Needs { sockets: true, rings: false };
+    let begun = confined::begin(&args.unlock, false, (access, needs), stop)?;
+    let Some(mut here) = begun else { return Ok(ExitCode::SUCCESS) };
+    let Some(listener) = here.wait()?.and_then(|mut files| files.pop()) else {
+        return Ok(ExitCode::SUCCESS);
+    };
     let options =
         NbdOptions { read_only: args.read_only, discard: args.discard, ..NbdOptions::default() };
-    let server = nbd::serve(Arc::new(volume), &args.nbd, &options)?;
-    say::message(&format!("serving nbd+unix:///?socket={}", args.nbd.display()));
-    while !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let volume = Arc::clone(&here.volume);
+    let server = serve_on(Arc::clone(&volume) as _, listener, &options)?;
+    here.is_up()?;
+    while here.goes_on(stop, || false)? {}
     server.stop();
-    Ok(ExitCode::SUCCESS)
+    confined::flush(&volume)
 }

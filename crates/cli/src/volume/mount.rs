@@ -1,5 +1,6 @@
 //! `cryptbench volume mount`: a process in the background serves the volume until it is unmounted.
 
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
@@ -9,17 +10,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::BlockDevice as _;
-use cryptbench_cipher::tier;
-use cryptbench_export::fuse::FuseOptions;
+use cryptbench_export::fuse::{FuseOptions, Transport, serve_mounted};
+use cryptbench_os::confine::Needs;
 use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{Journal, cleanup};
-use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
+use cryptbench_volume::{Access, Credentials, VolumeError};
 
 use super::args::MountArgs;
+use super::confined::Confined;
 use super::secrets::{self, Prompt};
-use super::{effort, target};
+use super::target;
 use crate::exit::{self, Refusal};
 use crate::say;
 
@@ -33,6 +35,9 @@ const DYING: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
 
 pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    if args.confined {
+        return confined(args, stop);
+    }
     if !args.secrets_on_stdin {
         sweep(&std::path::absolute(&args.mountpoint)?);
     }
@@ -45,7 +50,9 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let (credentials, protected) = ask(args, stop)?;
     if args.foreground {
-        let mut mounted = up(args, &credentials, protected.as_ref(), stop)?;
+        let all: Vec<_> = [&credentials].into_iter().chain(&protected).collect();
+        let mut mounted = secrets::through_pipe(&all, |secrets| up(args, secrets, stop))?;
+        drop((credentials, protected));
         say::message(&mounted.what);
         return serve(&mut mounted, stop);
     }
@@ -65,8 +72,10 @@ fn sweep(place: &Path) {
 
 fn ask(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<(Credentials, Option<Credentials>)> {
     // Opened briefly, so that a missing or busy volume is reported before anyone types a passphrase.
-    let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
-    let credentials = target::credentials(&args.unlock, &target, stop)?;
+    let volume = target::open_for_child(&args.unlock.volume, Access::ReadOnly)?;
+    let asks = super::confined::ask(&volume, stop)?;
+    drop(volume);
+    let credentials = target::credentials(&args.unlock, asks, stop)?;
     let hidden = args.protect_hidden.then(|| {
         secrets::read(&(&args.protected).into(), "the hidden volume", false, Prompt::Once, stop)
     });
@@ -77,42 +86,58 @@ fn access(args: &MountArgs) -> Access {
     if args.read_only { Access::ReadOnly } else { Access::ReadWrite }
 }
 
+/// What the kernel is told of the mount.
+fn fuse(args: &MountArgs, read_only: bool) -> FuseOptions {
+    FuseOptions { read_only, allow_other: args.allow_other, ..FuseOptions::default() }
+}
+
+/// The process without rights that opens the volume and serves it.
+fn confined(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let options = fuse(args, args.read_only);
+    let needs = Needs { sockets: false, rings: options.transport != Transport::Device };
+    let begun =
+        super::confined::begin(&args.unlock, args.protect_hidden, (access(args), needs), stop)?;
+    let Some(mut here) = begun else { return Ok(ExitCode::SUCCESS) };
+    let Some(connection) = here.wait()? else { return Ok(ExitCode::SUCCESS) };
+    let options =
+        FuseOptions { read_only: here.volume.is_read_only(), owner: Some(here.owner), ..options };
+    let volume = Arc::clone(&here.volume);
+    let server = serve_mounted(Arc::clone(&volume) as _, connection, &options)?;
+    here.is_up()?;
+    while here.goes_on(stop, || server.has_ended())? {}
+    server.stop();
+    super::confined::flush(&volume)
+}
+
 /// What is up, and what to tell the user about it.
 struct Up {
     mounted: ServedVolume,
-    volume: Arc<cryptbench_volume::Volume>,
     /// What a user would unmount.
     place: PathBuf,
     what: String,
-    _target: target::Target,
+    /// Serves, and ends after what is mounted.
+    server: Option<Confined>,
 }
 
-fn up(
-    args: &MountArgs,
-    credentials: &Credentials,
-    protected: Option<&Credentials>,
-    stop: &AtomicBool,
-) -> anyhow::Result<Up> {
-    let target = target::open(&args.unlock.volume, access(args), true)?;
-    let options = OpenOptions {
-        access: access(args),
-        protect_hidden: protected,
-        ..OpenOptions::new(tier()?, effort(stop)?)
-    };
-    let volume = target::unlock_with(&args.unlock, &target, credentials, &options)?;
-    super::keep_open_keys_from_swap(&volume);
-    let volume = Arc::new(volume);
-    let read_only = volume.is_read_only();
+/// Sets everything up; the secrets come through `secrets`. This process keeps its rights, to take everything down.
+fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> {
+    let volume = target::open_for_child(&args.unlock.volume, access(args))?;
+    let header = args.unlock.header.as_ref();
+    let header = header.map(|header| target::open_for_child(header, Access::ReadOnly));
+    let mut server = Confined::open(&volume, header.transpose()?.as_ref(), &secrets)?;
+    drop((volume, secrets));
+    let read_only = server.hear(stop)? == [1];
     let raw = args.raw || !user::is_root();
-    let fuse = FuseOptions { read_only, allow_other: args.allow_other, ..FuseOptions::default() };
     let place = std::fs::canonicalize(&args.mountpoint)?;
     if mount_at(&place).is_some() || place.read_dir()?.next().is_some() {
         let reason = "the mount point is not empty, or something is mounted there";
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
     let journal = journal(&args.unlock.volume)?;
-    let served = Arc::clone(&volume) as Arc<dyn cryptbench_blockdev::BlockDevice>;
-    let mut mounted = ServedVolume::serve(served, raw.then_some(&place), &fuse, &journal)?;
+    let (mut mounted, connection) =
+        ServedVolume::by_child(raw.then_some(&place), &fuse(args, read_only), &journal)?;
+    server.serve_on(&connection.files().iter().collect::<Vec<_>>(), stop)?;
+    drop(connection);
     let what = if raw {
         format!("the plaintext of {} is {}", args.unlock.volume.display(), mounted.file().display())
     } else {
@@ -124,7 +149,7 @@ fn up(
             })?;
         format!("{} is mounted at {}", args.unlock.volume.display(), place.display())
     };
-    Ok(Up { mounted, volume, place, what, _target: target })
+    Ok(Up { mounted, place, what, server: Some(server) })
 }
 
 /// The journal of a process that serves a volume.
@@ -136,22 +161,18 @@ pub fn journal(volume: &Path) -> anyhow::Result<Journal> {
     Ok(Journal::create_about(&format!("volume-{number}-{now}"), &subject)?)
 }
 
-/// Waits until a signal comes, or somebody unmounts with the system's own program.
+/// Waits until a signal comes, somebody unmounts with the system's own program, or the server ends.
 fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    let mut told = false;
+    let Some(server) = up.server.take() else { return Ok(ExitCode::SUCCESS) };
     while !stop.load(Ordering::Relaxed) && mount_at(&up.place).is_some() {
-        std::thread::sleep(POLL);
-        if up.volume.hit_protection() && !told {
-            told = true;
-            say::message(
-                "a write would have damaged the hidden volume; nothing more is written, unmount now",
-            );
+        if server.says_something_within(POLL)? {
+            break;
         }
     }
     let mut result = up.mounted.destroy_at_once();
     if result.is_err() {
         // Whatever happens to this process while it waits, written data is on the disk.
-        let _ = std::fs::File::open(&up.place).map(|place| files::sync_file_system(&place));
+        let _ = File::open(&up.place).map(|place| files::sync_file_system(&place));
     }
     // Asked to end while the mount is in use: waits as long as it takes, because dirty data would be lost.
     while result.is_err() && mount_at(&up.place).is_some() {
@@ -164,7 +185,7 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     result?;
     // Unmounted means stable.
-    up.volume.flush().map_err(|source| VolumeError::Io { doing: "flushing the volume", source })?;
+    server.end()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -228,12 +249,9 @@ fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
 }
 
 fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    // Without the standard library's buffer, which is never wiped.
-    let mut stdin = terminal::unbuffered_input()?;
-    let credentials = secrets::receive(&mut stdin)?;
-    let protected = args.protect_hidden.then(|| secrets::receive(&mut stdin)).transpose()?;
-    let mut up = up(args, &credentials, protected.as_ref(), stop)?;
-    drop((credentials, protected));
+    // What comes there is for the process that opens the volume alone.
+    let secrets = terminal::unbuffered_input()?;
+    let mut up = up(args, secrets, stop)?;
     if stop.load(Ordering::Relaxed) {
         bail!(VolumeError::Stopped);
     }
@@ -241,6 +259,7 @@ fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
+    up.server.as_ref().map_or(Ok(()), Confined::silence)?;
     // The process does not keep the directory busy in which it was started.
     let _ = std::env::set_current_dir("/");
     serve(&mut up, stop)

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_os::files::Opening;
+use cryptbench_os::process;
 use cryptbench_os::terminal::{path_of_descriptor, readable_within};
 use cryptbench_volume::{Credentials, Secret, VolumeError};
 use zeroize::Zeroizing;
@@ -140,6 +141,19 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
         bail!("the two passphrases differ; nothing was done");
     }
     Ok(LockedBytes::copy_of(first.as_bytes()).into())
+}
+
+/// What `receives` gives, a process of ours that gets the credentials through the pipe that it is handed.
+pub fn through_pipe<T>(
+    all: &[&Credentials],
+    receives: impl FnOnce(File) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let (from, mut to) = process::pipe()?;
+    std::thread::scope(|scope| {
+        // One that ended at once has said why: the broken pipe does not count.
+        scope.spawn(move || all.iter().try_for_each(|credentials| send(&mut to, credentials)));
+        receives(from)
+    })
 }
 
 /// Hands credentials to another process of ours.

@@ -39,25 +39,44 @@ pub fn open(path: &Path, access: Access, direct: bool) -> anyhow::Result<Target>
 
 /// The same for an open file, which messages call `path`. Only this file is used, whatever has its name.
 pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
-    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
+    check_unused(path, &file, access)?;
+    let device = device(file, access, direct);
+    let device = device.map_err(|e| Refusal::target(path, &e.to_string()))?;
+    Ok(Target { device: Arc::new(device) })
+}
+
+/// Opens the file or device at `path` for another process to use, which has the lock with it.
+pub fn open_for_child(path: &Path, access: Access) -> anyhow::Result<File> {
+    let file = open_file(path, access)?;
+    check_unused(path, &file, access)?;
+    Ok(file)
+}
+
+/// A device of an open file, which nobody else uses.
+pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice> {
     let read_only = access == Access::ReadOnly;
-    lock(path, &file, access)?;
-    if !read_only && let Some(device) = attached(&file) {
-        let reason = format!("{} is attached to it", device.display());
-        return Err(Refusal::target(path, &reason).into());
-    }
     if direct {
         // Most volumes have sectors of 512 bytes: a disk with larger ones goes through the cache.
-        let device =
-            FileDevice::from_file(file.try_clone().map_err(fail)?, IoMode::Direct, read_only);
+        let device = FileDevice::from_file(file.try_clone()?, IoMode::Direct, read_only);
         if let Ok(device) = device
             && device.sector() <= 512
         {
-            return Ok(Target { device: Arc::new(device) });
+            return Ok(device);
         }
     }
-    let device = FileDevice::from_file(file, IoMode::Buffered, read_only).map_err(fail)?;
-    Ok(Target { device: Arc::new(device) })
+    FileDevice::from_file(file, IoMode::Buffered, read_only)
+}
+
+/// Locks the file, and checks that it is not in use by what knows no locks.
+fn check_unused(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
+    lock(path, file, access)?;
+    if access == Access::ReadWrite
+        && let Some(device) = attached(file)
+    {
+        let reason = format!("{} is attached to it", device.display());
+        return Err(Refusal::target(path, &reason).into());
+    }
+    Ok(())
 }
 
 /// The open file or device, still unused.
@@ -178,24 +197,36 @@ fn is_bitlocker(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     })
 }
 
-/// What unlocks the volume that `args` names; asks for what the arguments do not say.
+/// What the header of a volume says of the credentials.
+#[derive(Clone, Copy, Default)]
+pub struct Asks {
+    pub luks: bool,
+    pub bitlocker: bool,
+    /// It opens without any.
+    pub nothing: bool,
+}
+
+/// What the volume that `args` names asks for.
+pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
+    let luks = args.header.is_some() || is_luks(target, args.format.as_deref())?;
+    let bitlocker = !luks && is_bitlocker(target, args.format.as_deref())?;
+    // Errors in the metadata are reported when the volume is opened.
+    let nothing = bitlocker && bitlocker::info(&*target.device).is_ok_and(|info| info.open_to_all);
+    Ok(Asks { luks, bitlocker, nothing })
+}
+
+/// What unlocks the volume that `args` names and that asks for this; asks for what the arguments do not say.
 pub fn credentials(
     args: &UnlockArgs,
-    target: &Target,
+    asks: Asks,
     stop: &AtomicBool,
 ) -> anyhow::Result<cryptbench_volume::Credentials> {
-    let luks = args.header.is_some() || is_luks(target, args.format.as_deref())?;
     let whose = args.volume.display().to_string();
-    let mut source = SecretSource::from(args);
-    if luks {
-        refuse_bitlocker_credentials(&source)?;
-    } else if is_bitlocker(target, args.format.as_deref())? {
-        // Errors in the metadata are reported when the volume is opened.
-        source.needless = bitlocker::info(&*target.device).is_ok_and(|info| info.open_to_all);
-    } else {
+    let source = SecretSource { needless: asks.nothing, ..args.into() };
+    if !asks.bitlocker {
         refuse_bitlocker_credentials(&source)?;
     }
-    secrets::read(&source, &whose, luks, Prompt::Once, stop)
+    secrets::read(&source, &whose, asks.luks, Prompt::Once, stop)
 }
 
 fn refuse_bitlocker_credentials(source: &SecretSource) -> anyhow::Result<()> {
@@ -214,7 +245,7 @@ pub fn unlock(
     options: &OpenOptions<'_>,
     stop: &AtomicBool,
 ) -> anyhow::Result<Volume> {
-    let credentials = credentials(args, target, stop)?;
+    let credentials = credentials(args, asks(args, target)?, stop)?;
     unlock_with(args, target, &credentials, options)
 }
 
@@ -225,8 +256,22 @@ pub fn unlock_with(
     credentials: &cryptbench_volume::Credentials,
     options: &OpenOptions<'_>,
 ) -> anyhow::Result<Volume> {
-    if let Some(header) = &args.header {
-        return unlock_detached(args, header, target, credentials, options);
+    let header = args.header.as_ref().map(|header| open(header, Access::ReadOnly, false));
+    let header = header.transpose()?;
+    let header = header.as_ref().map(|header| &*header.device);
+    unlock_opened(args, Arc::clone(&target.device), header, credentials, options)
+}
+
+/// The same with a detached header that is open.
+pub fn unlock_opened(
+    args: &UnlockArgs,
+    device: Arc<dyn BlockDevice>,
+    header: Option<&dyn BlockDevice>,
+    credentials: &cryptbench_volume::Credentials,
+    options: &OpenOptions<'_>,
+) -> anyhow::Result<Volume> {
+    if let Some(header) = header {
+        return unlock_detached(args, header, device, credentials, options);
     }
     let prf = args.prf.as_deref().map(Function::find).transpose()?;
     let options = OpenOptions {
@@ -237,15 +282,15 @@ pub fn unlock_with(
         system: args.system,
         ..*options
     };
-    cryptbench_volume::open(Arc::clone(&target.device), credentials, &options)
+    cryptbench_volume::open(device, credentials, &options)
         .with_context(|| args.volume.display().to_string())
 }
 
 /// The same for a LUKS volume with a detached header.
 fn unlock_detached(
     args: &UnlockArgs,
-    header: &Path,
-    target: &Target,
+    header: &dyn BlockDevice,
+    device: Arc<dyn BlockDevice>,
     credentials: &cryptbench_volume::Credentials,
     options: &OpenOptions<'_>,
 ) -> anyhow::Result<Volume> {
@@ -255,15 +300,16 @@ fn unlock_detached(
             "--header is for LUKS, which has no hidden or system volumes and names its PRF itself";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
-    let found = open(header, Access::ReadOnly, false)?;
     let options = LuksOptions {
         access: options.access,
         keyslot: None,
         secondary: args.backup_header,
         resources: Resources::new(options.tier, options.effort),
     };
-    luks::open_detached(&*found.device, Arc::clone(&target.device), credentials, &options)
-        .with_context(|| format!("{} with the header {}", args.volume.display(), header.display()))
+    luks::open_detached(header, device, credentials, &options).with_context(|| {
+        let path = args.header.as_deref().unwrap_or(Path::new("")).display();
+        format!("{} with the header {path}", args.volume.display())
+    })
 }
 
 /// Opens the file or device at `path` for overwriting, if `destroy` names the same. `None` if nothing is there.

@@ -4,6 +4,7 @@ mod after_sudo;
 mod bad_devices;
 mod ciphers;
 mod compare;
+mod confined;
 mod damaged;
 mod doctor;
 mod documented;

@@ -406,14 +406,18 @@ fn as_stranger(bench: &Bench, limit: u64, args: &[&str]) -> Command {
     command
 }
 
-/// Processes of the copy of the program.
+/// Processes of the copy of the program that have a volume open.
 fn processes(bench: &Bench) -> Vec<i32> {
     let program = bench.path("program").canonicalize().unwrap();
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_one =
         |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).ok().as_ref() == Some(&program);
-    pids.filter(is_one).collect()
+    let serves = |pid: &i32| {
+        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.ends_with(b"--confined\0")
+    };
+    pids.filter(is_one).filter(serves).collect()
 }
 
 /// KiB of a process that are locked.
@@ -453,7 +457,9 @@ fn an_ordinary_users_keys_are_locked_in_memory_or_a_warning_says_that_they_are_n
             std::thread::sleep(Duration::from_millis(20));
         }
         let pid = Pid::from_child(&server);
-        let locked = locked_kib(pid.as_raw_nonzero().get());
+        let keeper = pid.as_raw_nonzero();
+        let children = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"));
+        let locked = locked_kib(children.unwrap().trim().parse().unwrap());
         rustix::process::kill_process(pid, Signal::TERM).unwrap();
         let said = text(&server.wait_with_output().unwrap().stderr);
         assert_eq!((locked > 0, warnings(&said)), (locks, usize::from(!locks)), "{limit}: {said}");

@@ -30,7 +30,8 @@ pub struct Server {
 struct Shared {
     session: Session,
     stop: Stop,
-    mount: Mount,
+    /// `None` if another process has made it.
+    mount: Option<Mount>,
     /// Set once the mount is gone, so that nobody removes another mount from the same path.
     gone: AtomicBool,
     /// Number of threads that are still running.
@@ -51,7 +52,32 @@ pub fn mount(
     path: &Path,
     options: &FuseOptions,
 ) -> Result<Server, ExportError> {
-    let name = &options.file_name;
+    check_name(&options.file_name)?;
+    // io_uring drives the disk directly; threads serve a device that needs a call for each request.
+    if options.transport != Transport::Device
+        && let Some(io_target) = device.io_target()
+        && let Some(switch) = UringSwitch::on()
+    {
+        let device = Arc::clone(&device);
+        let started = Mount::new(path, options).and_then(|(mount, fuse)| {
+            // The switch is on until the kernel has read it.
+            let _switch = switch;
+            begin(device, Some(mount), vec![fuse], options, Some(io_target))
+        });
+        match started {
+            Err(_) if options.transport == Transport::PreferUring => {}
+            other => return other,
+        }
+    }
+    if options.transport == Transport::Uring {
+        return Err(no_uring());
+    }
+    let (mount, fuse) = Mount::new(path, options)?;
+    begin(device, Some(mount), vec![fuse], options, None)
+}
+
+/// Checks the name of the only file.
+pub(super) fn check_name(name: &str) -> Result<(), ExportError> {
     if name.is_empty()
         || name == "."
         || name == ".."
@@ -60,33 +86,29 @@ pub fn mount(
     {
         return Err(ExportError::Option(format!("{name:?} is not a file name")));
     }
-    // io_uring drives the disk directly; threads serve a device that needs a call for each request.
-    if options.transport != Transport::Device
-        && let Some(io_target) = device.io_target()
-        && let Some(switch) = UringSwitch::on()
-    {
-        match start(Arc::clone(&device), path, options, Some((io_target, switch))) {
-            Err(_) if options.transport == Transport::PreferUring => {}
-            other => return other,
-        }
-    }
-    if options.transport == Transport::Uring {
-        let reason = "FUSE over io_uring needs Linux 6.14, the module option fuse.enable_uring, and a \
-                      device that is a run of a file";
-        return Err(ExportError::Option(reason.to_owned()));
-    }
-    start(device, path, options, None)
+    Ok(())
 }
 
-fn start(
+fn no_uring() -> ExportError {
+    let reason = "FUSE over io_uring needs Linux 6.14, the module option fuse.enable_uring, and a \
+                  device that is a run of a file";
+    ExportError::Option(reason.to_owned())
+}
+
+/// Serves a new mount by a connection to the kernel and, if there are any, its clones; by io_uring on `direct`, if that is
+/// to be had.
+pub(super) fn begin(
     device: Arc<dyn BlockDevice>,
-    path: &Path,
+    mount: Option<Mount>,
+    connections: Vec<OwnedFd>,
     options: &FuseOptions,
-    direct: Option<(IoTarget, UringSwitch)>,
+    direct: Option<IoTarget>,
 ) -> Result<Server, ExportError> {
     let session = Session::new(Bytes::new(device), options);
     let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
-    let (mount, fuse) = Mount::new(path, options)?;
+    let mut connections = connections.into_iter().map(Arc::new);
+    let none = || std::io::ErrorKind::NotConnected.into();
+    let fuse = connections.next().ok_or_else(|| ExportError::NoFuse(none()))?;
     let shared = Arc::new(Shared {
         session,
         stop,
@@ -98,20 +120,21 @@ fn start(
         Server { shared: Arc::clone(&shared), threads: Mutex::default(), transport: "device" };
     // From here on, returning an error drops `server`, which removes the mount.
     let agreed = channel::greet(fuse.as_fd(), &shared.session, direct.is_some())?;
-    let fuse = Arc::new(fuse);
     let mut threads = options.threads.max(1);
-    if let Some((io_target, switch)) = direct {
-        drop(switch);
-        if !agreed.uring {
-            return Err(ExportError::Option("this kernel has no FUSE over io_uring".to_owned()));
-        }
+    if options.transport == Transport::Uring && !agreed.uring {
+        return Err(no_uring());
+    }
+    if let Some(io_target) = direct.filter(|_| agreed.uring) {
         // Some wait for the next request on one CPU while requests arrive on another.
         server.start_rings(&fuse, io_target, 2 * threads)?;
         // FORGET and INTERRUPT still arrive through `/dev/fuse`.
         (server.transport, threads) = ("io_uring", 1);
     }
     for number in 0..threads {
-        server.start_channel(&fuse, number)?;
+        // The first thread has the original connection; the others have clones of it, or share it if there are none.
+        let own = if number == 0 { Some(Arc::clone(&fuse)) } else { connections.next() };
+        let own = own.or_else(|| channel::clone(fuse.as_fd()).ok().map(Arc::new));
+        server.start_channel(own.unwrap_or_else(|| Arc::clone(&fuse)), number)?;
     }
     Ok(server)
 }
@@ -123,8 +146,10 @@ impl Server {
     /// [`ExportError::Busy`] if the file is open or something is mounted on it; the server then
     /// continues.
     pub fn unmount(&self) -> Result<(), ExportError> {
-        if !self.shared.gone.load(Ordering::Acquire) {
-            self.shared.mount.remove(false)?;
+        if let Some(mount) = &self.shared.mount
+            && !self.shared.gone.load(Ordering::Acquire)
+        {
+            mount.remove(false)?;
             self.shared.gone.store(true, Ordering::Release);
         }
         self.shared.stop.raise();
@@ -149,10 +174,17 @@ impl Server {
         }
     }
 
-    /// Path of the file that represents the device.
+    /// Whether the mount was unmounted, or the server stopped, and every thread has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.shared.threads.load(Ordering::Acquire) == 0
+    }
+
+    /// Path of the file that represents the device; its name alone if another process has made the mount.
     #[must_use]
     pub fn file(&self) -> std::path::PathBuf {
-        self.shared.mount.path().join(self.shared.session.name())
+        let mount = self.shared.mount.as_ref();
+        mount.map_or(Path::new(""), Mount::path).join(self.shared.session.name())
     }
 
     /// How requests arrive: `io_uring` or `device`.
@@ -167,13 +199,7 @@ impl Server {
         self.shared.session.counters.snapshot()
     }
 
-    fn start_channel(&self, fuse: &Arc<OwnedFd>, number: usize) -> Result<(), ExportError> {
-        // The first thread keeps the original connection; if cloning fails, all threads share it.
-        let fuse = if number == 0 {
-            Arc::clone(fuse)
-        } else {
-            channel::clone(fuse.as_fd()).map_or_else(|_| Arc::clone(fuse), Arc::new)
-        };
+    fn start_channel(&self, fuse: Arc<OwnedFd>, number: usize) -> Result<(), ExportError> {
         self.start(format!("fuse-{number}"), move |shared| {
             if channel::serve(fuse.as_fd(), &shared.session, &shared.stop).ok()
                 == Some(End::Unmounted)
@@ -248,7 +274,7 @@ impl Server {
 impl Shared {
     fn remove_mount(&self) {
         if !self.gone.swap(true, Ordering::AcqRel) {
-            let _ = self.mount.remove(true);
+            let _ = self.mount.as_ref().map(|mount| mount.remove(true));
         }
     }
 }

@@ -60,12 +60,15 @@ pub(super) struct Agreed {
 impl Session {
     pub(super) fn new(bytes: Bytes, options: &FuseOptions) -> Self {
         let read_only = options.read_only || bytes.device().is_read_only();
+        let (uid, gid) = options.owner.unwrap_or_else(|| {
+            (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+        });
         Self {
             name: options.file_name.clone().into_bytes(),
             read_only,
             discard: options.discard,
-            uid: rustix::process::geteuid().as_raw(),
-            gid: rustix::process::getegid().as_raw(),
+            uid,
+            gid,
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
             counters: Counters::default(),
             bytes,

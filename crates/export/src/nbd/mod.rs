@@ -10,4 +10,4 @@ mod protocol;
 mod server;
 mod transmission;
 
-pub use server::{NbdOptions, NbdServer, serve};
+pub use server::{NbdOptions, NbdServer, NbdSocket, serve, serve_on};

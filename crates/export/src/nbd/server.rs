@@ -1,9 +1,10 @@
 //! The socket, its connections, and the handle that stops them.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -87,7 +88,41 @@ impl Export {
 pub struct NbdServer {
     shared: Arc<Shared>,
     listener: Option<JoinHandle<()>>,
+    /// `None` if another process has made it.
+    socket: Option<NbdSocket>,
+}
+
+/// A socket that listens, for this process or another one to serve on. Dropping it removes it.
+pub struct NbdSocket {
     path: PathBuf,
+    listener: File,
+}
+
+impl NbdSocket {
+    /// A new unix socket at `path`, which only this user can open.
+    ///
+    /// Replaces a socket that a killed server left at `path`.
+    ///
+    /// # Errors
+    /// [`ExportError::System`], also if something else lies at `path`, or a live server uses it.
+    pub fn new(path: &Path) -> Result<Self, ExportError> {
+        let failed = |e: io::Error| ExportError::system(format!("serve at {}", path.display()), e);
+        let path = std::path::absolute(path).map_err(failed)?;
+        let listener = OwnedFd::from(listen(&path).map_err(failed)?).into();
+        Ok(Self { path, listener })
+    }
+
+    /// What [`serve_on`] takes.
+    #[must_use]
+    pub fn listener(&self) -> &File {
+        &self.listener
+    }
+}
+
+impl Drop for NbdSocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 struct Shared {
@@ -110,9 +145,25 @@ pub fn serve(
     path: &Path,
     options: &NbdOptions,
 ) -> Result<NbdServer, ExportError> {
-    let failed = |e: io::Error| ExportError::system(format!("serve at {}", path.display()), e);
-    let path = std::path::absolute(path).map_err(failed)?;
-    let listener = listen(&path).map_err(failed)?;
+    let socket = NbdSocket::new(path)?;
+    let listener = socket.listener.try_clone();
+    let listener = listener.map_err(|e| ExportError::system("share a socket", e))?;
+    let mut server = serve_on(device, listener, options)?;
+    server.socket = Some(socket);
+    Ok(server)
+}
+
+/// The same on the [listener](NbdSocket::listener) of a socket that another process has made, and removes.
+///
+/// # Errors
+/// [`ExportError::System`].
+pub fn serve_on(
+    device: Arc<dyn BlockDevice>,
+    listener: File,
+    options: &NbdOptions,
+) -> Result<NbdServer, ExportError> {
+    let failed = |e: io::Error| ExportError::system("serve", e);
+    let listener = UnixListener::from(OwnedFd::from(listener));
     let export = Export {
         read_only: options.read_only || device.is_read_only(),
         bytes: Bytes::new(device),
@@ -123,7 +174,7 @@ pub fn serve(
     let stop = Stop::new().map_err(failed)?;
     let (open, closed) = (Mutex::default(), Condvar::new());
     let shared = Arc::new(Shared { export, stop, options: options.clone(), open, closed });
-    let mut server = NbdServer { shared: Arc::clone(&shared), listener: None, path };
+    let mut server = NbdServer { shared: Arc::clone(&shared), listener: None, socket: None };
     let thread = std::thread::Builder::new().name("nbd".to_owned());
     let thread = thread.spawn(move || shared.accept(&listener)).map_err(failed)?;
     server.listener = Some(thread);
@@ -131,10 +182,10 @@ pub fn serve(
 }
 
 impl NbdServer {
-    /// Path of the socket.
+    /// Path of the socket; empty if another process has made it.
     #[must_use]
     pub fn socket(&self) -> &Path {
-        &self.path
+        self.socket.as_ref().map_or(Path::new(""), |socket| &socket.path)
     }
 
     /// Counters of the work so far.
@@ -153,7 +204,7 @@ impl NbdServer {
     fn end(&mut self) {
         let Some(listener) = self.listener.take() else { return };
         self.shared.stop.raise();
-        let _ = std::fs::remove_file(&self.path);
+        self.socket = None;
         for stream in self.shared.open().values() {
             let _ = stream.shutdown(Shutdown::Read);
         }

@@ -1,6 +1,52 @@
 //! Windows has no FUSE: its options alone.
 
+use std::fs::File;
+use std::sync::Arc;
+
+use cryptbench_blockdev::BlockDevice;
+
+use crate::ExportError;
+
 #[path = "../fuse/options.rs"]
 mod options;
 
 pub use options::{FuseOptions, Transport};
+
+/// A connection to the kernel: there is none.
+pub enum Connection {}
+
+impl Connection {
+    /// What another process would take.
+    #[must_use]
+    pub fn files(&self) -> &[File] {
+        match *self {}
+    }
+}
+
+/// A served mount: there is none.
+pub enum Server {}
+
+impl Server {
+    /// Whether it has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        match *self {}
+    }
+
+    /// Ends it.
+    pub fn stop(&self) {
+        match *self {}
+    }
+}
+
+/// Refuses.
+///
+/// # Errors
+/// [`ExportError::Option`]: nothing is served here.
+pub fn serve_mounted(
+    _device: Arc<dyn BlockDevice>,
+    _connection: Vec<File>,
+    _options: &FuseOptions,
+) -> Result<Server, ExportError> {
+    Err(crate::not_here())
+}

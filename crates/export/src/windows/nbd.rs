@@ -1,5 +1,6 @@
 //! Windows has no clients of NBD over unix sockets: nothing is served.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,6 +34,37 @@ impl Server {
 pub fn serve(
     _device: Arc<dyn BlockDevice>,
     _socket: &Path,
+    _options: &NbdOptions,
+) -> Result<Server, ExportError> {
+    Err(crate::not_here())
+}
+
+/// A socket that listens: there is none.
+pub enum NbdSocket {}
+
+impl NbdSocket {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// [`ExportError::Option`]: nothing is served here.
+    pub fn new(_path: &Path) -> Result<Self, ExportError> {
+        Err(crate::not_here())
+    }
+
+    /// What a server would take.
+    #[must_use]
+    pub fn listener(&self) -> &File {
+        match *self {}
+    }
+}
+
+/// Refuses.
+///
+/// # Errors
+/// [`ExportError::Option`]: nothing is served here.
+pub fn serve_on(
+    _device: Arc<dyn BlockDevice>,
+    _listener: File,
     _options: &NbdOptions,
 ) -> Result<Server, ExportError> {
     Err(crate::not_here())

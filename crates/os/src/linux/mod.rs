@@ -1,6 +1,8 @@
 //! Linux: system calls, /proc and /sys.
 
+pub(crate) mod channel;
 pub(crate) mod clock;
+pub(crate) mod confine;
 pub(crate) mod counters;
 mod directory;
 pub(crate) mod dirs;

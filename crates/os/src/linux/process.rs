@@ -122,6 +122,10 @@ pub(crate) fn this_program() -> io::Result<Command> {
     Ok(Command::new("/proc/self/exe"))
 }
 
+pub(crate) fn file(pipe: impl Into<OwnedFd>) -> File {
+    pipe.into().into()
+}
+
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
     command.process_group(0)
 }

@@ -44,12 +44,19 @@ pub(crate) fn unbuffered_input() -> io::Result<File> {
 }
 
 pub(crate) fn silence_errors() -> io::Result<()> {
-    let nowhere = File::options().write(true).open("/dev/null")?;
+    silence_errors_by(&nowhere()?)
+}
+
+pub(crate) fn silence_errors_by(nowhere: &File) -> io::Result<()> {
     Ok(dup2_stderr(nowhere)?)
 }
 
+pub(crate) fn nowhere() -> io::Result<File> {
+    File::options().read(true).write(true).open("/dev/null")
+}
+
 pub(crate) fn silence() -> io::Result<()> {
-    let nowhere = File::options().read(true).write(true).open("/dev/null")?;
+    let nowhere = nowhere()?;
     dup2_stdin(&nowhere)?;
     dup2_stdout(&nowhere)?;
     Ok(dup2_stderr(&nowhere)?)

@@ -16,6 +16,10 @@ pub(crate) fn effective() -> u32 {
     geteuid().as_raw()
 }
 
+pub(crate) fn effective_group() -> u32 {
+    rustix::process::getegid().as_raw()
+}
+
 pub(crate) fn real() -> u32 {
     getuid().as_raw()
 }

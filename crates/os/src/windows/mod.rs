@@ -1,6 +1,8 @@
 //! Windows: what the standard library and the calls in `call.rs` tell.
 
 mod call;
+pub(crate) mod channel;
+pub(crate) mod confine;
 pub(crate) mod counters;
 mod directory;
 pub(crate) mod dirs;

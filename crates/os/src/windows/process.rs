@@ -1,7 +1,8 @@
 //! Processes: their times, whether they have ended, and how children are started.
 
+use std::fs::File;
 use std::io;
-use std::os::windows::io::AsRawHandle as _;
+use std::os::windows::io::{AsRawHandle as _, OwnedHandle};
 use std::os::windows::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
 
@@ -52,6 +53,10 @@ pub(crate) fn terminate(_child: &Child) -> io::Result<()> {
 
 pub(crate) fn this_program() -> io::Result<Command> {
     Ok(Command::new(std::env::current_exe()?))
+}
+
+pub(crate) fn file(pipe: impl Into<OwnedHandle>) -> File {
+    pipe.into().into()
 }
 
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {

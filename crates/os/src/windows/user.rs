@@ -17,6 +17,10 @@ pub(crate) fn effective() -> u32 {
     0
 }
 
+pub(crate) fn effective_group() -> u32 {
+    0
+}
+
 pub(crate) fn real() -> u32 {
     0
 }

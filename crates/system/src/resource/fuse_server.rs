@@ -1,11 +1,12 @@
-//! FUSE mounts that this process serves.
+//! FUSE mounts that this process serves, or a child of it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_export::ExportError;
-use cryptbench_export::fuse::{self, FILE_SYSTEM, FuseOptions, Server};
+use cryptbench_export::fuse::{self, Connection, FILE_SYSTEM, FuseOptions, Mounted, Server};
 use cryptbench_text::chain;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,10 @@ use super::{Identity, NOT_OURS, Recovered, Resource, ResourceStack};
 use crate::SystemError;
 use crate::provision::mountinfo::mount_at;
 
-/// A FUSE mount that this process serves.
+/// How long a server may take to end whose parent was killed.
+const ORPHANED: Duration = Duration::from_secs(2);
+
+/// A FUSE mount that this process serves, or a child of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FuseMount {
     /// Absolute path of the mount point.
@@ -23,11 +27,26 @@ pub struct FuseMount {
 /// The server. If dropped while the mount still exists, it continues to serve as long as this
 /// process lives. Ending it would detach the mount, and the loop device on its file could then no
 /// longer be identified.
-pub(crate) struct Serving(Option<Server>);
+pub(crate) enum Serving {
+    Here(Option<Server>),
+    /// A child serves it.
+    There(Mounted),
+}
+
+impl Serving {
+    fn unmount(&self) -> Result<(), ExportError> {
+        match self {
+            Self::Here(server) => server.as_ref().map_or(Ok(()), Server::unmount),
+            Self::There(mounted) => mounted.unmount(),
+        }
+    }
+}
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        std::mem::forget(self.0.take());
+        if let Self::Here(server) = self {
+            std::mem::forget(server.take());
+        }
     }
 }
 
@@ -38,12 +57,35 @@ pub(crate) fn create(
     path: &Path,
     options: &FuseOptions,
 ) -> Result<PathBuf, SystemError> {
-    let serving = stack.create(FuseMount { path: path.to_owned() }, || {
+    let mut file = PathBuf::new();
+    stack.create(FuseMount { path: path.to_owned() }, || {
         let server = fuse::mount(device, path, options)?;
-        let identity = mount_at(path).map(|entry| Identity::number(entry.device));
-        Ok((Serving(Some(server)), identity))
+        file = server.file();
+        Ok((Serving::Here(Some(server)), identity(path)))
     })?;
-    Ok(serving.0.as_ref().map(Server::file).unwrap_or_default())
+    Ok(file)
+}
+
+/// Mounts at `path` what a child is to serve; returns the file, and the connection for the child.
+pub(crate) fn create_for_child(
+    stack: &mut ResourceStack,
+    path: &Path,
+    options: &FuseOptions,
+) -> Result<(PathBuf, Connection), SystemError> {
+    let mut connection = None;
+    let serving = stack.create(FuseMount { path: path.to_owned() }, || {
+        let (mounted, made) = Mounted::new(path, options)?;
+        connection = Some(made);
+        Ok((Serving::There(mounted), identity(path)))
+    })?;
+    match (serving, connection) {
+        (Serving::There(mounted), Some(connection)) => Ok((mounted.file().to_owned(), connection)),
+        _ => unreachable!("made as such above"),
+    }
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    mount_at(path).map(|entry| Identity::number(entry.device))
 }
 
 impl Resource for FuseMount {
@@ -55,8 +97,7 @@ impl Resource for FuseMount {
     }
 
     fn destroy(&self, live: &mut Serving, _: Option<Identity>) -> Result<(), SystemError> {
-        let unmounted = live.0.as_ref().map_or(Ok(()), Server::unmount);
-        if let Err(e) = unmounted
+        if let Err(e) = live.unmount()
             && mount_at(&self.path).is_some()
         {
             return Err(match e {
@@ -64,7 +105,9 @@ impl Resource for FuseMount {
                 other => other.into(),
             });
         }
-        live.0 = None;
+        if let Serving::Here(server) = live {
+            *server = None;
+        }
         Ok(())
     }
 
@@ -73,6 +116,10 @@ impl Resource for FuseMount {
         let ours = identity.is_none_or(|id| id.device == entry.device);
         if entry.file_system != FILE_SYSTEM || !ours {
             return NOT_OURS;
+        }
+        let until = Instant::now() + ORPHANED;
+        while !fuse::is_stale_mount(&self.path) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
         }
         Some(fuse::remove_stale_mount(&self.path).map_err(|e| chain(&e)))
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::BlockDevice;
-use cryptbench_export::fuse::FuseOptions;
+use cryptbench_export::fuse::{Connection, FuseOptions};
 
 use crate::SystemError;
 use crate::resource::Journal;
@@ -21,6 +21,16 @@ impl ServedVolume {
         _options: &FuseOptions,
         _journal: &Journal,
     ) -> Result<Self, SystemError> {
+        Err(cryptbench_export::not_here().into())
+    }
+
+    /// # Errors
+    /// [`SystemError::Export`]: nothing is served here.
+    pub fn by_child(
+        _path: Option<&Path>,
+        _options: &FuseOptions,
+        _journal: &Journal,
+    ) -> Result<(Self, Connection), SystemError> {
         Err(cryptbench_export::not_here().into())
     }
 

@@ -72,10 +72,6 @@ fn put_back(prepared: &PreparedArm) {
 }
 
 fn reads_back(system: &str) {
-    // The quick tier has the same in small in `at_rest`.
-    if !cryptbench_prove::is_asked() {
-        return;
-    }
     let system = find(system).unwrap();
     let name = system.name();
     if let Availability::Unavailable { reason, .. } = system.availability() {
@@ -139,71 +135,85 @@ fn reads_back(system: &str) {
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn builtin() {
     reads_back("builtin");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn builtin_mounted() {
     reads_back("builtin-mounted");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn bindfs() {
     reads_back("bindfs");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn gocryptfs() {
     reads_back("gocryptfs");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn encfs() {
     reads_back("encfs");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn cryfs() {
     reads_back("cryfs");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn securefs() {
     reads_back("securefs");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn fscrypt() {
     reads_back("fscrypt");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn veracrypt() {
     reads_back("veracrypt");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn qemu_luks() {
     reads_back("qemu-luks");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn nbdkit_luks() {
     reads_back("nbdkit-luks");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn dm_crypt() {
     reads_back("dm-crypt");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn truecrypt() {
     reads_back("truecrypt");
 }
 
 #[test]
+#[ignore = "gigabytes: cargo xtask prove runs it, and at_rest has the same in small"]
 fn ecryptfs() {
     reads_back("ecryptfs");
 }

@@ -1,0 +1,89 @@
+//! A mount that one process makes and removes, and another one serves, which needs no rights for that.
+
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cryptbench_blockdev::BlockDevice;
+
+use super::channel;
+use super::mount::Mount;
+use super::options::{FuseOptions, Transport};
+use super::server::{self, Server};
+use super::switch::UringSwitch;
+use crate::ExportError;
+
+/// A mount that another process serves. Dropping it leaves the mount in place.
+pub struct Mounted {
+    mount: Mount,
+    file: PathBuf,
+}
+
+/// The connection of a mount to the kernel. The mount lives as long as anybody holds it, so whoever made the mount drops it
+/// once the other process serves.
+pub struct Connection {
+    files: Vec<File>,
+    /// The kernel reads it when the server begins.
+    _switch: Option<UringSwitch>,
+}
+
+impl Connection {
+    /// What [`serve_mounted`] takes in the other process.
+    #[must_use]
+    pub fn files(&self) -> &[File] {
+        &self.files
+    }
+}
+
+impl Mounted {
+    /// Mounts on the directory `path`.
+    ///
+    /// # Errors
+    /// [`ExportError::NoFuse`], [`ExportError::Mount`]; [`ExportError::Option`] for an invalid file name.
+    pub fn new(path: &Path, options: &FuseOptions) -> Result<(Self, Connection), ExportError> {
+        server::check_name(&options.file_name)?;
+        let rings = options.transport != Transport::Device;
+        let switch = rings.then(UringSwitch::on).flatten();
+        let (mount, fuse) = Mount::new(path, options)?;
+        let mut files = Vec::new();
+        if !rings {
+            let clones = (1..options.threads).map_while(|_| channel::clone(fuse.as_fd()).ok());
+            files.extend(clones.map(File::from));
+        }
+        files.insert(0, fuse.into());
+        let file = mount.path().join(&options.file_name);
+        Ok((Self { mount, file }, Connection { files, _switch: switch }))
+    }
+
+    /// Path of the file that represents the device.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Removes the mount, which ends the server.
+    ///
+    /// # Errors
+    /// [`ExportError::Busy`] if the file is open or something is mounted on it; the server then
+    /// continues.
+    pub fn unmount(&self) -> Result<(), ExportError> {
+        self.mount.remove(false)
+    }
+}
+
+/// Serves `device` as the only file of a mount that another process has made, by the files of the [`Connection`]
+/// that [`Mounted::new`] made with the same `options`. Opens no file.
+///
+/// # Errors
+/// [`ExportError::Protocol`]; [`ExportError::Option`] for a transport that this machine or device does not support.
+pub fn serve_mounted(
+    device: Arc<dyn BlockDevice>,
+    connection: Vec<File>,
+    options: &FuseOptions,
+) -> Result<Server, ExportError> {
+    let rings = options.transport != Transport::Device;
+    let direct = rings.then(|| device.io_target()).flatten();
+    let connection = connection.into_iter().map(Into::into).collect();
+    server::begin(device, None, connection, options, direct)
+}

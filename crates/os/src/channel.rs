@@ -1,0 +1,55 @@
+//! Messages with open files between a process and its child.
+
+use std::fs::File;
+use std::io;
+use std::process::Stdio;
+
+use crate::terminal::Readable;
+
+/// The most bytes of a message.
+pub const MOST: usize = 256;
+
+/// One end of a channel.
+#[derive(Debug)]
+pub struct Channel(crate::system::channel::End);
+
+impl Channel {
+    /// A new channel: this process's end, and the other one as a child's standard input.
+    ///
+    /// # Errors
+    /// The operating system's error; [`io::ErrorKind::Unsupported`] if files cannot be sent.
+    pub fn to_child() -> io::Result<(Self, Stdio)> {
+        let (ours, theirs) = crate::system::channel::pair()?;
+        Ok((Self(ours), theirs.into()))
+    }
+
+    /// The end that this process has as its standard input.
+    ///
+    /// # Errors
+    /// As of [`to_child`](Self::to_child).
+    pub fn to_parent() -> io::Result<Self> {
+        crate::system::channel::standard_input().map(Self)
+    }
+
+    /// Sends a message of up to [`MOST`] bytes, at least one, with up to 64 open files.
+    ///
+    /// # Errors
+    /// The operating system's error, [`io::ErrorKind::BrokenPipe`] if the other end is gone.
+    pub fn send(&self, message: &[u8], files: &[&File]) -> io::Result<()> {
+        self.0.send(message, files)
+    }
+
+    /// Waits for a message. It is empty if the other end is gone.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn receive(&self) -> io::Result<(Vec<u8>, Vec<File>)> {
+        self.0.receive()
+    }
+
+    /// To wait until a message has come or the other end is gone.
+    #[must_use]
+    pub fn readable(&self) -> &impl Readable {
+        &self.0
+    }
+}

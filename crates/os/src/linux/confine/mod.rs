@@ -1,0 +1,133 @@
+//! Users, `no_new_privs` and seccomp(2).
+
+mod table;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+
+use rustix::process::{Gid, Resource, Rlimit, Uid, setrlimit};
+use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
+};
+
+use self::table::{CALLS, Only};
+use super::user;
+use crate::confine::Needs;
+
+/// `nobody` and `nogroup`, who own nothing.
+const NOBODY: u32 = 65_534;
+
+pub(crate) fn user_for(file: &File) -> Option<u32> {
+    if !user::is_root() {
+        return None;
+    }
+    let owner = file.metadata().map_or(0, |found| found.uid());
+    let asker = || user::asker().map_or(NOBODY, |asker| asker.user);
+    Some(if owner == 0 { asker() } else { owner })
+}
+
+pub(crate) fn confine(needs: Needs) -> io::Result<()> {
+    super::process::keep_from_dumps();
+    set_no_new_privs(true)?;
+    // Of several filters the strictest answer counts. After the last one no filter can be added.
+    for program in [unknown()?, allowing(needs)?] {
+        apply_filter(&program).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn become_user(user: u32) -> io::Result<()> {
+    // The calls below change one thread.
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    if !status.lines().any(|line| line == "Threads:\t1") {
+        return Err(io::Error::other("a process with several threads cannot change its user"));
+    }
+    // Keys are locked, and buffers pinned, within this limit once root's rights are gone.
+    let all = Rlimit { current: None, maximum: None };
+    let _ = setrlimit(Resource::Memlock, all);
+    let (user, group) = (Uid::from_raw(user), Gid::from_raw(NOBODY));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(group, group, group)?;
+    set_thread_res_uid(user, user, user)?;
+    Ok(())
+}
+
+/// Refuses whatever the table does not have.
+fn allowing(needs: Needs) -> io::Result<BpfProgram> {
+    let wanted = CALLS.iter().filter(|(_, only)| match only {
+        Only::ForSockets => needs.sockets,
+        Only::ForRings => needs.rings,
+        _ => true,
+    });
+    let rules = wanted.map(|(call, only)| Ok((*call, rules(*only)?)));
+    let rules = rules.collect::<io::Result<_>>()?;
+    let refused = SeccompAction::Errno(rustix::io::Errno::PERM.raw_os_error() as u32);
+    program(rules, refused, SeccompAction::Allow)
+}
+
+/// Lets clone3(2), whose flags no filter sees, look unknown: the C library then uses clone(2).
+fn unknown() -> io::Result<BpfProgram> {
+    let unknown = SeccompAction::Errno(rustix::io::Errno::NOSYS.raw_os_error() as u32);
+    program([(libc::SYS_clone3, Vec::new())].into(), SeccompAction::Allow, unknown)
+}
+
+fn program(
+    rules: std::collections::BTreeMap<i64, Vec<SeccompRule>>,
+    others: SeccompAction,
+    listed: SeccompAction,
+) -> io::Result<BpfProgram> {
+    let machine = std::env::consts::ARCH.try_into();
+    let machine = machine.map_err(|e| io::Error::new(io::ErrorKind::Unsupported, e))?;
+    let filter = SeccompFilter::new(rules, others, listed, machine).map_err(io::Error::other)?;
+    filter.try_into().map_err(io::Error::other)
+}
+
+/// One rule for each value that is allowed; none allow all.
+fn rules(only: Only) -> io::Result<Vec<SeccompRule>> {
+    let (argument, conditions): (u8, Vec<_>) = match only {
+        Only::Always | Only::ForSockets | Only::ForRings => return Ok(Vec::new()),
+        Only::Values(argument, values) => {
+            (argument, values.iter().map(|value| (SeccompCmpOp::Eq, *value)).collect())
+        }
+        Only::OfThisProcess(argument) => {
+            (argument, vec![(SeccompCmpOp::Eq, u64::from(std::process::id()))])
+        }
+        Only::With(argument, bits) => (argument, vec![(SeccompCmpOp::MaskedEq(bits), bits)]),
+        Only::Without(argument, bits) => (argument, vec![(SeccompCmpOp::MaskedEq(bits), 0)]),
+    };
+    conditions
+        .into_iter()
+        .map(|(operation, value)| {
+            let length = SeccompCmpArgLen::Dword;
+            let condition = SeccompCondition::new(argument, length, operation, value);
+            SeccompRule::new(vec![condition.map_err(io::Error::other)?]).map_err(io::Error::other)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filters_are_built_for_every_need() {
+        let len = |sockets, rings| allowing(Needs { sockets, rings }).unwrap().len();
+        assert!(len(true, true) > len(false, true) && len(false, true) > len(false, false));
+        assert!(unknown().unwrap().len() < 20);
+    }
+
+    #[test]
+    fn who_serves_a_file_is_never_root() {
+        let file = tempfile::tempfile().unwrap();
+        let user = user_for(&file);
+        assert_eq!(user.is_some(), user::is_root());
+        assert_ne!(user, Some(0));
+        if user::is_root() {
+            std::os::unix::fs::fchown(&file, Some(4711), None).unwrap();
+            assert_eq!(user_for(&file), Some(4711));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The system calls that a confined process has. A call that is missing here fails with `EPERM`.
+//!
+//! What a transport of `export` newly needs gets its line here. `strace -f` on the process that serves a volume shows what
+//! was refused.
+
+/// When a call is allowed. Arguments are counted from 0, and their lower 32 bits compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Only {
+    Always,
+    /// The argument is one of these.
+    Values(u8, &'static [u64]),
+    /// The argument is the number of this process.
+    OfThisProcess(u8),
+    /// The argument has all of these bits.
+    With(u8, u64),
+    /// The argument has none of these bits.
+    Without(u8, u64),
+    /// The process takes connections.
+    ForSockets,
+    /// The process uses io_uring.
+    ForRings,
+}
+
+use Only::{Always, ForRings, ForSockets, OfThisProcess, Values, With, Without};
+
+/// A new thread of this process, and no new process.
+const THREAD: u64 = (libc::CLONE_THREAD | libc::CLONE_VM) as u64;
+
+/// `PR_SET_VMA` of linux/prctl.h: the C library names its memory.
+const SET_VMA: u64 = 0x5356_4d41;
+
+const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
+
+pub(super) const CALLS: &[(i64, Only)] = &[
+    // Open files: the volume, the connection to the kernel, pipes and sockets. None is opened by its path.
+    (libc::SYS_read, Always),
+    (libc::SYS_readv, Always),
+    (libc::SYS_pread64, Always),
+    (libc::SYS_preadv, Always),
+    (libc::SYS_preadv2, Always),
+    (libc::SYS_write, Always),
+    (libc::SYS_writev, Always),
+    (libc::SYS_pwrite64, Always),
+    (libc::SYS_pwritev, Always),
+    (libc::SYS_pwritev2, Always),
+    (libc::SYS_lseek, Always),
+    (libc::SYS_fsync, Always),
+    (libc::SYS_fdatasync, Always),
+    (libc::SYS_fallocate, Always),
+    (libc::SYS_fstat, Always),
+    (libc::SYS_close, Always),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_dup2, Always),
+    (libc::SYS_dup3, Always),
+    (
+        libc::SYS_fcntl,
+        Values(
+            1,
+            &[
+                libc::F_GETFD as u64,
+                libc::F_GETFL as u64,
+                libc::F_SETFL as u64,
+                libc::F_DUPFD_CLOEXEC as u64,
+            ],
+        ),
+    ),
+    (libc::SYS_sendmsg, Always),
+    (libc::SYS_recvmsg, Always),
+    // Waiting.
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_poll, Always),
+    (libc::SYS_ppoll, Always),
+    (libc::SYS_epoll_create1, Always),
+    (libc::SYS_epoll_ctl, Always),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_epoll_wait, Always),
+    (libc::SYS_epoll_pwait, Always),
+    (libc::SYS_eventfd2, Always),
+    (libc::SYS_nanosleep, Always),
+    (libc::SYS_clock_nanosleep, Always),
+    (libc::SYS_clock_gettime, Always),
+    (libc::SYS_restart_syscall, Always),
+    // Memory, none of it executable.
+    (libc::SYS_mmap, Without(2, EXECUTABLE)),
+    (libc::SYS_mprotect, Without(2, EXECUTABLE)),
+    (libc::SYS_munmap, Always),
+    (libc::SYS_mremap, Always),
+    (libc::SYS_madvise, Always),
+    (libc::SYS_brk, Always),
+    (libc::SYS_mlock, Always),
+    (libc::SYS_mlock2, Always),
+    (libc::SYS_munlock, Always),
+    (libc::SYS_mlockall, Always),
+    (libc::SYS_getrandom, Always),
+    // Threads of its own.
+    (libc::SYS_clone, With(0, THREAD)),
+    (libc::SYS_clone3, Always), // Looks unknown by another filter.
+    (libc::SYS_futex, Always),
+    (libc::SYS_set_robust_list, Always),
+    (libc::SYS_rseq, Always),
+    (libc::SYS_sched_yield, Always),
+    (libc::SYS_sched_getaffinity, Always),
+    (libc::SYS_gettid, Always),
+    (libc::SYS_prctl, Values(0, &[libc::PR_SET_NAME as u64, SET_VMA])),
+    (libc::SYS_exit, Always),
+    // The process itself: its signals and its end.
+    (libc::SYS_getpid, Always),
+    (libc::SYS_getuid, Always),
+    (libc::SYS_geteuid, Always),
+    (libc::SYS_getgid, Always),
+    (libc::SYS_getegid, Always),
+    (libc::SYS_rt_sigaction, Always),
+    (libc::SYS_rt_sigprocmask, Always),
+    (libc::SYS_rt_sigreturn, Always),
+    (libc::SYS_sigaltstack, Always),
+    (libc::SYS_tgkill, OfThisProcess(0)),
+    (libc::SYS_exit_group, Always),
+    // Connections that come in.
+    (libc::SYS_accept4, ForSockets),
+    (libc::SYS_recvfrom, ForSockets),
+    (libc::SYS_sendto, ForSockets),
+    (libc::SYS_shutdown, ForSockets),
+    (libc::SYS_setsockopt, ForSockets),
+    (libc::SYS_getsockopt, ForSockets),
+    // io_uring.
+    (libc::SYS_io_uring_setup, ForRings),
+    (libc::SYS_io_uring_enter, ForRings),
+    (libc::SYS_io_uring_register, ForRings),
+];
