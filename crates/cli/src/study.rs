@@ -87,10 +87,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     }
     if args.dry_run {
         if protocol.in_ram {
-            say(
-                "First ciphers and key derivation in RAM, about 40 s, nothing is written: the study's 5 ciphers and 10 \
-                 cascades, 50 MB on all processors; its PRFs at PIM 485 and 9999.",
-            );
+            say(&in_ram::forecast(args));
         }
         for part in &parts {
             say("");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{Read as _, Seek as _};
+use std::panic::resume_unwind;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +24,6 @@ const LONGEST: &[&str] = &[
     "volume integration",
     "system unit",
     "report integration",
-    "stats integration",
     "all documentation",
     "runner integration",
     "serve integration",
@@ -31,6 +31,11 @@ const LONGEST: &[&str] = &[
 
 /// Binaries with a test that measures a time, which other load must not affect.
 const ALONE: &[&str] = &["load integration", "load unit", "devices integration", "runner unit"];
+
+/// Binaries that compute on one core and touch no disk: they run beside those, if there is a core for each.
+const COMPUTING: &[&str] = &["stats integration", "kdf integration"];
+
+const ONE_THREAD: &str = "--test-threads=1";
 
 /// Binaries whose tests mostly wait for disks and other programs, and how many of these run in
 /// parallel on two cores.
@@ -77,15 +82,21 @@ pub fn run_all<'a>(
     how: &How<'_>,
     mut take: impl FnMut(Ended<'a>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let (alone, beside) = order(binaries);
-    for binary in alone {
-        take(run(binary, how, None)?)?;
-    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (alone, computing, beside) = order(binaries, cores);
+    std::thread::scope(|scope| {
+        let computed = scope.spawn(|| {
+            computing.into_iter().map(|binary| run(binary, how, None)).collect::<Vec<_>>()
+        });
+        alone.into_iter().try_for_each(|binary| take(run(binary, how, None)?))?;
+        let computed = computed.join().unwrap_or_else(|panic| resume_unwind(panic));
+        computed.into_iter().try_for_each(|ended| take(ended?))
+    })?;
     let queue = Mutex::new(VecDeque::from(beside));
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let (report, ended) = channel();
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..cores {
             let (report, next) = (report.clone(), &next);
             scope.spawn(move || {
                 while let Some(binary) = next() {
@@ -100,15 +111,24 @@ pub fn run_all<'a>(
     })
 }
 
-/// The binaries that run alone, and the others, longest first.
-fn order(binaries: &[Binary]) -> (Vec<&Binary>, Vec<&Binary>) {
-    let is_alone = |binary: &&Binary| ALONE.contains(&binary.name.as_str());
-    let (alone, mut beside): (Vec<_>, Vec<_>) = binaries.iter().partition(is_alone);
+/// The binaries that run alone, those that compute beside them, and the others, longest first.
+fn order(binaries: &[Binary], cores: usize) -> (Vec<&Binary>, Vec<&Binary>, Vec<&Binary>) {
+    let is = |names: &[&str], binary: &Binary| names.contains(&binary.name.as_str());
+    let (alone, others): (Vec<_>, Vec<_>) = binaries.iter().partition(|one| is(ALONE, one));
+    let (computing, mut beside): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|one| cores > 1 && is(COMPUTING, one));
     let rank = |binary: &&Binary| {
         LONGEST.iter().position(|name| *name == binary.name).unwrap_or(LONGEST.len())
     };
     beside.sort_by_key(rank);
-    (alone, beside)
+    (alone, computing, beside)
+}
+
+/// The setting for the number of threads of a binary, if the test runner is not to choose it.
+fn threads(binary: &Binary) -> Option<&'static str> {
+    let waiting = WAITING.iter().find(|(name, _)| *name == binary.name);
+    let computes = COMPUTING.contains(&binary.name.as_str());
+    waiting.map(|(_, threads)| *threads).or(computes.then_some(ONE_THREAD))
 }
 
 /// Runs a binary, or only its test of this name.
@@ -128,7 +148,7 @@ pub fn run<'a>(
         .args(name.map(|_| "--exact"))
         // Passing tests report what they skipped, too.
         .arg("--show-output")
-        .args(WAITING.iter().find(|(name, _)| *name == binary.name).map(|(_, threads)| threads))
+        .args(threads(binary))
         .args(binary.times.then_some(["-Zunstable-options", "--report-time"]).into_iter().flatten())
         .current_dir(&binary.directory)
         .env("CARGO", env!("CARGO"))
@@ -165,10 +185,14 @@ mod tests {
             directory: ".".into(),
             times: true,
         };
-        let all = ["text unit", "load unit", "cli guest", "cli integration"].map(binary);
-        let (alone, beside) = order(&all);
+        let all = ["text unit", "load unit", "cli guest", "stats integration", "cli integration"];
+        let all = all.map(binary);
         let names = |some: Vec<&Binary>| some.iter().map(|b| b.name.clone()).collect::<Vec<_>>();
+        let (alone, computing, beside) = order(&all, 2);
         assert_eq!(names(alone), ["load unit"]);
+        assert_eq!(names(computing), ["stats integration"]);
         assert_eq!(names(beside), ["cli integration", "cli guest", "text unit"]);
+        let (_, computing, beside) = order(&all, 1);
+        assert!(computing.is_empty() && beside.len() == 4, "one core is for what is timed");
     }
 }

@@ -15,13 +15,36 @@ const LONGEST: f64 = 20.0;
 /// How many trials of a run each may take.
 const TRIALS: f64 = 200.0;
 
-/// Measures both, each within a quarter of the run's budget, and prints the tables if `shown` says so.
-pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
+/// The study's buffer for each cipher, and what takes its place where there is no time for that.
+const BUFFERS: [&str; 2] = ["50MB", "1MB"];
+
+/// Seconds for each of the two: a quarter of the run's budget at most.
+fn seconds(args: &RunArgs) -> f64 {
     let part = |whole: Option<Duration>, times: f64| {
         whole.map_or(LONGEST, |whole| (whole.as_secs_f64() * times).min(LONGEST))
     };
-    let seconds = part(args.budget, 0.25).min(part(args.trial, TRIALS)).to_string();
-    let (of_ciphers, of_kdf) = arguments(&seconds)?;
+    part(args.budget, 0.25).min(part(args.trial, TRIALS))
+}
+
+/// Each cipher works through its buffer several times, and on the study's a slow cascade spends a good part of a second.
+fn buffer(seconds: f64) -> &'static str {
+    BUFFERS[usize::from(seconds < LONGEST / 4.0)]
+}
+
+/// What a run with these arguments would measure, in a sentence.
+pub fn forecast(args: &RunArgs) -> String {
+    let seconds = seconds(args);
+    format!(
+        "First ciphers and key derivation in RAM, about {:.0} s, nothing is written: the study's 5 ciphers and 10 \
+         cascades, {} on all processors; its PRFs at PIM 485 and 9999.",
+        2.0 * seconds,
+        buffer(seconds).replace("MB", " MB")
+    )
+}
+
+/// Measures both and prints the tables if `shown` says so.
+pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
+    let (of_ciphers, of_kdf) = arguments(seconds(args))?;
     let speeds = ciphers::measure(&of_ciphers)?;
     if shown {
         print(ciphers::full(&speeds).trim_end());
@@ -70,9 +93,10 @@ pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
 }
 
 /// The study's settings, as the two commands have them.
-fn arguments(seconds: &str) -> anyhow::Result<(CiphersArgs, KdfArgs)> {
+fn arguments(seconds: f64) -> anyhow::Result<(CiphersArgs, KdfArgs)> {
+    let (buffer, seconds) = (buffer(seconds), &*seconds.to_string());
     let ciphers =
-        ["--threads", "all", "--data-unit", "512", "--buffer", "50MB", "--seconds", seconds];
+        ["--threads", "all", "--data-unit", "512", "--buffer", buffer, "--seconds", seconds];
     let kdf = ["--pim", "485,9999", "--seconds", seconds];
     let parse = |command: &str, more: &[&str]| {
         Args::try_parse_from([&["cryptbench", command], more].concat())

@@ -140,7 +140,6 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
             ],
         ),
         ("dm-crypt", &[("format", &["plain"]), ("sector-size", &["4096"])]),
-        ("dm-crypt", &[("integrity", &["hmac-sha256"]), ("sector-size", &["4096"])]),
         (
             "dm-crypt",
             &[

@@ -10,8 +10,8 @@ use crate::engine::GO;
 use crate::engine::storage::{engines, scratch_in};
 
 const LEN: u64 = 16 << 20;
-const ROUNDS: usize = 5;
-const TIME: Duration = Duration::from_millis(200);
+const ROUNDS: usize = 3;
+const TIME: Duration = Duration::from_millis(100);
 
 /// Requests per second, or `None` without fio.
 fn by_fio(path: &str, engine: &str, job: &Job, direct: bool) -> Option<f64> {
