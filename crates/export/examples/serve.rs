@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_cipher::{Layout, find, tier};
-use cryptbench_export::fuse::{FuseOptions, Transport, mount};
+use cryptbench_export::fuse::{FuseOptions, Mounted, Transport, mount, serve_mounted};
 use cryptbench_export::nbd;
+use cryptbench_os::confine::{Needs, confine};
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
 type Error = Box<dyn std::error::Error>;
@@ -17,7 +18,8 @@ type Error = Box<dyn std::error::Error>;
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [way, file, place, cipher, unit] = &arguments[..] else {
-        return Err("usage: serve auto|device|uring|nbd FILE PLACE none|CIPHER UNIT".into());
+        let ways = "auto|device|uring|confined-device|confined-uring|nbd";
+        return Err(format!("usage: serve {ways} FILE PLACE none|CIPHER UNIT").into());
     };
     let device = open(Path::new(file), cipher, unit.parse()?)?;
     let place = PathBuf::from(place);
@@ -28,12 +30,27 @@ fn main() -> Result<(), Error> {
         server.stop();
         return Ok(());
     }
-    let transport = match way.as_str() {
+    let confined = way.strip_prefix("confined-");
+    let transport = match confined.unwrap_or(way) {
         "uring" => Transport::Uring,
         "device" => Transport::Device,
         _ => FuseOptions::default().transport,
     };
-    let server = mount(device, &place, &FuseOptions { transport, ..FuseOptions::default() })?;
+    let options = FuseOptions { transport, ..FuseOptions::default() };
+    if confined.is_some() {
+        // As `volume mount` serves. Whoever started this removes the mount.
+        let (mounted, connection) = Mounted::new(&place, &options)?;
+        let files = connection.files().iter().map(std::fs::File::try_clone);
+        let files = files.collect::<Result<_, _>>()?;
+        confine(Needs { rings: transport != Transport::Device, sockets: false })?;
+        let server = serve_mounted(device, files, &options)?;
+        drop(connection);
+        say(&format!("ready {}", mounted.file().display()));
+        wait_for_the_end();
+        server.stop();
+        return Ok(());
+    }
+    let server = mount(device, &place, &options)?;
     say(&format!("ready {}", server.file().display()));
     wait_for_the_end();
     server.stop();

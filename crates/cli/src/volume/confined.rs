@@ -187,7 +187,7 @@ pub fn begin(
     if *what == ASK {
         let file = files.pop().context("no volume came")?;
         let device = target::device(file, Access::ReadOnly, false)?;
-        enter(becomes, needs)?;
+        enter(becomes, needs);
         let asks = target::asks(args, &target::Target { device: Arc::new(device) })?;
         let said = [asks.luks, asks.bitlocker, asks.nothing].map(u8::from);
         channel.send(&said, &[])?;
@@ -204,7 +204,7 @@ pub fn begin(
     let options =
         OpenOptions { access, ..OpenOptions::new(cryptbench_cipher::tier()?, effort(stop)?) };
     cryptbench_kdf::memory::keep_available();
-    enter(becomes, needs)?;
+    enter(becomes, needs);
     let credentials = secrets::receive(&mut secrets)?;
     let protected = protects_hidden.then(|| secrets::receive(&mut secrets)).transpose()?;
     drop(secrets);
@@ -216,9 +216,9 @@ pub fn begin(
     Ok(Some(Here { channel, owner, nowhere, volume: Arc::new(volume), told: false }))
 }
 
-/// Gives the rights up. A container can lack the user that this process would become, or the right to: it then serves as
-/// it is, with few system calls all the same.
-fn enter(user: Option<u32>, needs: Needs) -> anyhow::Result<()> {
+/// Gives the rights up, as far as the system lets it, and says what it does not: a container can lack the user that this
+/// process would become, and a kernel can be built without filters.
+fn enter(user: Option<u32>, needs: Needs) {
     if let Some(user) = user
         && let Err(e) = become_user(user)
     {
@@ -226,7 +226,11 @@ fn enter(user: Option<u32>, needs: Needs) -> anyhow::Result<()> {
             "warning: a process of root's opens the volume, as none of user {user} can be had here ({e})"
         ));
     }
-    confine(needs).context("the process that opens the volume cannot be confined")
+    if let Err(e) = confine(needs) {
+        say::message(&format!(
+            "warning: the process that opens the volume may make any system call, as this kernel filters none ({e})"
+        ));
+    }
 }
 
 impl Here {

@@ -35,7 +35,8 @@ pub struct Options {
     /// Directory on the disk to measure; several, separated by commas, one after the other
     #[arg(long, default_value = "target", value_delimiter = ',')]
     target: Vec<PathBuf>,
-    /// How requests reach us: device, uring, or auto for the default
+    /// How requests reach us: device, uring, these as `volume mount` serves (confined-device, confined-uring), or auto for
+    /// the default
     #[arg(long, default_value = "auto")]
     transport: String,
     /// The server of another build, to be compared with: its target/release/examples/serve

@@ -178,11 +178,13 @@ fn start_ours(place: &Place, way: &str, at: &Path, cipher: &str, unit: u32) -> a
     serve.arg(way).arg(place.file("plain")?).arg(at).arg(cipher).arg(unit.to_string());
     let mut child = apart(&mut serve).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let out = child.stdout.take().context("no output")?;
-    let part = Part::Ours(child);
+    // It cannot remove the mount itself.
+    let mount = way.starts_with("confined").then(|| Part::Mount(at.to_owned()));
+    let parts = Parts(mount.into_iter().chain([Part::Ours(child)]).collect());
     let mut line = String::new();
     BufReader::new(out).read_line(&mut line)?;
     let path = line.trim().strip_prefix("ready ").context("our server did not start")?;
-    Ok(Row { path: path.into(), is_nbd: false, parts: Parts(vec![part]) })
+    Ok(Row { path: path.into(), is_nbd: false, parts })
 }
 
 fn qemu(place: &Place, luks: bool) -> anyhow::Result<Row> {
