@@ -51,7 +51,7 @@ fuzz_target!(|data: &[u8]| {
     let crc = crc32(&block[..len]);
     block[len + 4..len + 8].copy_from_slice(&crc.to_le_bytes());
     let _ = info(&MemoryDevice::new(bytes.clone()));
-    let tier = cryptbench_cipher::Tier::Soft;
+    let tier = cryptbench_cipher::tier().expect("nothing masks it");
     let options = OpenOptions::new(tier, cryptbench_kdf::Effort::new(tier, 1));
     let startup_key = Some(Secret::new(data.to_vec()));
     for credentials in [Credentials::default(), Credentials { startup_key, ..Default::default() }] {

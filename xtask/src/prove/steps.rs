@@ -176,8 +176,8 @@ pub fn again(
         all.extend(programs.tests(tests)?);
     }
     if row.special == Some(Special::Fuzzing) {
-        let began = Instant::now();
         fuzz::build()?;
+        let began = Instant::now();
         let targets = fuzz::targets()?;
         let seconds = (time.as_secs() / targets.len().max(1) as u64).max(1);
         for target in &targets {
