@@ -441,6 +441,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
         (&["--profile", "fsync"][..], 2, "--read-only only reads"),
         (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: leave it out"),
         (&["--verify"], 2, "cannot be used with"),
+        (&["--profile", "hdtune"], 3, "24 MiB in all are too few"),
     ] {
         let done = run(more);
         let said = text(&done.stderr);

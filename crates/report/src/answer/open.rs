@@ -128,8 +128,12 @@ fn cached(view: &View<'_, '_>) -> Vec<Open> {
         .map(|(name, _)| name)
         .collect();
     let cached_in: Vec<&str> = cached_in.iter().map(String::as_str).collect();
+    let remedy = match view.lookup.record.target.engine.direct {
+        true => "; --buffered compares all through the cache",
+        false => "",
+    };
     vec![Open::new(format!(
-        "{}: a cache answered {}; --buffered compares all through the cache.",
+        "{}: a cache answered {}{remedy}.",
         list(&names, MOST_NAMED),
         list(&cached_in, MOST_NAMED)
     ))]

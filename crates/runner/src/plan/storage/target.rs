@@ -248,6 +248,17 @@ impl Target {
             Some((asked, reason)) => (round(asked), reason),
             None => ((round(self.filesystem_size / 256).clamp(256 * MIB, 2 * GIB)).min(there), ""),
         };
+        if there < least {
+            return Err(RunError::Target {
+                path: self.path.clone(),
+                problem: format!(
+                    "each of {arms} arms reads a stretch of its own of at least {}, and {} in all are too few: name fewer \
+                     ciphers, or a larger device",
+                    human(least),
+                    human(self.filesystem_size)
+                ),
+            });
+        }
         if size < least || size > there {
             return Err(RunError::Target {
                 path: self.path.clone(),
