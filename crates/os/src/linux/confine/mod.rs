@@ -7,7 +7,10 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
 use rustix::process::{Gid, Resource, Rlimit, Uid, setrlimit};
-use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
+    set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, apply_filter,
@@ -47,11 +50,18 @@ pub(crate) fn become_user(user: u32) -> io::Result<()> {
     }
     // Keys are locked, and buffers pinned, within this limit once root's rights are gone.
     let all = Rlimit { current: None, maximum: None };
-    let _ = setrlimit(Resource::Memlock, all);
+    let is_limited = setrlimit(Resource::Memlock, all).is_err();
+    // Root of a container may lack the right to raise it. The right to lock memory stays then, and no other.
+    set_keep_capabilities(is_limited)?;
     let (user, group) = (Uid::from_raw(user), Gid::from_raw(NOBODY));
     set_thread_groups(&[])?;
     set_thread_res_gid(group, group, group)?;
     set_thread_res_uid(user, user, user)?;
+    if is_limited {
+        let lock = capabilities(None)?.permitted & CapabilitySet::IPC_LOCK;
+        let inheritable = CapabilitySet::empty();
+        set_capabilities(None, CapabilitySets { effective: lock, permitted: lock, inheritable })?;
+    }
     Ok(())
 }
 
