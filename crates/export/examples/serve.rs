@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_cipher::{Layout, find, tier};
-use cryptbench_export::fuse::{FuseOptions, Mounted, Transport, mount, serve_mounted};
+use cryptbench_export::fuse::{FuseOptions, Mounted, Transport, mount, prepare, serve_mounted};
 use cryptbench_export::nbd;
 use cryptbench_os::confine::{Needs, confine};
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
@@ -42,6 +42,7 @@ fn main() -> Result<(), Error> {
         let (mounted, connection) = Mounted::new(&place, &options)?;
         let files = connection.files().iter().map(std::fs::File::try_clone);
         let files = files.collect::<Result<_, _>>()?;
+        prepare();
         confine(Needs { rings: transport != Transport::Device, sockets: false })?;
         let server = serve_mounted(device, files, &options)?;
         drop(connection);

@@ -287,6 +287,9 @@ pub struct MountArgs {
     /// Let other users reach the mount
     #[arg(long)]
     pub allow_other: bool,
+    /// How the kernel passes requests to the serving process
+    #[arg(long, value_enum, default_value = "device")]
+    pub transport: Transport,
     /// Stay in the foreground, until a signal comes or the volume is unmounted
     #[arg(long)]
     pub foreground: bool,
@@ -296,6 +299,28 @@ pub struct MountArgs {
     /// The process without rights that serves
     #[arg(long, hide = true)]
     pub confined: bool,
+}
+
+/// How requests arrive.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Transport {
+    /// io_uring where the kernel has it for FUSE (Linux 6.14), otherwise /dev/fuse
+    Auto,
+    /// io_uring, or an error
+    #[value(name = "io-uring")]
+    Uring,
+    /// Threads that read /dev/fuse
+    Device,
+}
+
+impl From<Transport> for cryptbench_export::fuse::Transport {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Auto => Self::Auto,
+            Transport::Uring => Self::Uring,
+            Transport::Device => Self::Device,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

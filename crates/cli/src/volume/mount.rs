@@ -88,12 +88,18 @@ fn access(args: &MountArgs) -> Access {
 
 /// What the kernel is told of the mount.
 fn fuse(args: &MountArgs, read_only: bool) -> FuseOptions {
-    FuseOptions { read_only, allow_other: args.allow_other, ..FuseOptions::default() }
+    FuseOptions {
+        read_only,
+        allow_other: args.allow_other,
+        transport: args.transport.into(),
+        ..FuseOptions::default()
+    }
 }
 
 /// The process without rights that opens the volume and serves it.
 fn confined(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let options = fuse(args, args.read_only);
+    cryptbench_export::fuse::prepare();
     let needs = Needs { sockets: false, rings: options.transport != Transport::Device };
     let begun =
         super::confined::begin(&args.unlock, args.protect_hidden, (access(args), needs), stop)?;

@@ -1,6 +1,7 @@
 //! `cryptbench volume`, through the program: every format created, opened, changed, mounted, and refused.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -306,6 +307,49 @@ fn a_person_creates_mounts_uses_unmounts_and_opens_again() {
         bench.ok(&["umount", "v"]);
         assert_eq!(left(&bench), [""; 0]);
     }
+}
+
+#[test]
+fn what_one_transport_wrote_the_other_reads() {
+    if !can_mount() {
+        return;
+    }
+    let bench = Bench::new();
+    fs::create_dir(bench.path("mnt")).unwrap();
+    bench.ok(&create("luks2"));
+    let mount = |more: &[&str]| {
+        bench.volume(&[&["mount", "v", "mnt", "--raw", "--passphrase-file", "old"], more].concat())
+    };
+    let has_rings = || {
+        let tasks = fs::read_dir(format!("/proc/{}/task", server_of(&bench.path("v")))).unwrap();
+        let name = |task: std::io::Result<fs::DirEntry>| {
+            fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default()
+        };
+        tasks.map(name).any(|name| name.starts_with("fuse-ring"))
+    };
+    let data: Vec<u8> = (0..700_001u32).map(|i| (i * 31 >> 3) as u8).collect();
+    let file = bench.path("mnt/volume");
+    let uring = mount(&["--transport", "io-uring"]);
+    if !uring.status.success() {
+        let said = text(&uring.stderr);
+        assert!(said.contains("FUSE over io_uring needs"), "{said}");
+        skipped("this kernel has no FUSE over io_uring");
+        return;
+    }
+    assert!(has_rings());
+    let open = fs::File::options().write(true).open(&file).unwrap();
+    open.write_all_at(&data, 12_345).unwrap();
+    drop(open);
+    bench.ok(&["umount", "mnt"]);
+    for (way, rings) in [("device", false), ("auto", true)] {
+        let mounted = mount(&["--transport", way]);
+        assert!(mounted.status.success(), "{}", text(&mounted.stderr));
+        assert_eq!(has_rings(), rings, "{way}");
+        let stored = fs::read(&file).unwrap();
+        assert!(stored[12_345..][..data.len()] == data, "{way}");
+        bench.ok(&["umount", "mnt"]);
+    }
+    assert_eq!(left(&bench), [""; 0]);
 }
 
 #[test]

@@ -47,7 +47,8 @@ impl Mounted {
         let switch = rings.then(UringSwitch::on).flatten();
         let (mount, fuse) = Mount::new(path, options)?;
         let mut files = Vec::new();
-        if !rings {
+        // A server that may not have a ring reads from these.
+        if options.transport != Transport::Uring {
             let clones = (1..options.threads).map_while(|_| channel::clone(fuse.as_fd()).ok());
             files.extend(clones.map(File::from));
         }
@@ -70,6 +71,11 @@ impl Mounted {
     pub fn unmount(&self) -> Result<(), ExportError> {
         self.mount.remove(false)
     }
+}
+
+/// Looks at what [`serve_mounted`] needs to know but cannot ask once the process is confined.
+pub fn prepare() {
+    let _ = super::uring::queues();
 }
 
 /// Serves `device` as the only file of a mount that another process has made, by the files of the [`Connection`]

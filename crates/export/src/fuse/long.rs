@@ -98,6 +98,7 @@ pub(super) fn serve(
     // The memory of an entry that the ring still has outlives the ring.
     let mut held = None;
     let mut ring = Ring::new(fuse, io_target, 2)?;
+    ring.enable()?;
     ring.watch(stop.as_fd(), STOPPED)?;
     ring.submit()?;
     while let Some(lent) = pool.take() {

@@ -26,12 +26,12 @@ pub struct FuseOptions {
 /// How requests arrive from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
+    /// io_uring where the kernel has it and the device is a run of a file, otherwise
+    /// [`Device`](Self::Device).
+    Auto,
     /// Threads that read `/dev/fuse`. This is the default: where other programs use all processors,
     /// io_uring measured slower (docs/benchmarks.md).
     Device,
-    /// io_uring if available, otherwise [`Device`](Self::Device). On an idle machine short requests
-    /// take half of the CPU time.
-    PreferUring,
     /// io_uring; mounting fails without it.
     Uring,
 }

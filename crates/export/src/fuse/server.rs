@@ -65,7 +65,7 @@ pub fn mount(
             begin(device, Some(mount), vec![fuse], options, Some(io_target))
         });
         match started {
-            Err(_) if options.transport == Transport::PreferUring => {}
+            Err(_) if options.transport == Transport::Auto => {}
             other => return other,
         }
     }
@@ -118,6 +118,7 @@ pub(super) fn begin(
     });
     let mut server =
         Server { shared: Arc::clone(&shared), threads: Mutex::default(), transport: "device" };
+    let direct = direct.filter(|io_target| uring::can_serve(fuse.as_fd(), io_target));
     // From here on, returning an error drops `server`, which removes the mount.
     let agreed = channel::greet(fuse.as_fd(), &shared.session, direct.is_some())?;
     let mut threads = options.threads.max(1);
@@ -220,7 +221,7 @@ impl Server {
         let io_target = Arc::new(io_target);
         let (report, reports) = std::sync::mpsc::channel();
         let pool = Arc::new(Pool::default());
-        let queues = uring::queues();
+        let queues = uring::queues().unwrap_or_default();
         let rings = queues.len();
         for (number, queues) in queues.into_iter().enumerate() {
             let (fuse, io_target, report) =

@@ -39,6 +39,9 @@ impl Server {
     }
 }
 
+/// There is nothing to look at.
+pub fn prepare() {}
+
 /// Refuses.
 ///
 /// # Errors

@@ -52,6 +52,26 @@ impl Nested {
 }
 
 #[test]
+fn io_uring_is_chosen_where_kernel_and_device_allow_it() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let point = tempfile::tempdir().unwrap();
+    let chosen = |device: Arc<dyn BlockDevice>, transport| {
+        let server = try_mount(device, point.path(), &options(transport))?;
+        let way = server.transport();
+        unmount(&server);
+        Some(way)
+    };
+    let memory = || Arc::new(MemoryDevice::new(vec![0; 1 << 20]));
+    let Some(way) = chosen(memory(), Transport::Auto) else { return };
+    assert_eq!(way, "device", "requests to this one are calls");
+    assert_eq!(chosen(memory(), Transport::Uring), None);
+    let file = || file_device(directory.path(), 1 << 20);
+    let can = chosen(file(), Transport::Uring).unwrap_or("device");
+    assert_eq!(chosen(file(), Transport::Auto), Some(can));
+    assert_eq!(chosen(file(), Transport::Device), Some("device"));
+}
+
+#[test]
 fn overlapping_writes_leave_what_one_of_them_wrote() {
     for transport in BOTH {
         overlapping_writes(transport);

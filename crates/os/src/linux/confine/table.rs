@@ -124,6 +124,7 @@ pub(super) const CALLS: &[(i64, Only)] = &[
     (libc::SYS_getsockopt, ForSockets),
     // io_uring.
     (libc::SYS_io_uring_setup, ForRings),
+    (libc::SYS_fstatfs, ForRings), // Whether the volume lies in memory.
     (libc::SYS_io_uring_enter, ForRings),
     (libc::SYS_io_uring_register, ForRings),
 ];
