@@ -29,8 +29,8 @@ pub enum Transport {
     /// io_uring where the kernel has it and the device is a run of a file, otherwise
     /// [`Device`](Self::Device).
     Auto,
-    /// Threads that read `/dev/fuse`. This is the default: where other programs use all processors,
-    /// io_uring measured slower (docs/benchmarks.md).
+    /// Threads that read `/dev/fuse`. This is the default: io_uring takes less CPU time, but large
+    /// reads measured a little slower (docs/benchmarks.md).
     Device,
     /// io_uring; mounting fails without it.
     Uring,
