@@ -327,7 +327,7 @@ fn what_one_transport_wrote_the_other_reads() {
         };
         tasks.map(name).any(|name| name.starts_with("fuse-ring"))
     };
-    let data: Vec<u8> = (0..700_001u32).map(|i| (i * 31 >> 3) as u8).collect();
+    let data: Vec<u8> = (0..700_001u32).map(|i| ((i * 31) >> 3) as u8).collect();
     let file = bench.path("mnt/volume");
     let uring = mount(&["--transport", "io-uring"]);
     if !uring.status.success() {
