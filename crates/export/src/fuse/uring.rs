@@ -79,7 +79,7 @@ fn cpu_list(list: &str) -> Vec<usize> {
 ///
 /// A queue thus has 16 on a small machine. Requests beyond these wait in the kernel, which adds the
 /// next one to each reply without waking anybody. With 32 or 48, large transfers measured up to a
-/// fifth slower: so many buffers do not stay in the CPU's caches.
+/// fifth slower, perhaps because so many buffers do not stay in the CPU's caches.
 fn depth(rings: usize) -> usize {
     (32 / rings).clamp(4, 8)
 }
