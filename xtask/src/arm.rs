@@ -6,14 +6,11 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 
 use crate::audit::Step;
-use crate::cross::{System, cargo, prepared};
+use crate::cross::{STATIC, System, cargo, prepared};
 use crate::packages::{Need, ensure};
 
 /// The emulator of 64-bit ARM's processors, for programs that ask this machine's kernel.
 pub const QEMU: &str = "/usr/bin/qemu-aarch64";
-
-/// What makes programs need no library, since QEMU 7.2 hangs where a dynamic one starts a thread.
-pub const STATIC: &str = "-Ctarget-feature=+crt-static";
 
 /// The crates with kernels for ARM, and the one whose volumes need them all.
 const TESTED: [&str; 4] =
@@ -65,6 +62,7 @@ pub fn build(what: &str, runner: &str) -> Command {
     command.arg("--offline");
     let setting = |name: &str| format!("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_{name}");
     command.env(setting("LINKER"), "aarch64-linux-gnu-gcc");
+    // QEMU 7.2 hangs where a dynamic program starts a thread.
     command.env(setting("RUSTFLAGS"), STATIC);
     command.env(setting("RUNNER"), runner);
     command

@@ -71,8 +71,11 @@ pub const PORTABLE: &[&str] = &[
     "volume",
 ];
 
+/// What makes programs need no library.
+pub const STATIC: &str = "-Ctarget-feature=+crt-static";
+
 /// The standard library, built for Windows from its source.
-const STD: &str = "-Zbuild-std=std,panic_abort";
+pub const STD: &str = "-Zbuild-std=std,panic_abort";
 
 /// Debian's compiler. A file with that name elsewhere on the path is another one.
 const RUSTC: &str = "/usr/bin/rustc";

@@ -1,5 +1,8 @@
 //! `cargo xtask dist`: builds what is distributed: a reproducible release build, the Debian
-//! package, and a static binary.
+//! package, a static binary, and what Windows needs.
+
+mod windows;
+mod zip;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::cross::System;
+use crate::audit::Step;
+use crate::cross::{STATIC, STD, System, cargo, prepared};
 use crate::{arm, package};
 
 /// Output directory regardless of CARGO_TARGET_DIR, because the package's assets name it.
@@ -26,6 +30,12 @@ pub struct Options {
     /// Build a static binary and a package for 64-bit ARM, with Debian's compiler for it
     #[arg(long, conflicts_with_all = ["binary", "musl", "reproducible"])]
     arm64: bool,
+    /// Build a static program for Windows and a zip of it, with Debian's compiler for it
+    #[arg(long, conflicts_with_all = ["binary", "musl", "reproducible", "arm64"])]
+    windows: bool,
+    /// Where the zip for Windows will lie: writes a manifest for winget that names it
+    #[arg(long, value_name = "URL", requires = "windows")]
+    url: Option<String>,
     /// Package this binary instead of building one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
@@ -50,6 +60,8 @@ impl Options {
             reproducible: true,
             musl: false,
             arm64: false,
+            windows: false,
+            url: None,
             binary: None,
             out: OUT.into(),
             package: package.to_owned(),
@@ -71,6 +83,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     {
         bail!("nothing can be built for 64-bit ARM here: {why}");
     }
+    if options.windows
+        && let Step::Skip(why) = prepared(System::Windows)?
+    {
+        bail!("nothing can be built for Windows here: {why}");
+    }
     let built = match &options.binary {
         Some(binary) => binary.clone(),
         None => build(options, &root, &root.join(OUT).join("build"))?,
@@ -80,6 +97,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         fs::copy(&built, &to)?;
         tell(&to)?;
         return is_static(&to);
+    }
+    if options.windows {
+        return windows::pack(&built, &out, options.url.as_deref());
     }
     if options.arm64 {
         let to = out.join(format!("cryptbench-{}", System::Aarch64.triple()));
@@ -95,6 +115,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<PathBuf> {
     let mut cargo = if options.arm64 {
         arm::build("build", arm::QEMU)
+    } else if options.windows {
+        let mut cargo = cargo("build", System::Windows);
+        cargo.args([STD, "--offline"]);
+        cargo
     } else {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--locked"]);
@@ -112,6 +136,9 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     if options.arm64 {
         place.push(System::Aarch64.triple());
     }
+    if options.windows {
+        place.push(System::Windows.triple());
+    }
     place.push(if options.dev { "debug" } else { "release" });
     if !options.dev {
         cargo.arg("--release");
@@ -127,7 +154,10 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
         flags.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
     if options.arm64 {
         // These take the place of the flags that the command has for its target.
-        rust_flags.push(arm::STATIC.to_owned());
+        rust_flags.push(STATIC.to_owned());
+    }
+    if options.windows {
+        rust_flags.push(STATIC.to_owned());
     }
     let status = cargo
         .current_dir(source)
@@ -147,7 +177,8 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     if !status.success() {
         bail!("the build failed");
     }
-    let built = place.join(&options.package);
+    let exe = if options.windows { ".exe" } else { "" };
+    let built = place.join(format!("{}{exe}", options.package));
     if !built.is_file() {
         bail!("{} has no binary of that name", options.package);
     }

@@ -163,6 +163,7 @@ fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
         "crates/blockdev/src/linux",
         "crates/blockdev/src/windows.rs",
         "crates/os/src/windows/call.rs",
+        "crates/os/src/windows/call",
         "crates/load/src/engine/linux",
         "crates/load/src/engine/windows/port.rs",
         "crates/export/src/fuse",

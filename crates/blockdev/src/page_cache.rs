@@ -21,16 +21,17 @@ pub fn cached_share(file: &File, range: Range<u64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
-    use rustix::fs::{Advice, fadvise};
-
-    use super::*;
-
-    const HALF: u64 = 512 << 10;
-
+    #[cfg(target_os = "linux")]
     #[test]
     fn what_was_written_is_cached_until_it_is_dropped() {
+        use std::io::Write as _;
+
+        use rustix::fs::{Advice, fadvise};
+
+        use super::cached_share;
+
+        const HALF: u64 = 512 << 10;
+        const TMPFS: u64 = 0x0102_1994;
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![7; HALF as usize]).unwrap();
         file.set_len(2 * HALF).unwrap();
@@ -45,7 +46,6 @@ mod tests {
         // Single bytes on both sides of the end of a page.
         assert_eq!(share(HALF - 1..HALF + 1), Some(0.5));
         assert_eq!(share(HALF..HALF), None);
-        const TMPFS: u64 = 0x0102_1994;
         if rustix::fs::fstatfs(&file).unwrap().f_type as u64 == TMPFS {
             eprintln!("SKIPPED: files on tmpfs cannot be dropped from memory");
             return;

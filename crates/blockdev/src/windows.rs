@@ -1,12 +1,14 @@
-//! Other operating systems: files through the page cache, and ordinary memory.
+//! Windows: files through its cache, and memory that is kept from the page file.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fs::{File, FileType};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io;
 use std::ops::Range;
+use std::os::windows::fs::FileExt as _;
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+
+use windows_sys::Win32::System::Memory::VirtualLock;
 
 use crate::IoMode;
 
@@ -19,7 +21,7 @@ pub(crate) fn is_block_device(_kind: FileType) -> bool {
     false
 }
 
-/// Refuses modes that bypass the page cache.
+/// Refuses modes that bypass the cache: they are a flag of opening (`cryptbench_os::files`).
 pub(crate) fn set_mode(_file: &File, mode: IoMode) -> io::Result<()> {
     match mode {
         IoMode::Buffered => Ok(()),
@@ -35,20 +37,28 @@ pub(crate) fn direct_sector(_file: &File) -> io::Result<Option<usize>> {
     Ok(None)
 }
 
-/// Held from setting a file's position to using it, because all handles of an open file share the
-/// position.
-static POSITION: Mutex<()> = Mutex::new(());
-
-pub(crate) fn read_exact_at(mut file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
-    let _position = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
-    file.seek(SeekFrom::Start(offset))?;
-    file.read_exact(buf)
+pub(crate) fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buf.is_empty() {
+        let got = file.seek_read(buf, offset)?;
+        if got == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        buf = &mut buf[got..];
+        offset += got as u64;
+    }
+    Ok(())
 }
 
-pub(crate) fn write_all_at(mut file: &File, data: &[u8], offset: u64) -> io::Result<()> {
-    let _position = POSITION.lock().unwrap_or_else(PoisonError::into_inner);
-    file.seek(SeekFrom::Start(offset))?;
-    file.write_all(data)
+pub(crate) fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> io::Result<()> {
+    while !data.is_empty() {
+        let put = file.seek_write(data, offset)?;
+        if put == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        data = &data[put..];
+        offset += put as u64;
+    }
+    Ok(())
 }
 
 pub(crate) fn punch_hole(_file: &File, _offset: u64, _len: u64) -> io::Result<()> {
@@ -87,12 +97,13 @@ fn layout(len: usize) -> Option<Layout> {
     Layout::from_size_align(len, page_size()).ok()
 }
 
-/// Locking memory is not supported here.
-pub(crate) fn lock(_start: *const u8, _len: usize) -> bool {
-    false
+/// Keeps memory out of the page file, as far as the working set of this process allows.
+pub(crate) fn lock(start: *const u8, len: usize) -> bool {
+    // SAFETY: the call reads and writes nothing; of pages that are not there it says so.
+    unsafe { VirtualLock(start.cast(), len) != 0 }
 }
 
-/// Excluding memory from core dumps is not supported here.
+/// Windows writes no dumps of processes unless an administrator asks for them.
 pub(crate) fn keep_to_this_process(_start: NonNull<u8>, _len: usize) {}
 
 pub(crate) fn on_huge_pages(_addresses: Range<usize>) -> usize {

@@ -6,6 +6,7 @@ mod distribution;
 mod linux;
 mod packages;
 mod processor;
+#[cfg(target_os = "linux")]
 mod rights;
 mod storage;
 mod systems;
@@ -23,7 +24,7 @@ use distribution::Distribution;
 #[cfg(target_os = "linux")]
 use linux::disturbances;
 #[cfg(windows)]
-use windows::disturbances;
+use windows::{disturbances, rights};
 
 /// Version of what `--json` prints.
 const SCHEMA: &str = "cryptbench.doctor/1";

@@ -106,6 +106,14 @@ pub fn path_of(file: &File) -> io::Result<PathBuf> {
     system::path_of(file)
 }
 
+/// The number of names (hard links) that an open file has.
+///
+/// # Errors
+/// The operating system's error.
+pub fn names_of(file: &File) -> io::Result<u64> {
+    system::names_of(file)
+}
+
 /// Reads at `offset` and returns the number of bytes read, which is smaller than `buf` at the end
 /// of the file.
 ///

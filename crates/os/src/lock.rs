@@ -18,7 +18,7 @@ pub enum Lock {
 }
 
 /// Locks a file (Linux: flock(2)). Waits at most `patience` for another holder. The lock belongs to
-/// the open file and ends with it.
+/// the open file and ends with it; one that the file has already is given up for the new one.
 ///
 /// # Errors
 /// `WouldBlock` if it is still locked after that; otherwise the operating system's error, for
@@ -26,6 +26,7 @@ pub enum Lock {
 pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()> {
     let until = Instant::now() + patience;
     loop {
+        crate::system::lock::give_up(file);
         let tried = match how {
             Lock::Shared => file.try_lock_shared(),
             Lock::Exclusive => file.try_lock(),

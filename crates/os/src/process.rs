@@ -4,6 +4,9 @@ use std::fs::File;
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 
+/// The program that opens a file with whatever its user has chosen for its kind.
+pub const OPENER: &str = crate::system::process::OPENER;
+
 /// When a process started, in a system-specific unit (Linux: clock ticks since boot). Together with
 /// the number it distinguishes a process from a later one with the same number. `None` if no
 /// process has the number or the system does not report it.

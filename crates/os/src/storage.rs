@@ -55,6 +55,12 @@ pub fn number_of(path: &Path) -> std::io::Result<u64> {
     crate::system::storage::number_of(path)
 }
 
+/// Why what `path` names can be no target, if its name alone says so.
+#[must_use]
+pub fn refused_by_name(path: &Path) -> Option<&'static str> {
+    crate::system::storage::refused_by_name(path)
+}
+
 /// A device number as the system writes it: `8:1`.
 #[must_use]
 pub fn number_in_words(number: u64) -> String {

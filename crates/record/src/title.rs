@@ -65,7 +65,6 @@ pub fn set_title(directory: &Directory, title: &str) -> Result<(), TitleError> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -95,8 +94,10 @@ mod tests {
         assert_eq!(title(dir.path()).as_deref(), Some("old"));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_title_of_somebody_else_steers_nothing_and_leads_nowhere() {
+        use std::os::unix::fs::symlink;
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(TITLE);
         fs::write(&file, "\u{1b}]0;x\u{7}evil\nmore").unwrap();

@@ -6,24 +6,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use cryptbench_os::NewFile;
+use cryptbench_os::process::OPENER;
 
 use crate::{Address, ServeError};
-
-const PROGRAM: &str = "xdg-open";
 
 /// A file that redirects to the page; dropping it removes the file.
 pub struct Opener {
     path: PathBuf,
 }
 
-/// Opens the page with `xdg-open`. Every user of a machine can read arguments, so the program
+/// Opens the page with the system's program for that ([`OPENER`]). Every user of a machine can read arguments, so the program
 /// receives the name of a file in `directory` that only this user can read, and the file redirects
 /// to the address.
 ///
 /// # Errors
 /// The file cannot be written, or the program does not exist.
 pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
-    let failed = |source| ServeError::Open { program: PROGRAM, source };
+    let failed = |source| ServeError::Open { program: OPENER, source };
     let path = directory.join(format!("page-{}.html", address.port()));
     let opener = Opener { path };
     let page = format!(
@@ -39,7 +38,7 @@ pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
         new.replace()
     };
     write().map_err(failed)?;
-    let mut child = Command::new(PROGRAM)
+    let mut child = Command::new(OPENER)
         .arg(&opener.path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -315,6 +315,7 @@ mod tests {
         assert!(!run.exists());
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn neither_a_run_in_progress_nor_what_a_link_leads_to_is_deleted() {
         let dir = tempfile::tempdir().unwrap();
@@ -337,6 +338,7 @@ mod tests {
         assert!(!all.join("busy").exists());
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_run_that_is_being_saved_and_links_are_no_files_of_a_run() {
         let dir = tempfile::tempdir().unwrap();

@@ -3,6 +3,8 @@
 //! Wine shows that files are made, found and removed, that requests move the bytes that they should,
 //! and that what is computed is right. It says nothing of speed and nothing of Windows' drivers.
 
+mod runs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,12 +12,13 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 
-use super::{STD, System, cargo, prepared};
+use super::{PORTABLE, STD, System, cargo, prepared};
 use crate::audit::Step;
 use crate::packages::{Need, ensure};
 
-/// The crates whose tests run under Wine.
-const TESTED: &[&str] = &["text", "stats", "record", "foreign", "studies", "report"];
+/// The crates whose integration tests run under Wine, too; unit tests are those of all portable crates.
+const INTEGRATED: &[&str] =
+    &["cipher", "foreign", "history", "kdf", "load", "report", "stats", "studies", "volume"];
 
 const WINE: [Need; 2] = [
     Need { file: "/usr/bin/wine", package: "wine", reason: "runs programs for Windows" },
@@ -45,55 +48,25 @@ pub(super) fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
     }
     let wine = Wine::set_up()?;
     let began = Instant::now();
-    let mut command = cargo("test", System::Windows);
-    command.args([STD, "--offline"]);
-    command.args(TESTED.iter().map(|name| format!("--package=cryptbench-{name}")));
-    command.args(["--lib", "--"]).args(filter);
-    wine.runs(&mut command);
-    command.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
-    passed(&mut command, "tests")?;
+    for (tested, kind) in [(PORTABLE, "--lib"), (INTEGRATED, "--test=integration")] {
+        let mut command = cargo("test", System::Windows);
+        command.args([STD, "--offline", "--no-fail-fast", kind]);
+        command.args(tested.iter().map(|name| format!("--package=cryptbench-{name}")));
+        command.arg("--").args(filter);
+        wine.runs(&mut command);
+        command.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
+        passed(&mut command, "tests")?;
+    }
     println!("{triple}: tests passed in {:.0} s", began.elapsed().as_secs_f64());
     if filter.is_none() {
         let began = Instant::now();
         let mut build = cargo("build", System::Windows);
         build.args([STD, "--offline", "--package=cryptbench"]);
         passed(&mut build, "the program")?;
-        runs(&wine)?;
-        println!("{triple}: two runs in {:.0} s", began.elapsed().as_secs_f64());
+        runs::all(&wine)?;
+        println!("{triple}: runs in {:.0} s", began.elapsed().as_secs_f64());
     }
     Ok(None)
-}
-
-/// A short run on a directory, and one of a pair, with their records read by the program itself.
-fn runs(wine: &Wine) -> anyhow::Result<()> {
-    let place = wine.prefix.join("drive_c/measured");
-    let _ = fs::remove_dir_all(&place);
-    fs::create_dir_all(place.join("plain"))?;
-    fs::create_dir_all(place.join("encrypted"))?;
-    let pair = [r"C:\measured\plain", r"C:\measured\encrypted"];
-    for (name, target) in [("alone", vec![pair[0]]), ("pair", vec!["--pair", pair[0], pair[1]])] {
-        let record = format!(r"C:\measured\{name}");
-        let mut command = wine.program();
-        command.args([
-            "run",
-            "--trial",
-            "0.1s",
-            "--trials",
-            "2",
-            "--size",
-            "16M",
-            "--builtin-only",
-        ]);
-        command.args(["--output", &record]).args(&target);
-        passed(&mut command, name)?;
-        passed(wine.program().args(["report", &record]), "report")?;
-    }
-    for directory in ["plain", "encrypted"] {
-        if let Some(left) = fs::read_dir(place.join(directory))?.next() {
-            bail!("a run left {}", left?.path().display());
-        }
-    }
-    Ok(())
 }
 
 fn passed(command: &mut Command, what: &str) -> anyhow::Result<()> {

@@ -34,6 +34,7 @@ const HOMES: &[(&str, &str)] = &[
     ("crates/os/src/linux", "what it is for"),
     ("crates/os/src/windows", "what it is for"),
     ("crates/blockdev/src/linux", "what it is for"),
+    ("crates/blockdev/src/windows.rs", "what it is for"),
     ("crates/cli/src/doctor/linux", "what it is for"),
     ("crates/export/src", "FUSE, and NBD on a unix socket, are the system's own"),
     ("crates/load/src/engine/linux", "what it is for"),

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use cryptbench_os::machine::Machine;
+
 /// Distributions that share a package manager and, mostly, names of packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -38,7 +40,8 @@ impl Distribution {
         let read = |path| fs::read_to_string(path).ok();
         // The second path is the fallback that os-release(5) names.
         let text = read("/etc/os-release").or_else(|| read("/usr/lib/os-release"));
-        Self::of(&text.unwrap_or_default())
+        // Windows has no such file.
+        text.map_or_else(|| Self { name: Machine::this().os, family: None }, |text| Self::of(&text))
     }
 
     /// Reads the text of an os-release file: ID first, then ID_LIKE in its order.

@@ -1,12 +1,13 @@
 //! The place that `cryptbench run` would measure: room, direct I/O, io_uring.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use cryptbench_blockdev::AlignedBuf;
 use cryptbench_load::{Engine, EngineChoice, Profile};
-use cryptbench_os::files::{reopen_direct, write_all_at};
+use cryptbench_os::dirs::resolved;
+use cryptbench_os::files::{reopen_direct, without_name, write_all_at};
 use cryptbench_os::machine::kernel_setting;
 use cryptbench_os::storage::space;
 use cryptbench_runner::{Consent, DryRun, Request, RunError, TargetRequest, dry_run, human};
@@ -26,7 +27,7 @@ pub struct Storage {
 }
 
 pub fn look(directory: &Path) -> Storage {
-    let absolute = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let absolute = resolved(directory).unwrap_or_else(|_| directory.to_owned());
     let mut storage = Storage {
         findings: Vec::new(),
         directory: absolute.display().to_string(),
@@ -126,7 +127,8 @@ fn place(storage: &str) -> Finding {
 /// # Errors
 /// No file can be created.
 fn direct_io(directory: &Path) -> io::Result<Finding> {
-    let file = tempfile::tempfile_in(directory)?;
+    // Not every file system has files without a name.
+    let file = without_name(directory).or_else(|_| tempfile::tempfile_in(directory))?;
     let buffered = |why: &str| {
         Finding::warning(
             "direct I/O",

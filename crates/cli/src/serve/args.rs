@@ -9,7 +9,7 @@ pub struct ServeArgs {
     /// The port of 127.0.0.1 [default: 7373, or any that is free]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// Open the page in the browser (xdg-open)
+    /// Open the page in the browser
     #[arg(long)]
     pub open: bool,
     /// Show the report of the fleet in this directory, too

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 
-use cryptbench_os::files;
 use cryptbench_os::machine::drop_directory_caches;
 
 use super::tree::{Open, Tree};
@@ -29,8 +28,6 @@ pub(super) fn drop_caches(tree: &Tree, open: &Open, data: bool) -> Result<bool, 
 fn drop_pages(tree: &Tree, open: &Open, index: usize) -> Result<(), LoadError> {
     let (folder, name) = tree.location(index);
     let failed = |e| LoadError::file("open", tree.path_of(index), e);
-    let file = open.folders[folder].open_own(OsStr::new(&name)).map_err(failed)?;
     // Advice only: a file system may keep its pages. The device's counters then show it.
-    files::forget(&file);
-    Ok(())
+    open.folders[folder].forget(OsStr::new(&name)).map_err(failed)
 }

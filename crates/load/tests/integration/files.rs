@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -192,8 +191,10 @@ fn a_missing_file_is_named() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn only_what_was_made_is_removed() {
+    use std::os::unix::fs::symlink;
     let dir = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     let precious = elsewhere.path().join("f000000");
@@ -250,8 +251,10 @@ fn abandoned(dir: &Path) -> PathBuf {
     made
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn what_a_killed_process_left_behind_is_removed_and_nothing_else() {
+    use std::os::unix::fs::symlink;
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let elsewhere = tempfile::tempdir().unwrap();

@@ -191,6 +191,23 @@ impl Directory {
         Ok(openat(&self.descriptor, no_path(name)?, flags, Mode::empty())?.into())
     }
 
+    /// Drops the cached pages of a file. Advice only: a file system may keep them.
+    ///
+    /// # Errors
+    /// Those of [`Self::open_own`].
+    pub fn forget(&self, name: &OsStr) -> io::Result<()> {
+        crate::files::forget(&self.open_own(name)?);
+        Ok(())
+    }
+
+    /// Creates the file that a run measures on, for reading and writing and for this user alone.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_file`].
+    pub fn create_scratch(&self, name: &OsStr) -> io::Result<File> {
+        self.create_file(name, 0o600)
+    }
+
     /// Length in bytes of the file with this name, with a single system call.
     ///
     /// # Errors

@@ -65,6 +65,10 @@ fn by_descriptor(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
+pub(crate) fn names_of(file: &File) -> io::Result<u64> {
+    file.metadata().map(|found| found.nlink())
+}
+
 pub(crate) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buf, offset)
 }

@@ -15,6 +15,9 @@ use rustix::process::{
     pidfd_send_signal, set_dumpable_behavior, setrlimit, setsid, test_kill_process,
 };
 
+/// The desktop's own, whichever it is.
+pub(crate) const OPENER: &str = "xdg-open";
+
 /// Fields used from `stat` (proc(5), /proc/PID/stat); times in clock ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {

@@ -1,6 +1,9 @@
 //! The calls of Windows that the standard library lacks. The only unsafe code of this crate.
 #![allow(unsafe_code)]
 
+pub(super) mod device;
+pub(super) mod rights;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -55,6 +58,8 @@ pub(super) struct Information {
     pub(super) volume: u64,
     /// Its number there.
     pub(super) index: u64,
+    /// How many names it has there.
+    pub(super) names: u64,
     /// Creation time in units of 100 ns since 1601.
     pub(super) created: u64,
 }
@@ -67,6 +72,7 @@ pub(super) fn information(file: &impl AsRawHandle) -> io::Result<Information> {
     Ok(Information {
         volume: u64::from(found.dwVolumeSerialNumber),
         index: u64::from(found.nFileIndexHigh) << 32 | u64::from(found.nFileIndexLow),
+        names: u64::from(found.nNumberOfLinks),
         created: ticks(found.ftCreationTime),
     })
 }
@@ -385,6 +391,12 @@ pub(super) fn enable_ansi() -> bool {
         unsafe { console::SetConsoleMode(handle, wanted) != 0 }
     };
     on(console::STD_OUTPUT_HANDLE) & on(console::STD_ERROR_HANDLE)
+}
+
+/// Ctrl-Break for the group of the process with this number.
+pub(super) fn press_break(process: u32) -> io::Result<()> {
+    // SAFETY: it takes numbers.
+    done(unsafe { console::GenerateConsoleCtrlEvent(console::CTRL_BREAK_EVENT, process) })
 }
 
 /// Has `handler` called with the number of a console event, on a thread of Windows' own.

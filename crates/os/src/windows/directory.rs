@@ -7,7 +7,8 @@ use std::os::windows::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
+    FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_DELETE_ON_CLOSE, FILE_FLAG_NO_BUFFERING,
+    FILE_FLAG_OPEN_REPARSE_POINT, READ_CONTROL,
 };
 
 use super::{call, dirs};
@@ -24,6 +25,21 @@ fn look(path: &Path, follows: bool) -> io::Result<File> {
         flags |= FILE_FLAG_OPEN_REPARSE_POINT;
     }
     OpenOptions::new().access_mode(0).custom_flags(flags).open(path)
+}
+
+/// Writes back each file below a directory; follows no link and no junction.
+fn flush_below(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        match entry.file_type()? {
+            kind if kind.is_dir() => flush_below(&entry.path())?,
+            kind if kind.is_file() => {
+                File::options().write(true).open(entry.path())?.sync_all()?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 impl FileIdentity {
@@ -149,6 +165,25 @@ impl Directory {
     /// The operating system's error.
     pub fn open_own(&self, name: &OsStr) -> io::Result<File> {
         File::open(self.join(name)?)
+    }
+
+    /// Empties the cache of a file that nobody has open, which opening it past the cache does.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn forget(&self, name: &OsStr) -> io::Result<()> {
+        let mut options = File::options();
+        options.read(true).custom_flags(FILE_FLAG_NO_BUFFERING).open(self.join(name)?).map(drop)
+    }
+
+    /// Creates the file that a run measures on. It is gone when its last handle is closed, however the process ends.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_file`].
+    pub fn create_scratch(&self, name: &OsStr) -> io::Result<File> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        options.custom_flags(FILE_FLAG_DELETE_ON_CLOSE).open(self.join(name)?)
     }
 
     /// Length in bytes of the file with this name.
@@ -316,19 +351,25 @@ impl Directory {
         Ok((0, 0o700))
     }
 
-    /// Whether only this user and administrators can have written in it. True: a directory of the
-    /// user's own profile inherits such rights, and journals lie nowhere else.
+    /// Whether only this user, administrators and the system can write in it.
     #[must_use]
     pub fn is_own_alone(&self) -> bool {
-        true
+        let listed = OpenOptions::new()
+            .access_mode(READ_CONTROL)
+            .custom_flags(FILE_FLAG_BACKUP_SEMANTICS)
+            .open(&self.path);
+        let same = |file: &File| {
+            FileIdentity::of(file).is_ok_and(|of| self.identity().is_ok_and(|own| own == of))
+        };
+        listed.is_ok_and(|file| same(&file) && super::files::is_own_alone(&file))
     }
 
-    /// Would write back the cached data of its volume, which only an administrator may.
+    /// Writes back the cached data of its volume; where only an administrator may, of each file below it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`].
+    /// The operating system's error.
     pub fn sync_file_system(&self) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+        super::files::flush_volume(&self.path).or_else(|_| flush_below(&self.path))
     }
 
     /// Has no effect: the file systems of Windows keep a journal of names.
@@ -372,6 +413,8 @@ mod tests {
         drop(tree.create_file(OsStr::new("a"), 0o600).unwrap());
         let below = tree.create_subdirectory(OsStr::new("b")).unwrap();
         let file = below.create_file(OsStr::new("c"), 0o600).unwrap();
+        tree.sync_file_system().unwrap();
+        tree.forget(OsStr::new("a")).unwrap();
         let of = |name: &str| tree.entry(OsStr::new(name)).unwrap().unwrap().identity;
         assert_eq!(FileIdentity::of(&file).unwrap(), {
             let entry = below.entry(OsStr::new("c")).unwrap().unwrap();
@@ -386,5 +429,34 @@ mod tests {
         above.remove_tree(name, identity).unwrap();
         assert!(above.entry(name).unwrap().is_none());
         assert!(above.join(OsStr::new("..")).is_err());
+    }
+
+    #[test]
+    fn what_a_run_measures_on_is_gone_with_its_last_handle() {
+        let above = tempfile::tempdir().unwrap();
+        let directory = Directory::open(above.path()).unwrap();
+        let name = OsStr::new("scratch");
+        let file = directory.create_scratch(name).unwrap();
+        let second = std::sync::Arc::new(file.try_clone().unwrap());
+        let second = crate::files::with_direct(&second, true).unwrap();
+        assert!(directory.entry(name).unwrap().is_some());
+        assert!(directory.create_scratch(name).is_err());
+        drop((file, second));
+        assert!(directory.entry(name).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_private_directory_and_what_is_made_in_it_are_this_users_alone() {
+        let above = tempfile::tempdir().unwrap();
+        let path = above.path().join("a").join("b");
+        dirs::create_private(&path).unwrap();
+        dirs::create_private(&path).unwrap();
+        let private = Directory::open(&path).unwrap();
+        let file = private.create_file(OsStr::new("c"), 0o600).unwrap();
+        assert!(private.is_own_alone() && super::super::files::is_own_alone(&file));
+        // Everyone may write.
+        let open = above.path().join("open");
+        call::rights::make_with(&open, "D:P(A;OICI;FA;;;WD)").unwrap();
+        assert!(!Directory::open(&open).unwrap().is_own_alone());
     }
 }

@@ -3,9 +3,20 @@
 use std::io;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// Who may use it is inherited: below a user's profile, that user and administrators.
+use super::call::rights;
+
 pub(crate) fn create_private(path: &Path) -> io::Result<()> {
-    std::fs::create_dir_all(path)
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+        create_private(above)?;
+    }
+    rights::make_private(path).or_else(|e| match path.is_dir() {
+        // Another process was faster.
+        true => Ok(()),
+        false => Err(e),
+    })
 }
 
 pub(crate) fn may_write(path: &Path) -> bool {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use windows_sys::Win32::Storage::FileSystem as fs;
 
-use super::call;
+use super::call::{self, device, rights};
 use crate::files::Opening;
 
 /// Past the cache of files, and past that of the drive, as O_DIRECT and a flush are on Linux.
@@ -69,6 +69,12 @@ pub fn reopen_overlapped(file: &File, direct: bool) -> io::Result<File> {
     call::reopen(file, fs::FILE_FLAG_OVERLAPPED | if direct { DIRECT } else { 0 })
 }
 
+/// Bytes of which requests past the cache must be multiples; `None` if Windows does not say.
+#[must_use]
+pub fn direct_unit(file: &File) -> Option<u64> {
+    device::sectors(file).ok().map(|found| u64::from(found.logical))
+}
+
 /// Opens nothing: what is written there is gone.
 pub(crate) fn nowhere() -> io::Result<File> {
     File::open("NUL")
@@ -76,6 +82,10 @@ pub(crate) fn nowhere() -> io::Result<File> {
 
 pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
     call::path_of(file).map(|path| super::dirs::plain(&path))
+}
+
+pub(crate) fn names_of(file: &File) -> io::Result<u64> {
+    call::information(file).map(|found| found.names)
 }
 
 pub(crate) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -127,8 +137,15 @@ pub(crate) fn write_back(file: &File) -> io::Result<()> {
 }
 
 /// Only an administrator may flush a volume.
-pub(crate) fn sync_file_system(_file: &File) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+pub(crate) fn sync_file_system(file: &File) -> io::Result<()> {
+    flush_volume(&path_of(file)?)
+}
+
+/// Flushes the volume that holds `path`.
+pub(super) fn flush_volume(path: &Path) -> io::Result<()> {
+    let root = call::volume_root(path)?.display().to_string();
+    let device = format!(r"\\.\{}", root.trim_end_matches('\\'));
+    File::options().write(true).open(device)?.sync_all()
 }
 
 /// Windows takes room as it extends a file, and tells if there is not enough. What was not written
@@ -152,8 +169,8 @@ pub(crate) fn server_is_gone(_error: &io::Error) -> bool {
     false
 }
 
-/// Whoever may write below this user's own directories is this user or an administrator: their
-/// access lists are inherited. The owner of a single file says no more.
-pub(crate) fn is_own_alone(_file: &File) -> bool {
-    true
+/// By its owner and its access list.
+pub(crate) fn is_own_alone(file: &File) -> bool {
+    let rights = rights::user().and_then(|user| Ok((rights::rights(file)?, user)));
+    rights.is_ok_and(|(rights, user)| rights.are_of(&user))
 }

@@ -23,7 +23,7 @@ use std::time::UNIX_EPOCH;
 use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_BACKUP_SEMANTICS;
 
 pub use self::directory::Directory;
-pub use self::files::reopen_overlapped;
+pub use self::files::{direct_unit, reopen_overlapped};
 use crate::{Details, FileType};
 
 /// Opens a file for reading, and a directory as far as to see that it is one.
@@ -92,9 +92,14 @@ pub(crate) mod clock {
 }
 
 pub(crate) mod lock {
-    //! Windows has one kind of locks.
+    //! Windows has one kind of locks, and none turns into another one.
 
     use std::fs::File;
+
+    /// Where the file has no lock, this does nothing.
+    pub(crate) fn give_up(file: &File) {
+        let _ = file.unlock();
+    }
 
     pub(crate) fn is_locked_by_record(_file: &File) -> bool {
         false

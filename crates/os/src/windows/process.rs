@@ -10,6 +10,9 @@ use windows_sys::Win32::System::Threading::CREATE_NEW_PROCESS_GROUP;
 
 use super::call;
 
+/// Windows' own shell.
+pub(crate) const OPENER: &str = "explorer";
+
 pub(crate) fn started(process: u32) -> Option<u64> {
     let handle = call::open_process(process).ok()?;
     Some(call::process_times(handle.as_raw_handle()).ok()?.0)
@@ -29,21 +32,28 @@ pub(crate) fn exists(process: u32) -> bool {
     call::open_process(process).err().is_none_or(|e| e.kind() != io::ErrorKind::InvalidInput)
 }
 
-/// Windows has no signal that a process could send to another one which is not its child.
+/// A process that was started in a group of its own ([`in_own_group`]), on the same console.
 #[derive(Debug)]
-pub(crate) struct Handle;
+pub(crate) struct Handle {
+    number: u32,
+    held: OwnedHandle,
+}
 
 impl Handle {
-    pub(crate) fn open(_process: u32) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
+    pub(crate) fn open(process: u32) -> io::Result<Self> {
+        Ok(Self { number: process, held: call::open_process(process)? })
     }
 
+    /// As Ctrl-Break does: Windows takes Ctrl-C from the members of such a group.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+        match call::has_ended(&self.held) {
+            true => Err(io::ErrorKind::NotFound.into()),
+            false => call::press_break(self.number),
+        }
     }
 
     pub(crate) fn terminate(&self) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+        self.interrupt()
     }
 }
 

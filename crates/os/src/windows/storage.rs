@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, Prefix};
 
 use windows_sys::Win32::System::SystemServices::FILE_READ_ONLY_VOLUME;
 
+use super::call::device::{self, Sectors};
 use super::{call, dirs};
 use crate::storage::{Mount, Space};
 
@@ -46,6 +47,16 @@ pub(crate) fn number_of(path: &Path) -> io::Result<u64> {
 
 pub(crate) fn number_in_words(number: u64) -> String {
     format!("{:04X}-{:04X}", number >> 16, number & 0xffff)
+}
+
+/// Windows' names of devices are no paths of files.
+pub(crate) fn refused_by_name(path: &Path) -> Option<&'static str> {
+    match path.components().next() {
+        Some(Component::Prefix(prefix)) if matches!(prefix.kind(), Prefix::DeviceNS(_)) => Some(
+            "is a device, and on Windows a run overwrites none: name a directory on it, or a file with --destroy",
+        ),
+        _ => None,
+    }
 }
 
 pub(crate) fn serving(_file_system: u64) -> Vec<u32> {
@@ -109,10 +120,30 @@ impl Node {
         path == self.device_path() || path == self.0
     }
 
-    /// Unknown: Windows keeps no such files.
+    /// What the disk below says of itself, by the names that Linux has for it.
     #[must_use]
-    pub fn attribute(&self, _name: &str) -> Option<String> {
-        None
+    pub fn attribute(&self, name: &str) -> Option<String> {
+        let disk = || super::files::open_volume(&self.device_path()).ok();
+        let number = |is: bool| u8::from(is).to_string();
+        match name {
+            "device/model" => device::model(&disk()?),
+            "queue/rotational" => device::seeks(&disk()?).map(number),
+            "queue/write_cache" => {
+                let is_on = device::caches_writes(&disk()?)?;
+                Some(if is_on { "on" } else { "off" }.to_owned())
+            }
+            "queue/logical_block_size" => Some(self.sectors()?.logical.to_string()),
+            "queue/physical_block_size" => Some(self.sectors()?.physical?.to_string()),
+            _ => None,
+        }
+    }
+
+    fn sectors(&self) -> Option<Sectors> {
+        let told = super::open_without_waiting(&self.0).and_then(|root| device::sectors(&root));
+        told.ok().or_else(|| {
+            let logical = device::sector_of_volume(&self.0).ok()?;
+            Some(Sectors { logical, physical: None })
+        })
     }
 
     /// Unknown: volumes have names instead.
@@ -151,10 +182,10 @@ impl Node {
         PathBuf::from(format!(r"\\.\{}", self.name()))
     }
 
-    /// Unknown: that of its file system is [`space`].
+    /// The size of its file system; what lies behind that, Windows tells administrators alone.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
-        None
+        call::space(&self.0).ok().map(|(_, all)| all)
     }
 
     /// Unknown.
@@ -327,6 +358,20 @@ mod tests {
         let node = Tree::this().of_mount(number, &mount.source).unwrap();
         assert!(node.is_named(&node.device_path()));
         assert_eq!(Tree::this().of_number(number), None);
+        let logical: u32 = node.attribute("queue/logical_block_size").unwrap().parse().unwrap();
+        assert!(logical.is_power_of_two() && logical >= 512, "{logical}");
+        assert!(node.bytes().is_some_and(|bytes| bytes > 0));
+        assert_eq!(node.attribute("queue/scheduler"), None);
+    }
+
+    #[test]
+    fn devices_are_refused_by_their_names() {
+        for device in [r"\\.\C:", r"\\.\PhysicalDrive0", r"\\.\C:\x"] {
+            assert!(refused_by_name(Path::new(device)).is_some(), "{device}");
+        }
+        for file in [r"C:\x", r"\\?\C:\x", r"\\server\share\x", "x"] {
+            assert_eq!(refused_by_name(Path::new(file)), None, "{file}");
+        }
     }
 
     #[test]

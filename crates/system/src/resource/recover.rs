@@ -2,6 +2,9 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cryptbench_os::lock::{Lock, lock_within};
 
 use super::journal::{left_over, owner};
 use super::journals::{Found, Journals};
@@ -48,7 +51,7 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
         }
         let Some(Found::Dead { text, lock }) = found else { continue };
         // Only one cleanup at a time replays it.
-        if lock.try_lock().is_err() {
+        if lock_within(&lock, Lock::Exclusive, Duration::ZERO).is_err() {
             continue;
         }
         let left = left_over(&text);

@@ -41,7 +41,7 @@ impl ScratchFile {
     pub(crate) fn make(&self) -> Result<(Held, Option<Identity>), SystemError> {
         let failed = || SystemError::io("create", &self.path);
         let (directory, name) = Directory::of(&self.path).map_err(failed())?;
-        let file = directory.create_file(&name, 0o600).map_err(failed())?;
+        let file = directory.create_scratch(&name).map_err(failed())?;
         let identity = Identity::of(&file).map_err(|e| {
             let _ = directory.remove_file(&name);
             SystemError::io("inspect", &self.path)(e)

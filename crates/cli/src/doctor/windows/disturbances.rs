@@ -27,6 +27,7 @@ pub fn look(directory: &Path) -> Vec<Finding> {
     let mut findings = vec![load(busy), plan(&machine), supply(&machine)];
     let volume = volume(directory);
     findings.push(encryption(volume.as_deref()));
+    findings.push(write_cache(volume.as_deref()));
     findings.push(filters(volume.as_deref()));
     findings
 }
@@ -67,7 +68,19 @@ fn volume(directory: &Path) -> Option<String> {
     Some(mount.mountpoint.display().to_string().trim_end_matches('\\').to_owned())
 }
 
-/// VeraCrypt's and TrueCrypt's volumes are known by their devices; BitLocker's Windows tells to administrators alone.
+/// Whether the disk keeps writes in a cache of its own, which a flush then waits for.
+fn write_cache(volume: Option<&str>) -> Finding {
+    let name = "write cache";
+    let node = Tree::this().all().unwrap_or_default();
+    let node = node.iter().find(|node| volume.is_some_and(|volume| node.name() == volume));
+    match node.and_then(|node| node.attribute("queue/write_cache")) {
+        Some(state) => Finding::ok(name, format!("{state}, as the disk says")),
+        None => Finding::lacking(name, "the disk does not say whether it has one"),
+    }
+}
+
+/// VeraCrypt's and TrueCrypt's volumes are known by their devices. Whether BitLocker encrypts, Windows' shell tells
+/// everybody; by which method, administrators alone.
 fn encryption(volume: Option<&str>) -> Finding {
     let name = "encryption";
     let Some(volume) = volume else {
@@ -85,16 +98,37 @@ fn encryption(volume: Option<&str>) -> Finding {
             .remedy(format!("cryptbench run --pair {volume}\\plain X:\\ compares it"));
     }
     if !user::is_root() {
-        return Finding::lacking(
-            name,
-            format!("whether BitLocker encrypts {volume}, Windows tells administrators alone"),
-        )
-        .remedy(format!("manage-bde -status {volume}, as administrator"));
+        let asked = format!(
+            "(New-Object -ComObject Shell.Application).NameSpace('{volume}').Self.\
+             ExtendedProperty('System.Volume.BitLockerProtection')"
+        );
+        let state = said("powershell", &["-NoProfile", "-NonInteractive", "-Command", &asked]);
+        let finding = match state.as_deref().map(str::trim).map(protection) {
+            Ok(Some(does)) => Finding::ok(name, format!("{volume}: BitLocker {does}")),
+            _ => Finding::lacking(
+                name,
+                format!("whether BitLocker encrypts {volume}, Windows did not tell this user"),
+            ),
+        };
+        return finding
+            .remedy(format!("manage-bde -status {volume}, as administrator: its method, too"));
     }
     match said("manage-bde", &["-status", volume]) {
         Ok(text) => Finding::ok(name, bitlocker(volume, &text)),
         Err(why) => Finding::lacking(name, format!("manage-bde does not say it: {why}")),
     }
+}
+
+/// What the shell's property of a volume says of BitLocker; other numbers than these have no meaning that is published.
+fn protection(state: &str) -> Option<&'static str> {
+    Some(match state {
+        "1" => "encrypts it",
+        "2" => "does not encrypt it",
+        "3" => "is encrypting it now: wait until it has ended",
+        "4" => "is decrypting it now: wait until it has ended",
+        "5" => "encrypts it, with its protection suspended",
+        _ => return None,
+    })
 }
 
 /// The lines of `manage-bde -status` with percentage and method, in any language: those of the two fields that are a
@@ -170,6 +204,12 @@ mod tests {
             bitlocker("D:", "    Conversion Status: Fully Decrypted\n"),
             "D:: BitLocker does not encrypt it"
         );
+    }
+
+    #[test]
+    fn only_known_states_of_the_shell_mean_something() {
+        assert_eq!(protection("2"), Some("does not encrypt it"));
+        assert_eq!((protection("0"), protection("")), (None, None));
     }
 
     #[test]

@@ -1,3 +1,4 @@
-//! Findings from what Windows says of itself.
+//! What Windows says of itself.
 
 pub mod disturbances;
+pub mod rights;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{AlignedBuf, IoMode, IoTarget};
-use cryptbench_os::reopen_overlapped;
+use cryptbench_os::{direct_unit, reopen_overlapped};
 use windows_sys::Win32::Foundation::{
     ERROR_IO_PENDING, INVALID_HANDLE_VALUE, RtlNtStatusToDosError, WAIT_TIMEOUT,
 };
@@ -186,6 +186,16 @@ impl Port {
         let failed = |source| LoadError::Setup { what: "setting up a completion port", source };
         let file =
             reopen_overlapped(&transfer.file, transfer.mode == IoMode::Direct).map_err(failed)?;
+        if transfer.mode == IoMode::Direct
+            && let Some(unit) = direct_unit(&file)
+            && !u64::from(*block).is_multiple_of(unit)
+        {
+            let reason = format!(
+                "requests of {block} bytes are no multiples of the disk's sectors of {unit} bytes; \
+                 take larger ones, or --buffered"
+            );
+            return Err(LoadError::Unavailable { engine: "direct I/O", reason });
+        }
         let port = new_port().map_err(failed)?;
         // SAFETY: both handles are open.
         let joined =

@@ -315,6 +315,7 @@ fn the_stop_flag_ends_a_run() {
 }
 
 /// A pipe without a writer stands for a device that hangs.
+#[cfg(target_os = "linux")]
 #[test]
 fn the_stop_flag_ends_a_run_on_a_hung_device() {
     use std::os::fd::OwnedFd;

@@ -1,14 +1,13 @@
 //! Devices for load tests, served through FUSE: one records, others fail. SKIPPED without FUSE.
 
-use std::fs::OpenOptions;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cryptbench_blockdev::{BlockDevice, Extent, IoMode, IoTarget, MemoryDevice};
 use cryptbench_export::fuse::{FuseOptions, Server, mount};
+use cryptbench_os::files::Opening;
 
 /// A device that is mounted for one test.
 pub struct Served {
@@ -33,9 +32,7 @@ impl Served {
 
     /// The whole device, with direct I/O.
     pub fn io_target(&self) -> IoTarget {
-        let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).custom_flags(flags).open(self.server.file());
+        let file = Opening::to_write().direct(true).open(&self.server.file());
         IoTarget {
             file: Arc::new(file.unwrap()),
             extent: Extent { offset: 0, len: self.len },

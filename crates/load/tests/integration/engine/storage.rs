@@ -1,7 +1,6 @@
 //! Scratch I/O targets and test transforms for the engine tests.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::Read;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
 use cryptbench_load::{
     Amount, Engine, EngineChoice, Job, Operation, Pattern, SECTOR, SectorState, verify_sector,
 };
+use cryptbench_os::files::Opening;
 
 /// First byte of the extent in the scratch file; the bytes before it must stay untouched.
 pub const BASE: u64 = 64 << 10;
@@ -37,13 +37,10 @@ pub fn scratch_in(
 ) -> IoTarget {
     let named = tempfile::NamedTempFile::new_in(directory).unwrap();
     named.as_file().set_len(BASE + len + BASE).unwrap();
-    let open = |flags: rustix::fs::OFlags| {
-        let flags = flags.bits() as i32;
-        OpenOptions::new().read(true).write(true).custom_flags(flags).open(named.path())
-    };
-    let (file, mode) = match open(rustix::fs::OFlags::DIRECT) {
+    let open = |direct| Opening::to_write().direct(direct).open(named.path());
+    let (file, mode) = match open(true) {
         Ok(file) => (file, IoMode::Direct),
-        Err(_) => (open(rustix::fs::OFlags::empty()).unwrap(), IoMode::Buffered),
+        Err(_) => (open(false).unwrap(), IoMode::Buffered),
     };
     let extent = Extent { offset: BASE, len };
     IoTarget { file: Arc::new(file), extent, mode, transform }
@@ -51,11 +48,22 @@ pub fn scratch_in(
 
 /// All bytes of the file, including those around the extent.
 pub fn stored(io_target: &IoTarget) -> Vec<u8> {
-    use std::io::Read;
-    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*io_target.file));
     let mut bytes = Vec::new();
-    File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
+    buffered(&io_target.file).read_to_end(&mut bytes).unwrap();
     bytes
+}
+
+/// The file, opened once more for reading; it has no name any more.
+#[cfg(target_os = "linux")]
+fn buffered(file: &std::fs::File) -> std::fs::File {
+    let number = std::os::fd::AsRawFd::as_raw_fd(file);
+    std::fs::File::open(format!("/proc/self/fd/{number}")).unwrap()
+}
+
+/// A second handle on the file, whose position is at the beginning.
+#[cfg(windows)]
+fn buffered(file: &Arc<std::fs::File>) -> impl Read {
+    Arc::into_inner(cryptbench_os::files::with_direct(file, false).unwrap()).unwrap()
 }
 
 /// The bytes of the extent among those of the file.

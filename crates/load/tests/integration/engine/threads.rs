@@ -1,12 +1,11 @@
 //! Jobs of several threads: names, one window, the stop flag, hung devices.
 
 use std::collections::BTreeSet;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cryptbench_blockdev::{Extent, IoMode, IoTarget, SectorTransform};
+use cryptbench_blockdev::{IoTarget, SectorTransform};
 use cryptbench_load::{Amount, Flush, Job, LoadError, Operation, Pattern};
 
 use crate::engine::GO;
@@ -77,8 +76,11 @@ fn the_stop_flag_ends_all_threads() {
 }
 
 /// A pipe without a writer stands for a device that hangs.
+#[cfg(target_os = "linux")]
 #[test]
 fn the_stop_flag_ends_several_rings_on_a_hung_device() {
+    use cryptbench_blockdev::{Extent, IoMode};
+    use std::os::fd::OwnedFd;
     for mut engine in engines() {
         if engine.name() == "threads" {
             // Positioned reads of pipes fail at once instead of hanging.

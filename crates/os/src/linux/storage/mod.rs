@@ -39,6 +39,11 @@ pub(crate) fn number_in_words(number: u64) -> String {
     format!("{}:{}", major(number), minor(number))
 }
 
+/// A device is a file like others here, and its metadata say what it is.
+pub(crate) fn refused_by_name(_: &Path) -> Option<&'static str> {
+    None
+}
+
 /// Uses statx(2), `STATX_ATTR_ENCRYPTED`.
 pub(crate) fn is_encrypted(directory: &Path) -> bool {
     const ENCRYPTED: u64 = 0x800;

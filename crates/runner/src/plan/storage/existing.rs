@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
-use cryptbench_os::files::Opening;
+use cryptbench_os::files::{Opening, names_of};
 use cryptbench_os::lock::{Lock, is_locked_by_record, lock_within};
 use cryptbench_os::storage::space;
-use cryptbench_os::{Details, FileType};
+use cryptbench_os::{Details, FileIdentity, FileType};
 use cryptbench_system::SystemError;
 use cryptbench_system::provision::signatures;
 
@@ -116,8 +116,8 @@ impl Existing {
         let details = Details::of(&found);
         let node = tree.of_number(details.device).filter(|_| kind != Kind::File);
         check_uses(path, kind, &found)?;
-        if kind == Kind::File && details.names > 1 {
-            return Err(Refusal::Links { names: details.names });
+        if kind == Kind::File {
+            refuse_links(&File::open(path).map_err(failed("open it"))?)?;
         }
         let read_only = match (&node, kind) {
             (Some(node), _) => node.attribute("ro").as_deref() == Some("1"),
@@ -129,9 +129,8 @@ impl Existing {
         try_claim(path, kind)?;
         let identity = identity(path, kind)?;
         let held = held(path, kind, node.as_ref())?;
-        let named = |other: &PathBuf| {
-            fs::metadata(other).is_ok_and(|other| number(&other, kind) == identity.number)
-        };
+        let named =
+            |other: &PathBuf| number_at(other, kind).is_ok_and(|other| other == identity.number);
         if !consent.destroy.iter().any(named) {
             return Err(Refusal::NotNamedAgain {
                 what: kind.in_words().to_owned() + &node.as_ref().map(maker).unwrap_or_default(),
@@ -195,9 +194,9 @@ impl Existing {
 
     /// Whether the existing `path` names the same storage.
     pub(super) fn is_at(&self, path: &Path) -> bool {
-        fs::metadata(path).is_ok_and(|found| {
-            kind(&found).is_ok_and(|kind| number(&found, kind) == self.identity.number)
-        })
+        let numbered =
+            |kind| number_at(path, kind).is_ok_and(|found| found == self.identity.number);
+        fs::metadata(path).is_ok_and(|found| kind(&found).is_ok_and(numbered))
     }
 
     /// Opens it exclusively, repeats all checks, and returns its first `len` bytes for overwriting.
@@ -231,7 +230,7 @@ impl Existing {
     /// it.
     fn check_again(&self, file: &File) -> Result<(), Refusal> {
         let opened = file.metadata().map_err(failed("look at it"))?;
-        if number(&opened, self.kind) != self.identity.number {
+        if number(file, self.kind).map_err(failed("look at it"))? != self.identity.number {
             return Err(Refusal::Changed { what: "its device number" });
         }
         let now = identity(&self.path, self.kind)?;
@@ -241,11 +240,10 @@ impl Existing {
             return Err(Refusal::Changed { what });
         }
         check_uses(&self.path, self.kind, &opened)?;
-        let details = Details::of(&opened);
-        if self.kind == Kind::File && details.names > 1 {
-            return Err(Refusal::Links { names: details.names });
+        if self.kind == Kind::File {
+            refuse_links(file)?;
         }
-        let node = Tree::this().of_number(details.device);
+        let node = Tree::this().of_number(Details::of(&opened).device);
         if held(&self.path, self.kind, node.as_ref())? != self.held {
             return Err(Refusal::Changed { what: "what it holds" });
         }
@@ -349,11 +347,27 @@ fn check_uses(path: &Path, kind: Kind, found: &fs::Metadata) -> Result<(), Refus
     if uses.is_empty() { Ok(()) } else { Err(Refusal::Used(uses)) }
 }
 
-fn number(found: &fs::Metadata, kind: Kind) -> (u64, u64) {
-    let details = Details::of(found);
+/// What else has another name would be overwritten under that, too.
+fn refuse_links(file: &File) -> Result<(), Refusal> {
+    match names_of(file).map_err(failed("look at it"))? {
+        ..=1 => Ok(()),
+        names => Err(Refusal::Links { names }),
+    }
+}
+
+/// Tells storage from other storage: the number of a device; of a file that of its file system, and its own there.
+fn number(file: &File, kind: Kind) -> io::Result<(u64, u64)> {
     match kind {
-        Kind::File => (details.file_system, details.inode),
-        _ => (details.device, 0),
+        Kind::File => FileIdentity::of(file).map(|found| (found.device, found.inode)),
+        _ => Ok((Details::of(&file.metadata()?).device, 0)),
+    }
+}
+
+/// The same of what `path` leads to.
+fn number_at(path: &Path, kind: Kind) -> io::Result<(u64, u64)> {
+    match kind {
+        Kind::File => FileIdentity::reached_by(path).map(|found| (found.device, found.inode)),
+        _ => Ok((Details::of(&fs::metadata(path)?).device, 0)),
     }
 }
 
@@ -367,7 +381,7 @@ fn identity(path: &Path, kind: Kind) -> Result<Identity, Refusal> {
         disk.as_ref().and_then(|disk| names.iter().find_map(|name| disk.attribute(name)))
     };
     Ok(Identity {
-        number: number(&found, kind),
+        number: number(&file, kind).map_err(failed("look at it"))?,
         size: file.seek(SeekFrom::End(0)).map_err(failed("measure it"))?,
         serial: of_disk(&[
             "device/serial",

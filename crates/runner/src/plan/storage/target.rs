@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cryptbench_blockdev::Extent;
 use cryptbench_os::dirs::resolved;
 use cryptbench_os::files::Opening;
-use cryptbench_os::storage::{mount_of, number_of, space};
+use cryptbench_os::storage::{mount_of, number_of, refused_by_name, space};
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Device, EncryptedBy};
 use cryptbench_system::provision::runtime_directory;
@@ -58,6 +58,9 @@ impl Target {
         consent: &Consent,
     ) -> Result<Self, RunError> {
         let refuse = |problem: String| RunError::Target { path: target.to_owned(), problem };
+        if let Some(why) = refused_by_name(target) {
+            return Err(refuse(why.to_owned()));
+        }
         match fs::metadata(target) {
             Ok(m) if m.is_dir() => {
                 Self::of_directory(target, format!("cryptbench-{run_id}.scratch").into())

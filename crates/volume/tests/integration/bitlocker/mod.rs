@@ -3,6 +3,7 @@
 mod create;
 mod hostile;
 mod images;
+#[cfg(target_os = "linux")]
 mod tools;
 pub mod volumes;
 

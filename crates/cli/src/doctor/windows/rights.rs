@@ -1,0 +1,22 @@
+//! What this user may ask Windows for.
+
+use cryptbench_os::user::is_root;
+
+use crate::doctor::diagnosis::Finding;
+use crate::doctor::distribution::Family;
+
+pub fn look(_family: Option<Family>) -> Vec<Finding> {
+    vec![user(is_root())]
+}
+
+fn user(administrator: bool) -> Finding {
+    match administrator {
+        true => Finding::ok("user", "an administrator: Windows tells what it knows of the disk"),
+        false => Finding::ok(
+            "user",
+            "no administrator: directories are measured; BitLocker's method and the filter drivers on the volume, Windows \
+             does not tell",
+        )
+        .remedy("start cryptbench doctor as administrator, for those"),
+    }
+}

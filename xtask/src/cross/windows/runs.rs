@@ -1,0 +1,207 @@
+//! Short runs of cryptbench.exe under Wine: what they measure is read by this machine's program, and nothing of them
+//! stays, however they end.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Wine, passed};
+
+/// How long anything is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What keeps a run short.
+const SHORT: [&str; 7] = ["--trial", "0.1s", "--trials", "2", "--size", "64MiB", "--builtin-only"];
+
+/// What keeps a run going until it is ended.
+const LONG: [&str; 5] = ["--trial", "0.1s", "--size", "64MiB", "--builtin-only"];
+
+/// The directories that are measured, and where the records go.
+struct Place<'a> {
+    wine: &'a Wine,
+    /// As this machine sees it; Windows sees `C:\measured`.
+    path: PathBuf,
+}
+
+/// Carries out all of them.
+pub(super) fn all(wine: &Wine) -> anyhow::Result<()> {
+    let place = Place::new(wine)?;
+    let began = Instant::now();
+    let done =
+        |what: &str| println!("{what}: {:.0} s since the first run", began.elapsed().as_secs_f64());
+    place.measures("alone", &[], &[r"C:\measured\plain"])?;
+    done("a directory");
+    place.measures("pair", &[], &["--pair", r"C:\measured\plain", r"C:\measured\encrypted"])?;
+    done("a pair");
+    place.measures_small_files()?;
+    done("small files");
+    place.is_interrupted()?;
+    done("interrupted in good order");
+    place.is_killed()?;
+    done("killed, and cleaned up");
+    place.refuses()?;
+    done("refusals");
+    Ok(())
+}
+
+impl<'a> Place<'a> {
+    fn new(wine: &'a Wine) -> anyhow::Result<Self> {
+        let path = wine.prefix.join("drive_c/measured");
+        let _ = fs::remove_dir_all(&path);
+        for directory in ["plain", "encrypted"] {
+            fs::create_dir_all(path.join(directory))?;
+        }
+        Ok(Self { wine, path })
+    }
+
+    /// A run with these options, which is not started yet.
+    fn run(&self, name: &str, options: &[&str], target: &[&str]) -> Command {
+        let mut command = self.wine.program();
+        command.args(["run", "--output", &format!(r"C:\measured\{name}")]);
+        command.args(options).args(target);
+        command
+    }
+
+    /// A whole run, whose record both programs render.
+    fn measures(&self, name: &str, options: &[&str], target: &[&str]) -> anyhow::Result<()> {
+        let options = [&SHORT, options].concat();
+        passed(&mut self.run(name, &options, target), name)?;
+        self.left_nothing()?;
+        let there = format!(r"C:\measured\{name}");
+        passed(
+            self.wine.program().args(["report", &there]).stdout(std::process::Stdio::null()),
+            "report",
+        )?;
+        self.is_read_here(name)
+    }
+
+    /// This machine's program reads a record and renders its page.
+    fn is_read_here(&self, name: &str) -> anyhow::Result<()> {
+        let record = self.path.join(name);
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["run", "--quiet", "--locked", "--package=cryptbench", "--", "report"]);
+        let said = command.arg(&record).arg("--full").output()?;
+        let text = String::from_utf8_lossy(&said.stdout);
+        ensure!(
+            said.status.success() && text.contains("completion port") && text.contains("Wine"),
+            "the record of {name} is not rendered here: {text}{}",
+            String::from_utf8_lossy(&said.stderr)
+        );
+        Ok(())
+    }
+
+    /// The profile with fewer files.
+    fn measures_small_files(&self) -> anyhow::Result<()> {
+        const MANY: &str = "count = 10_000";
+        let whole = fs::read_to_string("crates/load/profiles/small-files.toml")?;
+        ensure!(whole.contains(MANY), "small-files.toml has another number of files");
+        fs::write(self.path.join("fewer.toml"), whole.replace(MANY, "count = 200"))?;
+        let pair = ["--pair", r"C:\measured\plain", r"C:\measured\encrypted"];
+        self.measures("files", &["--profile", r"C:\measured\fewer.toml"], &pair)
+    }
+
+    /// Ctrl-C, as Wine passes it on: the record is kept, and nothing else.
+    fn is_interrupted(&self) -> anyhow::Result<()> {
+        let mut run = self.started("interrupted")?;
+        kill_process(number(&run)?, Signal::INT)?;
+        let status = ended(&mut run)?;
+        ensure!(status.code() == Some(130), "an interrupted run ended with {status}");
+        self.left_nothing()?;
+        self.is_read_here("interrupted")
+    }
+
+    /// The scratch file goes with the process, and cleanup removes the rest.
+    fn is_killed(&self) -> anyhow::Result<()> {
+        let mut run = self.started("killed")?;
+        kill_process(number(&run)?, Signal::KILL)?;
+        ended(&mut run)?;
+        let began = Instant::now();
+        // Wine's server closes the handles of a process that is gone.
+        while self.left()?.iter().any(|path| path.extension().is_some_and(|e| e == "scratch")) {
+            ensure!(began.elapsed() < PATIENCE, "a killed run left its scratch file");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        passed(self.wine.program().arg("cleanup"), "cleanup")?;
+        self.left_nothing()
+    }
+
+    /// Neither a volume nor a file that is not named twice is overwritten.
+    fn refuses(&self) -> anyhow::Result<()> {
+        let data = [7; 1 << 20];
+        for name in ["mine", "other"] {
+            fs::write(self.path.join(name), data)?;
+        }
+        let (mine, other) = (r"C:\measured\mine", r"C:\measured\other");
+        let cases: [&[&str]; 4] = [
+            &[r"\\.\C:", "--destroy", r"\\.\C:"],
+            &[mine],
+            &[mine, "--destroy", other],
+            &[r"C:\gone"],
+        ];
+        for words in cases {
+            let status = self.run("refused", &SHORT, words).status()?;
+            ensure!(status.code() == Some(3), "{words:?} ended with {status}");
+        }
+        for name in ["mine", "other"] {
+            ensure!(fs::read(self.path.join(name))? == data, "{name} was overwritten");
+        }
+        Ok(())
+    }
+
+    /// A run that has written its first trials.
+    fn started(&self, name: &str) -> anyhow::Result<Child> {
+        let target = [r"C:\measured\plain"];
+        let mut run = self.run(name, &LONG, &target).spawn().context("cannot start Wine")?;
+        let log = self.path.join(name).join("trials.jsonl");
+        let began = Instant::now();
+        while fs::read_to_string(&log).unwrap_or_default().matches("\"trial\"").count() < 2 {
+            if let Some(status) = run.try_wait()? {
+                bail!("the run {name} ended with {status} before it was ended");
+            }
+            ensure!(began.elapsed() < PATIENCE, "the run {name} measures nothing");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        ensure!(!self.left()?.is_empty(), "the run {name} measures on nothing");
+        Ok(run)
+    }
+
+    /// What lies in the measured directories.
+    fn left(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let mut all = Vec::new();
+        for directory in ["plain", "encrypted"] {
+            for entry in fs::read_dir(self.path.join(directory))? {
+                all.push(entry?.path());
+            }
+        }
+        Ok(all)
+    }
+
+    fn left_nothing(&self) -> anyhow::Result<()> {
+        let left = self.left()?;
+        ensure!(left.is_empty(), "a run left {left:?}");
+        Ok(())
+    }
+}
+
+fn number(run: &Child) -> anyhow::Result<Pid> {
+    Pid::from_raw(run.id().cast_signed()).context("a process without a number")
+}
+
+/// Waits for a run that was told to end.
+fn ended(run: &mut Child) -> anyhow::Result<ExitStatus> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = run.try_wait()? {
+            return Ok(status);
+        }
+        if began.elapsed() > PATIENCE {
+            let _ = run.kill();
+            bail!("a run did not end");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

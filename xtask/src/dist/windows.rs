@@ -1,0 +1,222 @@
+//! What is distributed for Windows: a static program, a zip of it with all licences, and a manifest for winget.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use super::zip::Zip;
+use super::{date_of_sources, said, tell};
+use crate::cross::System;
+
+/// Libraries that every Windows from 10 on has.
+const OF_WINDOWS: &[&str] = &[
+    "advapi32.dll",
+    "api-ms-win-",
+    "bcrypt.dll",
+    "bcryptprimitives.dll",
+    "kernel32.dll",
+    "msvcrt.dll",
+    "ntdll.dll",
+    "ole32.dll",
+    "shell32.dll",
+    "user32.dll",
+    "userenv.dll",
+    "ws2_32.dll",
+];
+
+/// Licences of what Debian's compilers put into every program.
+const OF_COMPILERS: [(&str, &str); 2] = [
+    ("rust", "/usr/share/doc/rust-web-src/copyright"),
+    ("mingw-w64", "/usr/share/doc/mingw-w64-x86-64-dev/copyright"),
+];
+
+/// Packs `program` into `out`. `url` is where the zip will lie: without it there is no manifest.
+///
+/// # Errors
+/// The program needs libraries that Windows does not have, or a file cannot be read or written.
+pub(super) fn pack(program: &Path, out: &Path, url: Option<&str>) -> anyhow::Result<()> {
+    needs_windows_alone(program)?;
+    let (version, triple) = (env!("CARGO_PKG_VERSION"), System::Windows.triple());
+    let mut zip = Zip::new(date_of_sources()?.trim().parse()?);
+    zip.add("cryptbench.exe", &read(program)?)?;
+    for name in ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "docs/windows.md"] {
+        zip.add(name, &read(Path::new(name))?)?;
+    }
+    let licences = licences()?;
+    println!("licences of {} crates and compilers", licences.len());
+    for (name, files) in licences {
+        for file in files {
+            let called = file.file_name().context("a licence without a name")?.to_string_lossy();
+            zip.add(&format!("licences/{name}/{called}"), &read(&file)?)?;
+        }
+    }
+    let packed = out.join(format!("cryptbench-{version}-{triple}.zip"));
+    fs::write(&packed, zip.end()?)?;
+    tell(&packed)?;
+    let hash = said("sha256sum", &[&packed.display().to_string()])?;
+    let hash = hash.split_whitespace().next().context("sha256sum said nothing")?.to_uppercase();
+    println!("SHA-256 {hash}");
+    let Some(url) = url else {
+        println!("no manifest for winget: --url says where the zip will lie");
+        return Ok(());
+    };
+    let directory = out.join("winget");
+    fs::create_dir_all(&directory)?;
+    for (name, text) in manifest(version, url, &hash) {
+        fs::write(directory.join(&name), text)?;
+        tell(&directory.join(name))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Checks that a program asks for no library but those of Windows.
+fn needs_windows_alone(program: &Path) -> anyhow::Result<()> {
+    let said = said("x86_64-w64-mingw32-objdump", &["-p", &program.display().to_string()])?;
+    let needed = libraries(&said);
+    let of_windows =
+        |name: &&String| OF_WINDOWS.iter().any(|known| name.to_lowercase().starts_with(known));
+    let others: Vec<_> = needed.iter().filter(|name| !of_windows(name)).collect();
+    if needed.is_empty() || !others.is_empty() {
+        bail!("{} needs {needed:?}; of these Windows lacks {others:?}", program.display());
+    }
+    println!("it needs {} libraries, all of Windows", needed.len());
+    Ok(())
+}
+
+fn libraries(said: &str) -> BTreeSet<String> {
+    said.lines()
+        .filter_map(|line| Some(line.trim().strip_prefix("DLL Name: ")?.to_owned()))
+        .collect()
+}
+
+/// The licences of all crates that the program is built from, by their names, and of the compilers.
+fn licences() -> anyhow::Result<Vec<(String, Vec<PathBuf>)>> {
+    let triple = System::Windows.triple();
+    let tree = said(
+        env!("CARGO"),
+        &[
+            "tree",
+            "--locked",
+            "--offline",
+            "--package=cryptbench",
+            "--edges=normal,build",
+            "--prefix=none",
+            "--format={p}",
+            "--target",
+            triple,
+        ],
+    )?;
+    let linked: BTreeSet<(&str, &str)> = tree.lines().filter_map(package).collect();
+    let metadata =
+        said(env!("CARGO"), &["metadata", "--locked", "--offline", "--format-version=1"])?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let mut all = Vec::new();
+    for found in metadata["packages"].as_array().context("no packages")? {
+        let text = |name: &str| found[name].as_str().unwrap_or_default();
+        let (name, version) = (text("name"), text("version"));
+        // Those of this repository are under its own licences.
+        if found["source"].is_null() || !linked.contains(&(name, version)) {
+            continue;
+        }
+        let directory = Path::new(text("manifest_path")).parent().context("no directory")?;
+        let mut files: Vec<PathBuf> = fs::read_dir(directory)?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.is_file() && is_licence(path))
+            .collect();
+        files.sort();
+        if files.is_empty() {
+            println!("{name} {version} comes without the text of its licence, {}", text("license"));
+        }
+        all.push((format!("{name}-{version}"), files));
+    }
+    all.sort();
+    let of_compilers = OF_COMPILERS.map(|(name, file)| (name.to_owned(), vec![file.into()]));
+    all.extend(of_compilers);
+    Ok(all)
+}
+
+/// Name and version in a line such as `serde v1.0.229 (proc-macro)`.
+fn package(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.split_whitespace();
+    Some((words.next()?, words.next()?.strip_prefix('v')?))
+}
+
+fn is_licence(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+    ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"]
+        .iter()
+        .any(|begins| name.starts_with(begins))
+}
+
+/// The three files of a package in winget's repository, schema 1.6.0, by their names.
+fn manifest(version: &str, url: &str, hash: &str) -> [(String, String); 3] {
+    const ID: &str = "cryptbench.cryptbench";
+    let file = |kind: &str, schema: &str, body: &str| {
+        let text = format!(
+            "# yaml-language-server: $schema=https://aka.ms/winget-manifest.{schema}.1.6.0.schema.json\n\n\
+             PackageIdentifier: {ID}\nPackageVersion: {version}\n{body}ManifestType: {schema}\n\
+             ManifestVersion: 1.6.0\n"
+        );
+        (format!("{ID}{kind}.yaml"), text)
+    };
+    [
+        file("", "version", "DefaultLocale: en-US\n"),
+        file(
+            ".installer",
+            "installer",
+            &format!(
+                "InstallerType: zip\nNestedInstallerType: portable\nNestedInstallerFiles:\n\
+                 - RelativeFilePath: cryptbench.exe\n  PortableCommandAlias: cryptbench\n\
+                 Installers:\n- Architecture: x64\n  InstallerUrl: {url}\n  InstallerSha256: {hash}\n"
+            ),
+        ),
+        file(
+            ".locale.en-US",
+            "defaultLocale",
+            "PackageLocale: en-US\nPublisher: The cryptbench maintainers\nPackageName: cryptbench\n\
+             License: MIT OR Apache-2.0\nShortDescription: Measures what disk encryption costs, beside plain storage\n",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_objdump_and_cargo_print_them() {
+        let said = "\tDLL Name: KERNEL32.dll\n\tvma:  Hint/Ord\n\tDLL Name: libgcc_s_seh-1.dll\n";
+        assert_eq!(Vec::from_iter(libraries(said)), ["KERNEL32.dll", "libgcc_s_seh-1.dll"]);
+        assert_eq!(
+            package("serde_derive v1.0.229 (proc-macro)"),
+            Some(("serde_derive", "1.0.229"))
+        );
+        assert_eq!(package("libc v0.2.1 (*)"), Some(("libc", "0.2.1")));
+        assert_eq!(package(""), None);
+        assert!(is_licence(Path::new("/x/LICENSE-MIT")) && !is_licence(Path::new("/x/lib.rs")));
+    }
+
+    #[test]
+    fn the_manifest_names_the_zip_by_its_hash() {
+        let files = manifest("1.2.3", "https://example.org/x.zip", "ABC");
+        let names = files.each_ref().map(|(name, _)| name.as_str());
+        assert_eq!(names[1], "cryptbench.cryptbench.installer.yaml");
+        assert!(
+            files[1]
+                .1
+                .contains("InstallerUrl: https://example.org/x.zip\n  InstallerSha256: ABC\n")
+        );
+        for (name, text) in &files {
+            assert!(
+                text.contains("PackageVersion: 1.2.3\n") && text.ends_with("1.6.0\n"),
+                "{name}"
+            );
+        }
+    }
+}
