@@ -422,7 +422,7 @@ mod tests {
             entry.identity
         });
         assert_ne!(of("a"), of("b"));
-        assert!(above.rename_to_new(name, name).is_err());
+        assert!(tree.rename_to_new(OsStr::new("a"), OsStr::new("b")).is_err());
         let identity = tree.identity().unwrap();
         assert!(above.remove_tree(name, of("a")).is_err(), "another identity");
         drop((file, below, tree));
@@ -437,11 +437,12 @@ mod tests {
         let directory = Directory::open(above.path()).unwrap();
         let name = OsStr::new("scratch");
         let file = directory.create_scratch(name).unwrap();
-        let second = std::sync::Arc::new(file.try_clone().unwrap());
-        let second = crate::files::with_direct(&second, true).unwrap();
+        let cloned = std::sync::Arc::new(file.try_clone().unwrap());
+        let direct = crate::files::with_direct(&cloned, true).unwrap();
         assert!(directory.entry(name).unwrap().is_some());
         assert!(directory.create_scratch(name).is_err());
-        drop((file, second));
+        drop((file, cloned));
+        drop(direct);
         assert!(directory.entry(name).unwrap().is_none());
     }
 
@@ -454,7 +455,10 @@ mod tests {
         let private = Directory::open(&path).unwrap();
         let file = private.create_file(OsStr::new("c"), 0o600).unwrap();
         assert!(private.is_own_alone() && super::super::files::is_own_alone(&file));
-        // Everyone may write.
+        if call::is_wine() {
+            eprintln!("SKIPPED: Wine keeps no access list that lets everyone write");
+            return;
+        }
         let open = above.path().join("open");
         call::rights::make_with(&open, "D:P(A;OICI;FA;;;WD)").unwrap();
         assert!(!Directory::open(&open).unwrap().is_own_alone());
