@@ -10,7 +10,7 @@ use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_cipher::{Layout, find, tier};
 use cryptbench_export::fuse::{FuseOptions, Mounted, Transport, mount, prepare, serve_mounted};
 use cryptbench_export::nbd;
-use cryptbench_os::confine::{Needs, confine};
+use cryptbench_os::confine::{Needs, confine, seal};
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
 type Error = Box<dyn std::error::Error>;
@@ -43,8 +43,12 @@ fn main() -> Result<(), Error> {
         let files = connection.files().iter().map(std::fs::File::try_clone);
         let files = files.collect::<Result<_, _>>()?;
         prepare();
-        confine(Needs { rings: transport != Transport::Device, sockets: false })?;
+        let rings = transport != Transport::Device;
+        confine(Needs { rings, sockets: false })?;
         let server = serve_mounted(device, files, &options)?;
+        if rings {
+            seal()?;
+        }
         drop(connection);
         say(&format!("ready {}", mounted.file().display()));
         wait_for_the_end();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::BlockDevice as _;
 use cryptbench_export::fuse::{FuseOptions, Transport, serve_mounted};
-use cryptbench_os::confine::Needs;
+use cryptbench_os::confine::{Needs, seal};
 use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
@@ -109,6 +109,10 @@ fn confined(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         FuseOptions { read_only: here.volume.is_read_only(), owner: Some(here.owner), ..options };
     let volume = Arc::clone(&here.volume);
     let server = serve_mounted(Arc::clone(&volume) as _, connection, &options)?;
+    if needs.rings {
+        // A kernel that filters nothing has said so before.
+        let _ = seal();
+    }
     here.is_up()?;
     while here.goes_on(stop, || server.has_ended())? {}
     server.stop();

@@ -11,6 +11,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cryptbench_blockdev::IoTarget;
@@ -87,13 +88,14 @@ pub(super) fn is_long(request: &Request<'_>) -> bool {
     (LONG..=MAX_REQUEST).contains(size)
 }
 
-/// Carries out long requests until the worker pool ends or `stop` is raised.
+/// Carries out long requests until the worker pool ends or `stop` is raised. Reports once that it has a ring.
 pub(super) fn serve(
     fuse: BorrowedFd<'_>,
     session: &Session,
     io_target: &IoTarget,
     stop: &Stop,
     pool: &Pool,
+    report: &Sender<io::Result<()>>,
 ) -> io::Result<()> {
     // The memory of an entry that the ring still has outlives the ring.
     let mut held = None;
@@ -101,6 +103,7 @@ pub(super) fn serve(
     ring.enable()?;
     ring.watch(stop.as_fd(), STOPPED)?;
     ring.submit()?;
+    let _ = report.send(Ok(()));
     while let Some(lent) = pool.take() {
         let lent = held.insert(lent);
         let Some(has_request) = keep(lent, &mut ring, session, stop)? else { break };

@@ -234,15 +234,16 @@ impl Server {
         }
         for number in 0..pool_size {
             let (fuse, io_target) = (Arc::clone(fuse), Arc::clone(&io_target));
-            let pool = Arc::clone(&pool);
+            let (pool, report) = (Arc::clone(&pool), report.clone());
             self.start(format!("fuse-long-{number}"), move |shared| {
                 let Shared { session, stop, .. } = shared;
-                // After an error the server ends.
-                let _ = long::serve(fuse.as_fd(), session, &io_target, stop, &pool);
+                let ended = long::serve(fuse.as_fd(), session, &io_target, stop, &pool, &report);
+                // After an error the server ends. Who started it listens until all have a ring.
+                let _ = ended.or_else(|e| report.send(Err(e)));
             })?;
         }
         drop(report);
-        for _ in 0..rings {
+        for _ in 0..rings + pool_size {
             reports
                 .recv()
                 .unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()))

@@ -13,7 +13,7 @@ use rustix::thread::{
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter,
+    SeccompRule, apply_filter, apply_filter_all_threads,
 };
 
 use self::table::{CALLS, Only};
@@ -35,11 +35,22 @@ pub(crate) fn user_for(file: &File) -> Option<u32> {
 pub(crate) fn confine(needs: Needs) -> io::Result<()> {
     super::process::keep_from_dumps();
     set_no_new_privs(true)?;
-    // Of several filters the strictest answer counts. After the last one no filter can be added.
+    // Of several filters the strictest answer counts. After the last one none can be added, unless there are rings to come.
     for program in [unknown()?, allowing(needs)?] {
         apply_filter(&program).map_err(io::Error::other)?;
     }
     Ok(())
+}
+
+pub(crate) fn seal() -> io::Result<()> {
+    let sealed = [libc::SYS_io_uring_setup, libc::SYS_io_uring_register, libc::SYS_seccomp];
+    let rules = sealed.map(|call| (call, Vec::new())).into();
+    let program = program(rules, SeccompAction::Allow, refused())?;
+    apply_filter_all_threads(&program).map_err(io::Error::other)
+}
+
+fn refused() -> SeccompAction {
+    SeccompAction::Errno(rustix::io::Errno::PERM.raw_os_error() as u32)
 }
 
 pub(crate) fn become_user(user: u32) -> io::Result<()> {
@@ -74,8 +85,7 @@ fn allowing(needs: Needs) -> io::Result<BpfProgram> {
     });
     let rules = wanted.map(|(call, only)| Ok((*call, rules(*only)?)));
     let rules = rules.collect::<io::Result<_>>()?;
-    let refused = SeccompAction::Errno(rustix::io::Errno::PERM.raw_os_error() as u32);
-    program(rules, refused, SeccompAction::Allow)
+    program(rules, refused(), SeccompAction::Allow)
 }
 
 /// Lets clone3(2), whose flags no filter sees, look unknown: the C library then uses clone(2).

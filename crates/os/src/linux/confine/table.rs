@@ -101,7 +101,10 @@ pub(super) const CALLS: &[(i64, Only)] = &[
     (libc::SYS_sched_yield, Always),
     (libc::SYS_sched_getaffinity, Always),
     (libc::SYS_gettid, Always),
-    (libc::SYS_prctl, Values(0, &[libc::PR_SET_NAME as u64, SET_VMA])),
+    (
+        libc::SYS_prctl,
+        Values(0, &[libc::PR_SET_NAME as u64, SET_VMA, libc::PR_SET_NO_NEW_PRIVS as u64]),
+    ),
     (libc::SYS_exit, Always),
     // The process itself: its signals and its end.
     (libc::SYS_getpid, Always),
@@ -122,9 +125,10 @@ pub(super) const CALLS: &[(i64, Only)] = &[
     (libc::SYS_shutdown, ForSockets),
     (libc::SYS_setsockopt, ForSockets),
     (libc::SYS_getsockopt, ForSockets),
-    // io_uring.
-    (libc::SYS_io_uring_setup, ForRings),
+    // io_uring: new rings until the process is sealed, which takes one more filter.
     (libc::SYS_fstatfs, ForRings), // Whether the volume lies in memory.
     (libc::SYS_io_uring_enter, ForRings),
+    (libc::SYS_io_uring_setup, ForRings),
     (libc::SYS_io_uring_register, ForRings),
+    (libc::SYS_seccomp, ForRings),
 ];
