@@ -187,6 +187,7 @@ mod tests {
         assert_eq!(cached(), Some(0.0));
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn an_open_file_stays_the_one_that_is_used() {
         use rustix::fs::OFlags;
