@@ -4,6 +4,8 @@
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use tempfile::{TempDir, tempdir, tempdir_in};
 
@@ -70,8 +72,14 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.is_mounted {
-            // mount(8) attached the loop device so that it is detached with the mount.
-            let done = did(Command::new("umount").arg(self.files.path().join("mounted")));
+            // mount(8) attached the loop device so that it is detached with the mount. A child that another test forks
+            // holds what is open here until it executes its program.
+            let until = Instant::now() + Duration::from_secs(5);
+            let mut done = did(Command::new("umount").arg(self.files.path().join("mounted")));
+            while done.is_err() && Instant::now() < until {
+                sleep(Duration::from_millis(20));
+                done = did(Command::new("umount").arg(self.files.path().join("mounted")));
+            }
             if !std::thread::panicking() {
                 done.unwrap();
             }
