@@ -5,33 +5,31 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cryptbench_blockdev::MemoryDevice;
-use cryptbench_export::nbd::{NbdOptions, NbdServer, serve};
+use cryptbench_export::nbd::{NbdOptions, serve};
 use libfuzzer_sys::fuzz_target;
 
 /// A good beginning: fixed newstyle, and an export that is chosen by the empty name.
 const BEGINNING: &[u8] = b"\0\0\0\x03IHAVEOPT\0\0\0\x07\0\0\0\x06\0\0\0\0\0\0";
 
 fuzz_target!(|data: &[u8]| {
-    static SERVER: OnceLock<(Arc<MemoryDevice>, NbdServer)> = OnceLock::new();
-    let (device, server) = SERVER.get_or_init(|| {
-        let name = format!("cryptbench-fuzz-nbd-{}", std::process::id());
-        let place: PathBuf = std::env::temp_dir().join(name);
-        let device = Arc::new(MemoryDevice::new(vec![3; 1 << 16]));
-        let options = NbdOptions { read_only: true, threads: 2, ..NbdOptions::default() };
-        let server = serve(Arc::clone(&device) as _, &place, &options).expect("a socket");
-        // Those who have it open are served on, and no file stays behind.
-        (device, server)
-    });
     // The first byte says whether the handshake is over.
     let Some((first, data)) = data.split_first() else { return };
     let beginning = if first & 1 == 1 { BEGINNING } else { &[] };
-    let Ok(mut stream) = UnixStream::connect(server.socket()) else { return };
+    let name = format!("cryptbench-fuzz-nbd-{}", std::process::id());
+    let place: PathBuf = std::env::temp_dir().join(name);
+    let device = Arc::new(MemoryDevice::new(vec![3; 1 << 16]));
+    let options = NbdOptions { read_only: true, threads: 2, ..NbdOptions::default() };
+    // A server for each input: one that outlived it would still be ending its threads while the
+    // sanitizer looks for leaks.
+    let server = serve(Arc::clone(&device) as _, &place, &options).expect("a socket");
+    let mut stream = UnixStream::connect(server.socket()).expect("a connection");
     let _ = stream.write_all(beginning).and_then(|()| stream.write_all(data));
     let _ = stream.shutdown(Shutdown::Write);
     let mut said = Vec::new();
     let _ = stream.read_to_end(&mut said);
+    server.stop();
     assert!(device.contents().iter().all(|byte| *byte == 3), "it has changed");
 });

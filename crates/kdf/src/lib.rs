@@ -26,6 +26,7 @@ pub mod pim;
 mod registry;
 mod scrypt;
 mod stopwatch;
+mod threads;
 mod trial;
 
 use cryptbench_cpu as cpu;

@@ -9,6 +9,7 @@ use std::thread;
 use crate::derivation::Derivation;
 use crate::effort::Effort;
 use crate::error::KdfError;
+use crate::threads::join;
 
 /// Tries each derivation until `check` accepts a key, and returns the result of `check`. `new_key`
 /// provides memory of the wanted key length; the key type must wipe itself. `check` receives the
@@ -60,10 +61,10 @@ pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..effort.threads().min(small.len()) {
-            scope.spawn(run_small);
-        }
+        let others = 1..effort.threads().min(small.len());
+        let others: Vec<_> = others.map(|_| scope.spawn(run_small)).collect();
         run_small();
+        others.into_iter().for_each(join);
     });
     // One at a time, because there may not be memory for two.
     for index in large {

@@ -226,6 +226,7 @@ impl Shared {
     /// Accepts connections until the server stops, then waits for them to end.
     fn accept(&self, listener: &UnixListener) {
         std::thread::scope(|scope| {
+            let mut threads = Vec::new();
             for number in 0.. {
                 let Some(stream) = self.next(listener) else { break };
                 let Ok(second) = stream.try_clone() else { continue };
@@ -241,9 +242,12 @@ impl Shared {
                     let _closed = Closes { shared: self, number };
                     self.talk(&stream);
                 });
-                if started.is_err() {
-                    self.open().remove(&number);
+                match started {
+                    Ok(thread) => threads.push(thread),
+                    Err(_) => drop(self.open().remove(&number)),
                 }
+                let ended = threads.extract_if(.., |thread| thread.is_finished());
+                ended.for_each(|thread| drop(thread.join()));
             }
             // Connections accepted between raising the flag and shutting down the others.
             let open = self.open();
@@ -258,6 +262,8 @@ impl Shared {
                 // This ends a write that waits for the client.
                 let _ = stream.shutdown(Shutdown::Both);
             }
+            drop(open);
+            threads.into_iter().for_each(|thread| drop(thread.join()));
         });
     }
 

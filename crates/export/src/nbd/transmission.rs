@@ -32,11 +32,12 @@ pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: 
         freed: Condvar::new(),
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            // If fewer threads start than requested, fewer requests are in flight.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, || connection.work());
-        }
+        // If fewer threads start than requested, fewer requests are in flight.
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, || connection.work());
+        let others: Vec<_> = (1..threads).flat_map(start).collect();
         connection.work();
+        // The end of a scope waits for a thread's work, not for the thread.
+        others.into_iter().for_each(|thread| drop(thread.join()));
     });
 }
 

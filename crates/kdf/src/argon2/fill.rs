@@ -9,6 +9,7 @@ use super::block::{Block, Compress, WORDS};
 use super::{Argon2Kind, Argon2Params, hash};
 use crate::effort::Effort;
 use crate::error::KdfError;
+use crate::threads::join;
 
 /// Slices of a lane. Lanes wait for each other between slices.
 const SLICES: usize = 4;
@@ -114,12 +115,12 @@ impl Job<'_> {
             Ok(())
         };
         thread::scope(|scope| {
-            for _ in 1..threads {
-                // If no further thread starts, the existing ones do all the work. A stop is checked
-                // below.
-                let _ = thread::Builder::new().spawn_scoped(scope, work);
-            }
-            work()
+            // If no further thread starts, the existing ones do all the work. A stop is checked
+            // below.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, work);
+            let others: Vec<_> = (1..threads).flat_map(start).collect();
+            let own = work();
+            others.into_iter().fold(own, |all, thread| join(thread).and(all))
         })?;
         self.effort.check()
     }

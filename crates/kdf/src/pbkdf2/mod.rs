@@ -24,6 +24,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::cpu::Tier;
 use crate::effort::Effort;
 use crate::error::KdfError;
+use crate::threads::join;
 use plan::Group;
 
 /// Iterations between checks of the stop flag: about a millisecond with most kernels.
@@ -190,10 +191,7 @@ fn iterate<H: Hash>(
             }
         }
         for thread in running {
-            match thread.join() {
-                Ok(result) => result?,
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            join(thread)?;
         }
         first
     })
