@@ -27,6 +27,9 @@ pub struct Tally {
     /// The rows that this process counts: others may be counted by another one at the same time.
     #[serde(skip)]
     own: Vec<&'static str>,
+    /// What each test counted in this process.
+    #[serde(skip)]
+    counted: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// What was counted for a row.
@@ -145,6 +148,20 @@ impl Tally {
         log.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
     }
 
+    /// Adds to what a test of a row counts.
+    pub fn count(&mut self, row: &str, test: &str, number: u64, what: &str) {
+        *self.row(row).counts.entry(what.to_owned()).or_default() += number;
+        self.counted.entry(test.to_owned()).or_default().insert(what.to_owned());
+    }
+
+    /// Whether a line that a test counts has less than it must; unknown of a test that has not run.
+    pub fn lacks(&self, row: &Row, test: &str) -> Option<bool> {
+        let Least::OfEach(least) = row.least else { return Some(false) };
+        let counts = &self.rows.get(row.name)?.counts;
+        let counted = self.counted.get(test)?;
+        Some(counted.iter().any(|what| counts.get(what).is_some_and(|n| *n < least)))
+    }
+
     /// Why this proves less than it should.
     pub fn faults(&self, rows: &[&Row]) -> Vec<String> {
         let mut faults = Vec::new();
@@ -203,6 +220,17 @@ fn commit() -> anyhow::Result<String> {
 mod tests {
     use super::*;
     use crate::prove::rows::ROWS;
+
+    #[test]
+    fn a_test_lacks_what_its_lines_lack() {
+        let bytes = ROWS.iter().find(|row| row.name == "bytes").unwrap();
+        let mut tally = Tally::default();
+        assert_eq!(tally.lacks(bytes, "bytes::cryfs"), None);
+        tally.count("bytes", "bytes::cryfs", 1 << 29, "bytes through cryfs");
+        assert_eq!(tally.lacks(bytes, "bytes::cryfs"), Some(true));
+        tally.count("bytes", "bytes::cryfs", 1 << 29, "bytes through cryfs");
+        assert_eq!(tally.lacks(bytes, "bytes::cryfs"), Some(false));
+    }
 
     fn row_of_faults(tally: &mut Tally) {
         tally.row("devices").counts.insert("faults: Full below a mount".to_owned(), 3);
