@@ -93,7 +93,12 @@ impl Model {
             false => self.some(random, |e| *e == Entry::Directory).unwrap_or_default(),
         };
         let long = if random.once_in(10) { "x".repeat(200) } else { String::new() };
-        parent.join(format!("{}{long}", random.number() % 1_000_000))
+        loop {
+            let path = parent.join(format!("{}{long}", random.number() % 1_000_000));
+            if !self.entries.contains_key(&path) {
+                return path;
+            }
+        }
     }
 
     /// Does one thing to the files below `root` and to the model.

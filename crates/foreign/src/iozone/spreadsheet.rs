@@ -7,6 +7,8 @@ use crate::error::Fault;
 use crate::number::positive;
 use crate::read::Observation;
 
+const TOO_LARGE: &str = "a size that is too large";
+
 pub(super) fn parse(text: &str, unit: Unit) -> Result<Vec<Observation>, Fault> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate().skip_while(|(_, l)| !is_title(l)).peekable();
@@ -18,12 +20,13 @@ pub(super) fn parse(text: &str, unit: Unit) -> Result<Vec<Observation>, Fault> {
         let Some(column) = ALL.iter().find(|c| c.report.eq_ignore_ascii_case(name)) else {
             return Err(Fault::line(index + 1, "a table of an unknown operation", title));
         };
-        let Some((_, heads)) = lines.next() else { break };
-        let records: Vec<u64> = quoted(heads);
+        let Some((below, heads)) = lines.next() else { break };
+        let records = quoted(heads).ok_or_else(|| Fault::line(below + 1, TOO_LARGE, heads))?;
         while let Some((index, line)) = lines.next_if(|(_, l)| !l.trim().is_empty() && !is_title(l))
         {
             let fault = |reason: &str| Fault::line(index + 1, reason, line);
-            let Some([file]) = quoted(line).get(..1).map(|q| [q[0]]) else {
+            let sizes = quoted(line).ok_or_else(|| fault(TOO_LARGE))?;
+            let Some(&file) = sizes.first() else {
                 return Err(fault("expected a file size in quotation marks"));
             };
             let values = line.rsplit('"').next().unwrap_or("").split_whitespace();
@@ -33,7 +36,7 @@ pub(super) fn parse(text: &str, unit: Unit) -> Result<Vec<Observation>, Fault> {
                     *records.get(i).ok_or_else(|| fault("more numbers than record sizes"))?;
                 // Combinations that did not run are 0.
                 if let Some(value) = positive(value) {
-                    let cell = observation(column, file * 1024, record * 1024, value, unit);
+                    let cell = observation(column, file, record, value, unit);
                     found.push(Observation { line: Some(index + 1), ..cell });
                 }
             }
@@ -47,7 +50,8 @@ fn is_title(line: &str) -> bool {
     line.starts_with('"') && line.ends_with(" report\"")
 }
 
-/// The numbers in quotation marks.
-fn quoted(line: &str) -> Vec<u64> {
-    line.split('"').skip(1).step_by(2).filter_map(|n| n.parse().ok()).filter(|n| *n > 0).collect()
+/// The sizes in quotation marks, in bytes. `None` if one exceeds 64 bits.
+fn quoted(line: &str) -> Option<Vec<u64>> {
+    let kib = line.split('"').skip(1).step_by(2).filter_map(|n| n.parse::<u64>().ok());
+    kib.filter(|n| *n > 0).map(|n| n.checked_mul(1024)).collect()
 }

@@ -179,6 +179,10 @@ fn iozone_spreadsheet_alone_and_one_that_differs() {
     let other = whole.replacen("\"64\"   1562436", "\"64\"   1562437", 1);
     assert_ne!(other, whole);
     refused(&other, "x.txt", &["line 4", "differ", "seq. write 64 KiB/4 KiB"]);
+    let large = format!("\"{}\"", u64::MAX);
+    let other =
+        format!("\tIozone: Performance Test of File I/O\n{}", sheet.replacen("\"64\"", &large, 1));
+    refused(&other, "x.txt", &["a size that is too large"]);
 }
 
 #[test]
