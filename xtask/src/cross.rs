@@ -1,6 +1,6 @@
 //! `cargo xtask cross check`: type-checks the program for Windows, and everything for
 //! 64-bit ARM. `cargo xtask cross aarch64` runs the tests of what has kernels for ARM under QEMU, `cargo xtask cross windows`
-//! the program and tests of what is of no system under Wine (`cross/windows.rs`).
+//! the program and the portable crates' tests under Wine (`cross/windows.rs`).
 //!
 //! The project's toolchain has the standard library of this machine only, and the others come from
 //! a server outside Debian. This uses Debian's own compiler instead, `rustc-web`, which is kept as
@@ -33,7 +33,7 @@ pub enum Cross {
         /// Only tests whose names contain this
         filter: Option<String>,
     },
-    /// Build the program for Windows; run it and tests of what is of no system under Wine
+    /// Build the program for Windows; run it and the portable crates' tests under Wine
     Windows {
         /// Only tests whose names contain this
         filter: Option<String>,

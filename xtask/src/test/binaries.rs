@@ -29,10 +29,14 @@ pub fn build() -> anyhow::Result<Vec<Binary>> {
 
 /// Builds the tests of the packages that these arguments of cargo select.
 pub fn build_of(packages: &[&str]) -> anyhow::Result<Vec<Binary>> {
-    let mut cargo = Command::new(env!("CARGO"))
-        .arg("test")
-        .args(packages)
-        .args(["--all-features", "--no-run"])
+    build_with(
+        Command::new(env!("CARGO")).arg("test").args(packages).args(["--all-features", "--no-run"]),
+    )
+}
+
+/// Builds the tests that a command of cargo selects.
+pub fn build_with(cargo: &mut Command) -> anyhow::Result<Vec<Binary>> {
+    let mut cargo = cargo
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped())
         .spawn()

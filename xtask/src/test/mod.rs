@@ -3,7 +3,7 @@
 
 mod again;
 pub mod binaries;
-mod counts;
+pub mod counts;
 mod hurried;
 mod schedule;
 mod skips;

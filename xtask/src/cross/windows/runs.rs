@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Wine, passed};
+use super::{Wine, passed, read};
 
 /// How long anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -19,6 +19,17 @@ const SHORT: [&str; 7] = ["--trial", "0.1s", "--trials", "2", "--size", "64MiB",
 
 /// What keeps a run going until it is ended.
 const LONG: [&str; 5] = ["--trial", "0.1s", "--size", "64MiB", "--builtin-only"];
+
+/// Questions that need no measuring: both programs give the same answer.
+const QUESTIONS: [&str; 7] = [
+    "schema",
+    "profiles small-files",
+    "studies A",
+    "studies B --json",
+    "predict --cipher-rate 1000,900 --per-request 10 --device crates/cli/tests/fixtures/ranked.json",
+    "compare crates/foreign/tests/fixtures/fio/plain crates/foreign/tests/fixtures/fio/layered",
+    "report crates/cli/tests/fixtures/ranked.json --format csv",
+];
 
 /// The directories that are measured, and where the records go.
 struct Place<'a> {
@@ -31,8 +42,9 @@ struct Place<'a> {
 pub(super) fn all(wine: &Wine) -> anyhow::Result<()> {
     let place = Place::new(wine)?;
     let began = Instant::now();
-    let done =
-        |what: &str| println!("{what}: {:.0} s since the first run", began.elapsed().as_secs_f64());
+    let done = |what: &str| println!("  {what}: {:.0} s", began.elapsed().as_secs_f64());
+    place.answers_as_here()?;
+    done("answers");
     place.measures("alone", &[], &[r"C:\measured\plain"])?;
     done("a directory");
     place.measures("pair", &[], &["--pair", r"C:\measured\plain", r"C:\measured\encrypted"])?;
@@ -79,12 +91,30 @@ impl<'a> Place<'a> {
         self.is_read_here(name)
     }
 
+    /// What is computed from files is the same on both systems, but for the separators of paths.
+    fn answers_as_here(&self) -> anyhow::Result<()> {
+        let said = |mut command: Command, question: &str| -> anyhow::Result<String> {
+            // Not a pipe: the services that Wine starts beside its first program keep that open.
+            let mut said = tempfile::tempfile()?;
+            let status = command.args(question.split(' ')).stdout(said.try_clone()?).status()?;
+            ensure!(status.success(), "{question}: {status}");
+            Ok(read(&mut said)?.replace('\\', "/"))
+        };
+        for question in QUESTIONS {
+            let there = said(self.wine.program(), question)?;
+            ensure!(!there.is_empty(), "{question}: no answer");
+            ensure!(
+                there == said(here(), question)?,
+                "{question}: another answer than here: {there}"
+            );
+        }
+        Ok(())
+    }
+
     /// This machine's program reads a record and renders its page.
     fn is_read_here(&self, name: &str) -> anyhow::Result<()> {
         let record = self.path.join(name);
-        let mut command = Command::new(env!("CARGO"));
-        command.args(["run", "--quiet", "--locked", "--package=cryptbench", "--", "report"]);
-        let said = command.arg(&record).arg("--full").output()?;
+        let said = here().arg("report").arg(&record).arg("--full").output()?;
         let text = String::from_utf8_lossy(&said.stdout);
         ensure!(
             said.status.success() && text.contains("completion port") && text.contains("Wine"),
@@ -185,6 +215,13 @@ impl<'a> Place<'a> {
         ensure!(left.is_empty(), "a run left {left:?}");
         Ok(())
     }
+}
+
+/// This machine's program.
+fn here() -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--locked", "--package=cryptbench", "--"]);
+    command
 }
 
 fn number(run: &Child) -> anyhow::Result<Pid> {
