@@ -150,7 +150,9 @@ pub fn run(command: &Cross) -> anyhow::Result<()> {
     match command {
         Cross::Check { system: Some(system) } => tell(check(*system)?),
         Cross::Check { system: None } => check_all()?.into_iter().map(Some).for_each(tell),
-        Cross::Aarch64 { filter } => tell(arm::emulate(filter.as_deref())?),
+        Cross::Aarch64 { filter } => {
+            arm::emulate(filter.as_deref())?.into_iter().map(Some).for_each(tell);
+        }
         Cross::Windows { filter } => tell(windows::run(filter.as_deref())?),
     }
     Ok(())
