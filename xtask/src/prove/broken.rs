@@ -64,8 +64,8 @@ fn miri_finds_a_short_buffer() -> anyhow::Result<String> {
     )?;
     let done = Command::new("cargo")
         .args(["+nightly", "miri", "test", "-p", "cryptbench-blockdev", "--lib", "aligned"])
-        // Cargo takes the copy for the sources themselves, and would run its build for theirs.
-        .env("CARGO_TARGET_DIR", std::path::absolute("target/miri/broken")?)
+        // Cargo would take the build of an earlier copy, which is gone, for one of this.
+        .env("CARGO_TARGET_DIR", copy.path().join("target"))
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO")
         .current_dir(copy.path())

@@ -1,9 +1,8 @@
 //! Costs on many machines as one self-contained HTML page: a forest plot with one row a group, which unfolds to its machines.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-/// The look of every page.
-const STYLE: &str = include_str!("html/page.css");
+use super::html_page::Frame;
 
 /// Style of this page alone; the hue is of Okabe and Ito (2008), shifted for contrast, as in reports.
 const MORE_STYLE: &str = "
@@ -67,35 +66,24 @@ pub struct ForestRow {
 
 /// The whole page. It needs no network and no script, and follows the reader's colour scheme.
 pub fn forest_page(page: &ForestPage) -> String {
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "cryptbench " (page.program_version) };
-                title { "Encryption on a fleet – cryptbench" }
-                style { (PreEscaped(STYLE)) (PreEscaped(MORE_STYLE)) }
-            }
-            body {
-                header {
-                    p.eyebrow { "cryptbench " (page.program_version) }
-                    h1 { "What encryption costs on the next machine" }
-                    p.about { (page.about) }
-                    @for remark in &page.remarks { p { (remark) } }
-                    dl.facts {
-                        @for (letter, words) in &page.kinds { div { dt { "Machines " (letter) } dd { (words) } } }
-                    }
-                }
-                main {
-                    @for (number, plot) in page.plots.iter().enumerate() { (section(number, plot)) }
-                    section aria-labelledby="method" { h2 #method { "How to read it" } p.about { (page.method) } }
-                }
-            }
-        }
-    };
-    markup.into_string()
+    let kinds: Vec<_> = page
+        .kinds
+        .iter()
+        .map(|(letter, words)| (format!("Machines {letter}"), words.as_str()))
+        .collect();
+    Frame {
+        version: &page.program_version,
+        title: "Encryption on a fleet",
+        heading: "What encryption costs on the next machine",
+        style: MORE_STYLE,
+        opening: html! { p.about { (page.about) } @for remark in &page.remarks { p { (remark) } } },
+        facts: kinds.iter().map(|(name, words)| (name.as_str(), *words)).collect(),
+        main: html! {
+            @for (number, plot) in page.plots.iter().enumerate() { (section(number, plot)) }
+            section aria-labelledby="method" { h2 #method { "How to read it" } p.about { (page.method) } }
+        },
+    }
+    .page()
 }
 
 /// What a plot's axis begins and ends with.

@@ -1,9 +1,8 @@
 //! The times of key derivation as one self-contained HTML page: meaning, charts, tables, assumptions.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-/// The look of every page.
-const STYLE: &str = include_str!("html/page.css");
+use super::html_page::{Frame, pairs};
 
 /// Style of this page alone; the hue is one of Okabe and Ito (2008), shifted for contrast, as in reports.
 const MORE_STYLE: &str = "
@@ -70,41 +69,26 @@ pub struct KdfTable {
 
 /// The whole page. It needs no network and no script, and follows the reader's colour scheme.
 pub fn kdf_page(page: &KdfPage) -> String {
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "cryptbench " (page.program_version) };
-                title { "Time of key derivation – cryptbench" }
-                style { (PreEscaped(STYLE)) (PreEscaped(MORE_STYLE)) }
-            }
-            body {
-                header {
-                    p.eyebrow { "cryptbench " (page.program_version) }
-                    h1 { "Time of key derivation" }
-                    (meaning(&page.meaning))
-                    dl.facts {
-                        @for (name, words) in &page.facts { div { dt { (name) } dd { (words) } } }
-                    }
-                }
-                main {
-                    @for (index, chart) in page.charts.iter().enumerate() { (bars(index, chart)) }
-                    @for table in &page.tables { (numbers(table)) }
-                    section aria-labelledby="rests" {
-                        h2 #rests { "What it rests on" }
-                        ul.rests {
-                            li { (page.method) "." }
-                            @for sentence in &page.assumptions { li { (sentence) } }
-                        }
-                    }
+    Frame {
+        version: &page.program_version,
+        title: "Time of key derivation",
+        heading: "Time of key derivation",
+        style: MORE_STYLE,
+        opening: meaning(&page.meaning),
+        facts: pairs(&page.facts),
+        main: html! {
+            @for (index, chart) in page.charts.iter().enumerate() { (bars(index, chart)) }
+            @for table in &page.tables { (numbers(table)) }
+            section aria-labelledby="rests" {
+                h2 #rests { "What it rests on" }
+                ul.rests {
+                    li { (page.method) "." }
+                    @for sentence in &page.assumptions { li { (sentence) } }
                 }
             }
-        }
-    };
-    markup.into_string()
+        },
+    }
+    .page()
 }
 
 fn meaning(sentences: &[String]) -> Markup {

@@ -1,9 +1,8 @@
 //! The speeds of ciphers in RAM as one self-contained HTML page: chart, meaning, numbers.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-/// The look of every page.
-const STYLE: &str = include_str!("html/page.css");
+use super::html_page::{Frame, pairs};
 
 /// Style of this page alone; hues of Okabe and Ito (2008), shifted for contrast, as in reports.
 const MORE_STYLE: &str = "
@@ -60,35 +59,20 @@ pub struct SpeedBar {
 
 /// The whole page. It needs no network and no script, and follows the reader's colour scheme.
 pub fn speed_page(page: &SpeedPage) -> String {
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "cryptbench " (page.program_version) };
-                title { "Cipher speed in RAM – cryptbench" }
-                style { (PreEscaped(STYLE)) (PreEscaped(MORE_STYLE)) }
-            }
-            body {
-                header {
-                    p.eyebrow { "cryptbench " (page.program_version) }
-                    h1 { "Cipher speed in RAM" }
-                    p.about { (page.method) "." }
-                    dl.facts {
-                        @for (name, words) in &page.facts { div { dt { (name) } dd { (words) } } }
-                    }
-                }
-                main {
-                    @for (index, chart) in page.charts.iter().enumerate() { (section(index, chart)) }
-                    (meaning(page))
-                    @for chart in &page.charts { (numbers(chart)) }
-                }
-            }
-        }
-    };
-    markup.into_string()
+    Frame {
+        version: &page.program_version,
+        title: "Cipher speed in RAM",
+        heading: "Cipher speed in RAM",
+        style: MORE_STYLE,
+        opening: html! { p.about { (page.method) "." } },
+        facts: pairs(&page.facts),
+        main: html! {
+            @for (index, chart) in page.charts.iter().enumerate() { (section(index, chart)) }
+            (meaning(page))
+            @for chart in &page.charts { (numbers(chart)) }
+        },
+    }
+    .page()
 }
 
 /// Units of the drawing, which are CSS pixels at full width.

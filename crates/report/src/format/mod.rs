@@ -6,6 +6,7 @@ pub mod csv;
 pub mod html;
 pub(crate) mod html_forest;
 pub(crate) mod html_kdf;
+mod html_page;
 pub(crate) mod html_speed;
 pub mod markdown;
 #[cfg(feature = "parquet")]
