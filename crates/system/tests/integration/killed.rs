@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cryptbench_system::provision::mountinfo::mounts;
+use cryptbench_system::provision::runtime_directory;
 use cryptbench_system::resource::{Cleaned, Journal, Reserve, Scratch, WorkDirectory, cleanup};
 use cryptbench_system::{ArmContext, Availability, Selection, find};
 use rand::{RngExt as _, SeedableRng as _};
@@ -164,7 +165,8 @@ fn killed_anywhere(test: &str, system: &str) {
             sleep(Duration::from_millis(2));
         }
         let journals = || fs::read_dir(state.path().join("cryptbench/ledgers")).unwrap();
-        let elsewhere: Vec<_> = journals().flatten().flat_map(|e| below_run(&e.path())).collect();
+        let elsewhere: Vec<_> =
+            journals().flatten().flat_map(|e| among_mounts(&e.path())).collect();
         let _undone = Undone { test, place: place.path(), state: state.path() };
         let cleaned = child(test, "cleanup", place.path(), state.path()).output().unwrap();
         assert!(cleaned.status.success(), "{when}: {cleaned:?}");
@@ -192,10 +194,11 @@ fn killed_anywhere(test: &str, system: &str) {
 }
 
 /// What a journal names below the directory for mounts, which is none of the place's.
-fn below_run(journal: &Path) -> Vec<String> {
+fn among_mounts(journal: &Path) -> Vec<String> {
+    let mounts = runtime_directory().expect("one");
     let text = fs::read(journal).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    text.split('"').filter(|word| word.starts_with("/run/cryptbench/")).map(str::to_owned).collect()
+    text.split('"').filter(|word| Path::new(word).starts_with(&mounts)).map(str::to_owned).collect()
 }
 
 /// Takes down at last what a cleanup that was broken on purpose has left.
