@@ -232,18 +232,19 @@ mod tests {
 
     #[test]
     fn no_value_becomes_an_option() {
+        let whole = if cfg!(windows) { "C:/tmp" } else { "/tmp" };
         let order = Order {
-            target: "/tmp".to_owned(),
+            target: whole.to_owned(),
             systems: vec!["--destroy=/dev/sda".to_owned()],
             budget: "-- /etc".to_owned(),
             settings: vec!["--output=/".to_owned(), "  ".to_owned()],
             ..Order::default()
         };
         let expected =
-            ["--system=--destroy=/dev/sda", "--set=--output=/", "--budget=-- /etc", "--", "/tmp"];
+            ["--system=--destroy=/dev/sda", "--set=--output=/", "--budget=-- /etc", "--", whole];
         assert_eq!(order.arguments().unwrap(), expected);
         for path in ["--output=/", "relative", "/a/../b", "/a\0b", ""] {
-            let pair = Pair { plain: path.to_owned(), encrypted: "/tmp".into(), ..Pair::default() };
+            let pair = Pair { plain: path.to_owned(), encrypted: whole.into(), ..Pair::default() };
             let wrong = Order { pair: Some(pair), ..Order::default() }.arguments().unwrap_err();
             assert_eq!(wrong.field.as_deref(), Some("plain"), "{path:?}");
             let wrong = Order { target: path.to_owned(), ..Order::default() }.arguments();

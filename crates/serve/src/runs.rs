@@ -251,8 +251,6 @@ fn headline(results: &Results) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::TrialLog;
-
     use super::*;
 
     #[test]
@@ -326,7 +324,8 @@ mod tests {
         }
         std::os::unix::fs::symlink(&outside, all.join("link")).unwrap();
         let runs = Runs::new(all.clone());
-        let log = TrialLog::create(&Directory::open(&all.join("busy")).unwrap()).unwrap();
+        let log = cryptbench_record::TrialLog::create(&Directory::open(&all.join("busy")).unwrap())
+            .unwrap();
         assert!(matches!(runs.delete("busy"), Err(NotChanged::Running)));
         assert!(matches!(runs.rename("busy", "x"), Err(NotChanged::Running)));
         for name in ["link", "../outside", "..", ".", "", "gone", "busy/"] {

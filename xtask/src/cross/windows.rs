@@ -67,7 +67,8 @@ pub(super) fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
     if filter.is_none() {
         let began = Instant::now();
         let mut build = cargo("build", System::Windows);
-        build.args([STD, "--offline", "--package=cryptbench"]);
+        // With the packages of the tests: other features would compile their dependencies twice.
+        build.args([STD, "--offline", "--package=cryptbench"]).args(PORTABLE.iter().map(package));
         passed(&mut build, "the program")?;
         println!("{triple}: built in {:.0} s", began.elapsed().as_secs_f64());
         runs::all(&wine)?;
@@ -102,8 +103,12 @@ fn built(kind: Kind) -> anyhow::Result<Vec<Binary>> {
     let is_left_out =
         |name: &str| LEFT_OUT.iter().any(|(left, of, _)| (*left, *of) == (name, kind));
     let tested = PORTABLE.iter().filter(|name| !is_left_out(name));
-    command.args(tested.map(|name| format!("--package=cryptbench-{name}")));
+    command.args(tested.map(package));
     build_with(&mut command)
+}
+
+fn package(name: &&str) -> String {
+    format!("--package=cryptbench-{name}")
 }
 
 fn passed(command: &mut Command, what: &str) -> anyhow::Result<()> {

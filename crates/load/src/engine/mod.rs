@@ -46,6 +46,9 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 /// are abandoned together with their buffers, which are never freed.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
 
+/// Times one in this many submissions. A prime, so that every request of a queue gets its turn.
+const LOOK_EVERY: u32 = 31;
+
 /// The requested engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {

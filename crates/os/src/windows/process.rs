@@ -27,9 +27,13 @@ pub(crate) fn cpu_s(process: u32) -> Option<f64> {
     Some(call::process_times(handle.as_raw_handle()).ok()?.1 as f64 / 1e7)
 }
 
-/// Windows says `InvalidInput` of a number that no process has.
+/// Windows says `InvalidInput` of a number that no process has. One that has ended can be opened as long as anybody has
+/// a handle on it.
 pub(crate) fn exists(process: u32) -> bool {
-    call::open_process(process).err().is_none_or(|e| e.kind() != io::ErrorKind::InvalidInput)
+    match call::open_process(process) {
+        Ok(held) => !call::has_ended(&held),
+        Err(e) => e.kind() != io::ErrorKind::InvalidInput,
+    }
 }
 
 /// A process that was started in a group of its own ([`in_own_group`]), on the same console.
@@ -98,5 +102,14 @@ mod tests {
         assert!(cpu_s(this).is_some() && exists(this) && !has_ended(this));
         let nobody = u32::MAX - 3;
         assert!(!exists(nobody) && has_ended(nobody) && started(nobody).is_none());
+    }
+
+    #[test]
+    fn a_process_that_has_ended_exists_no_more_though_somebody_has_a_handle_on_it() {
+        let mut ended = Command::new(std::env::current_exe().unwrap());
+        let mut ended = ended.arg("--list").stdout(std::process::Stdio::null()).spawn().unwrap();
+        ended.wait().unwrap();
+        assert!(call::open_process(ended.id()).is_ok(), "the number is still its own");
+        assert!(!exists(ended.id()) && has_ended(ended.id()));
     }
 }

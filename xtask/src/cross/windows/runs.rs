@@ -40,6 +40,8 @@ struct Place<'a> {
 
 /// Carries out all of them.
 pub(super) fn all(wine: &Wine) -> anyhow::Result<()> {
+    let mut build = Command::new(env!("CARGO"));
+    passed(build.args(["build", "--locked", "--package=cryptbench"]), "this machine's program")?;
     let place = Place::new(wine)?;
     let began = Instant::now();
     let done = |what: &str| println!("  {what}: {:.0} s", began.elapsed().as_secs_f64());
@@ -217,11 +219,9 @@ impl<'a> Place<'a> {
     }
 }
 
-/// This machine's program.
+/// This machine's program, which `all` built.
 fn here() -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--locked", "--package=cryptbench", "--"]);
-    command
+    Command::new("target/debug/cryptbench")
 }
 
 fn number(run: &Child) -> anyhow::Result<Pid> {

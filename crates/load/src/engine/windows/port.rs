@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::{AlignedBuf, IoMode, IoTarget};
 use cryptbench_os::{direct_unit, reopen_overlapped};
 use windows_sys::Win32::Foundation::{
-    ERROR_IO_PENDING, INVALID_HANDLE_VALUE, RtlNtStatusToDosError, WAIT_TIMEOUT,
+    ERROR_HANDLE_EOF, ERROR_IO_PENDING, INVALID_HANDLE_VALUE, RtlNtStatusToDosError, WAIT_TIMEOUT,
 };
 use windows_sys::Win32::Storage::FileSystem::{ReadFile, WriteFile};
 use windows_sys::Win32::System::IO::{
@@ -23,9 +23,9 @@ use windows_sys::Win32::System::IO::{
 
 use crate::clock::Clock;
 use crate::engine::rate_limit::RateLimit;
-use crate::engine::transfer::{Task, Transfer, flush_or_stop};
+use crate::engine::transfer::{FlushEvery, Task, Transfer, flush_or_stop};
 use crate::engine::worker_pool::{Ready, WorkerPool};
-use crate::engine::{STOP_PATIENCE, STOP_POLL};
+use crate::engine::{LOOK_EVERY, STOP_PATIENCE, STOP_POLL};
 use crate::memory::buffers_len;
 use crate::offsets::{IoRequest, OffsetGenerator, Share};
 use crate::window::{Completed, Sink};
@@ -316,12 +316,16 @@ struct Driver<'a, P> {
     ended: bool,
     /// Writes since the last flush.
     writes: u32,
+    /// When Windows had accepted each slot's request; 0 if that was not timed.
+    taken: Box<[u64]>,
 }
 
 impl<'a, P: OffsetGenerator> Driver<'a, P> {
     fn new(port: &'a mut Port, task: &'a Task, offsets: P, clock: Clock, began: u64) -> Self {
         let (transfer, rate_limit) = (&task.transfer, task.rate_limit);
-        Self { port, transfer, rate_limit, offsets, clock, began, next: 0, ended: false, writes: 0 }
+        let taken = vec![0; task.depth as usize].into();
+        let (next, ended, writes) = (0, false, 0);
+        Self { port, transfer, rate_limit, offsets, clock, began, next, ended, writes, taken }
     }
 
     /// Runs requests until the sink has enough, none remain, one fails or a flag is set; then waits
@@ -410,7 +414,8 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
                     transform.open(offset, data);
                     at = self.clock.ns();
                 }
-                sink.completed(&Completed { operation, offset, len, started, taken: 0, done: at });
+                let taken = self.taken[slot];
+                sink.completed(&Completed { operation, offset, len, started, taken, done: at });
                 draining |= sink.finished();
             }
             let patience = STOP_PATIENCE.as_nanos() as u64;
@@ -429,9 +434,11 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
     }
 
     /// Whether and why the next request must wait. Windows has no flush that others could overtake,
-    /// so each one waits for those before it.
+    /// so each one waits for those before it. One in the queue stands before a write: none follows the last one.
     fn hold(&self, now: u64) -> Hold {
-        if self.transfer.every.is_some_and(|every| self.writes >= every.writes) {
+        let is_due =
+            |every: FlushEvery| self.writes >= every.writes && (every.drained || !self.ended);
+        if self.transfer.every.is_some_and(is_due) {
             return Hold::Flush;
         }
         match self.rate_limit.map(|limit| limit.due(self.began, self.next)) {
@@ -492,10 +499,12 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         if begun == 0 {
             let source = io::Error::last_os_error();
             if source.raw_os_error() != Some(ERROR_IO_PENDING.cast_signed()) {
-                return Err(LoadError::Io { operation, offset, len, source });
+                return Err(failed(request, source));
             }
         }
         self.port.in_flight += 1;
+        let is_timed = self.next.is_multiple_of(u64::from(LOOK_EVERY));
+        self.taken[slot] = if is_timed { self.clock.ns() } else { 0 };
         Ok(Start::Started)
     }
 }
@@ -505,7 +514,16 @@ fn moved(request: IoRequest, moved: io::Result<u32>) -> Result<(), LoadError> {
     match moved {
         Ok(got) if got == len => Ok(()),
         Ok(got) => Err(LoadError::Short { operation, offset, wanted: len, got }),
-        Err(source) => Err(LoadError::Io { operation, offset, len, source }),
+        Err(source) => Err(failed(request, source)),
+    }
+}
+
+/// Beyond the end of a file there is nothing to read, which Windows calls an error.
+fn failed(request: IoRequest, source: io::Error) -> LoadError {
+    let IoRequest { operation, offset, len } = request;
+    match source.raw_os_error().map(i32::cast_unsigned) {
+        Some(ERROR_HANDLE_EOF) => LoadError::Short { operation, offset, wanted: len, got: 0 },
+        _ => LoadError::Io { operation, offset, len, source },
     }
 }
 

@@ -12,6 +12,8 @@ mod value;
 mod writes;
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use super::parse::{MAX_DESCRIPTION, MAX_ID, MAX_LABEL, MAX_WORKLOADS};
 use super::{Presentation, Profile, ProfileError, WorkloadSpec};
@@ -162,9 +164,8 @@ fn named(jobs: Vec<(Section, Job)>) -> Vec<WorkloadSpec> {
 
 /// The file's name without folder and extension, as an identifier.
 fn profile_name(origin: &str) -> String {
-    let file = origin.rsplit('/').next().unwrap_or(origin);
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    identifier(stem, MAX_ID, "fio")
+    let stem = Path::new(origin).file_stem().and_then(OsStr::to_str);
+    identifier(stem.unwrap_or(origin), MAX_ID, "fio")
 }
 
 /// The lower-case letters, digits and hyphens of `text`, at most `longest`; `otherwise` if none is

@@ -350,6 +350,7 @@ fn preconditioning_writes_all_of_it_so_many_times() {
 
 /// While a thread polls a hung device, another one must watch the stop flag. Whether the storage
 /// supports polling shows at the first request, which is sealed before that.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_polling_thread_is_never_the_callers() {
     struct Name(std::sync::Mutex<String>);

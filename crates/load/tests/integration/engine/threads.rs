@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cryptbench_blockdev::{IoTarget, SectorTransform};
+use cryptbench_blockdev::SectorTransform;
 use cryptbench_load::{Amount, Flush, Job, LoadError, Operation, Pattern};
 
 use crate::engine::GO;
@@ -87,7 +87,7 @@ fn the_stop_flag_ends_several_rings_on_a_hung_device() {
             continue;
         }
         let (reader, _writer) = std::io::pipe().unwrap();
-        let io_target = IoTarget {
+        let io_target = cryptbench_blockdev::IoTarget {
             file: Arc::new(OwnedFd::from(reader).into()),
             extent: Extent { offset: 0, len: 1 << 20 },
             mode: IoMode::Buffered,

@@ -19,9 +19,6 @@ use crate::{Direction, Operation};
 const BATCH_REQUESTS: usize = 4;
 const BATCH_BYTES: u64 = 64 << 10;
 
-/// Times one in this many submissions. A prime, so that every request of a queue gets its turn.
-const LOOK_EVERY: u32 = 31;
-
 /// One request in flight.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
@@ -328,7 +325,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
     fn submitted(&mut self) {
         self.until_look -= 1;
         if self.until_look == 0 {
-            self.until_look = LOOK_EVERY;
+            self.until_look = crate::engine::LOOK_EVERY;
             let taken = self.clock.ns();
             for &slot in self.unsent.slots.iter().take(self.unsent.requests) {
                 self.slots[slot as usize].taken = taken;
