@@ -7,7 +7,7 @@
 //! new as browsers require. Its package for ARM has the standard library in binary form; for
 //! Windows it is built from `rust-web-src`.
 
-mod windows;
+pub mod windows;
 
 use std::path::Path;
 use std::process::Command;
@@ -153,17 +153,9 @@ pub fn run(command: &Cross) -> anyhow::Result<()> {
         Cross::Aarch64 { filter } => {
             arm::emulate(filter.as_deref())?.into_iter().map(Some).for_each(tell);
         }
-        Cross::Windows { filter } => tell(windows(filter.as_deref())?),
+        Cross::Windows { filter } => tell(windows::run(filter.as_deref())?),
     }
     Ok(())
-}
-
-/// Builds for Windows, runs the program and tests, or returns why it cannot.
-///
-/// # Errors
-/// If something does not build or fails.
-pub fn windows(filter: Option<&str>) -> anyhow::Result<Option<String>> {
-    windows::run(filter)
 }
 
 /// Prints a reason to skip something as the tests print theirs.

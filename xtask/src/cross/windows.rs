@@ -54,7 +54,10 @@ const LOG: &str = "target/wine/tests.log";
 const BUILT: &str = "target/cross/x86_64-pc-windows-gnu/debug";
 
 /// Builds, tests and runs, or returns why it cannot.
-pub(super) fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
+///
+/// # Errors
+/// If something does not build or fails.
+pub fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
     let triple = System::Windows.triple();
     let missing = ensure(&WINE);
     if !missing.is_empty() {

@@ -150,7 +150,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 /// Checks for other systems, and tests on another processor and under Wine.
 fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
     let skipped = cross::check_all()?.into_iter().chain(arm::emulate(None)?);
-    let skipped = skipped.chain(cross::windows(None)?);
+    let skipped = skipped.chain(cross::windows::run(None)?);
     skipped.for_each(|why| skips.skipped(&why));
     Ok(())
 }

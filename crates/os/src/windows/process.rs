@@ -19,7 +19,7 @@ pub(crate) fn started(process: u32) -> Option<u64> {
 }
 
 pub(crate) fn has_ended(process: u32) -> bool {
-    call::open_process(process).is_ok_and(|handle| call::has_ended(&handle)) || !exists(process)
+    !exists(process)
 }
 
 pub(crate) fn cpu_s(process: u32) -> Option<f64> {
