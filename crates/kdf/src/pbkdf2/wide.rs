@@ -1,8 +1,9 @@
-//! Hashes of eight 64-bit words that mix bytes (Whirlpool, Streebog): tables in portable Rust, GFNI on x86.
+//! Hashes of eight 64-bit words that mix bytes (Whirlpool, Streebog): tables in portable Rust, GFNI on x86, and AVX2 for
+//! Whirlpool.
 //!
 //! The portable kernels look up key-dependent bytes in tables, as every other implementation of
 //! these two hashes does. On a machine shared with an attacker they do not protect against cache
-//! timing. The GFNI kernels have no such lookups.
+//! timing. The kernels for x86 have no such lookups.
 
 use std::hint::black_box;
 

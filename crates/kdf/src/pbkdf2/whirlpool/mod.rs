@@ -1,6 +1,8 @@
 //! Whirlpool in its final version (Barreto, Rijmen: "The Whirlpool hashing function", 2003; ISO/IEC 10118-3).
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod gfni;
 
 use super::wide::{self, State, Wide};
@@ -115,6 +117,10 @@ impl Hash for Whirlpool {
         #[cfg(target_arch = "x86_64")]
         if wide::gfni::is_there(tier) {
             return gfni::kernels();
+        }
+        #[cfg(target_arch = "x86_64")]
+        if tier.allows(Tier::Avx2) {
+            return vec![avx2::kernel()];
         }
         let _ = tier;
         vec![soft]
