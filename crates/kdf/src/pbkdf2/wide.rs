@@ -31,7 +31,7 @@ pub(super) fn encode(state: &State, bytes: &mut [u8]) {
 }
 
 /// The bytes of each word, forced into memory: loading a byte is cheaper than shifting it out of a
-/// register, as the compiler would do (a fifth of both hashes' time).
+/// register, as the compiler would do (a fifth of Whirlpool's time).
 #[inline(always)]
 pub(super) fn in_memory(state: &State) -> [[u8; 8]; 8] {
     black_box(state.map(u64::to_le_bytes))

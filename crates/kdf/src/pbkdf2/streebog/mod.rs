@@ -4,6 +4,8 @@ mod constants;
 #[cfg(target_arch = "x86_64")]
 mod gfni;
 
+use std::hint::black_box;
+
 use zeroize::Zeroize;
 
 use super::wide::{self, State, Wide};
@@ -106,25 +108,30 @@ fn sigma(mid: &Mid, digest: &State) -> State {
 
 /// The compression function g_N(h, m).
 fn compress(h: &State, n: &State, m: &State) -> State {
-    let mut key = lps(h, n);
-    let mut block = *m;
+    let mut key = spl(&std::array::from_fn(|i| h[i] ^ n[i]), &ZERO);
+    let mut block: State = std::array::from_fn(|i| m[i] ^ key[i]);
     for constant in &ROUNDS {
-        block = lps(&block, &key);
-        key = lps(&key, constant);
+        key = spl(&std::array::from_fn(|i| key[i] ^ constant[i]), &ZERO);
+        block = spl(&block, &key);
     }
-    std::array::from_fn(|i| h[i] ^ m[i] ^ block[i] ^ key[i])
+    std::array::from_fn(|i| h[i] ^ m[i] ^ block[i])
 }
 
-/// X, S, P and L: word `i` of the result derives from byte `i` of every word.
+/// S, P and L, and X with the next key: word `i` of the result derives from byte `i` of every word.
+/// The sums stay in registers; left to itself, the compiler adds them in vectors.
 #[inline(always)]
-fn lps(x: &State, y: &State) -> State {
-    let mixed: State = std::array::from_fn(|j| x[j] ^ y[j]);
-    let bytes = wide::in_memory(&mixed);
-    std::array::from_fn(|i| {
-        let mut word = 0;
-        for j in 0..8 {
-            word ^= TABLES[j][usize::from(bytes[j][i])];
-        }
-        word
-    })
+fn spl(x: &State, key: &State) -> State {
+    let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *key;
+    for (table, word) in TABLES.iter().zip(x) {
+        let word = black_box(*word);
+        a ^= table[usize::from(word as u8)];
+        b ^= table[usize::from((word >> 8) as u8)];
+        c ^= table[usize::from((word >> 16) as u8)];
+        d ^= table[usize::from((word >> 24) as u8)];
+        e ^= table[usize::from((word >> 32) as u8)];
+        f ^= table[usize::from((word >> 40) as u8)];
+        g ^= table[usize::from((word >> 48) as u8)];
+        h ^= table[usize::from((word >> 56) as u8)];
+    }
+    [a, b, c, d, e, f, g, h]
 }
