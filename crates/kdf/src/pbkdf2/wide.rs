@@ -5,8 +5,6 @@
 //! these two hashes does. On a machine shared with an attacker they do not protect against cache
 //! timing. The kernels for x86 have no such lookups.
 
-use std::hint::black_box;
-
 use super::{Blocks, Hash, Keys};
 
 /// A 512-bit state: eight words, little-endian.
@@ -28,13 +26,6 @@ pub(super) fn encode(state: &State, bytes: &mut [u8]) {
     for (word, bytes) in state.iter().zip(bytes.chunks_exact_mut(8)) {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
-}
-
-/// The bytes of each word, forced into memory: loading a byte is cheaper than shifting it out of a
-/// register, as the compiler would do (a fifth of Whirlpool's time).
-#[inline(always)]
-pub(super) fn in_memory(state: &State) -> [[u8; 8]; 8] {
-    black_box(state.map(u64::to_le_bytes))
 }
 
 /// A hash of this kind, in portable Rust.

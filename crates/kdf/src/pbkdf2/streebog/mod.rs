@@ -108,19 +108,19 @@ fn sigma(mid: &Mid, digest: &State) -> State {
 
 /// The compression function g_N(h, m).
 fn compress(h: &State, n: &State, m: &State) -> State {
-    let mut key = spl(&std::array::from_fn(|i| h[i] ^ n[i]), &ZERO);
+    let mut key = lps(&std::array::from_fn(|i| h[i] ^ n[i]), &ZERO);
     let mut block: State = std::array::from_fn(|i| m[i] ^ key[i]);
     for constant in &ROUNDS {
-        key = spl(&std::array::from_fn(|i| key[i] ^ constant[i]), &ZERO);
-        block = spl(&block, &key);
+        key = lps(&std::array::from_fn(|i| key[i] ^ constant[i]), &ZERO);
+        block = lps(&block, &key);
     }
     std::array::from_fn(|i| h[i] ^ m[i] ^ block[i])
 }
 
-/// S, P and L, and X with the next key: word `i` of the result derives from byte `i` of every word.
-/// The sums stay in registers; left to itself, the compiler adds them in vectors.
+/// S, P and L, and X with the next key, where the sums begin: word `i` of the result derives from byte `i` of every word.
+/// `black_box` keeps the compiler from adding pairs of words in vectors.
 #[inline(always)]
-fn spl(x: &State, key: &State) -> State {
+fn lps(x: &State, key: &State) -> State {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *key;
     for (table, word) in TABLES.iter().zip(x) {
         let word = black_box(*word);

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{BOX, E, PADDING, R, ROUNDS, Whirlpool, multiply};
+use super::{E, INVERSE, PADDING, R, ROUNDS, Whirlpool, multiply};
 use crate::pbkdf2::wide::State;
 use crate::pbkdf2::{Blocks, Kernel, Keys};
 
@@ -16,17 +16,6 @@ type Columns = [__m128i; 4];
 pub(super) fn kernel() -> Kernel<Whirlpool> {
     Kernel { name: "avx2-x1", lanes: 1, cost: 530, run: iterate }
 }
-
-/// The inverse of E.
-const INVERSE: [u8; 16] = {
-    let mut inverse = [0; 16];
-    let mut i = 0;
-    while i < 16 {
-        inverse[E[i] as usize] = i as u8;
-        i += 1;
-    }
-    inverse
-};
 
 /// What the high (`shift` 4) or low (0) half of a substituted byte adds to its multiple.
 const fn times(table: [u8; 16], shift: u32, coefficient: u8) -> [u8; 16] {
@@ -68,15 +57,13 @@ static CONSTANTS: [State; 10] = {
     let mut constants = [[0; 8]; 10];
     let mut i = 0;
     while i < 80 {
-        constants[i / 8][i % 8] = BOX[i] as u64;
+        constants[i / 8][i % 8] = ROUNDS[i / 8].to_le_bytes()[i % 8] as u64;
         i += 1;
     }
-    assert!(ROUNDS.len() == 10);
     constants
 };
 
 /// The tables of a round.
-#[derive(Clone, Copy)]
 struct Layers {
     shifts: [__m256i; 4],
     e: __m256i,

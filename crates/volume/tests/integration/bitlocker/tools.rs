@@ -3,7 +3,7 @@
 //! dislocker decrypts in its own process. cryptsetup needs device mapper to show the plaintext; what it
 //! says of metadata and credentials it says without.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use cryptbench_volume::{Access, OpenOptions, open};
 
 use super::volumes::{RECOVERY, contents, create_options, recovery_password};
 use super::{options, passphrase, recovery};
+use crate::{CRYPTSETUP, there};
 
-const CRYPTSETUP: &str = "/usr/sbin/cryptsetup";
 const DISLOCKER_FILE: &str = "/usr/bin/dislocker-file";
 const DISLOCKER_FUSE: &str = "/usr/bin/dislocker-fuse";
 
@@ -74,14 +74,6 @@ impl Lab {
         }
         Err(format!("{arguments:?}: {}{}", said(&output.stdout), said(&output.stderr)))
     }
-}
-
-fn there(program: &str) -> bool {
-    let there = Path::new(program).exists();
-    if !there {
-        eprintln!("SKIPPED: no {program} here");
-    }
-    there
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Both work on plain files without device mapper and root: cryptsetup takes the kernel's ciphers through
 //! AF_ALG (`reencrypt --encrypt` and `--decrypt` give and take the plaintext), QEMU has its own.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use cryptbench_volume::{Credentials, VolumeError};
 use crate::luks::volumes::{
     MIB, argon2, cheap, contents, key_options, passphrase, pattern, pbkdf2, resources, writable,
 };
+use crate::{CRYPTSETUP, there};
 
-const CRYPTSETUP: &str = "/usr/sbin/cryptsetup";
 const QEMU_IMG: &str = "/usr/bin/qemu-img";
 
 /// A folder with an image and the passphrases as files.
@@ -40,8 +40,7 @@ impl Lab {
 
     /// As [`Lab::new`], if there is a cryptsetup that can format a file.
     fn with_cryptsetup(image_bytes: u64) -> Option<Self> {
-        if !Path::new(CRYPTSETUP).exists() {
-            eprintln!("SKIPPED: no cryptsetup here");
+        if !there(CRYPTSETUP) {
             return None;
         }
         let lab = Self::new(20 * MIB);
@@ -313,8 +312,7 @@ fn cryptsetup_agrees_after_a_repair() {
 
 #[test]
 fn qemu_reads_what_we_write_and_the_other_way_round() {
-    if !Path::new(QEMU_IMG).exists() {
-        eprintln!("SKIPPED: no qemu-img here");
+    if !there(QEMU_IMG) {
         return;
     }
     let lab = Lab::new(5 * MIB);

@@ -15,10 +15,9 @@ use cryptbench_volume::format::tcrypt::{
 use cryptbench_volume::{Access, Credentials, OpenOptions};
 
 use super::{credentials, effort, open, options};
+use crate::{CRYPTSETUP, there};
 
 const SIZE: u64 = 320 * 1024;
-
-const CRYPTSETUP: &str = "/usr/sbin/cryptsetup";
 
 /// Runs `cryptsetup tcryptDump --dump-volume-key`; `None` if there is no cryptsetup.
 fn dump(
@@ -28,9 +27,7 @@ fn dump(
     product: Product,
     extra: &[&str],
 ) -> Option<String> {
-    // Looked for, not tried: under QEMU a program that does not exist starts, and fails.
-    if !Path::new(CRYPTSETUP).exists() {
-        eprintln!("SKIPPED: no {CRYPTSETUP} to compare with");
+    if !there(CRYPTSETUP) {
         return None;
     }
     let hash = prf.replace("ripemd-160", "ripemd160").replace("sha-", "sha");
