@@ -4,8 +4,6 @@ mod constants;
 #[cfg(target_arch = "x86_64")]
 mod gfni;
 
-use std::hint::black_box;
-
 use zeroize::Zeroize;
 
 use super::wide::{self, State, Wide};
@@ -118,12 +116,11 @@ fn compress(h: &State, n: &State, m: &State) -> State {
 }
 
 /// S, P and L, and X with the next key, where the sums begin: word `i` of the result derives from byte `i` of every word.
-/// `black_box` keeps the compiler from adding pairs of words in vectors.
+/// Each sum has a name, so that it stays in a register.
 #[inline(always)]
 fn lps(x: &State, key: &State) -> State {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *key;
-    for (table, word) in TABLES.iter().zip(x) {
-        let word = black_box(*word);
+    for (table, &word) in TABLES.iter().zip(x) {
         a ^= table[usize::from(word as u8)];
         b ^= table[usize::from((word >> 8) as u8)];
         c ^= table[usize::from((word >> 16) as u8)];
