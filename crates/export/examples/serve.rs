@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_cipher::{Layout, find, tier};
-use cryptbench_export::fuse::{FuseOptions, Mounted, Transport, mount, prepare, serve_mounted};
+use cryptbench_export::fuse::{FuseOptions, Mounted, Prepared, Transport, mount, serve_mounted};
 use cryptbench_export::nbd;
-use cryptbench_os::confine::{Needs, confine, seal};
+use cryptbench_os::confine::{Needs, confine};
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
 type Error = Box<dyn std::error::Error>;
@@ -42,13 +42,9 @@ fn main() -> Result<(), Error> {
         let (mounted, connection) = Mounted::new(&place, &options)?;
         let files = connection.files().iter().map(std::fs::File::try_clone);
         let files = files.collect::<Result<_, _>>()?;
-        prepare();
-        let rings = transport != Transport::Device;
-        confine(Needs { rings, sockets: false })?;
-        let server = serve_mounted(device, files, &options)?;
-        if rings {
-            seal()?;
-        }
+        let prepared = Prepared::new(&options);
+        confine(Needs { rings: prepared.has_rings(), sockets: false })?;
+        let server = serve_mounted(device, files, &options, prepared)?;
         drop(connection);
         say(&format!("ready {}", mounted.file().display()));
         wait_for_the_end();

@@ -8,8 +8,8 @@ use std::io;
 pub struct Needs {
     /// It takes connections on a socket that it was given.
     pub sockets: bool,
-    /// It makes rings of io_uring, until [`seal`]. No filter sees what a ring is asked for, so each must refuse what it is
-    /// not for.
+    /// It uses rings of io_uring that it has already made. No filter sees what a ring is asked for, so each must refuse what
+    /// it is not for.
     pub rings: bool,
 }
 
@@ -35,12 +35,4 @@ pub fn become_user(user: u32) -> io::Result<()> {
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no filters for system calls.
 pub fn confine(needs: Needs) -> io::Result<()> {
     crate::system::confine::confine(needs)
-}
-
-/// Refuses new rings to all threads of a process that was confined with [`Needs::rings`] and has made its own.
-///
-/// # Errors
-/// As of [`confine`].
-pub fn seal() -> io::Result<()> {
-    crate::system::confine::seal()
 }

@@ -288,7 +288,7 @@ pub struct MountArgs {
     #[arg(long)]
     pub allow_other: bool,
     /// How the kernel passes requests to the serving process
-    #[arg(long, value_enum, default_value = "device")]
+    #[arg(long, value_enum, default_value = "auto")]
     pub transport: Transport,
     /// Stay in the foreground, until a signal comes or the volume is unmounted
     #[arg(long)]

@@ -171,12 +171,15 @@ pub struct Here {
 }
 
 /// Confines this process and does what the parent wants: opens the volume, or only says what it asks for (`None`).
-pub fn begin(
+///
+/// `prepare` makes what a confined process cannot, and says what that needs.
+pub fn begin<T>(
     args: &UnlockArgs,
     protects_hidden: bool,
-    (access, needs): (Access, Needs),
+    access: Access,
+    prepare: impl FnOnce() -> (Needs, T),
     stop: &AtomicBool,
-) -> anyhow::Result<Option<Here>> {
+) -> anyhow::Result<Option<(Here, T)>> {
     // Neither Ctrl-C at the terminal nor its end ends what the parent has to take down first.
     let _ = process::leave_terminal();
     let channel = Channel::to_parent().context("--confined is for cryptbench itself")?;
@@ -187,7 +190,7 @@ pub fn begin(
     if *what == ASK {
         let file = files.pop().context("no volume came")?;
         let device = target::device(file, Access::ReadOnly, false)?;
-        enter(becomes, needs);
+        enter(becomes, Needs::default());
         let asks = target::asks(args, &target::Target { device: Arc::new(device) })?;
         let said = [asks.luks, asks.bitlocker, asks.nothing].map(u8::from);
         channel.send(&said, &[])?;
@@ -204,6 +207,7 @@ pub fn begin(
     let options =
         OpenOptions { access, ..OpenOptions::new(cryptbench_cipher::tier()?, effort(stop)?) };
     cryptbench_kdf::memory::keep_available();
+    let (needs, prepared) = prepare();
     enter(becomes, needs);
     let credentials = secrets::receive(&mut secrets)?;
     let protected = protects_hidden.then(|| secrets::receive(&mut secrets)).transpose()?;
@@ -213,7 +217,8 @@ pub fn begin(
     let volume = target::unlock_opened(args, Arc::new(device), header, &credentials, &options)?;
     super::keep_open_keys_from_swap(&volume);
     channel.send(&[u8::from(volume.is_read_only())], &[])?;
-    Ok(Some(Here { channel, owner, nowhere, volume: Arc::new(volume), told: false }))
+    let here = Here { channel, owner, nowhere, volume: Arc::new(volume), told: false };
+    Ok(Some((here, prepared)))
 }
 
 /// Gives the rights up, as far as the system lets it, and says what it does not: a container can lack the user that this

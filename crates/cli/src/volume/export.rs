@@ -45,9 +45,9 @@ pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
 
 /// The process without rights that opens the volume and serves it.
 fn serve(args: &ExportArgs, access: Access, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    let needs = Needs { sockets: true, rings: false };
-    let begun = confined::begin(&args.unlock, false, (access, needs), stop)?;
-    let Some(mut here) = begun else { return Ok(ExitCode::SUCCESS) };
+    let prepare = || (Needs { sockets: true, rings: false }, ());
+    let begun = confined::begin(&args.unlock, false, access, prepare, stop)?;
+    let Some((mut here, ())) = begun else { return Ok(ExitCode::SUCCESS) };
     let Some(listener) = here.wait()?.and_then(|mut files| files.pop()) else {
         return Ok(ExitCode::SUCCESS);
     };

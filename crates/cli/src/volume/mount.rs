@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::BlockDevice as _;
-use cryptbench_export::fuse::{FuseOptions, Transport, serve_mounted};
-use cryptbench_os::confine::{Needs, seal};
+use cryptbench_export::fuse::{FuseOptions, Prepared, serve_mounted};
+use cryptbench_os::confine::Needs;
 use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
@@ -99,20 +99,18 @@ fn fuse(args: &MountArgs, read_only: bool) -> FuseOptions {
 /// The process without rights that opens the volume and serves it.
 fn confined(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let options = fuse(args, args.read_only);
-    cryptbench_export::fuse::prepare();
-    let needs = Needs { sockets: false, rings: options.transport != Transport::Device };
+    let prepare = || {
+        let prepared = Prepared::new(&options);
+        (Needs { sockets: false, rings: prepared.has_rings() }, prepared)
+    };
     let begun =
-        super::confined::begin(&args.unlock, args.protect_hidden, (access(args), needs), stop)?;
-    let Some(mut here) = begun else { return Ok(ExitCode::SUCCESS) };
+        super::confined::begin(&args.unlock, args.protect_hidden, access(args), prepare, stop)?;
+    let Some((mut here, prepared)) = begun else { return Ok(ExitCode::SUCCESS) };
     let Some(connection) = here.wait()? else { return Ok(ExitCode::SUCCESS) };
     let options =
         FuseOptions { read_only: here.volume.is_read_only(), owner: Some(here.owner), ..options };
     let volume = Arc::clone(&here.volume);
-    let server = serve_mounted(Arc::clone(&volume) as _, connection, &options)?;
-    if needs.rings {
-        // A kernel that filters nothing has said so before.
-        let _ = seal();
-    }
+    let server = serve_mounted(Arc::clone(&volume) as _, connection, &options, prepared)?;
     here.is_up()?;
     while here.goes_on(stop, || server.has_ended())? {}
     server.stop();

@@ -12,6 +12,7 @@ use super::mount::Mount;
 use super::options::{FuseOptions, Transport};
 use super::server::{self, Server};
 use super::switch::UringSwitch;
+use super::uring::Rings;
 use crate::ExportError;
 
 /// A mount that another process serves. Dropping it leaves the mount in place.
@@ -73,13 +74,25 @@ impl Mounted {
     }
 }
 
-/// Looks at what [`serve_mounted`] needs to know but cannot ask once the process is confined.
-pub fn prepare() {
-    let _ = super::uring::queues();
+/// What [`serve_mounted`] needs but cannot make once the process is confined: rings, if the options want them.
+pub struct Prepared(Option<Rings>);
+
+impl Prepared {
+    /// For a server with these options.
+    #[must_use]
+    pub fn new(options: &FuseOptions) -> Self {
+        Self(server::rings(options))
+    }
+
+    /// Whether the process will use rings, which it cannot make any more.
+    #[must_use]
+    pub fn has_rings(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 /// Serves `device` as the only file of a mount that another process has made, by the files of the [`Connection`]
-/// that [`Mounted::new`] made with the same `options`. Opens no file.
+/// that [`Mounted::new`] made with the same `options`. Opens no file, and makes no ring.
 ///
 /// # Errors
 /// [`ExportError::Protocol`]; [`ExportError::Option`] for a transport that this machine or device does not support.
@@ -87,9 +100,9 @@ pub fn serve_mounted(
     device: Arc<dyn BlockDevice>,
     connection: Vec<File>,
     options: &FuseOptions,
+    prepared: Prepared,
 ) -> Result<Server, ExportError> {
-    let rings = options.transport != Transport::Device;
-    let direct = rings.then(|| device.io_target()).flatten();
+    let direct = prepared.0.and_then(|rings| Some((device.io_target()?, rings)));
     let connection = connection.into_iter().map(Into::into).collect();
     server::begin(device, None, connection, options, direct)
 }

@@ -9,12 +9,11 @@
 //! that lent the entry.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::AsFd as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use cryptbench_blockdev::IoTarget;
 use rustix::io::Errno;
 
 use super::abi::Request;
@@ -88,18 +87,17 @@ pub(super) fn is_long(request: &Request<'_>) -> bool {
     (LONG..=MAX_REQUEST).contains(size)
 }
 
-/// Carries out long requests until the worker pool ends or `stop` is raised. Reports once that it has a ring.
+/// Carries out long requests until the worker pool ends or `stop` is raised. Reports once that `ring` works.
 pub(super) fn serve(
-    fuse: BorrowedFd<'_>,
+    ring: Ring,
     session: &Session,
-    io_target: &IoTarget,
     stop: &Stop,
     pool: &Pool,
     report: &Sender<io::Result<()>>,
 ) -> io::Result<()> {
     // The memory of an entry that the ring still has outlives the ring.
     let mut held = None;
-    let mut ring = Ring::new(fuse, io_target, 2)?;
+    let mut ring = ring;
     ring.enable()?;
     ring.watch(stop.as_fd(), STOPPED)?;
     ring.submit()?;

@@ -26,7 +26,7 @@ mod slow;
 mod switch;
 mod uring;
 
-pub use hand_over::{Connection, Mounted, prepare, serve_mounted};
+pub use hand_over::{Connection, Mounted, Prepared, serve_mounted};
 pub use mount::{FILE_SYSTEM, is_stale_mount, remove_stale_mount};
 pub use options::{FuseOptions, Transport};
 pub use server::{Server, mount};

@@ -27,10 +27,10 @@ pub struct FuseOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// io_uring where the kernel has it and the device is a run of a file, otherwise
-    /// [`Device`](Self::Device). Many small requests take half of the CPU time (docs/benchmarks.md).
+    /// [`Device`](Self::Device). This is the default: many small requests take half of the CPU time
+    /// (docs/benchmarks.md).
     Auto,
-    /// Threads that read `/dev/fuse`. This is the default: a confined process that may make rings can
-    /// ask them for what its filter refuses, until it is sealed.
+    /// Threads that read `/dev/fuse`.
     Device,
     /// io_uring; mounting fails without it.
     Uring,
@@ -43,7 +43,7 @@ impl Default for FuseOptions {
             read_only: false,
             discard: false,
             allow_other: false,
-            transport: Transport::Device,
+            transport: Transport::Auto,
             owner: None,
             threads: 16,
         }

@@ -83,12 +83,19 @@ pub(super) struct Ring {
 
 impl Ring {
     /// A ring for up to `entries` simultaneous requests, which begins with
-    /// [`enable`](Self::enable).
-    pub(super) fn new(
-        fuse: BorrowedFd<'_>,
-        io_target: &IoTarget,
-        entries: usize,
-    ) -> io::Result<Self> {
+    /// [`enable`](Self::enable). From then on nobody can make it do anything but what a server does:
+    /// a filter of system calls does not see what a ring is asked for.
+    pub(super) fn new(entries: usize) -> io::Result<Self> {
+        const FIXED_FILE: u8 = 1;
+        let operations = [
+            opcode::UringCmd80::CODE,
+            opcode::Read::CODE,
+            opcode::ReadFixed::CODE,
+            opcode::Write::CODE,
+            opcode::WriteFixed::CODE,
+            opcode::Fsync::CODE,
+            opcode::PollAdd::CODE,
+        ];
         let size = (entries as u32 * 2).next_power_of_two().min(4096);
         let ring: IoUring<Entry128, cqueue::Entry> = IoUring::builder()
             .setup_single_issuer()
@@ -96,8 +103,15 @@ impl Ring {
             .setup_r_disabled()
             .setup_cqsize(size * 4)
             .build(size)?;
-        ring.submitter().register_files(&[io_target.file.as_raw_fd(), fuse.as_raw_fd()])?;
+        let mut all = vec![Restriction::sqe_flags_allowed(FIXED_FILE)];
+        all.extend(operations.map(Restriction::sqe_op));
+        ring.submitter().register_restrictions(&mut all)?;
         Ok(Self { ring, pinned: false })
+    }
+
+    /// Gives it the two files that it works on.
+    pub(super) fn open(&mut self, fuse: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
+        self.ring.submitter().register_files(&[io_target.file.as_raw_fd(), fuse.as_raw_fd()])
     }
 
     /// Pins the memory that all reads and writes use, if this user may pin so much. The kernel then
@@ -116,24 +130,10 @@ impl Ring {
         .is_ok();
     }
 
-    /// From now on only the calling thread may use the ring, and nobody can make it do anything but
-    /// what a server does: a filter of system calls does not see what a ring is asked for.
+    /// From now on only the calling thread may use the ring.
     pub(super) fn enable(&mut self) -> io::Result<()> {
-        const FIXED_FILE: u8 = 1;
-        let operations = [
-            opcode::UringCmd80::CODE,
-            opcode::Read::CODE,
-            opcode::ReadFixed::CODE,
-            opcode::Write::CODE,
-            opcode::WriteFixed::CODE,
-            opcode::Fsync::CODE,
-            opcode::PollAdd::CODE,
-        ];
         // It spares the kernel a look-up for each call; not every kernel has it.
         let _ = self.ring.submitter().register_ring_fd();
-        let mut all = vec![Restriction::sqe_flags_allowed(FIXED_FILE)];
-        all.extend(operations.map(Restriction::sqe_op));
-        self.ring.submitter().register_restrictions(&mut all)?;
         self.ring.submitter().register_enable_rings()
     }
 
@@ -301,6 +301,32 @@ mod tests {
         for tag in [Tag::Fetch(7), Tag::Transfer(31), Tag::Flush(1000), Tag::Event(1)] {
             assert_eq!(Tag::decode(tag.encode()), tag);
         }
+    }
+
+    #[test]
+    fn a_ring_does_nothing_but_what_a_server_does() {
+        let mut ring = match Ring::new(4) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("SKIPPED: no io_uring here: {e}"),
+        };
+        let more = &mut [Restriction::sqe_op(opcode::OpenAt::CODE)];
+        assert!(ring.ring.submitter().register_restrictions(more).is_err(), "nothing widens it");
+        assert!(ring.ring.submit().is_err(), "it does nothing before it is enabled");
+        ring.enable().unwrap();
+        let path = c"/etc/passwd".as_ptr();
+        let address = [0u8; 16];
+        let not_ours = [
+            opcode::OpenAt::new(types::Fd(rustix::fs::CWD.as_raw_fd()), path).build(),
+            opcode::Connect::new(types::Fd(0), address.as_ptr().cast(), 16).build(),
+            opcode::Socket::new(1, 1, 0).build(),
+        ];
+        for request in not_ours {
+            ring.push(request.into(), Tag::Event(0)).unwrap();
+            let mut completions = Vec::new();
+            ring.wait(&mut completions).unwrap();
+            assert_eq!(completions, [(Tag::Event(0), -Errno::ACCESS.raw_os_error())]);
+        }
+        assert!(ring.ring.submitter().register_personality().is_err(), "nor takes anything more");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::mount::Mount;
 use super::options::{FuseOptions, Transport};
 use super::session::Session;
 use super::switch::UringSwitch;
-use super::uring;
+use super::uring::{self, Rings};
 use crate::bytes::Bytes;
 use crate::stop::Stop;
 use crate::{ExportError, Stats};
@@ -58,11 +58,11 @@ pub fn mount(
         && let Some(io_target) = device.io_target()
         && let Some(switch) = UringSwitch::on()
     {
-        let device = Arc::clone(&device);
+        let (device, rings) = (Arc::clone(&device), rings(options));
         let started = Mount::new(path, options).and_then(|(mount, fuse)| {
             // The switch is on until the kernel has read it.
             let _switch = switch;
-            begin(device, Some(mount), vec![fuse], options, Some(io_target))
+            begin(device, Some(mount), vec![fuse], options, rings.map(|rings| (io_target, rings)))
         });
         match started {
             Err(_) if options.transport == Transport::Auto => {}
@@ -95,14 +95,22 @@ fn no_uring() -> ExportError {
     ExportError::Option(reason.to_owned())
 }
 
-/// Serves a new mount by a connection to the kernel and, if there are any, its clones; by io_uring on `direct`, if that is
-/// to be had.
+/// The rings for a server with these options; `None` if there are none to be had.
+pub(super) fn rings(options: &FuseOptions) -> Option<Rings> {
+    // Of the worker pool some wait for the next request on one CPU while requests arrive on another.
+    (options.transport != Transport::Device)
+        .then(|| Rings::new(2 * options.threads.max(1)))
+        .flatten()
+}
+
+/// Serves a new mount by a connection to the kernel and, if there are any, its clones; by the rings of `direct`, if
+/// there are any.
 pub(super) fn begin(
     device: Arc<dyn BlockDevice>,
     mount: Option<Mount>,
     connections: Vec<OwnedFd>,
     options: &FuseOptions,
-    direct: Option<IoTarget>,
+    direct: Option<(IoTarget, Rings)>,
 ) -> Result<Server, ExportError> {
     let session = Session::new(Bytes::new(device), options);
     let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
@@ -118,16 +126,18 @@ pub(super) fn begin(
     });
     let mut server =
         Server { shared: Arc::clone(&shared), threads: Mutex::default(), transport: "device" };
-    let direct = direct.filter(|io_target| uring::can_serve(fuse.as_fd(), io_target));
+    let open = |(io_target, mut rings): (IoTarget, Rings)| {
+        rings.open(fuse.as_fd(), &io_target).is_ok().then_some((io_target, rings))
+    };
+    let direct = direct.and_then(open);
     // From here on, returning an error drops `server`, which removes the mount.
     let agreed = channel::greet(fuse.as_fd(), &shared.session, direct.is_some())?;
     let mut threads = options.threads.max(1);
     if options.transport == Transport::Uring && !agreed.uring {
         return Err(no_uring());
     }
-    if let Some(io_target) = direct.filter(|_| agreed.uring) {
-        // Some wait for the next request on one CPU while requests arrive on another.
-        server.start_rings(&fuse, io_target, 2 * threads)?;
+    if let Some((io_target, rings)) = direct.filter(|_| agreed.uring) {
+        server.start_rings(io_target, rings)?;
         // FORGET and INTERRUPT still arrive through `/dev/fuse`.
         (server.transport, threads) = ("io_uring", 1);
     }
@@ -210,40 +220,32 @@ impl Server {
         })
     }
 
-    fn start_rings(
-        &self,
-        fuse: &Arc<OwnedFd>,
-        io_target: IoTarget,
-        pool_size: usize,
-    ) -> Result<(), ExportError> {
+    fn start_rings(&self, io_target: IoTarget, rings: Rings) -> Result<(), ExportError> {
         // Otherwise each request to a file in RAM would pass through a worker thread.
         let _ = never_waits(&io_target.file);
         let io_target = Arc::new(io_target);
         let (report, reports) = std::sync::mpsc::channel();
         let pool = Arc::new(Pool::default());
-        let queues = uring::queues().unwrap_or_default();
-        let rings = queues.len();
-        for (number, queues) in queues.into_iter().enumerate() {
-            let (fuse, io_target, report) =
-                (Arc::clone(fuse), Arc::clone(&io_target), report.clone());
-            let pool = Arc::clone(&pool);
+        let threads = rings.queues.len() + rings.pool.len();
+        for (number, own) in rings.queues.into_iter().enumerate() {
+            let io_target = Arc::clone(&io_target);
+            let (pool, report) = (Arc::clone(&pool), report.clone());
             self.start(format!("fuse-ring-{number}"), move |shared| {
                 let Shared { session, stop, .. } = shared;
-                uring::serve(fuse.as_fd(), session, &io_target, stop, (&queues, &pool), &report);
+                uring::serve(session, &io_target, stop, own, &pool, &report);
             })?;
         }
-        for number in 0..pool_size {
-            let (fuse, io_target) = (Arc::clone(fuse), Arc::clone(&io_target));
+        for (number, ring) in rings.pool.into_iter().enumerate() {
             let (pool, report) = (Arc::clone(&pool), report.clone());
             self.start(format!("fuse-long-{number}"), move |shared| {
                 let Shared { session, stop, .. } = shared;
-                let ended = long::serve(fuse.as_fd(), session, &io_target, stop, &pool, &report);
+                let ended = long::serve(ring, session, stop, &pool, &report);
                 // After an error the server ends. Who started it listens until all have a ring.
                 let _ = ended.or_else(|e| report.send(Err(e)));
             })?;
         }
         drop(report);
-        for _ in 0..rings + pool_size {
+        for _ in 0..threads {
             reports
                 .recv()
                 .unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()))

@@ -8,8 +8,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
 
 use cryptbench_blockdev::IoTarget;
 
@@ -24,29 +24,46 @@ use crate::stop::Stop;
 /// Threads of a ring for requests that would hold it up.
 const LANES: usize = 4;
 
+/// The events that a ring watches.
 const STOPPED: usize = 0;
 const TOLD: usize = 1;
+const EVENTS: usize = 2;
 
 /// The kernel's queues that a ring takes requests of, each with the number of entries.
 pub(super) type Queues = Vec<(u16, usize)>;
 
-/// One for each ring: as many as CPUs are online. Together they cover every possible CPU, whose
-/// queue the kernel puts its requests into. `None` if the CPUs are not known.
-///
-/// A confined process opens no file, so it asks before it is confined.
-pub(super) fn queues() -> Option<Vec<Queues>> {
-    static CPUS: OnceLock<Option<[Vec<usize>; 2]>> = OnceLock::new();
-    let cpus = |file| {
-        let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{file}"));
-        list.ok().map(|list| cpu_list(list.trim())).filter(|cpus| !cpus.is_empty())
-    };
-    let known = CPUS.get_or_init(|| Some([cpus("online")?, cpus("possible")?]));
-    known.as_ref().map(|[online, possible]| share(online, possible))
+/// All rings of a server: made before its process is confined, and before INIT agrees on io_uring,
+/// after which there is no way back.
+pub(super) struct Rings {
+    /// As many as CPUs are online. Together they cover every possible CPU, whose queue the kernel puts
+    /// its requests into.
+    pub(super) queues: Vec<(Queues, Ring)>,
+    /// Those of the worker pool.
+    pub(super) pool: Vec<Ring>,
 }
 
-/// Whether this process gets a ring. Once INIT has agreed on io_uring, there is no way back.
-pub(super) fn can_serve(fuse: BorrowedFd<'_>, io_target: &IoTarget) -> bool {
-    queues().is_some() && Ring::new(fuse, io_target, 2).is_ok()
+impl Rings {
+    /// `None` if this process gets none, or the CPUs are not known.
+    pub(super) fn new(pool: usize) -> Option<Self> {
+        let cpus = |file| {
+            let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{file}"));
+            list.ok().map(|list| cpu_list(list.trim())).filter(|cpus| !cpus.is_empty())
+        };
+        let with_ring = |queues: Queues| {
+            let entries: usize = queues.iter().map(|(_, depth)| depth).sum();
+            Some((queues, Ring::new(entries + EVENTS).ok()?))
+        };
+        let all = share(&cpus("online")?, &cpus("possible")?);
+        let queues = all.into_iter().map(with_ring).collect::<Option<_>>()?;
+        let pool = (0..pool).map(|_| Ring::new(1 + EVENTS).ok()).collect::<Option<_>>()?;
+        Some(Self { queues, pool })
+    }
+
+    /// Gives each the two files that it works on.
+    pub(super) fn open(&mut self, fuse: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
+        let queues = self.queues.iter_mut().map(|(_, ring)| ring);
+        queues.chain(&mut self.pool).try_for_each(|ring| ring.open(fuse, io_target))
+    }
 }
 
 /// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all
@@ -97,14 +114,14 @@ impl Drop for EndsPool<'_> {
     }
 }
 
-/// Serves `queues` until the mount is gone or `stop` is raised. Reports once whether it has
+/// Serves `queues` by `ring` until the mount is gone or `stop` is raised. Reports once whether it has
 /// started.
 pub(super) fn serve(
-    fuse: BorrowedFd<'_>,
     session: &Session,
     io_target: &IoTarget,
     stop: &Stop,
-    (queues, pool): (&Queues, &Pool),
+    (queues, ring): (Queues, Ring),
+    pool: &Pool,
     report: &Sender<io::Result<()>>,
 ) {
     let _end = EndsPool(pool);
@@ -119,7 +136,7 @@ pub(super) fn serve(
             let done = Arc::clone(&done);
             scope.spawn(move || slow::run(session, stop, lane, &done));
         }
-        let made = Worker::new(fuse, session, io_target, queues, (done, pool), jobs);
+        let made = Worker::new(session, io_target, (&queues, ring), (done, pool), jobs);
         match made.and_then(|mut worker| worker.begin(stop).map(|()| worker)) {
             Ok(mut worker) => {
                 let _ = report.send(Ok(()));
@@ -145,17 +162,15 @@ struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     fn new(
-        fuse: BorrowedFd<'_>,
         session: &'a Session,
         io_target: &'a IoTarget,
-        queues: &Queues,
+        (queues, mut ring): (&Queues, Ring),
         (done, pool): (Arc<Done>, &'a Pool),
         jobs: Sender<Job>,
     ) -> io::Result<Self> {
         let of = |&(queue, depth): &(u16, usize)| std::iter::repeat_n(queue, depth);
         let mut entries = entry::entries(&queues.iter().flat_map(of).collect::<Vec<_>>())?;
         let vectors = entries.iter_mut().map(entry::Entry::vectors).collect();
-        let mut ring = Ring::new(fuse, io_target, entries.len() + 2)?;
         if let Some(entry) = entries.first() {
             let (start, len) = entry.arena();
             // SAFETY: the arena outlives the ring, which `Requests` drops first.

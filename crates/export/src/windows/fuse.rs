@@ -39,8 +39,22 @@ impl Server {
     }
 }
 
-/// There is nothing to look at.
-pub fn prepare() {}
+/// What a confined process could not make: there is nothing.
+pub struct Prepared;
+
+impl Prepared {
+    /// For a server with these options.
+    #[must_use]
+    pub fn new(_options: &FuseOptions) -> Self {
+        Self
+    }
+
+    /// Whether the process will use rings.
+    #[must_use]
+    pub fn has_rings(&self) -> bool {
+        false
+    }
+}
 
 /// Refuses.
 ///
@@ -50,6 +64,7 @@ pub fn serve_mounted(
     _device: Arc<dyn BlockDevice>,
     _connection: Vec<File>,
     _options: &FuseOptions,
+    _prepared: Prepared,
 ) -> Result<Server, ExportError> {
     Err(crate::not_here())
 }

@@ -16,7 +16,3 @@ pub(crate) fn become_user(_: u32) -> io::Result<()> {
 pub(crate) fn confine(_: Needs) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
-
-pub(crate) fn seal() -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}

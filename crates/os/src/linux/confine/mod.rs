@@ -13,10 +13,10 @@ use rustix::thread::{
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, apply_filter, apply_filter_all_threads,
+    SeccompRule, apply_filter,
 };
 
-use self::table::{CALLS, Only};
+use self::table::{CALLS, FOR_RINGS, FOR_SOCKETS, Only};
 use super::user;
 use crate::confine::Needs;
 
@@ -35,22 +35,11 @@ pub(crate) fn user_for(file: &File) -> Option<u32> {
 pub(crate) fn confine(needs: Needs) -> io::Result<()> {
     super::process::keep_from_dumps();
     set_no_new_privs(true)?;
-    // Of several filters the strictest answer counts. After the last one none can be added, unless there are rings to come.
+    // Of several filters the strictest answer counts. After the last one none can be added.
     for program in [unknown()?, allowing(needs)?] {
         apply_filter(&program).map_err(io::Error::other)?;
     }
     Ok(())
-}
-
-pub(crate) fn seal() -> io::Result<()> {
-    let sealed = [libc::SYS_io_uring_setup, libc::SYS_io_uring_register, libc::SYS_seccomp];
-    let rules = sealed.map(|call| (call, Vec::new())).into();
-    let program = program(rules, SeccompAction::Allow, refused())?;
-    apply_filter_all_threads(&program).map_err(io::Error::other)
-}
-
-fn refused() -> SeccompAction {
-    SeccompAction::Errno(rustix::io::Errno::PERM.raw_os_error() as u32)
 }
 
 pub(crate) fn become_user(user: u32) -> io::Result<()> {
@@ -76,16 +65,14 @@ pub(crate) fn become_user(user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses whatever the table does not have.
+/// Refuses whatever the tables do not have.
 fn allowing(needs: Needs) -> io::Result<BpfProgram> {
-    let wanted = CALLS.iter().filter(|(_, only)| match only {
-        Only::ForSockets => needs.sockets,
-        Only::ForRings => needs.rings,
-        _ => true,
-    });
+    let tables = [(true, CALLS), (needs.sockets, FOR_SOCKETS), (needs.rings, FOR_RINGS)];
+    let wanted = tables.iter().filter(|(needed, _)| *needed).flat_map(|(_, table)| *table);
     let rules = wanted.map(|(call, only)| Ok((*call, rules(*only)?)));
     let rules = rules.collect::<io::Result<_>>()?;
-    program(rules, refused(), SeccompAction::Allow)
+    let refused = SeccompAction::Errno(rustix::io::Errno::PERM.raw_os_error() as u32);
+    program(rules, refused, SeccompAction::Allow)
 }
 
 /// Lets clone3(2), whose flags no filter sees, look unknown: the C library then uses clone(2).
@@ -108,7 +95,7 @@ fn program(
 /// One rule for each value that is allowed; none allow all.
 fn rules(only: Only) -> io::Result<Vec<SeccompRule>> {
     let (argument, conditions): (u8, Vec<_>) = match only {
-        Only::Always | Only::ForSockets | Only::ForRings => return Ok(Vec::new()),
+        Only::Always => return Ok(Vec::new()),
         Only::Values(argument, values) => {
             (argument, values.iter().map(|value| (SeccompCmpOp::Eq, *value)).collect())
         }

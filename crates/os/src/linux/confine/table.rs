@@ -15,13 +15,9 @@ pub(super) enum Only {
     With(u8, u64),
     /// The argument has none of these bits.
     Without(u8, u64),
-    /// The process takes connections.
-    ForSockets,
-    /// The process uses io_uring.
-    ForRings,
 }
 
-use Only::{Always, ForRings, ForSockets, OfThisProcess, Values, With, Without};
+use Only::{Always, OfThisProcess, Values, With, Without};
 
 /// A new thread of this process, and no new process.
 const THREAD: u64 = (libc::CLONE_THREAD | libc::CLONE_VM) as u64;
@@ -118,17 +114,30 @@ pub(super) const CALLS: &[(i64, Only)] = &[
     (libc::SYS_sigaltstack, Always),
     (libc::SYS_tgkill, OfThisProcess(0)),
     (libc::SYS_exit_group, Always),
-    // Connections that come in.
-    (libc::SYS_accept4, ForSockets),
-    (libc::SYS_recvfrom, ForSockets),
-    (libc::SYS_sendto, ForSockets),
-    (libc::SYS_shutdown, ForSockets),
-    (libc::SYS_setsockopt, ForSockets),
-    (libc::SYS_getsockopt, ForSockets),
-    // io_uring: new rings until the process is sealed, which takes one more filter.
-    (libc::SYS_fstatfs, ForRings), // Whether the volume lies in memory.
-    (libc::SYS_io_uring_enter, ForRings),
-    (libc::SYS_io_uring_setup, ForRings),
-    (libc::SYS_io_uring_register, ForRings),
-    (libc::SYS_seccomp, ForRings),
 ];
+
+/// Connections that come in.
+pub(super) const FOR_SOCKETS: &[(i64, Only)] = &[
+    (libc::SYS_accept4, Always),
+    (libc::SYS_recvfrom, Always),
+    (libc::SYS_sendto, Always),
+    (libc::SYS_shutdown, Always),
+    (libc::SYS_setsockopt, Always),
+    (libc::SYS_getsockopt, Always),
+];
+
+/// Work with rings of io_uring that are already there.
+pub(super) const FOR_RINGS: &[(i64, Only)] = &[
+    (libc::SYS_fstatfs, Always), // Whether the volume lies in memory.
+    (libc::SYS_io_uring_enter, Always),
+    (
+        libc::SYS_io_uring_register,
+        Values(1, &[REGISTER_BUFFERS, REGISTER_FILES, REGISTER_ENABLE_RINGS, REGISTER_RING_FDS]),
+    ),
+];
+
+/// Of linux/io_uring.h.
+const REGISTER_BUFFERS: u64 = 0;
+const REGISTER_FILES: u64 = 2;
+const REGISTER_ENABLE_RINGS: u64 = 12;
+const REGISTER_RING_FDS: u64 = 20;
