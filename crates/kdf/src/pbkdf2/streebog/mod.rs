@@ -1,8 +1,12 @@
 //! Streebog-512 (GOST R 34.11-2012, RFC 6986).
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod constants;
 #[cfg(target_arch = "x86_64")]
 mod gfni;
+#[cfg(target_arch = "x86_64")]
+mod pi;
 
 use zeroize::Zeroize;
 
@@ -75,6 +79,10 @@ impl Hash for Streebog {
         #[cfg(target_arch = "x86_64")]
         if wide::gfni::is_there(tier) {
             return gfni::kernels();
+        }
+        #[cfg(target_arch = "x86_64")]
+        if tier.allows(Tier::Avx2) {
+            return vec![avx2::kernel()];
         }
         let _ = tier;
         vec![soft]
