@@ -1,5 +1,4 @@
-//! Hashes of eight 64-bit words that mix bytes (Whirlpool, Streebog): tables in portable Rust, GFNI on x86, and AVX2 for
-//! Whirlpool.
+//! Hashes of eight 64-bit words that mix bytes (Whirlpool, Streebog): tables in portable Rust, GFNI or AVX2 on x86.
 //!
 //! The portable kernels look up key-dependent bytes in tables, as every other implementation of
 //! these two hashes does. On a machine shared with an attacker they do not protect against cache

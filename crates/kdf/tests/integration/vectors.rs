@@ -58,6 +58,54 @@ fn wycheproof_pbkdf2() {
     check_file(include_str!("../vectors/wycheproof.txt"), 150);
 }
 
+/// RFC 9337, appendix A, without the one of 16,777,216 iterations.
+#[test]
+fn rfc_9337_streebog_512() {
+    let check = |password: &[u8], salt: &[u8], iterations, expected: &str| {
+        check_pbkdf2("streebog-512", password, salt, iterations, expected);
+    };
+    check(
+        b"password",
+        b"salt",
+        1,
+        "64770af7f748c3b1c9ac831dbcfd85c26111b30a8a657ddc3056b80ca73e040d\
+         2854fd36811f6d825cc4ab66ec0a68a490a9e5cf5156b3a2b7eecddbf9a16b47",
+    );
+    check(
+        b"password",
+        b"salt",
+        2,
+        "5a585bafdfbb6e8830d6d68aa3b43ac00d2e4aebce01c9b31c2caed56f0236d4\
+         d34b2b8fbd2c4e89d54d46f50e47d45bbac301571743119e8d3c42ba66d348de",
+    );
+    if cfg!(miri) {
+        return;
+    }
+    check(
+        b"password",
+        b"salt",
+        4096,
+        "e52deb9a2d2aaff4e2ac9d47a41f34c20376591c67807f0477e32549dc341bc7\
+         867c09841b6d58e29d0347c996301d55df0d34e47cf68f4e3c2cdaf1d9ab86c3",
+    );
+    check(
+        b"passwordPASSWORDpassword",
+        b"saltSALTsaltSALTsaltSALTsaltSALTsalt",
+        4096,
+        "b2d8f1245fc4d29274802057e4b54e0a0753aa22fc53760b301cf008679e58fe\
+         4bee9addcae99ba2b0b20f431a9c5e50f395c89387d0945aedeca6eb4015dfc2\
+         bd2421ee9bb71183ba882ceebfef259f33f9e27dc6178cb89dc37428cf9cc52a\
+         2baa2d3a",
+    );
+    check(
+        b"pass\0word",
+        b"sa\0lt",
+        4096,
+        "50df062885b69801a3c10248eb0a27ab6e522ffeb20c991c660f001475d73a4e\
+         167f782c18e97e92976d9c1d970831ea78ccb879f67068cdac1910740844e830",
+    );
+}
+
 /// RFC 6070, without the one of 16,777,216 iterations.
 #[test]
 fn rfc_6070_sha_1() {

@@ -43,6 +43,19 @@ pub(super) const ROWS: [u64; 64] = [
     0xd804_5870_ef14_980e, 0xad08_b0e0_c328_2d1c, 0x4710_7ddd_9b50_5a38, 0x8e20_faa7_2ba0_b470,
 ];
 
+/// What byte `value` of word `j` adds to its image.
+pub(super) const fn image(j: usize, value: u8) -> u64 {
+    let mut image = 0;
+    let mut bit = 0;
+    while bit < 8 {
+        if value >> bit & 1 != 0 {
+            image ^= ROWS[8 * j + bit];
+        }
+        bit += 1;
+    }
+    image
+}
+
 /// The round constants C_1 to C_12 (RFC 6986, section 6.5).
 #[rustfmt::skip]
 pub(super) const ROUNDS: [[u64; 8]; 12] = [

@@ -1,15 +1,19 @@
 //! Streebog-512 (GOST R 34.11-2012, RFC 6986).
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod constants;
 #[cfg(target_arch = "x86_64")]
 mod gfni;
+#[cfg(target_arch = "x86_64")]
+mod pi;
 
 use zeroize::Zeroize;
 
 use super::wide::{self, State, Wide};
 use super::{Hash, Kernel};
 use crate::cpu::Tier;
-use constants::{PI, ROUNDS, ROWS};
+use constants::{PI, ROUNDS, image};
 
 /// Streebog-512 as a PRF's hash.
 pub(crate) enum Streebog {}
@@ -19,9 +23,14 @@ pub(crate) enum Streebog {}
 pub(crate) struct Mid {
     /// The chaining value.
     h: State,
+    /// Its round keys for the next block, which are the same in every iteration.
+    keys: [State; SCHEDULE],
     /// The sum of the message blocks, modulo 2^512.
     sigma: State,
 }
+
+/// Keys of a compression.
+const SCHEDULE: usize = ROUNDS.len() + 1;
 
 /// Substitution and linear transformation of a byte at each position in its word.
 static TABLES: [[u64; 256]; 8] = {
@@ -30,13 +39,7 @@ static TABLES: [[u64; 256]; 8] = {
     while place < 8 {
         let mut x = 0;
         while x < 256 {
-            let mut bit = 0;
-            while bit < 8 {
-                if PI[x] >> bit & 1 != 0 {
-                    tables[place][x] ^= ROWS[8 * place + bit];
-                }
-                bit += 1;
-            }
+            tables[place][x] = image(place, PI[x]);
             x += 1;
         }
         place += 1;
@@ -59,7 +62,8 @@ impl Hash for Streebog {
 
     fn midstate(block: &[u8]) -> Mid {
         let block = wide::decode(block);
-        Mid { h: compress(&ZERO, &ZERO, &block), sigma: block }
+        let h = compress(&ZERO, &ZERO, &block);
+        Mid { h, keys: schedule(&h, &LENGTHS[0]), sigma: block }
     }
 
     fn decode(digest: &[u8]) -> State {
@@ -71,10 +75,14 @@ impl Hash for Streebog {
     }
 
     fn kernels(tier: Tier) -> Vec<Kernel<Self>> {
-        let soft = Kernel { name: "soft", lanes: 1, cost: 3552, run: wide::iterate::<Self> };
+        let soft = Kernel { name: "soft", lanes: 1, cost: 3020, run: wide::iterate::<Self> };
         #[cfg(target_arch = "x86_64")]
         if wide::gfni::is_there(tier) {
             return gfni::kernels();
+        }
+        #[cfg(target_arch = "x86_64")]
+        if tier.allows(Tier::Avx2) {
+            return vec![avx2::kernel()];
         }
         let _ = tier;
         vec![soft]
@@ -83,7 +91,7 @@ impl Hash for Streebog {
 
 impl Wide for Streebog {
     fn finish(mid: &Mid, digest: &State) -> State {
-        let mut h = compress(&mid.h, &LENGTHS[0], digest);
+        let mut h = first(mid, digest);
         h = compress(&h, &LENGTHS[1], &PADDING);
         h = compress(&h, &ZERO, &LENGTHS[1]);
         compress(&h, &ZERO, &sigma(mid, digest))
@@ -104,15 +112,35 @@ fn sigma(mid: &Mid, digest: &State) -> State {
     sum
 }
 
+/// The keys of g_N(h, m).
+fn schedule(h: &State, n: &State) -> [State; SCHEDULE] {
+    let mut keys = [lps(&xor(h, n), &ZERO); SCHEDULE];
+    for (i, constant) in ROUNDS.iter().enumerate() {
+        keys[i + 1] = lps(&xor(&keys[i], constant), &ZERO);
+    }
+    keys
+}
+
+/// The compression after a midstate.
+fn first(mid: &Mid, m: &State) -> State {
+    let [whitening, keys @ ..] = &mid.keys;
+    let block = keys.iter().fold(xor(m, whitening), |block, key| lps(&block, key));
+    xor(&xor(&mid.h, m), &block)
+}
+
 /// The compression function g_N(h, m).
 fn compress(h: &State, n: &State, m: &State) -> State {
-    let mut key = lps(&std::array::from_fn(|i| h[i] ^ n[i]), &ZERO);
-    let mut block: State = std::array::from_fn(|i| m[i] ^ key[i]);
+    let mut key = lps(&xor(h, n), &ZERO);
+    let mut block = xor(m, &key);
     for constant in &ROUNDS {
-        key = lps(&std::array::from_fn(|i| key[i] ^ constant[i]), &ZERO);
+        key = lps(&xor(&key, constant), &ZERO);
         block = lps(&block, &key);
     }
-    std::array::from_fn(|i| h[i] ^ m[i] ^ block[i])
+    xor(&xor(h, m), &block)
+}
+
+fn xor(a: &State, b: &State) -> State {
+    std::array::from_fn(|i| a[i] ^ b[i])
 }
 
 /// S, P and L, and X with the next key, where the sums begin: word `i` of the result derives from byte `i` of every word.
