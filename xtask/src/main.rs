@@ -10,6 +10,7 @@ mod devices;
 mod dist;
 mod docs;
 mod fuzz;
+mod guest_kernel;
 mod msrv;
 mod newcomer;
 mod package;

@@ -27,6 +27,14 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "LUKS1 both ways" },
     Need { file: "/usr/bin/linux.uml", package: "user-mode-linux", reason: "a real dm-crypt" },
     Need { file: "/sbin/modprobe", package: "kmod", reason: "modules of user-mode Linux" },
+    Need {
+        file: "/usr/bin/qemu-system-x86_64",
+        package: "qemu-system-x86",
+        reason: "disks of ublk under a distribution's kernel",
+    },
+    Need { file: "/bin/busybox", package: "busybox-static", reason: "what is in that guest" },
+    Need { file: "/usr/bin/cpio", package: "cpio", reason: "what is in that guest" },
+    Need { file: "/usr/bin/xz", package: "xz-utils", reason: "modules of that kernel" },
     Need { file: "/usr/sbin/tcplay", package: "tcplay", reason: "TrueCrypt volumes of others" },
     Need {
         file: "/usr/bin/fusermount3",

@@ -1,8 +1,10 @@
 //! Volumes between cryptbench and a real dm-crypt, systems on a device mapper, and power cuts, in user-mode
-//! Linux.
+//! Linux; volumes as disks of ublk under a distribution's kernel.
 
 #[path = "guest/adapters.rs"]
 mod adapters;
+#[path = "guest/distribution.rs"]
+mod distribution;
 #[path = "guest/machine.rs"]
 mod machine;
 #[path = "guest/ours.rs"]
@@ -15,3 +17,5 @@ mod run;
 mod sandbox;
 #[path = "guest/theirs.rs"]
 mod theirs;
+#[path = "guest/ublk.rs"]
+mod ublk;

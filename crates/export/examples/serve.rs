@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_cipher::{Layout, find, tier};
-use cryptbench_export::fuse::{FuseOptions, Mounted, Prepared, Transport, mount, serve_mounted};
-use cryptbench_export::nbd;
+use cryptbench_export::fuse::{FuseOptions, Mounted, Transport, mount, serve_mounted};
+use cryptbench_export::{Prepared, nbd};
 use cryptbench_os::confine::{Needs, confine};
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
@@ -42,7 +42,10 @@ fn main() -> Result<(), Error> {
         let (mounted, connection) = Mounted::new(&place, &options)?;
         let files = connection.files().iter().map(std::fs::File::try_clone);
         let files = files.collect::<Result<_, _>>()?;
-        let prepared = Prepared::new(&options);
+        let prepared = match transport {
+            Transport::Device => Prepared::nothing(),
+            _ => Prepared::rings(options.threads),
+        };
         confine(Needs { rings: prepared.has_rings(), sockets: false })?;
         let server = serve_mounted(device, files, &options, prepared)?;
         drop(connection);

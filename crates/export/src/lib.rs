@@ -15,6 +15,8 @@
 //! ```
 
 #[cfg(target_os = "linux")]
+mod arena;
+#[cfg(target_os = "linux")]
 mod bytes;
 #[cfg(target_os = "linux")]
 mod errno;
@@ -23,14 +25,23 @@ mod error;
 pub mod fuse;
 #[cfg_attr(windows, path = "windows/nbd.rs")]
 pub mod nbd;
+#[cfg_attr(windows, path = "windows/rings.rs")]
+mod rings;
+#[cfg(target_os = "linux")]
+mod served;
 #[cfg(target_os = "linux")]
 mod stats;
 #[cfg(target_os = "linux")]
 mod stop;
 #[cfg(target_os = "linux")]
 mod stripes;
+#[cfg(target_os = "linux")]
+mod threads;
+#[cfg_attr(windows, path = "windows/ublk.rs")]
+pub mod ublk;
 
 pub use error::ExportError;
+pub use rings::Prepared;
 #[cfg(target_os = "linux")]
 pub use stats::Stats;
 

@@ -1,20 +1,25 @@
-//! A block device in use on this machine: served through FUSE, with a loop device and a mounted
-//! file system.
+//! A block device in use on this machine: served through FUSE, with a loop device, or as a disk of ublk; with a mounted file
+//! system.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_export::fuse::{Connection, FuseOptions};
+use cryptbench_export::ublk::Disk;
 
 use crate::SystemError;
-use crate::resource::{Journal, ResourceStack, fuse_server, loop_device, mount, mount_point};
+use crate::resource::{
+    Journal, ResourceStack, UblkDisk, fuse_server, loop_device, mount, mount_point, ublk_disk,
+};
 
 /// A served device and everything set up on top of it. Dropping it takes everything down.
 pub struct ServedVolume {
     stack: ResourceStack,
+    /// The file with the contents of the device, or the disk.
     file: PathBuf,
+    disk: Option<UblkDisk>,
 }
 
 /// Serves `device` as a file in a new private mount, and attaches a loop device to it. Returns the
@@ -45,7 +50,7 @@ impl ServedVolume {
             None => mount_point::create(&mut stack)?,
         };
         let file = fuse_server::create(&mut stack, device, &path, options)?;
-        Ok(Self { stack, file })
+        Ok(Self { stack, file, disk: None })
     }
 
     /// The same for a device that a child of this process serves, by
@@ -64,24 +69,39 @@ impl ServedVolume {
             None => mount_point::create(&mut stack)?,
         };
         let (file, connection) = fuse_server::create_for_child(&mut stack, &path, options)?;
-        Ok((Self { stack, file }, connection))
+        Ok((Self { stack, file, disk: None }, connection))
     }
 
-    /// The file with the contents of the device.
+    /// A disk of the kernel that a child of this process serves by this connection, with
+    /// [`serve`](cryptbench_export::ublk::serve).
+    ///
+    /// # Errors
+    /// [`SystemError::Io`] without ublk in the kernel; any other [`SystemError`]. Nothing is left behind.
+    pub fn disk_by_child(disk: &Disk, journal: &Journal) -> Result<(Self, File), SystemError> {
+        let mut stack = ResourceStack::new(journal);
+        let (disk, connection) = ublk_disk::create(&mut stack, disk)?;
+        Ok((Self { stack, file: disk.path.clone(), disk: Some(disk) }, connection))
+    }
+
+    /// The file with the contents of the device, or the disk.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Attaches a loop device to the file and returns its path. Requires root.
+    /// Lets the disk appear, or attaches a loop device to the file, once a server serves it, and returns its path. Requires
+    /// root.
     ///
     /// # Errors
-    /// [`SystemError::Program`] with the message of losetup(8).
-    pub fn attach_loop(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
-        loop_device::create(&mut self.stack, &self.file, read_only)
+    /// [`SystemError::Program`] with the message of losetup(8); [`SystemError::Io`].
+    pub fn attach(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
+        match &self.disk {
+            Some(disk) => ublk_disk::start(disk).map(|()| disk.path.clone()),
+            None => loop_device::create(&mut self.stack, &self.file, read_only),
+        }
     }
 
-    /// Mounts the file system on the loop device at `directory`, with `nosuid,nodev` unless `options` say otherwise.
+    /// Mounts the file system on the device at `directory`, with `nosuid,nodev` unless `options` say otherwise.
     ///
     /// # Errors
     /// [`SystemError::Program`] with the message of mount(8).
@@ -93,7 +113,12 @@ impl ServedVolume {
         options: Option<&str>,
     ) -> Result<(), SystemError> {
         let path = fs::canonicalize(directory).map_err(SystemError::io("find", directory))?;
-        mount::mount_at_path(&mut self.stack, device, &self.file, &path, read_only, options)
+        match &self.disk {
+            Some(disk) => ublk_disk::mount(&mut self.stack, disk, &path, read_only, options),
+            None => {
+                mount::mount_at_path(&mut self.stack, device, &self.file, &path, read_only, options)
+            }
+        }
     }
 
     /// Like [`mount_file_system`](Self::mount_file_system), but in a private directory, whose path

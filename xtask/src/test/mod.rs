@@ -22,7 +22,7 @@ use self::binaries::{Binary, build};
 use self::counts::Counts;
 use self::schedule::{Ended, How, run_all};
 use self::skips::Skips;
-use crate::{arm, cross, packages, tidy, tools};
+use crate::{arm, cross, guest_kernel, packages, tidy, tools};
 
 /// Tells tests how thorough to be.
 const TIER: &str = "CRYPTBENCH_TEST_TIER";
@@ -158,6 +158,9 @@ fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
 /// Installs what the tests of `tier` need, and returns what could not be installed.
 fn install(tier: Tier) -> Vec<String> {
     let mut missing = packages::ensure(packages::FOR_TESTS);
+    if let Err(why) = guest_kernel::ensure() {
+        missing.push(format!("a kernel of Debian's (disks of ublk): {why:#}"));
+    }
     // It takes a minute of both cores to build.
     if tier == Tier::Nightly
         && let Err(why) = tools::CARGO_DEB.path()

@@ -304,9 +304,11 @@ pub struct MountArgs {
 /// How requests arrive.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Transport {
-    /// io_uring where the kernel has it for FUSE (Linux 6.14), otherwise /dev/fuse
+    /// ublk, io_uring or /dev/fuse: the first one that the kernel has
     Auto,
-    /// io_uring, or an error
+    /// A disk of the kernel (Linux 6.5 with ublk_drv; needs root), or an error
+    Ublk,
+    /// FUSE over io_uring (Linux 6.14), or an error
     #[value(name = "io-uring")]
     Uring,
     /// Threads that read /dev/fuse
@@ -316,7 +318,7 @@ pub enum Transport {
 impl From<Transport> for cryptbench_export::fuse::Transport {
     fn from(transport: Transport) -> Self {
         match transport {
-            Transport::Auto => Self::Auto,
+            Transport::Auto | Transport::Ublk => Self::Auto,
             Transport::Uring => Self::Uring,
             Transport::Device => Self::Device,
         }

@@ -26,8 +26,10 @@ use crate::say;
 /// The first message: what to do, and as which user.
 const ASK: u8 = b'?';
 const SERVE: u8 = b's';
-/// Later ones of the parent: what to serve on, and that nobody reads standard error any more.
+/// Later ones of the parent: what to serve on, a connection of FUSE or NBD or that of a disk, and that nobody reads standard
+/// error any more.
 const ON: &[u8] = b"on";
+const ON_DISK: &[u8] = b"on a disk";
 const QUIET: &[u8] = b"quiet";
 /// Those of the child: it serves.
 const UP: &[u8] = b"up";
@@ -46,6 +48,51 @@ pub struct Confined {
     serves: bool,
 }
 
+/// What a child says of the volume that it has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    pub read_only: bool,
+    /// Whether it can be served as a disk.
+    pub as_disk: bool,
+    pub sector: usize,
+    pub size: u64,
+}
+
+impl Opened {
+    fn of(volume: &Volume, has_rings: bool) -> Self {
+        Self {
+            read_only: volume.is_read_only(),
+            as_disk: has_rings && volume.io_target().is_some(),
+            sector: volume.sector(),
+            size: volume.size(),
+        }
+    }
+
+    fn say(self) -> Vec<u8> {
+        let [sector, size] = [self.sector as u64, self.size].map(u64::to_le_bytes);
+        [&[u8::from(self.read_only), u8::from(self.as_disk)], &sector[..], &size].concat()
+    }
+
+    fn hear(said: &[u8]) -> Option<Self> {
+        let word = |at| Some(u64::from_le_bytes(said.get(at..at + 8)?.try_into().ok()?));
+        Some(Self {
+            read_only: said.first() == Some(&1),
+            as_disk: said.get(1) == Some(&1),
+            sector: usize::try_from(word(2)?).ok()?,
+            size: word(10)?,
+        })
+    }
+}
+
+/// What to serve on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// A mount or a socket.
+    Connection,
+    /// A disk.
+    Disk,
+}
+
 /// What a volume asks for, by its header. `volume` is open for reading.
 pub fn ask(volume: &File, stop: &AtomicBool) -> anyhow::Result<Asks> {
     let said = Confined::start(ASK, volume, &[volume])?.hear(stop)?;
@@ -54,8 +101,7 @@ pub fn ask(volume: &File, stop: &AtomicBool) -> anyhow::Result<Asks> {
 }
 
 impl Confined {
-    /// Starts a child that opens the volume with the secrets that come through `secrets`. Once it has, what it says is
-    /// whether the volume is read-only.
+    /// Starts a child that opens the volume with the secrets that come through `secrets`. It says so once it has.
     pub fn open(volume: &File, header: Option<&File>, secrets: &File) -> anyhow::Result<Self> {
         let files: Vec<_> = [secrets, volume].into_iter().chain(header).collect();
         Self::start(SERVE, volume, &files)
@@ -101,10 +147,20 @@ impl Confined {
         }
     }
 
+    /// Waits until it has opened the volume.
+    pub fn opened(&mut self, stop: &AtomicBool) -> anyhow::Result<Opened> {
+        let said = self.hear(stop)?;
+        Opened::hear(&said).with_context(|| format!("the confined process said {said:?}"))
+    }
+
     /// Has it serve on these files.
-    pub fn serve_on(&mut self, files: &[&File], stop: &AtomicBool) -> anyhow::Result<()> {
+    pub fn serve_on(&mut self, on: On, files: &[&File], stop: &AtomicBool) -> anyhow::Result<()> {
         self.serves = true;
-        self.tell(ON, files)?;
+        let message = match on {
+            On::Connection => ON,
+            On::Disk => ON_DISK,
+        };
+        self.tell(message, files)?;
         let said = self.hear(stop)?;
         if said != UP {
             bail!("the confined process said {said:?}");
@@ -216,7 +272,7 @@ pub fn begin<T>(
     let header = header.as_ref().map(|header| header as &dyn BlockDevice);
     let volume = target::unlock_opened(args, Arc::new(device), header, &credentials, &options)?;
     super::keep_open_keys_from_swap(&volume);
-    channel.send(&[u8::from(volume.is_read_only())], &[])?;
+    channel.send(&Opened::of(&volume, needs.rings).say(), &[])?;
     let here = Here { channel, owner, nowhere, volume: Arc::new(volume), told: false };
     Ok(Some((here, prepared)))
 }
@@ -240,9 +296,13 @@ fn enter(user: Option<u32>, needs: Needs) {
 
 impl Here {
     /// What to serve on; `None` if the parent does without.
-    pub fn wait(&self) -> anyhow::Result<Option<Vec<File>>> {
+    pub fn wait(&self) -> anyhow::Result<Option<(On, Vec<File>)>> {
         let (message, files) = self.channel.receive()?;
-        Ok((message == ON).then_some(files))
+        Ok(match &message[..] {
+            ON => Some((On::Connection, files)),
+            ON_DISK => Some((On::Disk, files)),
+            _ => None,
+        })
     }
 
     /// Says that it serves.
@@ -277,4 +337,16 @@ impl Here {
 pub fn flush(volume: &Volume) -> anyhow::Result<ExitCode> {
     volume.flush().map_err(|source| VolumeError::Io { doing: "flushing the volume", source })?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_volume_is_heard() {
+        let opened = Opened { read_only: true, as_disk: false, sector: 4096, size: 1 << 40 };
+        assert_eq!(Opened::hear(&opened.say()), Some(opened));
+        assert_eq!(Opened::hear(&opened.say()[..9]), None);
+    }
 }

@@ -10,7 +10,7 @@ use cryptbench_os::confine::Needs;
 use cryptbench_volume::Access;
 
 use super::args::ExportArgs;
-use super::confined::{self, Confined};
+use super::confined::{self, Confined, On};
 use super::{secrets, target};
 use crate::say;
 
@@ -31,11 +31,11 @@ pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let mut server = secrets::through_pipe(&[&credentials], |secrets| {
         let mut server = Confined::open(&volume, header.as_ref(), &secrets)?;
         drop(secrets);
-        server.hear(stop).map(|_| server)
+        server.opened(stop).map(|_| server)
     })?;
     drop((volume, credentials));
     let socket = NbdSocket::new(&args.nbd)?;
-    server.serve_on(&[socket.listener()], stop)?;
+    server.serve_on(On::Connection, &[socket.listener()], stop)?;
     say::message(&format!("serving nbd+unix:///?socket={}", args.nbd.display()));
     while !stop.load(Ordering::Relaxed) && !server.says_something_within(POLL)? {}
     drop(socket);
@@ -48,7 +48,7 @@ fn serve(args: &ExportArgs, access: Access, stop: &AtomicBool) -> anyhow::Result
     let prepare = || (Needs { sockets: true, rings: false }, ());
     let begun = confined::begin(&args.unlock, false, access, prepare, stop)?;
     let Some((mut here, ())) = begun else { return Ok(ExitCode::SUCCESS) };
-    let Some(listener) = here.wait()?.and_then(|mut files| files.pop()) else {
+    let Some(listener) = here.wait()?.and_then(|(_, mut files)| files.pop()) else {
         return Ok(ExitCode::SUCCESS);
     };
     let options =

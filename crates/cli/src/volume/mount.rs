@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::BlockDevice as _;
-use cryptbench_export::fuse::{FuseOptions, Prepared, serve_mounted};
+use cryptbench_export::Prepared;
+use cryptbench_export::fuse::{FuseOptions, serve_mounted};
+use cryptbench_export::ublk::{self, Disk};
 use cryptbench_os::confine::Needs;
 use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
@@ -18,8 +20,8 @@ use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{Journal, cleanup};
 use cryptbench_volume::{Access, Credentials, VolumeError};
 
-use super::args::MountArgs;
-use super::confined::Confined;
+use super::args::{MountArgs, Transport};
+use super::confined::{Confined, Here, On, Opened};
 use super::secrets::{self, Prompt};
 use super::target;
 use crate::exit::{self, Refusal};
@@ -100,21 +102,69 @@ fn fuse(args: &MountArgs, read_only: bool) -> FuseOptions {
 fn confined(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let options = fuse(args, args.read_only);
     let prepare = || {
-        let prepared = Prepared::new(&options);
+        let prepared = match args.transport {
+            Transport::Device => Prepared::nothing(),
+            _ => Prepared::rings(options.threads),
+        };
         (Needs { sockets: false, rings: prepared.has_rings() }, prepared)
     };
     let begun =
         super::confined::begin(&args.unlock, args.protect_hidden, access(args), prepare, stop)?;
     let Some((mut here, prepared)) = begun else { return Ok(ExitCode::SUCCESS) };
-    let Some(connection) = here.wait()? else { return Ok(ExitCode::SUCCESS) };
+    let Some((on, mut files)) = here.wait()? else { return Ok(ExitCode::SUCCESS) };
+    let volume = Arc::clone(&here.volume);
+    if on == On::Disk {
+        let connection = files.pop().context("no disk came")?;
+        let read_only = volume.is_read_only();
+        let server = ublk::serve(Arc::clone(&volume) as _, connection, read_only, prepared)?;
+        until_the_end(&mut here, stop, || server.has_ended())?;
+        server.stop();
+        return super::confined::flush(&volume);
+    }
     let options =
         FuseOptions { read_only: here.volume.is_read_only(), owner: Some(here.owner), ..options };
-    let volume = Arc::clone(&here.volume);
-    let server = serve_mounted(Arc::clone(&volume) as _, connection, &options, prepared)?;
-    here.is_up()?;
-    while here.goes_on(stop, || server.has_ended())? {}
+    let server = serve_mounted(Arc::clone(&volume) as _, files, &options, prepared)?;
+    until_the_end(&mut here, stop, || server.has_ended())?;
     server.stop();
     super::confined::flush(&volume)
+}
+
+fn until_the_end(
+    here: &mut Here,
+    stop: &AtomicBool,
+    ended: impl Fn() -> bool,
+) -> anyhow::Result<()> {
+    here.is_up()?;
+    while here.goes_on(stop, &ended)? {}
+    Ok(())
+}
+
+/// A disk of the kernel for a volume that the child can serve as one, if there is ublk and it is wanted.
+fn disk(
+    args: &MountArgs,
+    opened: Opened,
+    journal: &Journal,
+) -> anyhow::Result<Option<(ServedVolume, File)>> {
+    let is_wanted = matches!(args.transport, Transport::Auto | Transport::Ublk) && !args.raw;
+    if !is_wanted || !user::is_root() || !opened.as_disk {
+        return match args.transport {
+            Transport::Ublk => Err(Refusal::target(
+                &args.mountpoint,
+                "--transport ublk makes a disk and mounts its file system: it needs root, io_uring and no --raw",
+            )
+            .into()),
+            _ => Ok(None),
+        };
+    }
+    let Opened { read_only, sector, size, .. } = opened;
+    let disk = Disk { size, sector: sector.clamp(512, 4096), read_only, mark: 0 };
+    match ServedVolume::disk_by_child(&disk, journal) {
+        Ok(made) => Ok(Some(made)),
+        Err(_) if matches!(args.transport, Transport::Auto) => Ok(None),
+        Err(e) => {
+            Err(anyhow::Error::from(e).context("ublk needs Linux 6.5 and its module ublk_drv"))
+        }
+    }
 }
 
 /// What is up, and what to tell the user about it.
@@ -134,7 +184,8 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
     let header = header.map(|header| target::open_for_child(header, Access::ReadOnly));
     let mut server = Confined::open(&volume, header.transpose()?.as_ref(), &secrets)?;
     drop((volume, secrets));
-    let read_only = server.hear(stop)? == [1];
+    let opened = server.opened(stop)?;
+    let read_only = opened.read_only;
     let raw = args.raw || !user::is_root();
     let place = std::fs::canonicalize(&args.mountpoint)?;
     if mount_at(&place).is_some() || place.read_dir()?.next().is_some() {
@@ -142,14 +193,24 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
     let journal = journal(&args.unlock.volume)?;
-    let (mut mounted, connection) =
-        ServedVolume::by_child(raw.then_some(&place), &fuse(args, read_only), &journal)?;
-    server.serve_on(&connection.files().iter().collect::<Vec<_>>(), stop)?;
-    drop(connection);
+    let mut mounted = match disk(args, opened, &journal)? {
+        Some((mounted, connection)) => {
+            server.serve_on(On::Disk, &[&connection], stop)?;
+            mounted
+        }
+        None => {
+            let options = fuse(args, read_only);
+            let (mounted, connection) =
+                ServedVolume::by_child(raw.then_some(&place), &options, &journal)?;
+            let files: Vec<_> = connection.files().iter().collect();
+            server.serve_on(On::Connection, &files, stop)?;
+            mounted
+        }
+    };
     let what = if raw {
         format!("the plaintext of {} is {}", args.unlock.volume.display(), mounted.file().display())
     } else {
-        let device = mounted.attach_loop(read_only)?;
+        let device = mounted.attach(read_only)?;
         mounted
             .mount_file_system(&device, &place, read_only, args.options.as_deref())
             .with_context(|| {

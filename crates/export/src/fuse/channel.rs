@@ -9,9 +9,10 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::abi::{self, Header, IN_HEADER, OUT_HEADER, Request, WRITE_IN};
-use super::arena::Arena;
-use super::session::{Agreed, MAX_REQUEST, Session};
+use super::session::{Agreed, Session};
 use crate::ExportError;
+use crate::arena::Arena;
+use crate::rings::MAX_REQUEST;
 use crate::stop::Stop;
 
 const PAGE: usize = 4096;
@@ -141,16 +142,17 @@ impl Buffer {
             None => Err(Errno::INVAL),
             Some(Request::Silent) => return,
             Some(Request::Read { offset, size }) if size <= MAX_REQUEST => {
-                session.read(offset, &mut self.0.bytes()[data][..size])
+                session.served.read(offset, &mut self.0.bytes()[data][..size])
             }
             Some(Request::Write { offset, size, sync }) if REQUEST_AT + len == PAGE + size => {
-                let written = session.write(offset, &mut self.0.bytes()[data][..size], sync);
+                let written = session.served.write(offset, &mut self.0.bytes()[data][..size], sync);
                 written.map(|n| self.written(n))
             }
             Some(Request::Read { .. } | Request::Write { .. }) => Err(Errno::INVAL),
-            Some(Request::Fsync) => session.flush(),
+            Some(Request::Fsync) => session.served.flush(),
             Some(Request::Fallocate { offset, len, mode }) => {
-                session.fallocate(offset, len, mode, stop)
+                let zero = |may_discard| session.served.zero(offset, len, may_discard, stop);
+                session.zeroing(mode).and_then(zero)
             }
             Some(other) => {
                 // The reply may overwrite the request, because only names of it lie in the buffer.

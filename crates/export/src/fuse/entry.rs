@@ -9,16 +9,21 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::abi::{self, Header, Request};
-use super::arena::Arena;
-use super::ring::{COMMIT_ID_AT, OPERATION_AT, PAYLOAD_SIZE_AT, REQUEST_HEADER, Vector};
-use super::session::MAX_REQUEST;
+use crate::arena::Arena;
+use crate::rings::{Buffer, DATA_STRIDE, MAX_REQUEST, Vector};
+
+/// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 bytes for the
+/// operation's structure, and `struct fuse_uring_ent_in_out`.
+const REQUEST_HEADER: usize = 288;
+/// Offset of the operation's structure in it.
+const OPERATION_AT: usize = 128;
+/// Offset of `fuse_uring_ent_in_out.commit_id` in it.
+const COMMIT_ID_AT: usize = 264;
+/// Offset of `fuse_uring_ent_in_out.payload_sz` in it.
+const PAYLOAD_SIZE_AT: usize = 272;
 
 /// Bytes between the headers of two entries.
 const HEADER_STRIDE: usize = 512;
-
-/// Bytes between the data of two entries: a page more than they need. Otherwise the first pages of
-/// all entries, which short requests use, would compete for the same few places of the CPU's caches.
-const DATA_STRIDE: usize = MAX_REQUEST + 4096;
 
 pub(super) struct Entry {
     arena: Arc<Arena>,
@@ -64,13 +69,8 @@ impl Entry {
     pub(super) fn vectors(&mut self) -> [Vector; 2] {
         [
             Vector { start: self.header().as_mut_ptr(), len: REQUEST_HEADER },
-            Vector { start: self.payload().as_mut_ptr(), len: MAX_REQUEST },
+            Vector { start: self.data().as_mut_ptr(), len: MAX_REQUEST },
         ]
-    }
-
-    /// The data. Nobody may ask for them while the kernel or another thread works on them.
-    pub(super) fn payload(&mut self) -> &mut [u8] {
-        self.part(self.payload, MAX_REQUEST)
     }
 
     /// The request that has arrived, and the node that it is for. `None` if it is not one that the
@@ -89,7 +89,7 @@ impl Entry {
         // in the payload.
         let names = &mut copy.names[..payload_size.min(512)];
         if abi::arguments_len(header.opcode) == 0 {
-            names.copy_from_slice(&self.payload()[..names.len()]);
+            names.copy_from_slice(&self.data()[..names.len()]);
         }
         let request = Request::parse(header.opcode, operation, names)
             .filter(|r| !matches!(r, Request::Write { size, .. } if *size != payload_size));
@@ -107,7 +107,7 @@ impl Entry {
 
     /// Writes `struct fuse_write_out` to the data, and returns its length.
     pub(super) fn written(&mut self, bytes: usize) -> usize {
-        let mut reply = abi::Reply::new(self.payload());
+        let mut reply = abi::Reply::new(self.data());
         reply.u32(bytes as u32).u32(0);
         reply.len()
     }
@@ -117,11 +117,6 @@ impl Entry {
         (self.arena.at(0, self.arena.len()), self.arena.len())
     }
 
-    /// Keeps the memory for good: the kernel or another thread may still access it.
-    pub(super) fn leak(&self) {
-        self.arena.leak();
-    }
-
     fn header(&mut self) -> &mut [u8] {
         self.part(self.header, REQUEST_HEADER)
     }
@@ -129,5 +124,15 @@ impl Entry {
     fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
         // SAFETY: the part lies in the arena, as `at` checks, and is this entry's alone.
         unsafe { std::slice::from_raw_parts_mut(self.arena.at(at, len), len) }
+    }
+}
+
+impl Buffer for Entry {
+    fn data(&mut self) -> &mut [u8] {
+        self.part(self.payload, MAX_REQUEST)
+    }
+
+    fn leak(&self) {
+        self.arena.leak();
     }
 }

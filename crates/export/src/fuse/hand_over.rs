@@ -12,8 +12,7 @@ use super::mount::Mount;
 use super::options::{FuseOptions, Transport};
 use super::server::{self, Server};
 use super::switch::UringSwitch;
-use super::uring::Rings;
-use crate::ExportError;
+use crate::{ExportError, Prepared};
 
 /// A mount that another process serves. Dropping it leaves the mount in place.
 pub struct Mounted {
@@ -71,23 +70,6 @@ impl Mounted {
     /// continues.
     pub fn unmount(&self) -> Result<(), ExportError> {
         self.mount.remove(false)
-    }
-}
-
-/// What [`serve_mounted`] needs but cannot make once the process is confined: rings, if the options want them.
-pub struct Prepared(Option<Rings>);
-
-impl Prepared {
-    /// For a server with these options.
-    #[must_use]
-    pub fn new(options: &FuseOptions) -> Self {
-        Self(server::rings(options))
-    }
-
-    /// Whether the process will use rings, which it cannot make any more.
-    #[must_use]
-    pub fn has_rings(&self) -> bool {
-        self.0.is_some()
     }
 }
 

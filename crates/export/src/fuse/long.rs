@@ -18,9 +18,9 @@ use rustix::io::Errno;
 
 use super::abi::Request;
 use super::entry::{Copied, Entry};
-use super::ring::{Ring, Tag};
-use super::session::{LONG, MAX_REQUEST, Session};
-use super::slow::{Done, Outcome};
+use super::uring::commit;
+use crate::rings::{Buffer as _, Done, LONG, MAX_REQUEST, Outcome, Ring, Tag};
+use crate::served::Served;
 use crate::stop::Stop;
 
 const STOPPED: usize = 0;
@@ -29,7 +29,7 @@ const STOPPED: usize = 0;
 pub(super) struct Lent {
     pub(super) entry: Entry,
     pub(super) slot: usize,
-    pub(super) home: Arc<Done>,
+    pub(super) home: Arc<Done<Entry>>,
 }
 
 /// Where rings find a free thread of the worker pool.
@@ -90,7 +90,7 @@ pub(super) fn is_long(request: &Request<'_>) -> bool {
 /// Carries out long requests until the worker pool ends or `stop` is raised. Reports once that `ring` works.
 pub(super) fn serve(
     ring: Ring,
-    session: &Session,
+    served: &Served,
     stop: &Stop,
     pool: &Pool,
     report: &Sender<io::Result<()>>,
@@ -104,7 +104,7 @@ pub(super) fn serve(
     let _ = report.send(Ok(()));
     while let Some(lent) = pool.take() {
         let lent = held.insert(lent);
-        let Some(has_request) = keep(lent, &mut ring, session, stop)? else { break };
+        let Some(has_request) = keep(lent, &mut ring, served, stop)? else { break };
         if let Some(Lent { entry, slot, home }) = held.take() {
             let returned = Outcome::Returned(entry);
             home.put(slot, if has_request { returned } else { Outcome::Released });
@@ -118,13 +118,14 @@ pub(super) fn serve(
 fn keep(
     lent: &mut Lent,
     ring: &mut Ring,
-    session: &Session,
+    served: &Served,
     stop: &Stop,
 ) -> io::Result<Option<bool>> {
     let mut completions = Vec::new();
-    while let Some(result) = carry_out(&mut lent.entry, session) {
-        lent.entry.answer(result);
-        ring.commit(lent.entry.queue, lent.slot, lent.entry.commit_id)?;
+    while let Some(result) = carry_out(&mut lent.entry, served) {
+        let commit = commit(&mut lent.entry, result);
+        // SAFETY: the kernel writes to the entry's memory, which outlives the ring.
+        unsafe { ring.fetch(&commit, lent.slot) }?;
         let mut next = None;
         while next.is_none() {
             ring.wait(&mut completions)?;
@@ -146,15 +147,15 @@ fn keep(
 }
 
 /// The result for the reply. `None` if the request is not a long one.
-fn carry_out(entry: &mut Entry, session: &Session) -> Option<Result<usize, Errno>> {
+fn carry_out(entry: &mut Entry, served: &Served) -> Option<Result<usize, Errno>> {
     let mut copy = Copied::default();
     let (_, request) = entry.request(&mut copy)?;
     let request = request.filter(is_long)?;
-    let data = entry.payload();
+    let data = entry.data();
     // As in the slow lane: what is shared handles panics by itself, and nobody looks at the data.
     let work = AssertUnwindSafe(|| match request {
-        Request::Read { offset, size } => session.read(offset, &mut data[..size]),
-        Request::Write { offset, size, sync } => session.write(offset, &mut data[..size], sync),
+        Request::Read { offset, size } => served.read(offset, &mut data[..size]),
+        Request::Write { offset, size, sync } => served.write(offset, &mut data[..size], sync),
         _ => Err(Errno::INVAL),
     });
     let result = catch_unwind(work).unwrap_or(Err(Errno::IO));

@@ -11,22 +11,18 @@
 //! remains in the cache.
 
 mod abi;
-mod arena;
 mod channel;
 mod entry;
 mod hand_over;
 mod long;
 mod mount;
 mod options;
-mod requests;
-mod ring;
 mod server;
 mod session;
-mod slow;
 mod switch;
 mod uring;
 
-pub use hand_over::{Connection, Mounted, Prepared, serve_mounted};
+pub use hand_over::{Connection, Mounted, serve_mounted};
 pub use mount::{FILE_SYSTEM, is_stale_mount, remove_stale_mount};
 pub use options::{FuseOptions, Transport};
 pub use server::{Server, mount};

@@ -2,11 +2,10 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use cryptbench_blockdev::{BlockDevice, IoTarget, never_waits};
+use cryptbench_blockdev::{BlockDevice, IoTarget};
 
 use super::channel::{self, End};
 use super::long::{self, Pool};
@@ -14,28 +13,26 @@ use super::mount::Mount;
 use super::options::{FuseOptions, Transport};
 use super::session::Session;
 use super::switch::UringSwitch;
-use super::uring::{self, Rings};
+use super::uring;
 use crate::bytes::Bytes;
-use crate::stop::Stop;
+use crate::rings::Rings;
+use crate::threads::Threads;
 use crate::{ExportError, Stats};
 
 /// A served mount. Dropping it removes the mount, even if it is in use.
 pub struct Server {
     shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Threads,
     transport: &'static str,
 }
 
 /// State shared by a server's threads.
 struct Shared {
     session: Session,
-    stop: Stop,
     /// `None` if another process has made it.
     mount: Option<Mount>,
     /// Set once the mount is gone, so that nobody removes another mount from the same path.
     gone: AtomicBool,
-    /// Number of threads that are still running.
-    threads: AtomicUsize,
 }
 
 /// Serves `device` as the only file of a mount at the directory `path`, until it is unmounted.
@@ -58,7 +55,7 @@ pub fn mount(
         && let Some(io_target) = device.io_target()
         && let Some(switch) = UringSwitch::on()
     {
-        let (device, rings) = (Arc::clone(&device), rings(options));
+        let (device, rings) = (Arc::clone(&device), Rings::new(options.threads));
         let started = Mount::new(path, options).and_then(|(mount, fuse)| {
             // The switch is on until the kernel has read it.
             let _switch = switch;
@@ -95,14 +92,6 @@ fn no_uring() -> ExportError {
     ExportError::Option(reason.to_owned())
 }
 
-/// The rings for a server with these options; `None` if there are none to be had.
-pub(super) fn rings(options: &FuseOptions) -> Option<Rings> {
-    // Of the worker pool some wait for the next request on one CPU while requests arrive on another.
-    (options.transport != Transport::Device)
-        .then(|| Rings::new(2 * options.threads.max(1)))
-        .flatten()
-}
-
 /// Serves a new mount by a connection to the kernel and, if there are any, its clones; by the rings of `direct`, if
 /// there are any.
 pub(super) fn begin(
@@ -113,19 +102,13 @@ pub(super) fn begin(
     direct: Option<(IoTarget, Rings)>,
 ) -> Result<Server, ExportError> {
     let session = Session::new(Bytes::new(device), options);
-    let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
     let mut connections = connections.into_iter().map(Arc::new);
     let none = || std::io::ErrorKind::NotConnected.into();
     let fuse = connections.next().ok_or_else(|| ExportError::NoFuse(none()))?;
-    let shared = Arc::new(Shared {
-        session,
-        stop,
-        mount,
-        gone: AtomicBool::new(false),
-        threads: AtomicUsize::new(0),
-    });
-    let mut server =
-        Server { shared: Arc::clone(&shared), threads: Mutex::default(), transport: "device" };
+    let shared = Arc::new(Shared { session, mount, gone: AtomicBool::new(false) });
+    let last = Arc::clone(&shared);
+    let threads = Threads::new(move || last.remove_mount())?;
+    let mut server = Server { shared: Arc::clone(&shared), threads, transport: "device" };
     let open = |(io_target, mut rings): (IoTarget, Rings)| {
         rings.open(fuse.as_fd(), &io_target).is_ok().then_some((io_target, rings))
     };
@@ -163,32 +146,26 @@ impl Server {
             mount.remove(false)?;
             self.shared.gone.store(true, Ordering::Release);
         }
-        self.shared.stop.raise();
-        self.wait();
+        self.threads.stop();
         Ok(())
     }
 
     /// Ends the server even if the file is in use. Requests in progress are completed, except that
     /// zeroing of ranges is aborted; later requests fail.
     pub fn stop(&self) {
-        self.shared.stop.raise();
-        self.wait();
+        self.threads.stop();
         self.shared.remove_mount();
     }
 
     /// Waits until the mount is unmounted or [`stop`](Self::stop) is called.
     pub fn wait(&self) {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
-            // A panic was already reported, and has ended the server.
-            let _ = thread.join();
-        }
+        self.threads.wait();
     }
 
     /// Whether the mount was unmounted, or the server stopped, and every thread has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        self.shared.threads.load(Ordering::Acquire) == 0
+        self.threads.have_ended()
     }
 
     /// Path of the file that represents the device; its name alone if another process has made the mount.
@@ -207,22 +184,19 @@ impl Server {
     /// Counters of the work so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.shared.session.counters.snapshot()
+        self.shared.session.served.counters.snapshot()
     }
 
     fn start_channel(&self, fuse: Arc<OwnedFd>, number: usize) -> Result<(), ExportError> {
-        self.start(format!("fuse-{number}"), move |shared| {
-            if channel::serve(fuse.as_fd(), &shared.session, &shared.stop).ok()
-                == Some(End::Unmounted)
-            {
+        let shared = Arc::clone(&self.shared);
+        self.threads.start(format!("fuse-{number}"), move |stop| {
+            if channel::serve(fuse.as_fd(), &shared.session, stop).ok() == Some(End::Unmounted) {
                 shared.gone.store(true, Ordering::Release);
             }
         })
     }
 
     fn start_rings(&self, io_target: IoTarget, rings: Rings) -> Result<(), ExportError> {
-        // Otherwise each request to a file in RAM would pass through a worker thread.
-        let _ = never_waits(&io_target.file);
         let io_target = Arc::new(io_target);
         let (report, reports) = std::sync::mpsc::channel();
         let pool = Arc::new(Pool::default());
@@ -230,16 +204,16 @@ impl Server {
         for (number, own) in rings.queues.into_iter().enumerate() {
             let io_target = Arc::clone(&io_target);
             let (pool, report) = (Arc::clone(&pool), report.clone());
-            self.start(format!("fuse-ring-{number}"), move |shared| {
-                let Shared { session, stop, .. } = shared;
-                uring::serve(session, &io_target, stop, own, &pool, &report);
+            let shared = Arc::clone(&self.shared);
+            self.threads.start(format!("fuse-ring-{number}"), move |stop| {
+                uring::serve(&shared.session, &io_target, stop, own, &pool, &report);
             })?;
         }
         for (number, ring) in rings.pool.into_iter().enumerate() {
             let (pool, report) = (Arc::clone(&pool), report.clone());
-            self.start(format!("fuse-long-{number}"), move |shared| {
-                let Shared { session, stop, .. } = shared;
-                let ended = long::serve(ring, session, stop, &pool, &report);
+            let shared = Arc::clone(&self.shared);
+            self.threads.start(format!("fuse-long-{number}"), move |stop| {
+                let ended = long::serve(ring, &shared.session.served, stop, &pool, &report);
                 // After an error the server ends. Who started it listens until all have a ring.
                 let _ = ended.or_else(|e| report.send(Err(e)));
             })?;
@@ -253,45 +227,12 @@ impl Server {
         }
         Ok(())
     }
-
-    /// Starts a thread whose end, for whatever reason, ends the server.
-    fn start(
-        &self,
-        name: String,
-        body: impl FnOnce(&Shared) + Send + 'static,
-    ) -> Result<(), ExportError> {
-        let shared = Arc::clone(&self.shared);
-        shared.threads.fetch_add(1, Ordering::AcqRel);
-        let ended = EndsServer(shared);
-        let thread = std::thread::Builder::new()
-            .name(name)
-            .spawn(move || {
-                let ended = ended;
-                body(&ended.0);
-            })
-            .map_err(|e| ExportError::system("start a thread", e))?;
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
-        Ok(())
-    }
 }
 
 impl Shared {
     fn remove_mount(&self) {
         if !self.gone.swap(true, Ordering::AcqRel) {
             let _ = self.mount.as_ref().map(|mount| mount.remove(true));
-        }
-    }
-}
-
-/// A thread's share in the server: when one thread ends, all others do too, and the last one
-/// removes the mount.
-struct EndsServer(Arc<Shared>);
-
-impl Drop for EndsServer {
-    fn drop(&mut self) {
-        self.0.stop.raise();
-        if self.0.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.remove_mount();
         }
     }
 }

@@ -7,9 +7,8 @@ use rustix::io::Errno;
 use super::abi::{self, Reply, Request, init};
 use super::options::FuseOptions;
 use crate::bytes::Bytes;
-use crate::errno::errno;
-use crate::stats::Counters;
-use crate::stop::Stop;
+use crate::rings::MAX_REQUEST;
+use crate::served::Served;
 
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
@@ -20,29 +19,14 @@ const VALID: u64 = 3600;
 const DIRECTORY_MODE: u32 = 0o040_500;
 const FILE_MODE: u32 = 0o100_000;
 
-/// The largest request, which INIT agrees on.
-///
-/// The kernel would allow 1 MiB, but it splits a transfer that exceeds the agreed size into
-/// requests that it sends all at once. Several cores can therefore encipher a transfer of 1 MiB
-/// while parts of it already go to the disk, at the price of three more requests. `cargo xtask
-/// bench volume` measured 128 KiB to 1 MiB: 256 KiB was the best for writes, and no worse for
-/// reads.
-pub(super) const MAX_REQUEST: usize = 256 << 10;
-
-/// Data from this size on are worth handing to another thread: copying and enciphering them takes
-/// longer than waking it.
-pub(super) const LONG: usize = 64 << 10;
-
 /// Background requests in flight, which nobody waits for synchronously, such as those of a loop
 /// device.
 const MAX_BACKGROUND: u16 = 512;
 
 /// The state of one mount.
 pub(super) struct Session {
-    pub(super) bytes: Bytes,
-    pub(super) counters: Counters,
+    pub(super) served: Served,
     name: Vec<u8>,
-    read_only: bool,
     discard: bool,
     uid: u32,
     gid: u32,
@@ -59,19 +43,16 @@ pub(super) struct Agreed {
 
 impl Session {
     pub(super) fn new(bytes: Bytes, options: &FuseOptions) -> Self {
-        let read_only = options.read_only || bytes.device().is_read_only();
         let (uid, gid) = options.owner.unwrap_or_else(|| {
             (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
         });
         Self {
+            served: Served::new(bytes, options.read_only),
             name: options.file_name.clone().into_bytes(),
-            read_only,
             discard: options.discard,
             uid,
             gid,
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()),
-            counters: Counters::default(),
-            bytes,
         }
     }
 
@@ -150,7 +131,7 @@ impl Session {
             }
             Request::StatFs => {
                 // struct fuse_kstatfs
-                reply.u64(self.bytes.size() / 4096).u64(0).u64(0).u64(2).u64(0);
+                reply.u64(self.served.bytes.size() / 4096).u64(0).u64(0).u64(2).u64(0);
                 reply.u32(4096).u32(255).u32(4096).zeros(28);
             }
             Request::ReadDir { offset, size } => self.list(offset, size, &mut reply),
@@ -161,83 +142,23 @@ impl Session {
         Ok(reply.len())
     }
 
-    /// Reads into `buf` as many bytes as the device has at `offset`.
-    pub(super) fn read(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Errno> {
-        let len = self.bytes.clip(offset, buf.len());
-        self.counters.read(len);
-        self.bytes.read(offset, &mut buf[..len]).map_err(|e| self.failed(&e))?;
-        Ok(len)
-    }
-
-    /// Number of bytes of a write that will be stored: those that lie on the device, as on a disk.
-    pub(super) fn admit_write(&self, offset: u64, len: usize) -> Result<usize, Errno> {
-        if self.read_only {
-            return Err(Errno::ROFS);
-        }
-        let fits = self.bytes.clip(offset, len);
-        if fits == 0 && len > 0 {
-            return Err(Errno::NOSPC);
-        }
-        Ok(fits)
-    }
-
-    /// Writes as much of `data` as lies on the device. Afterwards the contents of `data` are
-    /// unspecified.
-    pub(super) fn write(&self, offset: u64, data: &mut [u8], sync: bool) -> Result<usize, Errno> {
-        let len = self.admit_write(offset, data.len())?;
-        self.counters.write(len);
-        self.bytes.write(offset, &mut data[..len]).map_err(|e| self.failed(&e))?;
-        if sync {
-            self.flush()?;
-        }
-        Ok(len)
-    }
-
-    pub(super) fn flush(&self) -> Result<usize, Errno> {
-        self.counters.flush();
-        self.bytes.flush().map_err(|e| self.failed(&e))?;
-        Ok(0)
-    }
-
-    /// Punches a hole or zeroes a range. A hole must read as zeros, and a loop device relies on
-    /// that for more than its discards. The function therefore discards only on devices that
-    /// promise zeros; on others the kernel falls back to writing them. Ends soon after `stop` is
-    /// raised.
-    pub(super) fn fallocate(
-        &self,
-        offset: u64,
-        len: u64,
-        mode: u32,
-        stop: &Stop,
-    ) -> Result<usize, Errno> {
-        let may_discard = self.discard && self.bytes.device().discard_zeroes();
+    /// Whether fallocate(2) with this mode may discard. A hole must read as zeros, and a loop device relies
+    /// on that for more than its discards. So only devices that promise zeros discard; on others the
+    /// kernel falls back to writing them.
+    pub(super) fn zeroing(&self, mode: u32) -> Result<bool, Errno> {
+        let may_discard = self.discard && self.served.bytes.device().discard_zeroes();
         match mode {
-            abi::PUNCH_HOLE if may_discard => {}
-            abi::ZERO_RANGE | abi::ZERO_RANGE_KEEP_SIZE => {}
-            _ => return Err(Errno::OPNOTSUPP),
+            abi::PUNCH_HOLE if may_discard => Ok(true),
+            abi::ZERO_RANGE | abi::ZERO_RANGE_KEEP_SIZE => Ok(false),
+            _ => Err(Errno::OPNOTSUPP),
         }
-        if self.read_only {
-            return Err(Errno::ROFS);
-        }
-        if offset.checked_add(len).is_none_or(|end| end > self.bytes.size()) {
-            return Err(Errno::NOSPC);
-        }
-        let may_discard = may_discard && mode == abi::PUNCH_HOLE;
-        self.bytes.zero(offset, len, may_discard, stop).map_err(|e| self.failed(&e))?;
-        Ok(0)
-    }
-
-    /// Counts an error of the device and returns the client's error number.
-    pub(super) fn failed(&self, error: &std::io::Error) -> Errno {
-        self.counters.error();
-        errno(error)
     }
 
     /// `struct fuse_attr`.
     fn attributes(&self, node: u64, reply: &mut Reply<'_>) {
-        let size = if node == FILE { self.bytes.size() } else { 0 };
+        let size = if node == FILE { self.served.bytes.size() } else { 0 };
         let mode = match node {
-            FILE if self.read_only => FILE_MODE | 0o400,
+            FILE if self.served.read_only => FILE_MODE | 0o400,
             FILE => FILE_MODE | 0o600,
             _ => DIRECTORY_MODE,
         };
@@ -273,6 +194,7 @@ mod tests {
     use cryptbench_blockdev::MemoryDevice;
 
     use super::*;
+    use crate::stop::Stop;
 
     fn session(options: &FuseOptions) -> Session {
         Session::new(Bytes::new(Arc::new(MemoryDevice::new(vec![1; 8192]))), options)
@@ -320,20 +242,20 @@ mod tests {
         let writable = session(&FuseOptions::default());
         let stop = Stop::new().unwrap();
         let mut buf = [9; 1024];
-        assert_eq!(writable.read(8000, &mut buf), Ok(192));
-        assert_eq!(writable.read(9000, &mut buf), Ok(0));
-        assert_eq!(writable.write(8000, &mut buf, false), Ok(192));
-        assert_eq!(writable.write(8192, &mut buf, false), Err(Errno::NOSPC));
-        assert_eq!(writable.fallocate(0, 512, abi::PUNCH_HOLE, &stop), Err(Errno::OPNOTSUPP));
-        assert_eq!(writable.fallocate(0, 512, abi::ZERO_RANGE, &stop), Ok(0));
+        assert_eq!(writable.served.read(8000, &mut buf), Ok(192));
+        assert_eq!(writable.served.read(9000, &mut buf), Ok(0));
+        assert_eq!(writable.served.write(8000, &mut buf, false), Ok(192));
+        assert_eq!(writable.served.write(8192, &mut buf, false), Err(Errno::NOSPC));
+        assert_eq!(writable.zeroing(abi::PUNCH_HOLE), Err(Errno::OPNOTSUPP));
+        assert_eq!(writable.zeroing(abi::ZERO_RANGE), Ok(false));
+        assert_eq!(writable.served.zero(0, 512, false, &stop), Ok(0));
         let options = FuseOptions { discard: true, ..FuseOptions::default() };
-        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE, &stop), Ok(0));
-        assert_eq!(
-            session(&options).fallocate(8192, 512, abi::PUNCH_HOLE, &stop),
-            Err(Errno::NOSPC)
-        );
-        let options = FuseOptions { read_only: true, ..options };
-        assert_eq!(session(&options).write(0, &mut buf, false), Err(Errno::ROFS));
-        assert_eq!(session(&options).fallocate(0, 512, abi::PUNCH_HOLE, &stop), Err(Errno::ROFS));
+        let discarding = session(&options);
+        assert_eq!(discarding.zeroing(abi::PUNCH_HOLE), Ok(true));
+        assert_eq!(discarding.served.zero(0, 512, true, &stop), Ok(0));
+        assert_eq!(discarding.served.zero(8192, 512, true, &stop), Err(Errno::NOSPC));
+        let read_only = session(&FuseOptions { read_only: true, ..options });
+        assert_eq!(read_only.served.write(0, &mut buf, false), Err(Errno::ROFS));
+        assert_eq!(read_only.served.zero(0, 512, true, &stop), Err(Errno::ROFS));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::BlockDevice;
 
-use crate::ExportError;
+use crate::{ExportError, Prepared};
 
 #[path = "../fuse/options.rs"]
 mod options;
@@ -36,23 +36,6 @@ impl Server {
     /// Ends it.
     pub fn stop(&self) {
         match *self {}
-    }
-}
-
-/// What a confined process could not make: there is nothing.
-pub struct Prepared;
-
-impl Prepared {
-    /// For a server with these options.
-    #[must_use]
-    pub fn new(_options: &FuseOptions) -> Self {
-        Self
-    }
-
-    /// Whether the process will use rings.
-    #[must_use]
-    pub fn has_rings(&self) -> bool {
-        false
     }
 }
 

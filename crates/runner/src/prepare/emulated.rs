@@ -67,7 +67,7 @@ impl Emulation {
         let mut served = ServedVolume::serve(shown, None, &options, journal)?;
         let mut consent = Consent::default();
         let (path, probed) = if with_file_system() {
-            let disk = served.attach_loop(false)?;
+            let disk = served.attach(false)?;
             let probed = probe(&disk, *size)?;
             filesystem::make_settled(&disk)?;
             // A fixed name for the scratch file, because cleanup looks for generated names in other

@@ -328,7 +328,7 @@ fn what_cannot_be_unmounted_is_served_on_until_it_can() {
         let journal = Journal::create(&run_id).unwrap();
         let mut mounted =
             ServedVolume::serve(Arc::new(device), None, &FuseOptions::default(), &journal).unwrap();
-        let disk = mounted.attach_loop(false).unwrap();
+        let disk = mounted.attach(false).unwrap();
         filesystem::make_settled(&disk).unwrap();
         let directory = mounted.mount_in_own_directory(&disk).unwrap();
         Machine::pretend(Some(place.machine(Some((step, fault)))));

@@ -25,6 +25,7 @@ mod reserve;
 mod scratch_file;
 mod stack;
 mod stuck;
+pub(crate) mod ublk_disk;
 pub(crate) mod veracrypt_volume;
 mod work_directory;
 
@@ -49,6 +50,7 @@ pub use reserve::{Reserve, allocate_in_turn};
 pub(crate) use scratch_file::Left;
 pub use scratch_file::{Scratch, ScratchFile};
 pub use stack::ResourceStack;
+pub use ublk_disk::{DiskFileSystem, UblkDisk};
 pub use veracrypt_volume::VeraCryptVolume;
 pub use work_directory::{WorkDirectory, WorkTree};
 
@@ -85,6 +87,10 @@ kinds! {
     BindMount(BindMount),
     /// A file system mounted from a device-mapper device.
     MappedFileSystem(MappedFileSystem),
+    /// A disk that a child of this process serves through ublk.
+    UblkDisk(UblkDisk),
+    /// A file system mounted from a disk of ublk.
+    DiskFileSystem(DiskFileSystem),
 }
 
 impl AnyResource {

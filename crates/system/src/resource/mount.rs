@@ -52,7 +52,7 @@ pub struct ProgramMount {
 }
 
 /// The identity of the current mount at `path`, as stored in the journal.
-fn found(path: &Path) -> Option<Identity> {
+pub(super) fn found(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
 }
 
@@ -132,7 +132,7 @@ pub(super) fn unmount_ours(
 /// Unmounts in a separate process. Unmounting writes to the disk, which this process may serve. If
 /// this process were killed meanwhile, a thread of it that waits for that would keep the server's
 /// connection open and wait forever.
-fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
+pub(super) fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
     match run("umount", [path]) {
         Err(SystemError::Program { reason, .. }) if reason.contains("busy") => {
             Err(SystemError::Busy { path: path.to_owned() })

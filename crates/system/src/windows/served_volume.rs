@@ -1,10 +1,12 @@
 //! A block device in use on this machine: Windows has nothing by which a program could serve one.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_export::fuse::{Connection, FuseOptions};
+use cryptbench_export::ublk::Disk;
 
 use crate::SystemError;
 use crate::resource::Journal;
@@ -34,6 +36,12 @@ impl ServedVolume {
         Err(cryptbench_export::not_here().into())
     }
 
+    /// # Errors
+    /// [`SystemError::Export`]: nothing is served here.
+    pub fn disk_by_child(_disk: &Disk, _journal: &Journal) -> Result<(Self, File), SystemError> {
+        Err(cryptbench_export::not_here().into())
+    }
+
     /// The file with the contents of the device.
     #[must_use]
     pub fn file(&self) -> &Path {
@@ -42,7 +50,7 @@ impl ServedVolume {
 
     /// # Errors
     /// Never: there is none.
-    pub fn attach_loop(&mut self, _read_only: bool) -> Result<PathBuf, SystemError> {
+    pub fn attach(&mut self, _read_only: bool) -> Result<PathBuf, SystemError> {
         match *self {}
     }
 

@@ -266,3 +266,28 @@ fn stopping_with_requests_in_flight_ends_each_of_them() {
         nested.end();
     }
 }
+
+#[test]
+fn a_file_in_ram_is_served_by_rings() {
+    let Ok(place) = tempfile::tempdir_in("/dev/shm") else {
+        return eprintln!("SKIPPED: no /dev/shm");
+    };
+    let path = place.path().join("disk");
+    std::fs::write(&path, vec![3; 1 << 20]).unwrap();
+    let device = match FileDevice::open(&path, IoMode::Direct, false) {
+        Ok(device) => device,
+        Err(e) => return eprintln!("SKIPPED: no direct I/O in /dev/shm: {e}"),
+    };
+    let point = tempfile::tempdir().unwrap();
+    let uring = options(Transport::Uring);
+    let Some(server) = try_mount(Arc::new(device), point.path(), &uring) else { return };
+    let file = open(&server);
+    let mut data = [0; 4096];
+    file.read_exact_at(&mut data, 8192).unwrap();
+    assert_eq!(data, [3; 4096]);
+    file.write_all_at(&[4; 4096], 8192).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    unmount(&server);
+    assert_eq!(std::fs::read(&path).unwrap()[8192..12288], [4; 4096]);
+}

@@ -1,5 +1,5 @@
 //! The slow lane, for requests that would hold up a ring: requests for parts of sectors, writes that
-//! conflict with one, and long writes that no thread of the worker pool takes.
+//! conflict with one, and long ones that nobody else takes.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,71 +9,70 @@ use std::sync::{Mutex, PoisonError};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
-use super::entry::Entry;
-use super::session::Session;
+use crate::served::Served;
 use crate::stop::Stop;
 
 /// A request together with its slot's buffer.
-pub(super) struct Job {
-    pub(super) slot: usize,
-    pub(super) work: Work,
+pub(crate) struct Job {
+    pub(crate) slot: usize,
+    pub(crate) work: Work,
     /// The slot's data, lent until the job is done.
-    pub(super) data: *mut u8,
-    pub(super) len: usize,
+    pub(crate) data: *mut u8,
+    pub(crate) len: usize,
 }
 
 // SAFETY: the slot's owner does not touch its data until the job is reported as done.
 unsafe impl Send for Job {}
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Work {
+pub(crate) enum Work {
     Read { offset: u64 },
     Write { offset: u64, sync: bool },
-    Fallocate { offset: u64, len: u64, mode: u32 },
+    Zero { offset: u64, len: u64, may_discard: bool },
 }
 
 /// What other threads tell a ring of one of its slots.
-pub(super) enum Outcome {
+pub(crate) enum Outcome<B> {
     /// The job is finished, with this result for the reply.
     Finished(Result<usize, Errno>),
-    /// The slot's entry comes back, with a request that is not long.
-    Returned(Entry),
-    /// The kernel has released the slot's entry.
+    /// The slot's memory comes back, with a new request.
+    Returned(B),
+    /// The kernel has released the slot.
     Released,
 }
 
 /// What other threads have to tell a ring.
-pub(super) struct Done {
-    list: Mutex<Vec<(usize, Outcome)>>,
+pub(crate) struct Done<B> {
+    list: Mutex<Vec<(usize, Outcome<B>)>>,
     event: OwnedFd,
 }
 
-impl Done {
-    pub(super) fn new() -> std::io::Result<Self> {
+impl<B> Done<B> {
+    pub(crate) fn new() -> std::io::Result<Self> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self { list: Mutex::default(), event })
     }
 
     /// Everything since the last call.
-    pub(super) fn take(&self) -> Vec<(usize, Outcome)> {
+    pub(crate) fn take(&self) -> Vec<(usize, Outcome<B>)> {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         std::mem::take(&mut *self.list.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn put(&self, slot: usize, outcome: Outcome) {
+    pub(crate) fn put(&self, slot: usize, outcome: Outcome<B>) {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).push((slot, outcome));
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 }
 
-impl AsFd for Done {
+impl<B> AsFd for Done<B> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }
 }
 
 /// A lane: one end to submit jobs, and one that any number of threads can share to take them.
-pub(super) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
+pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
     let (jobs, lane) = channel();
     (jobs, Mutex::new(lane))
 }
@@ -82,7 +81,7 @@ pub(super) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
 ///
 /// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for
 /// the reply for ever.
-pub(super) fn run(session: &Session, stop: &Stop, jobs: &Mutex<Receiver<Job>>, done: &Done) {
+pub(crate) fn run<B>(served: &Served, stop: &Stop, jobs: &Mutex<Receiver<Job>>, done: &Done<B>) {
     // Whoever waits for a job holds the lock, but not while it carries one out.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
@@ -90,9 +89,9 @@ pub(super) fn run(session: &Session, stop: &Stop, jobs: &Mutex<Receiver<Job>>, d
         // owner keeps them mapped even if it ends before that.
         let data = unsafe { std::slice::from_raw_parts_mut(job.data, job.len) };
         let work = || match job.work {
-            Work::Read { offset } => session.read(offset, data),
-            Work::Write { offset, sync } => session.write(offset, data, sync),
-            Work::Fallocate { offset, len, mode } => session.fallocate(offset, len, mode, stop),
+            Work::Read { offset } => served.read(offset, data),
+            Work::Write { offset, sync } => served.write(offset, data, sync),
+            Work::Zero { offset, len, may_discard } => served.zero(offset, len, may_discard, stop),
         };
         // The shared state is the device, which handles its own panics; atomics; and stripes, which
         // are released. Nobody looks at the data of a failed job.

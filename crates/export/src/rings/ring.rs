@@ -1,4 +1,4 @@
-//! One io_uring that carries both FUSE requests and the disk's.
+//! One io_uring that carries both the kernel's requests and the disk's.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -10,22 +10,9 @@ use io_uring::squeue::Entry128;
 use io_uring::{IoUring, cqueue, opcode, types};
 use rustix::io::Errno;
 
-/// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 bytes for the
-/// operation's structure, and `struct fuse_uring_ent_in_out`.
-pub(super) const REQUEST_HEADER: usize = 288;
-/// Offset of the operation's structure in it.
-pub(super) const OPERATION_AT: usize = 128;
-/// Offset of `fuse_uring_ent_in_out.commit_id` in it.
-pub(super) const COMMIT_ID_AT: usize = 264;
-/// Offset of `fuse_uring_ent_in_out.payload_sz` in it.
-pub(super) const PAYLOAD_SIZE_AT: usize = 272;
-
-const CMD_REGISTER: u32 = 1;
-const CMD_COMMIT_AND_FETCH: u32 = 2;
-
 /// Indexes of the two files in the ring's table.
 const DISK: types::Fixed = types::Fixed(0);
-const FUSE: types::Fixed = types::Fixed(1);
+const KERNEL: types::Fixed = types::Fixed(1);
 
 /// Index of the pinned memory in the ring's table.
 const PINNED: u16 = 0;
@@ -35,12 +22,12 @@ const SHORTAGE: Duration = Duration::from_millis(1);
 
 /// Identifies what a completion belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
-    /// A FUSE request has arrived in this entry.
+pub(crate) enum Tag {
+    /// A request has arrived in this slot.
     Fetch(usize),
-    /// The data of this entry has been read or written.
+    /// The data of this slot has been read or written.
     Transfer(usize),
-    /// A flush on behalf of this entry has completed.
+    /// A flush on behalf of this slot has completed.
     Flush(usize),
     /// An event was raised.
     Event(usize),
@@ -70,12 +57,12 @@ impl Tag {
 
 /// `struct iovec`.
 #[repr(C)]
-pub(super) struct Vector {
-    pub(super) start: *mut u8,
-    pub(super) len: usize,
+pub(crate) struct Vector {
+    pub(crate) start: *mut u8,
+    pub(crate) len: usize,
 }
 
-pub(super) struct Ring {
+pub(crate) struct Ring {
     ring: IoUring<Entry128, cqueue::Entry>,
     /// Whether the kernel knows the pages that reads and writes use.
     pinned: bool,
@@ -85,7 +72,7 @@ impl Ring {
     /// A ring for up to `entries` simultaneous requests, which begins with
     /// [`enable`](Self::enable). From then on nobody can make it do anything but what a server does:
     /// a filter of system calls does not see what a ring is asked for.
-    pub(super) fn new(entries: usize) -> io::Result<Self> {
+    pub(crate) fn new(entries: usize) -> io::Result<Self> {
         const FIXED_FILE: u8 = 1;
         let operations = [
             opcode::UringCmd80::CODE,
@@ -110,8 +97,8 @@ impl Ring {
     }
 
     /// Gives it the two files that it works on.
-    pub(super) fn open(&mut self, fuse: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
-        self.ring.submitter().register_files(&[io_target.file.as_raw_fd(), fuse.as_raw_fd()])
+    pub(crate) fn open(&mut self, kernel: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
+        self.ring.submitter().register_files(&[io_target.file.as_raw_fd(), kernel.as_raw_fd()])
     }
 
     /// Pins the memory that all reads and writes use, if this user may pin so much. The kernel then
@@ -119,7 +106,7 @@ impl Ring {
     ///
     /// # Safety
     /// The memory must stay valid while the ring exists.
-    pub(super) unsafe fn pin(&mut self, start: *mut u8, len: usize) {
+    pub(crate) unsafe fn pin(&mut self, start: *mut u8, len: usize) {
         let whole = Vector { start, len };
         // SAFETY: `Vector` is `struct iovec`. The caller has promised that what it points to stays
         // valid.
@@ -131,34 +118,19 @@ impl Ring {
     }
 
     /// From now on only the calling thread may use the ring.
-    pub(super) fn enable(&mut self) -> io::Result<()> {
+    pub(crate) fn enable(&mut self) -> io::Result<()> {
         // It spares the kernel a look-up for each call; not every kernel has it.
         let _ = self.ring.submitter().register_ring_fd();
         self.ring.submitter().register_enable_rings()
     }
 
-    /// Offers an entry to the kernel for requests of queue `queue`.
+    /// Asks the kernel for a slot's next request, and passes the reply to the last one if there was one.
     ///
     /// # Safety
-    /// `header` must have [`REQUEST_HEADER`] bytes and `payload` the size that INIT agreed on. Both
-    /// must stay valid while the ring exists, and nobody may touch them until the entry's
-    /// [`Tag::Fetch`] has arrived. `parts` must point to these two and stay in place just as long.
-    pub(super) unsafe fn register(
-        &mut self,
-        queue: u16,
-        entry: usize,
-        parts: &[Vector; 2],
-    ) -> io::Result<()> {
-        let mut request = fuse_command(CMD_REGISTER, queue, 0);
-        request.address = parts.as_ptr() as u64;
-        request.len = 2;
-        self.push(request.build(), Tag::Fetch(entry))
-    }
-
-    /// Passes the reply in an entry to the kernel and asks for the next request.
-    pub(super) fn commit(&mut self, queue: u16, entry: usize, commit_id: u64) -> io::Result<()> {
-        let request = fuse_command(CMD_COMMIT_AND_FETCH, queue, commit_id);
-        self.push(request.build(), Tag::Fetch(entry))
+    /// The memory that the command names must stay valid while the ring exists, and nobody may touch
+    /// it until the slot's [`Tag::Fetch`] has arrived.
+    pub(crate) unsafe fn fetch(&mut self, command: &Command, slot: usize) -> io::Result<()> {
+        self.push(command.build(), Tag::Fetch(slot))
     }
 
     /// Starts a read.
@@ -166,7 +138,7 @@ impl Ring {
     /// # Safety
     /// Nobody else may access the `len` bytes at `to` until the completion has arrived. They must lie
     /// in what was [pinned](Self::pin), if anything was.
-    pub(super) unsafe fn read(
+    pub(crate) unsafe fn read(
         &mut self,
         to: *mut u8,
         len: u32,
@@ -186,7 +158,7 @@ impl Ring {
     /// # Safety
     /// Nobody may write to the `len` bytes at `from` until the completion has arrived. They must lie
     /// in what was [pinned](Self::pin), if anything was.
-    pub(super) unsafe fn write(
+    pub(crate) unsafe fn write(
         &mut self,
         from: *const u8,
         len: u32,
@@ -201,25 +173,25 @@ impl Ring {
         self.push(request.into(), tag)
     }
 
-    pub(super) fn flush(&mut self, entry: usize) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, slot: usize) -> io::Result<()> {
         let request = opcode::Fsync::new(DISK).flags(types::FsyncFlags::DATASYNC).build();
-        self.push(request.into(), Tag::Flush(entry))
+        self.push(request.into(), Tag::Flush(slot))
     }
 
     /// Completes once `event` is readable.
-    pub(super) fn watch(&mut self, event: BorrowedFd<'_>, number: usize) -> io::Result<()> {
+    pub(crate) fn watch(&mut self, event: BorrowedFd<'_>, number: usize) -> io::Result<()> {
         const POLLIN: u32 = 1;
         let request = opcode::PollAdd::new(types::Fd(event.as_raw_fd()), POLLIN).build();
         self.push(request.into(), Tag::Event(number))
     }
 
     /// Submits the queued requests without waiting.
-    pub(super) fn submit(&mut self) -> io::Result<()> {
+    pub(crate) fn submit(&mut self) -> io::Result<()> {
         self.enter(0)
     }
 
     /// Submits the queued requests, waits for one completion and takes all that have arrived.
-    pub(super) fn wait(&mut self, completions: &mut Vec<(Tag, i32)>) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, completions: &mut Vec<(Tag, i32)>) -> io::Result<()> {
         if self.ring.completion().is_empty() {
             self.enter(1)?;
         } else {
@@ -230,7 +202,7 @@ impl Ring {
     }
 
     /// Takes the completions that have arrived.
-    pub(super) fn take(&mut self, completions: &mut Vec<(Tag, i32)>) {
+    pub(crate) fn take(&mut self, completions: &mut Vec<(Tag, i32)>) {
         let queue = self.ring.completion();
         completions.extend(queue.map(|c| (Tag::decode(c.user_data()), c.result())));
     }
@@ -262,26 +234,21 @@ impl Ring {
     }
 }
 
-/// A FUSE command: an 80-byte `IORING_OP_URING_CMD` that carries `struct fuse_uring_cmd_req`.
-struct FuseCommand {
-    operation: u32,
-    body: [u8; 80],
-    address: u64,
-    len: u32,
+/// A command to the kernel's driver: an `IORING_OP_URING_CMD` of 80 bytes.
+pub(crate) struct Command {
+    pub(crate) operation: u32,
+    /// The driver's own structure.
+    pub(crate) body: [u8; 80],
+    /// `addr` and `len` of the request itself.
+    pub(crate) address: u64,
+    pub(crate) len: u32,
 }
 
-fn fuse_command(operation: u32, queue: u16, commit_id: u64) -> FuseCommand {
-    let mut body = [0; 80];
-    body[8..16].copy_from_slice(&commit_id.to_ne_bytes());
-    body[16..18].copy_from_slice(&queue.to_ne_bytes());
-    FuseCommand { operation, body, address: 0, len: 0 }
-}
-
-impl FuseCommand {
-    fn build(&self) -> Entry128 {
+impl Command {
+    pub(crate) fn build(&self) -> Entry128 {
         /// Offset of `len` in `struct io_uring_sqe`.
         const LEN_AT: usize = 24;
-        let mut request = opcode::UringCmd80::new(FUSE, self.operation)
+        let mut request = opcode::UringCmd80::new(KERNEL, self.operation)
             .cmd(self.body)
             .addr(Some(self.address))
             .build();
@@ -331,14 +298,14 @@ mod tests {
 
     #[test]
     fn commands_lie_where_the_kernel_looks() {
-        let mut command = fuse_command(2, 0x0102, 0x1122_3344_5566_7788);
-        command.len = 9;
-        let request = command.build();
+        let mut body = [0; 80];
+        body[..2].copy_from_slice(&[7, 8]);
+        let request = Command { operation: 0x0a0b, body, address: 0x1122, len: 9 }.build();
         // SAFETY: reading a plain structure as its 128 bytes.
         let bytes: [u8; 128] = unsafe { std::mem::transmute_copy(&request) };
+        assert_eq!(bytes[8..12], 0x0a0bu32.to_ne_bytes());
+        assert_eq!(bytes[16..24], 0x1122u64.to_ne_bytes());
         assert_eq!(bytes[24..28], 9u32.to_ne_bytes());
-        // struct fuse_uring_cmd_req { flags, commit_id, qid } from byte 48 on.
-        assert_eq!(bytes[56..64], 0x1122_3344_5566_7788u64.to_ne_bytes());
-        assert_eq!(bytes[64..66], 0x0102u16.to_ne_bytes());
+        assert_eq!(bytes[48..51], [7, 8, 0]);
     }
 }

@@ -10,7 +10,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 ///
 /// The block layer treats a request in one physical run of memory as one segment. Scattered small
 /// pages make up to 256 segments, and disks limit the number of segments in flight.
-pub(super) struct Arena {
+pub(crate) struct Arena {
     /// Start of the mapping.
     base: NonNull<u8>,
     reserved: usize,
@@ -27,7 +27,7 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    pub(super) fn new(len: usize) -> std::io::Result<Self> {
+    pub(crate) fn new(len: usize) -> std::io::Result<Self> {
         let huge = cryptbench_blockdev::AlignedBuf::HUGE_PAGE;
         let reserved = len.next_multiple_of(huge) + huge;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -46,31 +46,31 @@ impl Arena {
     }
 
     /// The whole arena.
-    pub(super) fn bytes(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
         self.part(0, self.len)
     }
 
     /// `len` bytes from `at` on. Meanwhile the kernel may write to other parts.
-    pub(super) fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
+    pub(crate) fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
         // SAFETY: the bytes lie in the mapping, as checked above, and are initialised; `&mut self`
         // excludes other references.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Address of `len` bytes from `at` on, for those who share the arena.
-    pub(super) fn at(&self, at: usize, len: usize) -> *mut u8 {
+    pub(crate) fn at(&self, at: usize, len: usize) -> *mut u8 {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
         // SAFETY: the bytes lie in the mapping, as checked above.
         unsafe { self.start.as_ptr().add(at) }
     }
 
     /// Never unmaps the memory, because the kernel or another thread may still access it.
-    pub(super) fn leak(&self) {
+    pub(crate) fn leak(&self) {
         self.leaks.store(true, Ordering::Relaxed);
     }
 }

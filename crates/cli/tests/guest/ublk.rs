@@ -1,0 +1,126 @@
+//! Volumes mounted from disks of ublk: what is written is there, and nothing is left of a disk that is unmounted, or whose
+//! server or keeper was killed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::distribution::Distribution;
+use crate::sandbox::{nightly, skipped, text};
+
+const SCRIPT: &str = r#"
+step() { echo "step: $*"; }
+fails() { if "$@"; then echo "this must fail: $*"; false; fi; }
+comes() { n=0; until eval "$1"; do n=$((n + 1)); [ $n -lt 600 ] || { echo "not: $1"; false; }; sleep 0.1; done; }
+volume() { cryptbench volume "$@"; }
+open() { volume mount $1 $2 --passphrase-file /secret ${3:-}; }
+is_gone() { ! grep -q ublk /proc/mounts && ! ls /dev | grep -q ublk[bc] && [ -z "$(server)$(keeper)" ]; }
+processes() { for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline 2>/dev/null | grep -q "^$1$" && basename $p; done || true; }
+server() { processes '.*--confined '; }
+keeper() { processes '.*--secrets-on-stdin '; }
+
+step two volumes at once
+open /dev/vda /mnt
+open /dev/vdb /mnt2 "--transport ublk"
+grep '^/dev/ublkb0 /mnt ext4 rw,nosuid,nodev' /proc/mounts
+grep '^/dev/ublkb1 /mnt2 ' /proc/mounts
+grep 'write back' /sys/block/ublkb0/queue/write_cache
+dd if=/dev/urandom of=/mnt/random bs=256k count=24 conv=fsync
+for i in 1 2 3 4; do dd if=/mnt/random of=/mnt2/part$i bs=4k skip=$((i * 100)) count=100 & done
+wait
+sum=$(sha256sum </mnt/random)
+echo 3 >/proc/sys/vm/drop_caches
+[ "$(sha256sum </mnt/random)" = "$sum" ]
+dd if=/mnt/random of=/run/copy bs=4k iflag=direct
+[ "$(sha256sum </run/copy)" = "$sum" ]
+volume umount /mnt
+[ -e /dev/ublkb1 ] && fails [ -e /dev/ublkb0 ]
+dd if=/mnt2/part3 of=/run/part bs=4k iflag=direct
+dd if=/run/copy bs=4k skip=300 count=100 | cmp - /run/part
+volume umount /mnt2
+comes is_gone
+
+step read-only
+open /dev/vda /mnt --read-only
+grep '^/dev/ublkb0 /mnt ext4 ro' /proc/mounts
+[ $(cat /sys/block/ublkb0/ro) = 1 ]
+fails touch /mnt/new
+[ "$(sha256sum </mnt/random)" = "$sum" ]
+
+volume umount /mnt
+comes is_gone
+
+step a killed server
+open /dev/vda /mnt
+kill -9 $(server)
+comes is_gone
+
+step a killed keeper
+open /dev/vda /mnt
+echo before >/mnt/before
+sync
+kill -9 $(keeper)
+comes '[ -z "$(server)" ]'
+open /dev/vda /mnt
+grep before /mnt/before
+
+step a signal
+echo after >/mnt/after
+kill $(keeper)
+comes is_gone
+[ -z "$(ls /run/cryptbench)" ]
+
+step no disk for a file
+fails open /dev/vda /mnt "--transport ublk --raw"
+echo "sum: $sum"
+"#;
+
+/// It waits a minute before it gives up.
+const IN_USE: &str = r#"
+step in use
+open /dev/vda /mnt
+sleep 1000 </mnt/random &
+busy=$!
+fails volume umount /mnt
+kill $busy
+comes is_gone
+"#;
+
+#[test]
+fn a_volume_is_a_disk_of_ublk() {
+    let Some(guest) = Distribution::new() else { return };
+    for program in ["/sbin/mkfs.ext4", "/sbin/debugfs"] {
+        if !Path::new(program).exists() {
+            return skipped(&format!("no {program}; apt install e2fsprogs"));
+        }
+    }
+    if !Path::new("/dev/fuse").exists() || !rustix::process::geteuid().is_root() {
+        return skipped("mounting needs root and /dev/fuse");
+    }
+    fs::write(guest.path("secret"), "secret").unwrap();
+    let volume = |words: &str| {
+        let args: Vec<_> = ["volume"].into_iter().chain(words.split_whitespace()).collect();
+        let done = guest.sandbox.command(&args).output().unwrap();
+        assert!(done.status.success(), "{words}: {}", text(&done.stderr));
+        done.stdout
+    };
+    for (name, format) in [("a", "luks1"), ("b", "luks2 --sector-size 4096")] {
+        volume(&format!(
+            "create {name} --format {format} --size 48MiB --unlock-time 1ms --mkfs ext4 --passphrase-file secret"
+        ));
+    }
+    let more = if nightly() { IN_USE } else { "" };
+    let said = guest.boot(&["a", "b"], &format!("{SCRIPT}{more}"));
+    // What the guest wrote through its disk, the volume itself holds.
+    fs::write(guest.path("plain"), volume("dump a - --passphrase-file secret")).unwrap();
+    let file = |name: &str| {
+        let (cat, plain) = (format!("cat {name}"), guest.path("plain"));
+        let done = Command::new("/sbin/debugfs").args(["-R", &cat]).arg(plain).output();
+        done.unwrap().stdout
+    };
+    assert_eq!(file("after"), b"after\n");
+    let sum = said.lines().find_map(|line| line.trim().strip_prefix("sum: ")).unwrap();
+    fs::write(guest.path("random"), file("random")).unwrap();
+    let ours = Command::new("sha256sum").arg(guest.path("random")).output().unwrap();
+    assert_eq!(text(&ours.stdout).split(' ').next(), sum.split(' ').next());
+}

@@ -1,0 +1,35 @@
+//! Requests over io_uring: a few threads take short requests from the kernel, many at once, drive the
+//! disk and reply.
+//!
+//! A [`Transport`] says how requests come and how replies go: [FUSE](crate::fuse) or
+//! [ublk](crate::ublk). Everything between is the same.
+
+mod prepared;
+mod requests;
+mod ring;
+mod slow;
+mod worker;
+
+pub use prepared::Prepared;
+pub(crate) use prepared::{Queues, Rings, cpus, depth};
+pub(crate) use requests::{Answer, Buffer, Requests, Success};
+pub(crate) use ring::{Command, Ring, Tag, Vector};
+pub(crate) use slow::{Done, Outcome, Work};
+pub(crate) use worker::{Arrived, Transport, serve};
+
+/// The largest request, which is agreed on with the kernel.
+///
+/// FUSE would allow 1 MiB, but the kernel splits a transfer that exceeds the agreed size into
+/// requests that it sends all at once. Several cores can therefore encipher a transfer of 1 MiB
+/// while parts of it already go to the disk, at the price of three more requests. `cargo xtask
+/// bench volume` measured 128 KiB to 1 MiB: 256 KiB was the best for writes, and no worse for
+/// reads.
+pub(crate) const MAX_REQUEST: usize = 256 << 10;
+
+/// Data from this size on are worth handing to another thread: copying and enciphering them takes
+/// longer than waking it.
+pub(crate) const LONG: usize = 64 << 10;
+
+/// Bytes between the data of two slots: a page more than they need. Otherwise the first pages of
+/// all slots, which short requests use, would compete for the same few places of the CPU's caches.
+pub(crate) const DATA_STRIDE: usize = MAX_REQUEST + 4096;

@@ -1,0 +1,149 @@
+//! Rings that are made before anything else: a confined process can make none.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use cryptbench_blockdev::{IoTarget, never_waits};
+
+use super::ring::Ring;
+
+/// Events that a ring watches, besides its slots.
+const EVENTS: usize = 2;
+
+/// The kernel's queues that a ring takes requests of, each with the number of slots.
+pub(crate) type Queues = Vec<(u16, usize)>;
+
+/// What a server needs but cannot make once its process is confined.
+pub struct Prepared(pub(crate) Option<Rings>);
+
+impl Prepared {
+    /// For a server without rings.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self(None)
+    }
+
+    /// Rings for a server with so many threads, if there are any to be had.
+    #[must_use]
+    pub fn rings(threads: usize) -> Self {
+        Self(Rings::new(threads))
+    }
+
+    /// Whether the process will use rings, which it need not make any more.
+    #[must_use]
+    pub fn has_rings(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// All rings of a server.
+pub(crate) struct Rings {
+    /// As many as CPUs are online. Together they cover every possible CPU, whose queue FUSE puts its
+    /// requests into.
+    pub(crate) queues: Vec<(Queues, Ring)>,
+    /// Those of FUSE's worker pool, twice as many as threads: some wait for the next request on one
+    /// CPU while requests arrive on another.
+    pub(crate) pool: Vec<Ring>,
+}
+
+impl Rings {
+    /// `None` if this process gets none, or the CPUs are not known.
+    pub(crate) fn new(threads: usize) -> Option<Self> {
+        let with_ring = |queues: Queues| {
+            let slots: usize = queues.iter().map(|(_, depth)| depth).sum();
+            Some((queues, Ring::new(slots + EVENTS).ok()?))
+        };
+        let all = share(&cpus("online")?, &cpus("possible")?);
+        let queues = all.into_iter().map(with_ring).collect::<Option<_>>()?;
+        let pool = (0..2 * threads.max(1)).map(|_| Ring::new(1 + EVENTS).ok());
+        Some(Self { queues, pool: pool.collect::<Option<_>>()? })
+    }
+
+    /// Gives each the two files that it works on.
+    pub(crate) fn open(&mut self, kernel: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
+        // Otherwise each request to a file in RAM would pass through a worker thread. A ring looks at this
+        // once, when it is given the file.
+        let _ = never_waits(&io_target.file);
+        let queues = self.queues.iter_mut().map(|(_, ring)| ring);
+        queues.chain(&mut self.pool).try_for_each(|ring| ring.open(kernel, io_target))
+    }
+}
+
+/// The CPUs that are `online`, or `possible`; `None` if they are not known.
+pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
+    let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}"));
+    list.ok().map(|list| cpu_list(list.trim())).filter(|cpus| !cpus.is_empty())
+}
+
+/// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all
+/// wait for one thread. With two, the other CPU is busy with whoever sends them, and sharing only
+/// wakes more threads: a request measured 5 to 15 % more CPU time.
+fn share(online: &[usize], possible: &[usize]) -> Vec<Queues> {
+    let rings = online.len().max(1);
+    let sharers = if rings > 2 { 2 } else { 1 };
+    let depth = depth(rings) / sharers;
+    let mut all = vec![Queues::new(); rings];
+    for (i, &cpu) in online.iter().enumerate() {
+        for sharer in 0..sharers {
+            all[(i + sharer) % rings].push((cpu as u16, depth));
+        }
+    }
+    let absent = possible.iter().filter(|cpu| !online.contains(cpu));
+    for (i, &cpu) in absent.enumerate() {
+        all[i % rings].push((cpu as u16, 1));
+    }
+    all
+}
+
+/// Parses a list such as `0-3,8`.
+fn cpu_list(list: &str) -> Vec<usize> {
+    let ranges = list.split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
+/// Slots of each queue. Each can take up to [`MAX_REQUEST`](super::MAX_REQUEST) of memory.
+///
+/// Requests beyond these wait in the kernel, which adds the next one to each reply without waking
+/// anybody. Small requests become faster up to 20, as more of them reach the disk at once. With 22 and
+/// more, large reads measured up to a fifth slower: all that are under way reach the disk at once and
+/// come back at once, so that disk and CPUs work by turns.
+pub(crate) fn depth(rings: usize) -> usize {
+    (256 / rings).clamp(8, 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cpu_list, share};
+
+    #[test]
+    fn lists_of_cpus_are_read_as_the_kernel_writes_them() {
+        assert_eq!(cpu_list("0"), [0]);
+        assert_eq!(cpu_list("0-3,8,10-11"), [0, 1, 2, 3, 8, 10, 11]);
+        assert_eq!(cpu_list(""), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn every_queue_has_its_slots_and_absent_cpus_have_one() {
+        assert_eq!(share(&[0], &[0]), [[(0, 20)]]);
+        assert_eq!(share(&[0, 1], &[0, 1]), [[(0, 20)], [(1, 20)]]);
+        for cpus in [2, 3, 8, 128] {
+            let online: Vec<usize> = (0..cpus).collect();
+            let all = share(&online, &(0..cpus + 3).collect::<Vec<_>>());
+            assert_eq!(all.len(), cpus);
+            for cpu in 0..cpus as u16 + 3 {
+                let of: Vec<usize> =
+                    all.iter().flatten().filter(|(queue, _)| *queue == cpu).map(|q| q.1).collect();
+                let expected = match cpus {
+                    _ if cpu as usize >= cpus => vec![1],
+                    2 => vec![20],
+                    128 => vec![4, 4],
+                    _ => vec![10, 10],
+                };
+                assert_eq!(of, expected, "{cpu} of {cpus}");
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The threads of a server: when one ends, for whatever reason, all do.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::ExportError;
+use crate::stop::Stop;
+
+pub(crate) struct Threads {
+    shared: Arc<Shared>,
+    handles: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Shared {
+    stop: Stop,
+    running: AtomicUsize,
+    /// What the last thread does.
+    at_end: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Threads {
+    /// None yet; the last one will do `at_end`.
+    pub(crate) fn new(at_end: impl Fn() + Send + Sync + 'static) -> Result<Self, ExportError> {
+        let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
+        let at_end = Box::new(at_end);
+        let shared = Arc::new(Shared { stop, running: AtomicUsize::new(0), at_end });
+        Ok(Self { shared, handles: Mutex::default() })
+    }
+
+    /// Starts one. `body` ends soon after the flag that it gets is raised.
+    pub(crate) fn start(
+        &self,
+        name: String,
+        body: impl FnOnce(&Stop) + Send + 'static,
+    ) -> Result<(), ExportError> {
+        let shared = Arc::clone(&self.shared);
+        shared.running.fetch_add(1, Ordering::AcqRel);
+        let end = EndsAll(shared);
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || {
+                let end = end;
+                body(&end.0.stop);
+            })
+            .map_err(|e| ExportError::system("start a thread", e))?;
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+
+    /// Ends all, and waits for that.
+    pub(crate) fn stop(&self) {
+        self.shared.stop.raise();
+        self.wait();
+    }
+
+    /// Waits until all have ended.
+    pub(crate) fn wait(&self) {
+        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in handles.drain(..) {
+            // A panic was already reported, and has ended the others.
+            let _ = thread.join();
+        }
+    }
+
+    pub(crate) fn have_ended(&self) -> bool {
+        self.shared.running.load(Ordering::Acquire) == 0
+    }
+}
+
+struct EndsAll(Arc<Shared>);
+
+impl Drop for EndsAll {
+    fn drop(&mut self) {
+        self.0.stop.raise();
+        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            (self.0.at_end)();
+        }
+    }
+}

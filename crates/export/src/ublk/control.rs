@@ -1,0 +1,148 @@
+//! Makes and removes disks: commands to `/dev/ublk-control`. Requires root.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::path::PathBuf;
+
+use io_uring::squeue::Entry128;
+use io_uring::{IoUring, cqueue, opcode, types};
+use rustix::io::Errno;
+
+use super::abi;
+use crate::rings::{cpus, depth};
+
+/// The kernel's driver, by which disks are made and removed.
+pub struct Control {
+    ring: IoUring<Entry128, cqueue::Entry>,
+    file: File,
+}
+
+/// What the kernel is told of a disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk {
+    /// Bytes; a multiple of 512.
+    pub size: u64,
+    /// Bytes that a request should be a multiple of; a power of two from 512 to 4096.
+    pub sector: usize,
+    /// Whether the kernel refuses writes.
+    pub read_only: bool,
+    /// Any number, which the kernel keeps and gives back by [`Control::mark`].
+    pub mark: u64,
+}
+
+impl Control {
+    /// The node that exists once the driver is loaded.
+    pub const NODE: &str = "/dev/ublk-control";
+
+    /// Opens it.
+    ///
+    /// # Errors
+    /// The operating system's error: there is no driver (`ublk_drv`, Linux 6.5), or no right to use it.
+    pub fn open() -> io::Result<Self> {
+        let file = File::options().read(true).write(true).open(Self::NODE)?;
+        let mut control = Self { ring: IoUring::builder().build(2)?, file };
+        let mut features = [0; 8];
+        control.fill(abi::GET_FEATURES, u32::MAX, &mut features)?;
+        Ok(control)
+    }
+
+    /// Path of a disk.
+    #[must_use]
+    pub fn path(number: u32) -> PathBuf {
+        format!("/dev/ublkb{number}").into()
+    }
+
+    /// Makes the disk with this number. It appears once it is [started](Self::start); until then somebody must
+    /// [serve](super::serve) it by the connection that this gives.
+    ///
+    /// # Errors
+    /// The operating system's error; [`io::ErrorKind::AlreadyExists`] if there is a disk with this number.
+    pub fn add(&mut self, number: u32, disk: &Disk) -> io::Result<File> {
+        let unknown = || io::Error::other("the number of CPUs is not known");
+        let queues = cpus("online").ok_or_else(unknown)?.len();
+        let mut info = abi::info(number, queues as u16, depth(queues) as u16, disk.mark);
+        self.fill(abi::ADD_DEV, number, &mut info)?;
+        let mut params = abi::params(disk.size, disk.sector, disk.read_only);
+        let connection = self.fill(abi::SET_PARAMS, number, &mut params).and_then(|()| {
+            File::options().read(true).write(true).open(format!("/dev/ublkc{number}"))
+        });
+        if connection.is_err() {
+            let _ = self.remove(number);
+        }
+        connection
+    }
+
+    /// Lets the disk appear. Waits until it is served.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn start(&mut self, number: u32) -> io::Result<()> {
+        // Whoever opened the connection counts as its server.
+        self.command(abi::START_DEV, number, (0, 0), u64::from(std::process::id()))
+    }
+
+    /// The [mark](Disk::mark) of the disk with this number; `None` if there is no such disk.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn mark(&mut self, number: u32) -> io::Result<Option<u64>> {
+        let mut info = [0; abi::INFO_LEN];
+        match self.fill(abi::GET_DEV_INFO, number, &mut info) {
+            Ok(()) => {
+                let mark = &info[abi::MARK_AT..abi::MARK_AT + 8];
+                Ok(Some(u64::from_ne_bytes(mark.try_into().unwrap_or_default())))
+            }
+            Err(e) if Errno::from_io_error(&e) == Some(Errno::NODEV) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Removes a disk, even if it is in use: what is not yet on it is lost. Its server ends.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn remove(&mut self, number: u32) -> io::Result<()> {
+        self.command(abi::STOP_DEV, number, (0, 0), 0)?;
+        // The other way waits until the server has closed its connection.
+        match self.command(abi::DEL_DEV_ASYNC, number, (0, 0), 0) {
+            Err(e) if Errno::from_io_error(&e) == Some(Errno::OPNOTSUPP) => {
+                self.command(abi::DEL_DEV, number, (0, 0), 0)
+            }
+            other => other,
+        }
+    }
+
+    /// Carries out a command that reads `data`, or fills it.
+    fn fill(&mut self, operation: u32, number: u32, data: &mut [u8]) -> io::Result<()> {
+        let place = (data.as_mut_ptr() as u64, data.len() as u16);
+        self.command(operation, number, place, 0)
+    }
+
+    /// `place` is memory that the caller holds until this returns.
+    fn command(
+        &mut self,
+        operation: u32,
+        number: u32,
+        place: (u64, u16),
+        word: u64,
+    ) -> io::Result<()> {
+        let body = abi::control(number, place, word);
+        let request = opcode::UringCmd80::new(types::Fd(self.file.as_raw_fd()), operation);
+        let request: Entry128 = request.cmd(body).build();
+        // SAFETY: `place` stays valid until the completion has arrived, for which this waits.
+        unsafe { self.ring.submission().push(&request) }.map_err(io::Error::other)?;
+        loop {
+            match self.ring.submit_and_wait(1) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => drop(other?),
+            }
+            if let Some(done) = self.ring.completion().next() {
+                return match done.result() {
+                    0.. => Ok(()),
+                    error => Err(io::Error::from_raw_os_error(-error)),
+                };
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The descriptors of a queue's requests: memory that the kernel fills.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::abi::{DESCRIPTOR_LEN, MAX_DEPTH, Request};
+
+const PAGE: usize = 4096;
+
+pub(super) struct Descriptors {
+    start: NonNull<[u64; 3]>,
+    depth: usize,
+    len: usize,
+}
+
+impl Descriptors {
+    /// Those of the queue with this number, which has `depth` slots.
+    pub(super) fn new(connection: BorrowedFd<'_>, queue: u16, depth: usize) -> io::Result<Self> {
+        let len = (depth * DESCRIPTOR_LEN).next_multiple_of(PAGE);
+        let stride = (MAX_DEPTH * DESCRIPTOR_LEN).next_multiple_of(PAGE);
+        let offset = u64::from(queue) * stride as u64;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.
+        let start =
+            unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ, flags, connection, offset) }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, depth, len })
+    }
+
+    /// The request that has arrived in a slot.
+    pub(super) fn request(&self, slot: usize) -> Request {
+        assert!(slot < self.depth, "a slot of the queue");
+        // SAFETY: the slot's descriptor lies in the mapping, which is aligned to pages. The kernel
+        // wrote it before the slot's completion and writes it again only after the reply; any bytes
+        // are valid.
+        Request::parse(unsafe { self.start.as_ptr().add(slot).read_volatile() })
+    }
+}
+
+impl Drop for Descriptors {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this length; nothing borrows from it.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}

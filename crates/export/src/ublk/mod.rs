@@ -1,0 +1,15 @@
+//! A block device as a disk of the kernel, `/dev/ublkbN`, without a file system or a loop device between.
+//!
+//! The process with the rights of root makes the disk by [`Control`]; another one, which needs no rights,
+//! [serves](serve) it by its connection.
+//!
+//! Source of the protocol: `Documentation/block/ublk.rst`, `include/uapi/linux/ublk_cmd.h` and
+//! `drivers/block/ublk_drv.c` of Linux 6.5 and later.
+
+mod abi;
+mod control;
+mod descriptors;
+mod server;
+
+pub use control::{Control, Disk};
+pub use server::{Server, serve};

@@ -1,0 +1,24 @@
+//! Windows has no io_uring.
+
+/// What a server needs but cannot make once its process is confined: there is nothing.
+pub struct Prepared;
+
+impl Prepared {
+    /// For a server without rings.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self
+    }
+
+    /// There are no rings.
+    #[must_use]
+    pub fn rings(_threads: usize) -> Self {
+        Self
+    }
+
+    /// Whether the process will use rings.
+    #[must_use]
+    pub fn has_rings(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,169 @@
+//! Disks that a child of this process serves through ublk, and file systems on them. Requires root.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use cryptbench_export::ublk::{Control, Disk};
+use serde::{Deserialize, Serialize};
+
+use super::mount::{found, unmount_by_program, unmount_ours};
+use super::{Identity, NOT_OURS, Recovered, Resource, ResourceStack, removed};
+use crate::SystemError;
+use crate::command::run;
+use crate::provision::filesystem;
+use crate::provision::mountinfo::mount_at;
+
+/// How many disks others may have.
+const MOST: u32 = 4096;
+
+/// A disk of ublk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UblkDisk {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its number.
+    pub number: u32,
+    /// A random number that the kernel keeps with it.
+    pub mark: u64,
+}
+
+/// A file system mounted from a disk of ublk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskFileSystem {
+    /// Absolute path of the mount point.
+    pub path: PathBuf,
+    /// The disk.
+    pub disk: UblkDisk,
+}
+
+/// Makes a disk for a child to serve, by the connection that this gives.
+///
+/// # Errors
+/// [`SystemError::Io`] without a driver in the kernel, and errors of making the disk.
+pub(crate) fn create(
+    stack: &mut ResourceStack,
+    disk: &Disk,
+) -> Result<(UblkDisk, File), SystemError> {
+    if !Path::new(Control::NODE).exists() {
+        let _ = run("modprobe", ["--quiet", "ublk_drv"]);
+    }
+    let mut control = Control::open().map_err(SystemError::io("open", Control::NODE))?;
+    let failed = |e| SystemError::io("make", "/dev/ublkb*")(e);
+    let mark = getrandom::u64().map_err(|e| failed(io::Error::other(e)))?;
+    for number in 0..MOST {
+        let path = Control::path(number);
+        if control.mark(number).map_err(failed)?.is_some() {
+            continue;
+        }
+        let mut connection = None;
+        let what = UblkDisk { path: path.clone(), number, mark };
+        let made = stack.create(what.clone(), || {
+            let taken = control.add(number, &Disk { mark, ..*disk });
+            connection = Some(taken.map_err(SystemError::io("make", path))?);
+            Ok(((), None))
+        });
+        match (made.map(drop), connection) {
+            (Ok(()), Some(connection)) => return Ok((what, connection)),
+            // Another process was faster.
+            (Err(SystemError::Io { source, .. }), _)
+                if source.kind() == io::ErrorKind::AlreadyExists => {}
+            (Err(e), _) => return Err(e),
+            (Ok(()), None) => break,
+        }
+    }
+    Err(failed(io::Error::other("too many disks")))
+}
+
+/// Lets the disk appear, once its server serves.
+pub(crate) fn start(disk: &UblkDisk) -> Result<(), SystemError> {
+    let start = || Control::open()?.start(disk.number);
+    start().map_err(SystemError::io("start", &disk.path))
+}
+
+/// Mounts the disk's file system at `path`, with `nosuid,nodev` unless `options` say otherwise.
+pub(crate) fn mount(
+    stack: &mut ResourceStack,
+    disk: &UblkDisk,
+    path: &Path,
+    read_only: bool,
+    options: Option<&str>,
+) -> Result<(), SystemError> {
+    stack.create(DiskFileSystem { path: path.to_owned(), disk: disk.clone() }, || {
+        filesystem::mount(&disk.path, path, read_only, options)?;
+        Ok(((), found(path)))
+    })?;
+    Ok(())
+}
+
+impl UblkDisk {
+    /// Whether the kernel still has it.
+    fn is_there(&self, control: &mut Control) -> io::Result<bool> {
+        Ok(control.mark(self.number)? == Some(self.mark))
+    }
+
+    /// Whether somebody has it for themselves, such as a mount.
+    fn is_in_use(&self) -> bool {
+        const EXCLUSIVE: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();
+        let opened = File::options().read(true).custom_flags(EXCLUSIVE).open(&self.path);
+        opened.is_err_and(|e| e.kind() == io::ErrorKind::ResourceBusy)
+    }
+}
+
+impl Resource for UblkDisk {
+    type Live = ();
+    const EXCLUSIVE: bool = true;
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
+        let failed = |e| SystemError::io("remove", &self.path)(e);
+        let mut control = Control::open().map_err(failed)?;
+        if !self.is_there(&mut control).map_err(failed)? {
+            return Ok(());
+        }
+        if self.is_in_use() {
+            return Err(SystemError::Busy { path: self.path.clone() });
+        }
+        control.remove(self.number).map_err(failed)
+    }
+
+    fn recover(&self, _: Option<Identity>) -> Recovered {
+        let mut control = Control::open().ok()?;
+        match self.is_there(&mut control) {
+            Ok(false) => None,
+            Ok(true) => removed(control.remove(self.number)),
+            Err(e) => removed(Err(e)),
+        }
+    }
+}
+
+impl Resource for DiskFileSystem {
+    type Live = ();
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
+        unmount_ours(&self.path, identity, unmount_by_program)
+    }
+
+    fn recover(&self, identity: Option<Identity>) -> Recovered {
+        let entry = mount_at(&self.path)?;
+        let disk = fs::metadata(&self.disk.path).map(|found| {
+            use std::os::unix::fs::MetadataExt as _;
+            found.rdev()
+        });
+        // The node goes with the server. The mount then keeps the disk's number from being given to another one.
+        let number = identity.map(|identity| identity.device).or(disk.ok());
+        let ours = Control::open().and_then(|mut control| self.disk.is_there(&mut control));
+        match number == Some(entry.device) && ours.unwrap_or(false) {
+            true => removed(filesystem::unmount_dead(&self.path)),
+            false => NOT_OURS,
+        }
+    }
+}

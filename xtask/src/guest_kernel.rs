@@ -1,0 +1,95 @@
+//! A kernel of Debian's for guests: fetched and unpacked below the target directory, and never installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+/// What a guest needs of it beyond what is built in.
+const MODULES: &[&str] = &["virtio_blk", "ublk_drv"];
+
+/// The package that names the newest kernel, and where it comes from. Debian 12's own has no ublk.
+const PACKAGE: &str = "linux-image-cloud-amd64";
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const ARCHIVE: &str = "http://deb.debian.org/debian trixie main";
+
+/// Puts `vmlinuz` and `modules/` into the target directory's `guest-kernel`, unless they are there.
+///
+/// # Errors
+/// The reason why it cannot.
+pub fn ensure() -> anyhow::Result<()> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let place = std::path::absolute(Path::new(&target).join("guest-kernel"))?;
+    if !cfg!(target_arch = "x86_64") || place.join("vmlinuz").exists() {
+        return Ok(());
+    }
+    let work = tempfile::tempdir()?;
+    let package = fetch(work.path())?;
+    let unpacked = work.path().join("unpacked");
+    run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&unpacked))?;
+    let modules = place.join("modules");
+    fs::create_dir_all(&modules)?;
+    for name in MODULES {
+        let packed = find(&unpacked, &format!("{name}.ko.xz"))
+            .with_context(|| format!("no {name} in {}", package.display()))?;
+        let module = run(Command::new("xz").args(["--decompress", "--stdout"]).arg(packed))?;
+        fs::write(modules.join(format!("{name}.ko")), module)?;
+    }
+    // Last: what is there is complete.
+    let kernel = find(&unpacked.join("boot"), "vmlinuz").context("no kernel in its package")?;
+    fs::copy(kernel, place.join("vmlinuz.part"))?;
+    fs::rename(place.join("vmlinuz.part"), place.join("vmlinuz"))?;
+    Ok(())
+}
+
+/// Downloads the package with lists of its own, so that nothing of this system's changes.
+fn fetch(work: &Path) -> anyhow::Result<PathBuf> {
+    for directory in ["lists/partial", "cache/archives/partial"] {
+        fs::create_dir_all(work.join(directory))?;
+    }
+    let sources = work.join("sources.list");
+    fs::write(&sources, format!("deb [arch=amd64 signed-by={KEYS}] {ARCHIVE}\n"))?;
+    let apt = |program: &str, arguments: &[&str]| {
+        let option = |name: &str, path: &Path| format!("{name}={}", path.display());
+        let mut command = Command::new(program);
+        for option in [
+            option("Dir::Etc::sourcelist", &sources),
+            option("Dir::Etc::sourceparts", Path::new("/dev/null")),
+            option("Dir::State::lists", &work.join("lists")),
+            option("Dir::Cache", &work.join("cache")),
+            "APT::Sandbox::User=root".to_owned(),
+            "Acquire::Languages=none".to_owned(),
+        ] {
+            command.args(["-o", &option]);
+        }
+        run(command.args(arguments).current_dir(work))
+    };
+    apt("apt-get", &["-qq", "update"])?;
+    let depends = apt("apt-cache", &["depends", PACKAGE])?;
+    let depends = String::from_utf8_lossy(&depends);
+    let newest = depends.split_whitespace().find(|word| word.starts_with("linux-image-6."));
+    let newest = newest.with_context(|| format!("{PACKAGE} names no kernel"))?;
+    apt("apt-get", &["-qq", "download", newest])?;
+    find(work, newest).with_context(|| format!("{newest} did not come"))
+}
+
+/// The first file below `place` whose name begins like this.
+fn find(place: &Path, name: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(place).ok()?;
+    entries.flatten().map(|entry| entry.path()).find_map(|path| {
+        if path.is_dir() {
+            return find(&path, name);
+        }
+        path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(name)).then_some(path)
+    })
+}
+
+fn run(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().with_context(|| format!("{program} cannot be started"))?;
+    if !done.status.success() {
+        bail!("{program}: {}", String::from_utf8_lossy(&done.stderr).trim());
+    }
+    Ok(done.stdout)
+}
