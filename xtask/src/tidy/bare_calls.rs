@@ -81,6 +81,7 @@ const HOMES: &[(&str, Kind, &str)] = &[
     ),
     ("crates/blockdev/src/windows.rs", Kind::Open, "the same on Windows"),
     ("crates/export/src/fuse", Kind::Open, "files of /sys"),
+    ("crates/export/src/ublk/control.rs", Kind::Open, "nodes that the kernel makes in /dev"),
     ("crates/os/src/linux", Kind::Open, "files of /proc and /sys; what callers check"),
     ("crates/os/src/linux/files.rs", Kind::Create, "the one place that makes files by their paths"),
     ("crates/os/src/windows", Kind::Create, "the one place that makes files on Windows"),
