@@ -1,6 +1,6 @@
 //! Serves a file for `cargo xtask bench volume`: unchanged, or under a cipher with a fixed key.
 //!
-//! Prints `ready <path>` or `ready <socket>`, and exits at the end of its standard input.
+//! Prints `ready` and the path of the file, disk or socket, and exits at the end of its standard input.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_cipher::{Layout, find, tier};
 use cryptbench_export::fuse::{FuseOptions, Mounted, Transport, mount, serve_mounted};
+use cryptbench_export::ublk::{self, Control, Disk};
 use cryptbench_export::{Prepared, nbd};
 use cryptbench_os::confine::{Needs, confine};
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
@@ -18,7 +19,7 @@ type Error = Box<dyn std::error::Error>;
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [way, file, place, cipher, unit] = &arguments[..] else {
-        let ways = "auto|device|uring|confined-device|confined-uring|nbd";
+        let ways = "auto|device|uring|confined-device|confined-uring|ublk|nbd";
         return Err(format!("usage: serve {ways} FILE PLACE none|CIPHER UNIT").into());
     };
     let device = open(Path::new(file), cipher, unit.parse()?)?;
@@ -29,6 +30,9 @@ fn main() -> Result<(), Error> {
         wait_for_the_end();
         server.stop();
         return Ok(());
+    }
+    if way == "ublk" {
+        return serve_disk(device);
     }
     let confined = way.strip_prefix("confined-");
     let transport = match confined.unwrap_or(way) {
@@ -59,6 +63,27 @@ fn main() -> Result<(), Error> {
     wait_for_the_end();
     server.stop();
     Ok(())
+}
+
+fn serve_disk(device: Arc<dyn BlockDevice>) -> Result<(), Error> {
+    let mut control = Control::open()?;
+    let mut number = 0;
+    while control.mark(number)?.is_some() {
+        number += 1;
+    }
+    let (size, sector) = (device.size(), device.sector());
+    let connection = control.add(number, &Disk { size, sector, read_only: false, mark: 0 })?;
+    let served = ublk::serve(device, connection, false, Prepared::rings(1));
+    let started = served.map_err(Error::from).and_then(|server| {
+        control.start(number)?;
+        Ok(server)
+    });
+    if started.is_ok() {
+        say(&format!("ready {}", Control::path(number).display()));
+        wait_for_the_end();
+    }
+    control.remove(number)?;
+    started.map(drop)
 }
 
 fn open(file: &Path, cipher: &str, data_unit: usize) -> Result<Arc<dyn BlockDevice>, Error> {

@@ -217,11 +217,12 @@ fn show(rows: &[Seen<'_>], jobs: &[&Job]) {
         }
     }
     // A server that costs nothing would be as fast as the loop device without one.
-    if let (Some(bound), Some(other)) = (find(row::BOUND), find(row::AGAINST)) {
-        println!("\nThe bound: {} to the other build:\n", row::BOUND);
+    for name in [row::UBLK, row::BOUND] {
+        let (Some(row), Some(other)) = (find(name), find(row::AGAINST)) else { continue };
+        println!("\n{name} to the other build:\n");
         head("|");
         for (of, value) in both {
-            ratios(of, &bound.1, &other.1, value);
+            ratios(of, &row.1, &other.1, value);
         }
     }
 }

@@ -34,6 +34,9 @@ pub const OURS: &str = "ours, AES-256-XTS 512 B, FUSE + loop";
 /// The row that `--against` adds.
 pub const AGAINST: &str = "the other build, AES-256-XTS 512 B, FUSE + loop";
 
+/// Without FUSE and a loop device, where the kernel has ublk.
+pub const UBLK: &str = "ours, AES-256-XTS 512 B, ublk";
+
 /// What no server behind a loop device can exceed.
 pub const BOUND: &str = "loop over plain file";
 
@@ -43,6 +46,7 @@ pub const ROWS: &[(&str, Build)] = &[
     (BOUND, |place| Row::file(place.file("plain")?).on_loop(512)),
     ("our null layer, FUSE + loop", |place| ours(place, "none", 512)),
     (OURS, |place| ours(place, "aes-256-xts", 512)),
+    (UBLK, ours_over_ublk),
     (AGAINST, against),
     ("ours, AES-256-XTS 4096 B, FUSE + loop", |place| ours(place, "aes-256-xts", 4096)),
     ("qemu-storage-daemon raw, FUSE + loop", |place| qemu(place, false)),
@@ -166,6 +170,10 @@ fn against(place: &Place) -> anyhow::Result<Row> {
     let point = place.subdirectory("against")?;
     // A build that does not know this way takes its default.
     start_ours(place, "auto", &point, "aes-256-xts", 512)?.on_loop(512)
+}
+
+fn ours_over_ublk(place: &Place) -> anyhow::Result<Row> {
+    start_ours(place, "ublk", &place.directory, "aes-256-xts", 512)
 }
 
 fn ours_over_nbd(place: &Place) -> anyhow::Result<Row> {
