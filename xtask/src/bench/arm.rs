@@ -44,8 +44,8 @@ const NEEDS: &[Need] = &[
     Need { file: MCA, package: "llvm-22", reason: "models of processors" },
 ];
 
-/// Processors by LLVM's names.
-const MODELS: [&str; 3] = ["neoverse-n1", "cortex-a72", "cortex-a76"];
+/// Processors by LLVM's names, each with a model of its own: Cortex-A72 to A78 have that of Cortex-A57.
+const MODELS: [&str; 2] = ["neoverse-n1", "cortex-a57"];
 
 const CIPHERS: [&str; 5] =
     ["aes-256-xts", "serpent-256-xts", "twofish-256-xts", "camellia-256-xts", "kuznyechik-xts"];
