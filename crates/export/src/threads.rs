@@ -1,6 +1,8 @@
 //! The threads of a server: when one ends, for whatever reason, all do.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -66,6 +68,12 @@ impl Threads {
     pub(crate) fn have_ended(&self) -> bool {
         self.shared.running.load(Ordering::Acquire) == 0
     }
+}
+
+/// Waits until so many threads have reported that they serve, or one that it cannot.
+pub(crate) fn all_serve(reports: &Receiver<io::Result<()>>, threads: usize) -> io::Result<()> {
+    let none = |_| Err(io::ErrorKind::BrokenPipe.into());
+    (0..threads).try_for_each(|_| reports.recv().unwrap_or_else(none))
 }
 
 struct EndsAll(Arc<Shared>);

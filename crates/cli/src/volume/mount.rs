@@ -47,6 +47,11 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if !found.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
         return Err(Refusal::target(&args.mountpoint, "the mount point is not a directory").into());
     }
+    if matches!(args.transport, Transport::Ublk) && (args.raw || !user::is_root()) {
+        let reason =
+            "--transport ublk makes a disk and mounts its file system: it needs root and no --raw";
+        return Err(Refusal::target(&args.mountpoint, reason).into());
+    }
     if args.secrets_on_stdin {
         return in_background(args, stop);
     }
@@ -145,22 +150,21 @@ fn disk(
     opened: Opened,
     journal: &Journal,
 ) -> anyhow::Result<Option<(ServedVolume, File)>> {
-    let is_wanted = matches!(args.transport, Transport::Auto | Transport::Ublk) && !args.raw;
-    if !is_wanted || !user::is_root() || !opened.as_disk {
-        return match args.transport {
-            Transport::Ublk => Err(Refusal::target(
-                &args.mountpoint,
-                "--transport ublk makes a disk and mounts its file system: it needs root, io_uring and no --raw",
-            )
-            .into()),
-            _ => Ok(None),
-        };
+    let must = matches!(args.transport, Transport::Ublk);
+    let is_auto = matches!(args.transport, Transport::Auto);
+    let may = is_auto && !args.raw && user::is_root() && opened.as_disk;
+    if !may && !must {
+        return Ok(None);
+    }
+    if !opened.as_disk {
+        let reason = "a disk of ublk needs a machine that permits io_uring";
+        return Err(Refusal::target(&args.mountpoint, reason).into());
     }
     let Opened { read_only, sector, size, .. } = opened;
     let disk = Disk { size, sector: sector.clamp(512, 4096), read_only, mark: 0 };
     match ServedVolume::disk_by_child(&disk, journal) {
         Ok(made) => Ok(Some(made)),
-        Err(_) if matches!(args.transport, Transport::Auto) => Ok(None),
+        Err(_) if may => Ok(None),
         Err(e) => {
             Err(anyhow::Error::from(e).context("ublk needs Linux 6.5 and its module ublk_drv"))
         }

@@ -73,7 +73,7 @@ impl Distribution {
         let mut qemu = Command::new(QEMU);
         qemu.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "768"])
             .args(["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"])
-            .args(["-append", "console=ttyS0 quiet panic=-1"])
+            .args(["-append", "console=ttyS0 quiet panic=-1 mitigations=off"])
             .arg("-kernel")
             .arg(self.kernel.join("vmlinuz"))
             .arg("-initrd")

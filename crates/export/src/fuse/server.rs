@@ -16,7 +16,7 @@ use super::switch::UringSwitch;
 use super::uring;
 use crate::bytes::Bytes;
 use crate::rings::Rings;
-use crate::threads::Threads;
+use crate::threads::{Threads, all_serve};
 use crate::{ExportError, Stats};
 
 /// A served mount. Dropping it removes the mount, even if it is in use.
@@ -219,13 +219,8 @@ impl Server {
             })?;
         }
         drop(report);
-        for _ in 0..threads {
-            reports
-                .recv()
-                .unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()))
-                .map_err(|e| ExportError::system("set up FUSE over io_uring", e))?;
-        }
-        Ok(())
+        all_serve(&reports, threads)
+            .map_err(|e| ExportError::system("set up FUSE over io_uring", e))
     }
 }
 

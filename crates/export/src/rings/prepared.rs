@@ -44,6 +44,8 @@ pub(crate) struct Rings {
     /// Those of FUSE's worker pool, twice as many as threads: some wait for the next request on one
     /// CPU while requests arrive on another.
     pub(crate) pool: Vec<Ring>,
+    /// Bytes of a page, which a confined process cannot ask for either.
+    pub(crate) page: usize,
 }
 
 impl Rings {
@@ -56,7 +58,8 @@ impl Rings {
         let all = share(&cpus("online")?, &cpus("possible")?);
         let queues = all.into_iter().map(with_ring).collect::<Option<_>>()?;
         let pool = (0..2 * threads.max(1)).map(|_| Ring::new(1 + EVENTS).ok());
-        Some(Self { queues, pool: pool.collect::<Option<_>>()? })
+        let page = rustix::param::page_size();
+        Some(Self { queues, pool: pool.collect::<Option<_>>()?, page })
     }
 
     /// Gives each the two files that it works on.

@@ -10,25 +10,13 @@ use io_uring::{IoUring, cqueue, opcode, types};
 use rustix::io::Errno;
 
 use super::abi;
+use super::disk::Disk;
 use crate::rings::{cpus, depth};
 
 /// The kernel's driver, by which disks are made and removed.
 pub struct Control {
     ring: IoUring<Entry128, cqueue::Entry>,
     file: File,
-}
-
-/// What the kernel is told of a disk.
-#[derive(Clone, Copy, Debug)]
-pub struct Disk {
-    /// Bytes; a multiple of 512.
-    pub size: u64,
-    /// Bytes that a request should be a multiple of; a power of two from 512 to 4096.
-    pub sector: usize,
-    /// Whether the kernel refuses writes.
-    pub read_only: bool,
-    /// Any number, which the kernel keeps and gives back by [`Control::mark`].
-    pub mark: u64,
 }
 
 impl Control {

@@ -8,8 +8,6 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::abi::{DESCRIPTOR_LEN, MAX_DEPTH, Request};
 
-const PAGE: usize = 4096;
-
 pub(super) struct Descriptors {
     start: NonNull<[u64; 3]>,
     depth: usize,
@@ -17,10 +15,15 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Those of the queue with this number, which has `depth` slots.
-    pub(super) fn new(connection: BorrowedFd<'_>, queue: u16, depth: usize) -> io::Result<Self> {
-        let len = (depth * DESCRIPTOR_LEN).next_multiple_of(PAGE);
-        let stride = (MAX_DEPTH * DESCRIPTOR_LEN).next_multiple_of(PAGE);
+    /// Those of the queue with this number, which has `depth` slots; `page` is the size of a page.
+    pub(super) fn new(
+        connection: BorrowedFd<'_>,
+        queue: u16,
+        depth: usize,
+        page: usize,
+    ) -> io::Result<Self> {
+        let len = (depth * DESCRIPTOR_LEN).next_multiple_of(page);
+        let stride = (MAX_DEPTH * DESCRIPTOR_LEN).next_multiple_of(page);
         let offset = u64::from(queue) * stride as u64;
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.

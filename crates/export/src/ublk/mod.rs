@@ -9,7 +9,9 @@
 mod abi;
 mod control;
 mod descriptors;
+mod disk;
 mod server;
 
-pub use control::{Control, Disk};
+pub use control::Control;
+pub use disk::Disk;
 pub use server::{Server, serve};

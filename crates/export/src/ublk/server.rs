@@ -19,7 +19,7 @@ use crate::rings::{
 };
 use crate::served::Served;
 use crate::stop::Stop;
-use crate::threads::Threads;
+use crate::threads::{Threads, all_serve};
 use crate::{ExportError, Stats};
 
 /// Threads of a ring for requests that would hold it up, long ones among them.
@@ -53,23 +53,20 @@ pub fn serve(
     let server = Server { served, threads: Threads::new(|| {})? };
     let (connection, io_target) = (Arc::new(connection), Arc::new(io_target));
     let (report, reports) = channel();
-    let depth = depth(rings.queues.len());
     let count = rings.queues.len();
+    let size = (depth(count), rings.page);
     for (queue, (_, ring)) in (0..).zip(rings.queues) {
         let (served, io_target) = (Arc::clone(&server.served), Arc::clone(&io_target));
         let (connection, report) = (Arc::clone(&connection), report.clone());
         server.threads.start(format!("export-{queue}"), move |stop| {
-            match Queue::new(&connection, queue, depth, ring) {
+            match Queue::new(&connection, queue, size, ring) {
                 Ok(parts) => parts.serve((&served, &io_target), stop, &report),
                 Err(e) => drop(report.send(Err(e))),
             }
         })?;
     }
     drop(report);
-    for _ in 0..count {
-        let none = || Err(io::ErrorKind::BrokenPipe.into());
-        reports.recv().unwrap_or_else(|_| none()).map_err(failed)?;
-    }
+    all_serve(&reports, count).map_err(failed)?;
     Ok(server)
 }
 
@@ -131,8 +128,14 @@ struct Queue {
 }
 
 impl Queue {
-    fn new(connection: &File, number: u16, depth: usize, mut ring: Ring) -> io::Result<Self> {
-        let descriptors = Descriptors::new(connection.as_fd(), number, depth)?;
+    /// `depth` slots, on a machine with pages of `page` bytes.
+    fn new(
+        connection: &File,
+        number: u16,
+        (depth, page): (usize, usize),
+        mut ring: Ring,
+    ) -> io::Result<Self> {
+        let descriptors = Descriptors::new(connection.as_fd(), number, depth, page)?;
         let arena = Arc::new(Arena::new(depth * DATA_STRIDE)?);
         // SAFETY: the arena outlives the ring, which is dropped with its requests, first.
         unsafe { ring.pin(arena.at(0, arena.len()), arena.len()) };

@@ -1,4 +1,4 @@
-//! Windows has no ublk.
+//! Windows has no ublk: what a disk would be alone.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -7,34 +7,12 @@ use cryptbench_blockdev::BlockDevice;
 
 use crate::{ExportError, Prepared};
 
-/// What the kernel would be told of a disk.
-#[derive(Clone, Copy, Debug)]
-pub struct Disk {
-    /// Bytes.
-    pub size: u64,
-    /// Bytes that a request should be a multiple of.
-    pub sector: usize,
-    /// Whether writes are refused.
-    pub read_only: bool,
-    /// Any number.
-    pub mark: u64,
-}
+#[path = "../ublk/disk.rs"]
+mod disk;
 
-/// A served disk: there is none.
-pub enum Server {}
+pub use disk::Disk;
 
-impl Server {
-    /// Whether it has ended.
-    #[must_use]
-    pub fn has_ended(&self) -> bool {
-        match *self {}
-    }
-
-    /// Ends it.
-    pub fn stop(&self) {
-        match *self {}
-    }
-}
+pub use crate::fuse::Server;
 
 /// Refuses.
 ///

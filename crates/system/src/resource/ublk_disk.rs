@@ -1,6 +1,6 @@
 //! Disks that a child of this process serves through ublk, and file systems on them. Requires root.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use cryptbench_export::ublk::{Control, Disk};
 use serde::{Deserialize, Serialize};
 
 use super::mount::{found, unmount_by_program, unmount_ours};
-use super::{Identity, NOT_OURS, Recovered, Resource, ResourceStack, removed};
+use super::{Identity, NOT_OURS, Recovered, Resource, ResourceStack, loop_device, removed};
 use crate::SystemError;
 use crate::command::run;
 use crate::provision::filesystem;
@@ -154,12 +154,10 @@ impl Resource for DiskFileSystem {
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
         let entry = mount_at(&self.path)?;
-        let disk = fs::metadata(&self.disk.path).map(|found| {
-            use std::os::unix::fs::MetadataExt as _;
-            found.rdev()
-        });
         // The node goes with the server. The mount then keeps the disk's number from being given to another one.
-        let number = identity.map(|identity| identity.device).or(disk.ok());
+        let number = identity
+            .map(|identity| identity.device)
+            .or_else(|| loop_device::number(&self.disk.path));
         let ours = Control::open().and_then(|mut control| self.disk.is_there(&mut control));
         match number == Some(entry.device) && ours.unwrap_or(false) {
             true => removed(filesystem::unmount_dead(&self.path)),

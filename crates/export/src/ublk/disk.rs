@@ -1,0 +1,14 @@
+//! What the kernel is told of a disk.
+
+/// What the kernel is told of a disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk {
+    /// Bytes; a multiple of 512.
+    pub size: u64,
+    /// Bytes that a request should be a multiple of; a power of two from 512 to 4096.
+    pub sector: usize,
+    /// Whether the kernel refuses writes.
+    pub read_only: bool,
+    /// Any number, which the kernel keeps and gives back.
+    pub mark: u64,
+}
