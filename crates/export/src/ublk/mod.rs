@@ -15,3 +15,9 @@ mod server;
 pub use control::Control;
 pub use disk::Disk;
 pub use server::{Server, serve};
+
+/// Slots of each of so many queues. Each can take up to [`MAX_REQUEST`](crate::rings::MAX_REQUEST) of memory. Whoever sends
+/// more requests at once waits for a slot, or has a worker of io_uring wait.
+fn depth(queues: usize) -> usize {
+    (256 / queues).clamp(8, 64)
+}
