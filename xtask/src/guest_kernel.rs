@@ -7,40 +7,41 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 
 /// What a guest needs of it beyond what is built in.
-const MODULES: &[&str] = &["virtio_blk", "ublk_drv"];
+const MODULES: &[&str] = &["virtio_blk", "ublk_drv", "loop"];
 
 /// The package that names the newest kernel, and where it comes from. Debian 12's own has no ublk.
 const PACKAGE: &str = "linux-image-cloud-amd64";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const ARCHIVE: &str = "http://deb.debian.org/debian trixie main";
 
-/// Puts `vmlinuz` and `modules/` into the target directory's `guest-kernel`, unless they are there.
+/// Puts `vmlinuz` and `modules/` into the target directory's `guest-kernel`, unless they are there, and returns its path.
 ///
 /// # Errors
 /// The reason why it cannot.
-pub fn ensure() -> anyhow::Result<()> {
+pub fn ensure() -> anyhow::Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let place = std::path::absolute(Path::new(&target).join("guest-kernel"))?;
-    if !cfg!(target_arch = "x86_64") || place.join("vmlinuz").exists() {
-        return Ok(());
+    let module = |name: &&str| place.join("modules").join(format!("{name}.ko"));
+    let is_there = place.join("vmlinuz").exists() && MODULES.iter().all(|m| module(m).exists());
+    if !cfg!(target_arch = "x86_64") || is_there {
+        return Ok(place);
     }
     let work = tempfile::tempdir()?;
     let package = fetch(work.path())?;
     let unpacked = work.path().join("unpacked");
     run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&unpacked))?;
-    let modules = place.join("modules");
-    fs::create_dir_all(&modules)?;
+    fs::create_dir_all(place.join("modules"))?;
     for name in MODULES {
         let packed = find(&unpacked, &format!("{name}.ko.xz"))
             .with_context(|| format!("no {name} in {}", package.display()))?;
-        let module = run(Command::new("xz").args(["--decompress", "--stdout"]).arg(packed))?;
-        fs::write(modules.join(format!("{name}.ko")), module)?;
+        let unpacked = run(Command::new("xz").args(["--decompress", "--stdout"]).arg(packed))?;
+        fs::write(module(name), unpacked)?;
     }
     // Last: what is there is complete.
     let kernel = find(&unpacked.join("boot"), "vmlinuz").context("no kernel in its package")?;
     fs::copy(kernel, place.join("vmlinuz.part"))?;
     fs::rename(place.join("vmlinuz.part"), place.join("vmlinuz"))?;
-    Ok(())
+    Ok(place)
 }
 
 /// Downloads the package with lists of its own, so that nothing of this system's changes.

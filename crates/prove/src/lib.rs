@@ -1,15 +1,17 @@
-//! What tests and `cargo xtask prove` say to each other: seeds, counts, and what is broken on purpose.
+//! What tests and `cargo xtask` share: seeds, counts, what is broken on purpose, and a guest under another kernel.
 //!
 //! An ordinary test run takes the first few seeds. Under `cargo xtask prove` a test goes on with new seeds until its time
 //! is over, and prints how much it has survived.
 #![forbid(unsafe_code)]
 
 mod damage;
+mod guest;
 mod watch;
 
 use std::time::{Duration, Instant};
 
 pub use damage::{Random, damage, damage_text};
+pub use guest::Guest;
 pub use watch::Watch;
 
 /// Variable with the seconds that a test goes on.

@@ -99,6 +99,7 @@ const HOMES: &[(&str, Kind, &str)] = &[
         "regular files of a run, looked at just before; for now",
     ),
     ("crates/prove/src", Kind::Say, "tests say their counts there"),
+    ("crates/prove/src/guest.rs", Kind::Create, "a guest's files, in the directory of a test"),
     ("crates/system/src/adapter", Kind::Create, "files of a run, for now"),
     ("crates/system/src/adapter", Kind::Open, "files of a run, for now"),
     ("crates/system/src/kind/mapped.rs", Kind::Create, "a file of /sys"),

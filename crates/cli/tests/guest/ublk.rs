@@ -9,6 +9,7 @@ use crate::distribution::Distribution;
 use crate::sandbox::{skipped, text};
 
 const SCRIPT: &str = r#"
+printf secret >/secret
 step() { echo "step: $*"; }
 fails() { if "$@"; then echo "this must fail: $*"; false; fi; }
 comes() { n=0; until eval "$1"; do n=$((n + 1)); [ $n -lt 600 ] || { echo "not: $1"; false; }; sleep 0.1; done; }

@@ -113,7 +113,7 @@ fn cpu_list(list: &str) -> Vec<usize> {
 /// anybody. Small requests become faster up to 20, as more of them reach the disk at once. With 22 and
 /// more, large reads measured up to a fifth slower: all that are under way reach the disk at once and
 /// come back at once, so that disk and CPUs work by turns.
-pub(crate) fn depth(rings: usize) -> usize {
+fn depth(rings: usize) -> usize {
     (256 / rings).clamp(8, 20)
 }
 

@@ -2,6 +2,7 @@
 //! other ways to serve it and with other programs that encrypt it, in turns.
 
 mod busy;
+mod guest;
 mod row;
 
 use std::path::{Path, PathBuf};
@@ -42,6 +43,12 @@ pub struct Options {
     /// The server of another build, to be compared with: its target/release/examples/serve
     #[arg(long)]
     against: Option<PathBuf>,
+    /// In an emulated guest under a kernel of Debian's, which has ublk: emulated instructions are slow ones, ciphers most
+    #[arg(long, conflicts_with = "target")]
+    guest: bool,
+    /// The server of this build, instead of building it
+    #[arg(long)]
+    serve: Option<PathBuf>,
     /// Only rows whose name contains one of these, separated by commas
     #[arg(long, default_value = "", value_delimiter = ',')]
     rows: Vec<String>,
@@ -84,10 +91,18 @@ const PEERS: &[Need] = &[
 ];
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    packages::ensure_or_tell(PEERS);
+    if options.serve.is_none() {
+        packages::ensure_or_tell(PEERS);
+    }
     let Some(fio) = version("fio") else { bail!("fio is not installed: apt install fio") };
-    let serve = build_release(&["--package", "cryptbench-export", "--example", "serve"])?
-        .join("examples/serve");
+    let serve = match &options.serve {
+        Some(serve) => serve.clone(),
+        None => build_release(&["--package", "cryptbench-export", "--example", "serve"])?
+            .join("examples/serve"),
+    };
+    if options.guest {
+        return guest::run(options, &serve);
+    }
     // Rows are taken down when they are dropped, so a signal must not end this program before that.
     // Children have their own process groups, so that the signal does not end them in the wrong
     // order.
@@ -121,11 +136,7 @@ fn measure(
     let jobs = options.jobs();
     let mut rows = Vec::new();
     for &(name, build) in row::ROWS {
-        let wanted = match name {
-            row::AGAINST => options.against.is_some(),
-            _ => options.rows.is_empty() || options.rows.iter().any(|part| name.contains(part)),
-        };
-        if !wanted {
+        if !options.want(name) {
             continue;
         }
         match build(&place) {
@@ -216,10 +227,9 @@ fn show(rows: &[Seen<'_>], jobs: &[&Job]) {
             }
         }
     }
-    // A server that costs nothing would be as fast as the loop device without one.
-    for name in [row::UBLK, row::BOUND] {
-        let (Some(row), Some(other)) = (find(name), find(row::AGAINST)) else { continue };
-        println!("\n{name} to the other build:\n");
+    for (name, other) in row::PAIRS {
+        let (Some(row), Some(other)) = (find(name), find(other)) else { continue };
+        println!("\n{name} to {}:\n", other.0);
         head("|");
         for (of, value) in both {
             ratios(of, &row.1, &other.1, value);

@@ -9,7 +9,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-use super::fill;
+use super::{Options, fill};
+
+impl Options {
+    /// Whether this row is asked for.
+    pub fn want(&self, row: &str) -> bool {
+        let is_named = self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part));
+        is_named && (self.against.is_some() || ![AGAINST, AGAINST_NULL].contains(&row))
+    }
+}
 
 /// What rows are built from.
 #[derive(Clone)]
@@ -31,14 +39,20 @@ type Build = fn(&Place) -> anyhow::Result<Row>;
 /// The row that the others are compared with.
 pub const OURS: &str = "ours, AES-256-XTS 512 B, FUSE + loop";
 
-/// The row that `--against` adds.
-pub const AGAINST: &str = "the other build, AES-256-XTS 512 B, FUSE + loop";
+/// The rows that `--against` adds.
+const AGAINST: &str = "the other build, AES-256-XTS 512 B, FUSE + loop";
+const AGAINST_NULL: &str = "the other build's null layer, FUSE + loop";
 
 /// Without FUSE and a loop device, where the kernel has ublk.
-pub const UBLK: &str = "ours, AES-256-XTS 512 B, ublk";
+const UBLK: &str = "ours, AES-256-XTS 512 B, ublk";
+const UBLK_NULL: &str = "our null layer, ublk";
 
-/// What no server behind a loop device can exceed.
-pub const BOUND: &str = "loop over plain file";
+/// A server behind a loop device that costs nothing would be as fast.
+const BOUND: &str = "loop over plain file";
+
+/// What is compared with the other build, besides ours.
+pub const PAIRS: [(&str, &str); 4] =
+    [(UBLK, AGAINST), (UBLK_NULL, AGAINST_NULL), (BOUND, AGAINST), (BOUND, AGAINST_NULL)];
 
 /// All rows, by name.
 pub const ROWS: &[(&str, Build)] = &[
@@ -46,8 +60,10 @@ pub const ROWS: &[(&str, Build)] = &[
     (BOUND, |place| Row::file(place.file("plain")?).on_loop(512)),
     ("our null layer, FUSE + loop", |place| ours(place, "none", 512)),
     (OURS, |place| ours(place, "aes-256-xts", 512)),
-    (UBLK, ours_over_ublk),
-    (AGAINST, against),
+    (UBLK, |place| ours_over_ublk(place, "aes-256-xts")),
+    (UBLK_NULL, |place| ours_over_ublk(place, "none")),
+    (AGAINST, |place| against(place, "aes-256-xts")),
+    (AGAINST_NULL, |place| against(place, "none")),
     ("ours, AES-256-XTS 4096 B, FUSE + loop", |place| ours(place, "aes-256-xts", 4096)),
     ("qemu-storage-daemon raw, FUSE + loop", |place| qemu(place, false)),
     ("qemu-storage-daemon LUKS, FUSE + loop", |place| qemu(place, true)),
@@ -164,16 +180,16 @@ fn ours(place: &Place, cipher: &str, unit: u32) -> anyhow::Result<Row> {
     start_ours(place, &place.transport, &point, cipher, unit)?.on_loop(unit)
 }
 
-fn against(place: &Place) -> anyhow::Result<Row> {
+fn against(place: &Place, cipher: &str) -> anyhow::Result<Row> {
     let serve = place.against.clone().context("no --against")?;
     let place = &Place { serve, ..place.clone() };
-    let point = place.subdirectory("against")?;
+    let point = place.subdirectory(&format!("against-{cipher}"))?;
     // A build that does not know this way takes its default.
-    start_ours(place, "auto", &point, "aes-256-xts", 512)?.on_loop(512)
+    start_ours(place, "auto", &point, cipher, 512)?.on_loop(512)
 }
 
-fn ours_over_ublk(place: &Place) -> anyhow::Result<Row> {
-    start_ours(place, "ublk", &place.directory, "aes-256-xts", 512)
+fn ours_over_ublk(place: &Place, cipher: &str) -> anyhow::Result<Row> {
+    start_ours(place, "ublk", &place.directory, cipher, 512)
 }
 
 fn ours_over_nbd(place: &Place) -> anyhow::Result<Row> {

@@ -1,0 +1,78 @@
+//! The same benchmark in a guest: this program, fio and the servers under Debian's kernel in QEMU.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use cryptbench_prove::Guest;
+
+use super::{Options, machine, version};
+use crate::guest_kernel;
+
+const LIMIT: Duration = Duration::from_secs(3600);
+
+pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
+    for (file, package) in Guest::NEEDS {
+        if !Path::new(file).exists() {
+            bail!("{file} is not installed: apt install {package}");
+        }
+    }
+    let kernel = guest_kernel::ensure()?;
+    let qemu = version("qemu-system-x86_64").context("qemu-system-x86_64 does not start")?;
+    println!("{qemu}, which emulates the CPU, on {}", machine());
+    let work = tempfile::tempdir_in("target")?;
+    let work = std::path::absolute(work.path())?;
+    let disk = work.join("disk");
+    // The file of data, and room for the file system.
+    File::create(&disk)?.set_len((options.size + 128) << 20)?;
+    let made = Command::new("/sbin/mkfs.ext4").args(["-q", "-F"]).arg(&disk).status()?;
+    if !made.success() {
+        bail!("mkfs.ext4 failed");
+    }
+    let this = std::env::current_exe()?;
+    let mut programs = vec![
+        ("xtask", this.as_path()),
+        ("serve", serve),
+        ("fio", Path::new("/usr/bin/fio")),
+        ("losetup", Path::new("/sbin/losetup")),
+    ];
+    programs.extend(options.against.as_deref().map(|against| ("against", against)));
+    let guest = Guest {
+        kernel: &kernel,
+        work: &work,
+        programs: &programs,
+        disks: &[format!("file={},cache=none,aio=native", disk.display())],
+        memory: 1536,
+    };
+    // This program works in the project's directory.
+    let here = std::env::current_dir()?;
+    let script = format!(
+        "mkdir -p '{}'\nmount -t ext4 /dev/vda /mnt\n{}\n",
+        here.display(),
+        command(options)
+    );
+    // What the kernel says begins with the time.
+    let mut say = |line: &str| {
+        if !line.starts_with("[ ") {
+            println!("{line}");
+        }
+    };
+    if !guest.run(&script, LIMIT, &mut say)? {
+        bail!("the benchmark in the guest failed");
+    }
+    Ok(())
+}
+
+/// The command of the guest, for its shell.
+fn command(options: &Options) -> String {
+    let Options { rounds, seconds, size, rest, transport, .. } = options;
+    let against = if options.against.is_some() { "--against /bin/against" } else { "" };
+    format!(
+        "xtask bench volume --rounds {rounds} --seconds {seconds} --size {size} --rest {rest} \
+         --transport {transport} --rows '{}' --jobs '{}' --serve /bin/serve {against} --target /mnt",
+        options.rows.join(","),
+        options.jobs.join(","),
+    )
+}
