@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const QEMU: &str = "/usr/bin/qemu-system-x86_64";
 const BUSYBOX: &str = "/bin/busybox";
 const CPIO: &str = "/usr/bin/cpio";
 
@@ -30,6 +29,8 @@ const PASSED: &str = "the script has passed";
 
 /// What a guest is made of.
 pub struct Guest<'a> {
+    /// The emulator.
+    pub qemu: &'a Path,
     /// Directory with `vmlinuz` and `modules/`.
     pub kernel: &'a Path,
     /// Directory for its files.
@@ -43,9 +44,12 @@ pub struct Guest<'a> {
 }
 
 impl Guest<'_> {
+    /// Debian's emulator.
+    pub const QEMU: &'static str = "/usr/bin/qemu-system-x86_64";
+
     /// Programs that this needs, each with the Debian package that has it.
     pub const NEEDS: [(&'static str, &'static str); 3] =
-        [(QEMU, "qemu-system-x86"), (BUSYBOX, "busybox-static"), (CPIO, "cpio")];
+        [(Self::QEMU, "qemu-system-x86"), (BUSYBOX, "busybox-static"), (CPIO, "cpio")];
 
     /// Boots, runs the script with busybox's shell and `set -eu`, and gives each line of the console to `say`. Whether the
     /// script came to its end within `limit`.
@@ -60,7 +64,7 @@ impl Guest<'_> {
     ) -> io::Result<bool> {
         let files = self.initial_file_system(script)?;
         let mut qemu = Command::new("timeout");
-        qemu.arg(limit.as_secs().to_string()).arg(QEMU);
+        qemu.arg("--foreground").arg(limit.as_secs().to_string()).arg(self.qemu);
         qemu.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m"])
             .arg(self.memory.to_string())
             .args(["-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio"])

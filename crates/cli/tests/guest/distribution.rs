@@ -46,6 +46,7 @@ impl Distribution {
         let disks: Vec<_> =
             disks.iter().map(|disk| format!("file={}", self.path(disk).display())).collect();
         let guest = Guest {
+            qemu: Path::new(Guest::QEMU),
             kernel: &self.kernel,
             work: &self.sandbox.target(),
             programs: &[("cryptbench", Path::new(env!("CARGO_BIN_EXE_cryptbench")))],

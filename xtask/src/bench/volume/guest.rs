@@ -20,8 +20,9 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
         }
     }
     let kernel = guest_kernel::ensure()?;
-    let qemu = version("qemu-system-x86_64").context("qemu-system-x86_64 does not start")?;
-    println!("{qemu}, which emulates the CPU, on {}", machine());
+    let qemu = options.qemu.as_deref().unwrap_or(Path::new(Guest::QEMU));
+    let name = version(&qemu.to_string_lossy()).context("QEMU does not start")?;
+    println!("{name}, which emulates the CPU, on {}", machine());
     let work = tempfile::tempdir_in("target")?;
     let work = std::path::absolute(work.path())?;
     let disk = work.join("disk");
@@ -40,6 +41,7 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
     ];
     programs.extend(options.against.as_deref().map(|against| ("against", against)));
     let guest = Guest {
+        qemu,
         kernel: &kernel,
         work: &work,
         programs: &programs,

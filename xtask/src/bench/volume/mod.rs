@@ -46,6 +46,9 @@ pub struct Options {
     /// In an emulated guest under a kernel of Debian's, which has ublk: emulated instructions are slow ones, ciphers most
     #[arg(long, conflicts_with = "target")]
     guest: bool,
+    /// The emulator of the guest, if not Debian's
+    #[arg(long, requires = "guest")]
+    qemu: Option<PathBuf>,
     /// The server of this build, instead of building it
     #[arg(long)]
     serve: Option<PathBuf>,
