@@ -55,7 +55,7 @@ impl Drop for Tmpfs {
 #[test]
 fn a_full_disk_is_named() {
     for mut engine in engines() {
-        for threads in [1, 2] {
+        for (threads, depth) in [(1, 1), (2, 4)] {
             let Some(tmpfs) = Tmpfs::new() else { return };
             let path = tmpfs.0.path().join("scratch");
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
@@ -66,12 +66,12 @@ fn a_full_disk_is_named() {
                 transform: None,
             };
             io_target.file.set_len(4 << 20).unwrap();
-            let job = whole(Operation::Write, 4 << 20, 4, threads);
+            let job = whole(Operation::Write, 4 << 20, depth, threads);
             match engine.run(&io_target, &job, &GO).unwrap_err() {
                 LoadError::Io { operation: Operation::Write, offset, source, .. } => {
                     assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
-                    // With two threads, the second may fill it before the first has begun.
-                    assert!(threads == 2 || offset >= 512 << 10, "{offset}");
+                    // One of several may still wait for a processor when the others have filled it.
+                    assert!(depth > 1 || offset >= 512 << 10, "{offset}");
                 }
                 LoadError::Short { operation: Operation::Write, .. } => {}
                 e => panic!("{}: {e}", engine.name()),

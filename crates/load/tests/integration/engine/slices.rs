@@ -8,7 +8,7 @@ use cryptbench_load::{LoadError, Operation, Pattern, SectorState};
 use super::GO;
 use super::storage::{engines, extent_of, job, scratch, states, stored};
 
-const SLICE: Duration = Duration::from_millis(4);
+const SLICE: Duration = Duration::from_millis(12);
 
 #[test]
 fn slices_add_up() {
