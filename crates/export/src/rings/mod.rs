@@ -11,7 +11,7 @@ mod slow;
 mod worker;
 
 pub use prepared::Prepared;
-pub(crate) use prepared::{Queues, Rings, cpus};
+pub(crate) use prepared::{Queues, Rings, cpus, depth};
 pub(crate) use requests::{Answer, Buffer, Requests, Success};
 pub(crate) use ring::{Command, Ring, Tag, Vector};
 pub(crate) use slow::{Done, Outcome, Work};

@@ -78,13 +78,21 @@ pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
     list.ok().map(|list| cpu_list(list.trim())).filter(|cpus| !cpus.is_empty())
 }
 
+/// Most slots of a queue of FUSE's.
+///
+/// Requests beyond these wait in the kernel, which adds the next one to each reply without waking
+/// anybody. Small requests become faster up to 20, as more of them reach the disk at once. With 22 and
+/// more, large reads measured up to a fifth slower: all that are under way reach the disk at once and
+/// come back at once, so that disk and CPUs work by turns.
+const MOST: usize = 20;
+
 /// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all
 /// wait for one thread. With two, the other CPU is busy with whoever sends them, and sharing only
 /// wakes more threads: a request measured 5 to 15 % more CPU time.
 fn share(online: &[usize], possible: &[usize]) -> Vec<Queues> {
     let rings = online.len().max(1);
     let sharers = if rings > 2 { 2 } else { 1 };
-    let depth = depth(rings) / sharers;
+    let depth = depth(rings, MOST) / sharers;
     let mut all = vec![Queues::new(); rings];
     for (i, &cpu) in online.iter().enumerate() {
         for sharer in 0..sharers {
@@ -107,14 +115,9 @@ fn cpu_list(list: &str) -> Vec<usize> {
     ranges.flatten().collect()
 }
 
-/// Slots of each queue. Each can take up to [`MAX_REQUEST`](super::MAX_REQUEST) of memory.
-///
-/// Requests beyond these wait in the kernel, which adds the next one to each reply without waking
-/// anybody. Small requests become faster up to 20, as more of them reach the disk at once. With 22 and
-/// more, large reads measured up to a fifth slower: all that are under way reach the disk at once and
-/// come back at once, so that disk and CPUs work by turns.
-fn depth(rings: usize) -> usize {
-    (256 / rings).clamp(8, 20)
+/// Slots of each of so many queues, at most `most`. Each can take up to [`MAX_REQUEST`](super::MAX_REQUEST) of memory.
+pub(crate) fn depth(queues: usize, most: usize) -> usize {
+    (256 / queues).clamp(8, most)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::abi;
 use super::disk::Disk;
-use crate::rings::cpus;
+use crate::rings::{cpus, depth};
 
 /// The kernel's driver, by which disks are made and removed.
 pub struct Control {
@@ -49,7 +49,8 @@ impl Control {
     pub fn add(&mut self, number: u32, disk: &Disk) -> io::Result<File> {
         let unknown = || io::Error::other("the number of CPUs is not known");
         let queues = cpus("online").ok_or_else(unknown)?.len();
-        let mut info = abi::info(number, queues as u16, super::depth(queues) as u16, disk.mark);
+        let mut info =
+            abi::info(number, queues as u16, depth(queues, super::MOST) as u16, disk.mark);
         self.fill(abi::ADD_DEV, number, &mut info)?;
         let mut params = abi::params(disk.size, disk.sector, disk.read_only);
         let connection = self.fill(abi::SET_PARAMS, number, &mut params).and_then(|()| {

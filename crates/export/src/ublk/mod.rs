@@ -16,8 +16,5 @@ pub use control::Control;
 pub use disk::Disk;
 pub use server::{Server, serve};
 
-/// Slots of each of so many queues. Each can take up to [`MAX_REQUEST`](crate::rings::MAX_REQUEST) of memory. Whoever sends
-/// more requests at once waits for a slot, or has a worker of io_uring wait.
-fn depth(queues: usize) -> usize {
-    (256 / queues).clamp(8, 64)
-}
+/// Most slots of a queue. Whoever sends more requests at once waits for a slot, or has a worker of io_uring wait.
+const MOST: usize = 64;

@@ -15,7 +15,7 @@ use crate::arena::Arena;
 use crate::bytes::Bytes;
 use crate::rings::{
     self, Arrived, Buffer, DATA_STRIDE, Done, LONG, MAX_REQUEST, Prepared, Requests, Ring, Success,
-    Transport, Work,
+    Transport, Work, depth,
 };
 use crate::served::Served;
 use crate::stop::Stop;
@@ -54,7 +54,7 @@ pub fn serve(
     let (connection, io_target) = (Arc::new(connection), Arc::new(io_target));
     let (report, reports) = channel();
     let count = rings.queues.len();
-    let size = (super::depth(count), rings.page);
+    let size = (depth(count, super::MOST), rings.page);
     for (queue, (_, ring)) in (0..).zip(rings.queues) {
         let (served, io_target) = (Arc::clone(&server.served), Arc::clone(&io_target));
         let (connection, report) = (Arc::clone(&connection), report.clone());

@@ -10,14 +10,17 @@ use cryptbench_prove::Guest;
 
 use super::{Options, machine, version};
 use crate::guest_kernel;
+use crate::packages::{self, Need};
 
 const LIMIT: Duration = Duration::from_secs(3600);
 
 pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
-    for (file, package) in Guest::NEEDS {
-        if !Path::new(file).exists() {
-            bail!("{file} is not installed: apt install {package}");
-        }
+    if !cfg!(target_arch = "x86_64") {
+        bail!("the guest's kernel is for x86 only");
+    }
+    let needs = Guest::NEEDS.map(|(file, package)| Need { file, package, reason: "the guest" });
+    if let Some(missing) = packages::ensure(&needs).first() {
+        bail!("{missing}");
     }
     let kernel = guest_kernel::ensure()?;
     let qemu = options.qemu.as_deref().unwrap_or(Path::new(Guest::QEMU));

@@ -43,7 +43,7 @@ pub struct Options {
     /// The server of another build, to be compared with: its target/release/examples/serve
     #[arg(long)]
     against: Option<PathBuf>,
-    /// In an emulated guest under a kernel of Debian's, which has ublk: emulated instructions are slow ones, ciphers most
+    /// In a guest under a kernel of Debian's, which has ublk. QEMU emulates its CPU; AES is slow in QEMU 7, not in 10
     #[arg(long, conflicts_with = "target")]
     guest: bool,
     /// The emulator of the guest, if not Debian's
@@ -64,6 +64,11 @@ impl Options {
     fn jobs(&self) -> Vec<&'static Job> {
         let wanted = |job: &&Job| self.jobs.iter().any(|part| job.0.contains(part.as_str()));
         JOBS.iter().filter(|job| self.jobs.is_empty() || wanted(job)).collect()
+    }
+
+    fn wants(&self, row: &str) -> bool {
+        let is_named = self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part));
+        is_named && (self.against.is_some() || !row::OF_AGAINST.contains(&row))
     }
 }
 
@@ -139,7 +144,7 @@ fn measure(
     let jobs = options.jobs();
     let mut rows = Vec::new();
     for &(name, build) in row::ROWS {
-        if !options.want(name) {
+        if !options.wants(name) {
             continue;
         }
         match build(&place) {

@@ -21,10 +21,10 @@ fn slices_add_up() {
                 cryptbench_load::Job { threads, ..job(operation, Pattern::Random, 4096, depth) };
             let mut slices = engine.slices(&targets, &job).unwrap();
             let mut sums = [(0, 0, Duration::ZERO); 2];
+            let (queue, mut most) = (u64::from(depth), 0);
             for turn in [0, 1, 1, 0, 0] {
                 let slice = slices.carry(&mut engine, turn, SLICE, &GO).unwrap();
-                let queue = u64::from(depth);
-                // How many there are, other tests on the same processors decide.
+                most = most.max(slice.ios);
                 assert!(slice.ios > 0, "{}: {slice:?}", engine.name());
                 assert!(slice.bytes == slice.ios * 4096 && !slice.interrupted);
                 let around = u64::from(threads) * queue;
@@ -34,6 +34,8 @@ fn slices_add_up() {
                 *total += slice.total_bytes;
                 *elapsed += slice.elapsed;
             }
+            // One slice may find the processors busy with other tests.
+            assert!(most >= 2 * queue, "{}: {most}", engine.name());
             for (measured, (ios, total, elapsed)) in slices.finish().iter().zip(sums) {
                 assert_eq!((measured.ios, measured.total_bytes), (ios, total));
                 assert_eq!((measured.latency.len(), measured.elapsed), (ios, elapsed));
