@@ -36,6 +36,8 @@ use clap::Parser as _;
 use args::{Args, Command};
 
 fn main() -> ExitCode {
+    // Whatever the caller's shell has open stays out of reach of the programs that are started here.
+    let _ = cryptbench_os::process::pass_nothing_on();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return say::command_line(&error),

@@ -48,8 +48,8 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         VolumeCommand::HeaderRestore(args) => header::restore(args, stop),
         VolumeCommand::Export(args) => export::export(args, stop),
     };
-    // The process that serves says so itself.
-    if !matches!(command, VolumeCommand::Mount(_) | VolumeCommand::Export(_)) {
+    // Of the others the confined process says so itself.
+    if matches!(command, VolumeCommand::Create(_)) {
         warn_of_swap();
     }
     match (code, signal.number()) {

@@ -1,6 +1,5 @@
 //! A process without the rights that its work does not need: another user's, no new ones, and few system calls.
 
-use std::fs::File;
 use std::io;
 
 /// What a confined process is to do.
@@ -13,19 +12,14 @@ pub struct Needs {
     pub rings: bool,
 }
 
-/// The user whose rights suffice for a process of root's that serves `file`: its owner, otherwise who asked for root's
-/// rights by sudo(8), otherwise `nobody`. `None` if this process is not root's, or the system has no such users.
-#[must_use]
-pub fn user_for(file: &File) -> Option<u32> {
-    crate::system::confine::user_for(file)
-}
-
-/// Makes this process of root's, which must have a single thread, that of `user` without any group, for good.
+/// Makes this process of root's, which must have a single thread, that of a user whom nobody is and no other process has, so
+/// that no user can signal, stop or trace it. Where no such user can be had, as in some containers, it gives up every
+/// capability but the one to lock memory. Does nothing in a process of another user's.
 ///
 /// # Errors
-/// The operating system's error, such as in a container that has no such user.
-pub fn become_user(user: u32) -> io::Result<()> {
-    crate::system::confine::become_user(user)
+/// The operating system's error, if rights remain.
+pub fn give_up_rights() -> io::Result<()> {
+    crate::system::confine::give_up_rights()
 }
 
 /// Lets this process, which must have a single thread, gain no rights by executing a program, and open, execute, connect or

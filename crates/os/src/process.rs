@@ -29,6 +29,18 @@ pub fn cpu_s(process: u32) -> Option<f64> {
     crate::system::process::cpu_s(process)
 }
 
+/// Whether a thread of the process waits in the kernel for a disk. False if the system does not report it.
+#[must_use]
+pub fn waits_for_disk(process: u32) -> bool {
+    crate::system::process::waits_for_disk(process)
+}
+
+/// The children of a process. Empty if the system does not report it.
+#[must_use]
+pub fn children(process: u32) -> Vec<u32> {
+    crate::system::process::children(process)
+}
+
 /// Whether a process has the number, including one that has ended and has not been waited for. True
 /// if the system does not report it.
 #[must_use]
@@ -83,6 +95,14 @@ impl Handle {
     pub fn terminate(&self) -> io::Result<()> {
         self.0.terminate()
     }
+
+    /// Ends it, whatever it does.
+    ///
+    /// # Errors
+    /// Those of [`Self::interrupt`].
+    pub fn kill(&self) -> io::Result<()> {
+        self.0.kill()
+    }
 }
 
 /// Asks a child to end that has not been waited for.
@@ -113,6 +133,15 @@ pub fn ended_by(status: ExitStatus) -> Option<i32> {
 /// [`io::ErrorKind::Unsupported`] if the system cannot do that.
 pub fn leave_terminal() -> io::Result<()> {
     crate::system::process::leave_terminal()
+}
+
+/// Keeps descriptors that this process inherited, other than 0 to 2, from every program that it starts. Called first, as
+/// whoever started this process may have left any file open.
+///
+/// # Errors
+/// The operating system's error.
+pub fn pass_nothing_on() -> io::Result<()> {
+    crate::system::process::pass_nothing_on()
 }
 
 /// Prevents core dumps of this process and debuggers of the same user, as far as the system can.

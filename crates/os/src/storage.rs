@@ -8,6 +8,8 @@ pub use crate::system::storage::*;
 /// A mount in this process's namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mount {
+    /// The kernel's number of the mount, which it gives again once the mount is gone; 0 where there are none.
+    pub id: u64,
     /// Device number of the file system, equal to `st_dev` unless the file system hides it (btrfs).
     pub device: u64,
     /// The mount point.

@@ -42,28 +42,20 @@ pub fn unbuffered_input() -> io::Result<File> {
     crate::system::terminal::unbuffered_input()
 }
 
+/// Standard output, as a file without a buffer of this process's.
+///
+/// # Errors
+/// The operating system's error.
+pub fn unbuffered_output() -> io::Result<File> {
+    crate::system::terminal::unbuffered_output()
+}
+
 /// Discards everything written to standard error from now on.
 ///
 /// # Errors
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if that is impossible.
 pub fn silence_errors() -> io::Result<()> {
     crate::system::terminal::silence_errors()
-}
-
-/// Discards everything written to standard error from now on, by way of [`nowhere`].
-///
-/// # Errors
-/// Those of [`silence_errors`].
-pub fn silence_errors_by(nowhere: &File) -> io::Result<()> {
-    crate::system::terminal::silence_errors_by(nowhere)
-}
-
-/// What discards everything written to it.
-///
-/// # Errors
-/// Those of [`silence_errors`].
-pub fn nowhere() -> io::Result<File> {
-    crate::system::terminal::nowhere()
 }
 
 /// Disconnects all three standard streams.

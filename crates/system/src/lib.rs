@@ -23,6 +23,8 @@ pub mod provision;
 mod registry;
 #[cfg_attr(windows, path = "windows/resource.rs")]
 pub mod resource;
+#[cfg(target_os = "linux")]
+mod served_file;
 #[cfg_attr(windows, path = "windows/served_volume.rs")]
 mod served_volume;
 mod settings;

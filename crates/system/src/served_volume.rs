@@ -1,7 +1,7 @@
 //! A block device in use on this machine: served through FUSE, with a loop device, or as a disk of ublk; with a mounted file
 //! system.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +9,11 @@ use cryptbench_blockdev::BlockDevice;
 use cryptbench_export::fuse::{Connection, FuseOptions};
 use cryptbench_export::ublk::Disk;
 
-use crate::SystemError;
 use crate::resource::{
-    Journal, ResourceStack, UblkDisk, fuse_server, loop_device, mount, mount_point, ublk_disk,
+    Journal, Place, ResourceStack, UblkDisk, fuse_server, loop_device, mount, mount_point,
+    ublk_disk,
 };
+use crate::{SystemError, served_file};
 
 /// A served device and everything set up on top of it. Dropping it takes everything down.
 pub struct ServedVolume {
@@ -20,6 +21,8 @@ pub struct ServedVolume {
     /// The file with the contents of the device, or the disk.
     file: PathBuf,
     disk: Option<UblkDisk>,
+    /// Whether another process serves the file, with its size in bytes.
+    expected: Option<u64>,
 }
 
 /// Serves `device` as a file in a new private mount, and attaches a loop device to it. Returns the
@@ -30,7 +33,8 @@ pub(crate) fn as_disk(
 ) -> Result<(PathBuf, PathBuf), SystemError> {
     let path = mount_point::create(stack)?;
     let file = fuse_server::create(stack, device, &path, &FuseOptions::default())?;
-    Ok((loop_device::create(stack, &file, false)?, file))
+    let open = served_file::open(&file, false, None)?;
+    Ok((loop_device::create_over(stack, &open, &file, false)?, file))
 }
 
 impl ServedVolume {
@@ -50,16 +54,17 @@ impl ServedVolume {
             None => mount_point::create(&mut stack)?,
         };
         let file = fuse_server::create(&mut stack, device, &path, options)?;
-        Ok(Self { stack, file, disk: None })
+        Ok(Self { stack, file, disk: None, expected: None })
     }
 
-    /// The same for a device that a child of this process serves, by
+    /// The same for a device of `size` bytes that a child of this process serves, by
     /// [`serve_mounted`](cryptbench_export::fuse::serve_mounted).
     ///
     /// # Errors
     /// Any [`SystemError`]; nothing is left behind.
     pub fn by_child(
         path: Option<&Path>,
+        size: u64,
         options: &FuseOptions,
         journal: &Journal,
     ) -> Result<(Self, Connection), SystemError> {
@@ -69,7 +74,7 @@ impl ServedVolume {
             None => mount_point::create(&mut stack)?,
         };
         let (file, connection) = fuse_server::create_for_child(&mut stack, &path, options)?;
-        Ok((Self { stack, file, disk: None }, connection))
+        Ok((Self { stack, file, disk: None, expected: Some(size) }, connection))
     }
 
     /// A disk of the kernel that a child of this process serves by this connection, with
@@ -80,7 +85,7 @@ impl ServedVolume {
     pub fn disk_by_child(disk: &Disk, journal: &Journal) -> Result<(Self, File), SystemError> {
         let mut stack = ResourceStack::new(journal);
         let (disk, connection) = ublk_disk::create(&mut stack, disk)?;
-        Ok((Self { stack, file: disk.path.clone(), disk: Some(disk) }, connection))
+        Ok((Self { stack, file: disk.path.clone(), disk: Some(disk), expected: None }, connection))
     }
 
     /// The file with the contents of the device, or the disk.
@@ -93,36 +98,49 @@ impl ServedVolume {
     /// root.
     ///
     /// # Errors
-    /// [`SystemError::Program`] with the message of losetup(8); [`SystemError::Io`].
+    /// [`SystemError::Lost`] if the server shows something else than a file of the right size; [`SystemError::Io`].
     pub fn attach(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
         match &self.disk {
             Some(disk) => ublk_disk::start(disk).map(|()| disk.path.clone()),
-            None => loop_device::create(&mut self.stack, &self.file, read_only),
-        }
-    }
-
-    /// Mounts the file system on the device at `directory`, with `nosuid,nodev` unless `options` say otherwise.
-    ///
-    /// # Errors
-    /// [`SystemError::Program`] with the message of mount(8).
-    pub fn mount_file_system(
-        &mut self,
-        device: &Path,
-        directory: &Path,
-        read_only: bool,
-        options: Option<&str>,
-    ) -> Result<(), SystemError> {
-        let path = fs::canonicalize(directory).map_err(SystemError::io("find", directory))?;
-        match &self.disk {
-            Some(disk) => ublk_disk::mount(&mut self.stack, disk, &path, read_only, options),
             None => {
-                mount::mount_at_path(&mut self.stack, device, &self.file, &path, read_only, options)
+                let open = served_file::open(&self.file, read_only, self.expected)?;
+                loop_device::create_over(&mut self.stack, &open, &self.file, read_only)
             }
         }
     }
 
-    /// Like [`mount_file_system`](Self::mount_file_system), but in a private directory, whose path
-    /// it returns.
+    /// Mounts the file system on the device at `place`, with `nosuid,nodev` unless `options` say otherwise.
+    ///
+    /// # Errors
+    /// [`SystemError::Program`] with the message of mount(8); those of mounting at `place`.
+    pub fn mount_file_system(
+        &mut self,
+        device: &Path,
+        place: Arc<Place>,
+        read_only: bool,
+        options: Option<&str>,
+    ) -> Result<(), SystemError> {
+        match &self.disk {
+            Some(disk) => ublk_disk::mount_on(&mut self.stack, disk, place, read_only, options),
+            None => mount::mount_on(&mut self.stack, device, &self.file, place, read_only, options),
+        }
+    }
+
+    /// Shows the file at `place` instead of in its private directory, once a server serves it. Requires root.
+    ///
+    /// # Errors
+    /// As of [`Self::attach`]; those of mounting at `place`.
+    pub fn show_at(&mut self, place: Arc<Place>) -> Result<(), SystemError> {
+        served_file::open(&self.file, true, self.expected)?;
+        let private = self.file.parent().unwrap_or(Path::new("/")).to_owned();
+        let name = self.file.file_name().unwrap_or_default().to_owned();
+        let shown = place.path().join(name);
+        fuse_server::move_to(&mut self.stack, &private, place)?;
+        self.file = shown;
+        Ok(())
+    }
+
+    /// Mounts the file system on the device in a private directory, whose path it returns.
     ///
     /// # Errors
     /// The same, and errors of creating the directory.

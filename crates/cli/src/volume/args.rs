@@ -152,6 +152,20 @@ pub struct UnlockArgs {
     /// Use the backup header: VeraCrypt's and TrueCrypt's at the end, LUKS2's second one
     #[arg(long)]
     pub backup_header: bool,
+    #[command(flatten)]
+    pub confinement: ConfinementArgs,
+}
+
+/// How far the process that reads the header is confined.
+#[derive(Clone, Debug, Default, ClapArgs)]
+#[group(skip)]
+pub struct ConfinementArgs {
+    /// Go on where the process that reads the header cannot be confined: only for volumes of people whom you trust
+    #[arg(long)]
+    pub unconfined: bool,
+    /// That process
+    #[arg(long, hide = true)]
+    pub confined: bool,
 }
 
 impl From<&UnlockArgs> for SecretSource {
@@ -296,9 +310,6 @@ pub struct MountArgs {
     /// How the foreground process gets its secrets from the one that asked for them
     #[arg(long, hide = true)]
     pub secrets_on_stdin: bool,
-    /// The process without rights that serves
-    #[arg(long, hide = true)]
-    pub confined: bool,
 }
 
 /// How requests arrive.
@@ -329,6 +340,9 @@ impl From<Transport> for cryptbench_export::fuse::Transport {
 pub struct UmountArgs {
     /// The mount point, or the volume
     pub what: PathBuf,
+    /// End a process that serves the volume and does not answer; what it has not written is lost
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -414,7 +428,4 @@ pub struct ExportArgs {
     /// volume are free
     #[arg(long)]
     pub discard: bool,
-    /// The process without rights that serves
-    #[arg(long, hide = true)]
-    pub confined: bool,
 }

@@ -3,14 +3,17 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{AlignedBuf, BlockDevice};
 use cryptbench_cipher::tier;
+use cryptbench_os::terminal;
 use cryptbench_volume::{Access, OpenOptions, VolumeError};
 
 use super::args::DumpArgs;
+use super::confined::{Asks, Given, Task};
 use super::partial::Partial;
 use super::{effort, target};
 use crate::exit::Refusal;
@@ -19,17 +22,30 @@ use crate::exit::Refusal;
 const PIECE: usize = 4 << 20;
 
 pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    if args.output != Path::new("-") && args.output.exists() {
+    let task = Task { unlock: &args.unlock, access: Access::ReadOnly };
+    let work = |given: Given| {
+        let mut to = given.other.context("no output came")?;
+        let options = OpenOptions::new(tier()?, effort(stop)?);
+        let header = given.header.as_ref().map(|header| header as &dyn BlockDevice);
+        let volume = &given.target.device;
+        let credentials = given.credentials.first().context("no credentials came")?;
+        let volume =
+            target::unlock(&args.unlock, Arc::clone(volume), header, credentials, &options)?;
+        copy(&volume, &mut to, stop).map(|()| ExitCode::SUCCESS)
+    };
+    if task.is_child() {
+        return task.in_child(work, stop);
+    }
+    let secrets = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
+        Ok(vec![target::credentials(&args.unlock, asks()?, stop)?])
+    };
+    if args.output == Path::new("-") {
+        return task.run(Some(&terminal::unbuffered_output()?), secrets, work, stop);
+    }
+    if args.output.exists() {
         return Err(Refusal::target(&args.output, "it exists; nothing is overwritten").into());
     }
-    let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
-    let options = OpenOptions::new(tier()?, effort(stop)?);
-    let volume = target::unlock(&args.unlock, &target, &options, stop)?;
-    if args.output == Path::new("-") {
-        copy(&volume, &mut io::stdout().lock(), stop)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    new_file(&args.output, |file| copy(&volume, file, stop))?;
+    new_file(&args.output, |file| task.run(Some(file), secrets, work, stop).map(drop))?;
     Ok(ExitCode::SUCCESS)
 }
 

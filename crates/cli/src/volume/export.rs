@@ -11,6 +11,7 @@ use cryptbench_volume::Access;
 
 use super::args::ExportArgs;
 use super::confined::{self, Confined, On};
+use super::target::size_of;
 use super::{secrets, target};
 use crate::say;
 
@@ -19,19 +20,20 @@ const POLL: Duration = Duration::from_millis(50);
 
 pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let access = if args.read_only { Access::ReadOnly } else { Access::ReadWrite };
-    if args.confined {
+    if args.unlock.confinement.confined {
         return serve(args, access, stop);
     }
     let volume = target::open_for_child(&args.unlock.volume, access)?;
     let header = args.unlock.header.as_ref();
     let header =
         header.map(|header| target::open_for_child(header, Access::ReadOnly)).transpose()?;
-    let asks = confined::ask(&volume, stop)?;
+    let most = size_of(&args.unlock.volume, &volume)?;
+    let asks = confined::ask(&args.unlock, &volume, stop)?;
     let credentials = target::credentials(&args.unlock, asks, stop)?;
     let mut server = secrets::through_pipe(&[&credentials], |secrets| {
-        let mut server = Confined::open(&volume, header.as_ref(), &secrets)?;
+        let mut server = Confined::open(&volume, header.as_ref(), &secrets, 1)?;
         drop(secrets);
-        server.opened(stop).map(|_| server)
+        server.opened(args.read_only, most, stop).map(|_| server)
     })?;
     drop((volume, credentials));
     let socket = NbdSocket::new(&args.nbd)?;
@@ -46,7 +48,7 @@ pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
 /// The process without rights that opens the volume and serves it.
 fn serve(args: &ExportArgs, access: Access, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let prepare = || (Needs { sockets: true, rings: false }, ());
-    let begun = confined::begin(&args.unlock, false, access, prepare, stop)?;
+    let begun = confined::begin(&args.unlock, access, prepare, stop)?;
     let Some((mut here, ())) = begun else { return Ok(ExitCode::SUCCESS) };
     let Some(listener) = here.wait()?.and_then(|(_, mut files)| files.pop()) else {
         return Ok(ExitCode::SUCCESS);

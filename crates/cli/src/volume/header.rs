@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
-use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode};
+use cryptbench_blockdev::{BlockDevice, FileDevice};
 use cryptbench_os::files::Opening;
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::format::luks;
@@ -15,6 +15,7 @@ use cryptbench_volume::format::tcrypt::{self, HeaderSource};
 use cryptbench_volume::{Access, VolumeError};
 
 use super::args::{HeaderBackupArgs, HeaderRestoreArgs, UnlockArgs};
+use super::confined::{self, Asks, Given, Task};
 use super::dump::new_file;
 use super::key::{header_options, whose};
 use super::secrets::{self, Prompt};
@@ -37,33 +38,28 @@ fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
 pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     refuse_detached(unlock)?;
+    let task = Task { unlock, access: Access::ReadOnly };
+    let work = |given: Given| save(args, given, stop);
+    if task.is_child() {
+        return task.in_child(work, stop);
+    }
     if args.output.exists() {
         return Err(Refusal::target(&args.output, "it exists; nothing is overwritten").into());
     }
-    let target = target::open(&unlock.volume, Access::ReadOnly, false)?;
-    let device = &*target.device;
-    if target::is_changeable_luks(&target, unlock.format.as_deref())? {
-        new_file(&args.output, |file| {
-            luks::backup_header(device, file).map(drop).with_context(|| whose(unlock))
-        })?;
-    } else {
-        let credentials =
-            secrets::read(&(&unlock.secret).into(), &whose(unlock), false, Prompt::Once, stop)?;
+    let secrets = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
+        let asks = asks()?;
+        if asks.luks || asks.bitlocker {
+            return Ok(Vec::new());
+        }
+        let own =
+            secrets::read(&(&unlock.secret).into(), &whose(unlock), false, Prompt::Once, stop);
         let hidden = args.with_hidden.then(|| {
-            secrets::read(
-                &(&args.hidden_secret).into(),
-                "the hidden volume",
-                false,
-                Prompt::Once,
-                stop,
-            )
+            let whose = "the hidden volume";
+            secrets::read(&(&args.hidden_secret).into(), whose, false, Prompt::Once, stop)
         });
-        let hidden = hidden.transpose()?;
-        let options = header_options(unlock, stop)?;
-        let bytes = tcrypt::backup_headers(device, &credentials, hidden.as_ref(), &options)
-            .with_context(|| whose(unlock))?;
-        new_file(&args.output, |file| file.write_all(&bytes).context("writing the backup"))?;
-    }
+        [own].into_iter().chain(hidden).collect()
+    };
+    new_file(&args.output, |file| task.run(Some(file), secrets, work, stop).map(drop))?;
     say::message(&format!(
         "saved to {}; anyone who has it and one of today's passphrases can open the volume",
         args.output.display()
@@ -71,31 +67,71 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
+fn save(args: &HeaderBackupArgs, given: Given, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let unlock = &args.unlock;
+    let mut file = given.other.context("no output came")?;
+    let device = &*given.target.device;
+    if target::is_changeable_luks(&given.target, unlock.format.as_deref())? {
+        luks::backup_header(device, &mut file).map(drop).with_context(|| whose(unlock))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let own = given.credentials.first().context("no credentials came")?;
+    let options = header_options(unlock, stop)?;
+    let bytes = tcrypt::backup_headers(device, own, given.credentials.get(1), &options)
+        .with_context(|| whose(unlock))?;
+    file.write_all(&bytes).context("writing the backup")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     refuse_detached(unlock)?;
-    let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
-    let device = &*target.device;
-    let backup = args.backup.as_deref().map(Backup::open).transpose()?;
-    // The header to repair may be damaged, so the backup determines the format.
-    let luks = match (&unlock.format, &backup) {
-        (None, Some(backup)) => {
-            luks::info(&backup.device).is_ok() || target::is_changeable_luks(&target, None)?
-        }
-        (format, _) => target::is_changeable_luks(&target, format.as_deref())?,
-    };
     if unlock.backup_header {
         bail!(VolumeError::Invalid(
             "--backup-header: restoring is from the backup by itself".to_owned()
         ));
     }
+    let task = Task { unlock, access: Access::ReadWrite };
+    let work = |given: Given| put_back(args, given, stop);
+    if task.is_child() {
+        return task.in_child(work, stop);
+    }
+    let backup = args.backup.as_deref().map(open_backup).transpose()?;
+    let secrets = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
+        // The header to repair may be damaged, so the backup determines the format.
+        let of_backup = backup.as_ref().map(|file| confined::ask_file(unlock, file, stop));
+        let luks = of_backup.transpose()?.is_some_and(|asks| asks.luks);
+        let asks = asks()?;
+        if luks || asks.luks || asks.bitlocker {
+            return Ok(Vec::new());
+        }
+        let whose = whose(unlock);
+        Ok(vec![secrets::read(&(&unlock.secret).into(), &whose, false, Prompt::Once, stop)?])
+    };
+    task.run(backup.as_ref(), secrets, work, stop)
+}
+
+fn put_back(args: &HeaderRestoreArgs, given: Given, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let unlock = &args.unlock;
+    let device = &*given.target.device;
+    let path = args.backup.as_deref().unwrap_or(Path::new(""));
+    let backup = match (given.other, given.saved) {
+        (None, _) => None,
+        (Some(file), Some(device)) => Some(Backup { path, file, device }),
+        (Some(_), None) => return Err(Refusal::input(path, "it is not a saved header").into()),
+    };
+    let luks = match (&unlock.format, &backup) {
+        (None, Some(backup)) => {
+            luks::info(&backup.device).is_ok() || target::is_changeable_luks(&given.target, None)?
+        }
+        (format, _) => target::is_changeable_luks(&given.target, format.as_deref())?,
+    };
     if !luks {
         refuse_other_contents(args, device)?;
         let file = backup.as_ref().map(Backup::read).transpose()?;
         let source = file.as_deref().map_or(HeaderSource::Embedded, HeaderSource::File);
-        let credentials =
-            secrets::read(&(&unlock.secret).into(), &whose(unlock), false, Prompt::Once, stop)?;
-        tcrypt::restore_headers(device, source, &credentials, &header_options(unlock, stop)?)
+        let credentials = given.credentials.first().context("no credentials came")?;
+        tcrypt::restore_headers(device, source, credentials, &header_options(unlock, stop)?)
             .with_context(|| whose(unlock))?;
     } else if let Some(backup) = &backup {
         luks::restore_header(device, &backup.device, args.force).with_context(|| whose(unlock))?;
@@ -105,6 +141,13 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
     }
     say::message(&format!("the header of {} is restored", whose(unlock)));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opened once, so that the file that was examined is the one that is restored.
+fn open_backup(path: &Path) -> anyhow::Result<File> {
+    // Not blocking: opening a pipe would wait for its other end.
+    let file = Opening::to_read().without_waiting().open(path);
+    Ok(file.map_err(|e| Refusal::input(path, &e.to_string()))?)
 }
 
 /// A header that opens does not prove that this is its disk, so it is not written over known contents.
@@ -119,23 +162,14 @@ fn refuse_other_contents(args: &HeaderRestoreArgs, device: &dyn BlockDevice) -> 
     Ok(())
 }
 
-/// A saved header, opened once, so that the file that was examined is the one that is restored.
+/// A saved header.
 struct Backup<'a> {
     path: &'a Path,
     file: File,
     device: FileDevice,
 }
 
-impl<'a> Backup<'a> {
-    fn open(path: &'a Path) -> anyhow::Result<Self> {
-        let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
-        // Not blocking: opening a pipe would wait for its other end.
-        let file = Opening::to_read().without_waiting().open(path).map_err(fail)?;
-        let same = file.try_clone().map_err(fail)?;
-        let device = FileDevice::from_file(same, IoMode::Buffered, true).map_err(fail)?;
-        Ok(Self { path, file, device })
-    }
-
+impl Backup<'_> {
     /// The whole file, as VeraCrypt and TrueCrypt save headers.
     fn read(&self) -> anyhow::Result<Vec<u8>> {
         let fail = |e: std::io::Error| Refusal::input(self.path, &e.to_string());

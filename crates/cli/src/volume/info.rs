@@ -1,6 +1,8 @@
 //! `cryptbench volume info`.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context as _;
@@ -12,6 +14,7 @@ use cryptbench_volume::format::luks::{self, Info};
 use cryptbench_volume::{Access, OpenOptions, VolumeInfo};
 
 use super::args::InfoArgs;
+use super::confined::{Given, Task};
 use super::{effort, target};
 use crate::say::{print, print_json, terminal_style};
 
@@ -24,27 +27,44 @@ struct Told<'a> {
 }
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    let target = target::open(&args.unlock.volume, Access::ReadOnly, false)?;
-    let detection = detect(&*target.device)?;
-    let header = match (&args.unlock.header, &detection.kind) {
-        (Some(path), _) => {
-            let elsewhere = target::open(path, Access::ReadOnly, false)?;
-            Some(luks::info(&*elsewhere.device).with_context(|| path.display().to_string())?)
+    let task = Task { unlock: &args.unlock, access: Access::ReadOnly };
+    let work = |given: Given| look(args, &given, stop);
+    if task.is_child() {
+        return task.in_child(work, stop);
+    }
+    task.run(
+        None,
+        |asks| match args.open {
+            true => Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]),
+            false => Ok(Vec::new()),
+        },
+        work,
+        stop,
+    )
+}
+
+fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let device = &given.target.device;
+    let detection = detect(&**device)?;
+    let header = match (given.header_device(), &detection.kind) {
+        (Some(elsewhere), _) => {
+            let path = args.unlock.header.as_deref().unwrap_or(Path::new(""));
+            Some(luks::info(elsewhere).with_context(|| path.display().to_string())?)
         }
-        (None, Kind::Luks { problem: None, .. }) => Some(luks::info(&*target.device)?),
+        (None, Kind::Luks { problem: None, .. }) => Some(luks::info(&**device)?),
         _ => None,
     };
     // Damage of the metadata is printed with the rest, as for a damaged LUKS header.
     let metadata = match &detection.kind {
-        Kind::BitLocker { .. } => Some(bitlocker::info(&*target.device)),
+        Kind::BitLocker { .. } => Some(bitlocker::info(&**device)),
         _ => None,
     };
-    let volume = if args.open {
+    let open = |credentials| {
         let options = OpenOptions::new(tier()?, effort(stop)?);
-        Some(target::unlock(&args.unlock, &target, &options, stop)?)
-    } else {
-        None
+        let header = given.header_device();
+        target::unlock(&args.unlock, Arc::clone(device), header, credentials, &options)
     };
+    let volume = given.credentials.first().map(open).transpose()?;
     let opened = volume.as_ref().map(cryptbench_volume::Volume::info);
     if args.json {
         let bitlocker = metadata.as_ref().and_then(|metadata| metadata.as_ref().ok());
@@ -53,7 +73,7 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let mut lines = Lines(Vec::new());
     lines.add("volume", &args.unlock.volume.display());
-    lines.add("size", &format!("{} bytes", target.device.size()));
+    lines.add("size", &format!("{} bytes", device.size()));
     lines.add("what it is", &detection.kind);
     for note in &detection.notes {
         lines.add("note", note);

@@ -8,9 +8,10 @@ use cryptbench_cipher::tier;
 use cryptbench_kdf::{Derivation, Function};
 use cryptbench_volume::format::luks::{self, KeyOptions, Removal};
 use cryptbench_volume::format::tcrypt::{self, HeaderOptions};
-use cryptbench_volume::{Access, Credentials, VolumeError};
+use cryptbench_volume::{Access, VolumeError};
 
 use super::args::{ChangeKeyArgs, KeyArgs, KeyCommand, RemoveKeyArgs, UnlockArgs};
+use super::confined::{Asks, Given, Task};
 use super::create::calibrated;
 use super::secrets::{self, Prompt};
 use super::target;
@@ -39,21 +40,48 @@ pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 
 fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
-    let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
-    let luks = target::is_changeable_luks(&target, unlock.format.as_deref())?;
+    let task = Task { unlock, access: Access::ReadWrite };
+    let work = |given: Given| replace(args, add, &given, stop);
+    if task.is_child() {
+        return task.in_child(work, stop);
+    }
+    task.run(
+        None,
+        |asks| {
+            let Asks { luks, bitlocker, .. } = asks()?;
+            if bitlocker || (add && !luks) {
+                // The child says why before anybody types a passphrase.
+                return Ok(Vec::new());
+            }
+            Ok(vec![
+                secrets::read(&(&unlock.secret).into(), &whose(unlock), luks, Prompt::Once, stop)?,
+                secrets::read(&(&args.new).into(), "the new key", luks, Prompt::Twice, stop)?,
+            ])
+        },
+        work,
+        stop,
+    )
+}
+
+fn replace(
+    args: &ChangeKeyArgs,
+    add: bool,
+    given: &Given,
+    stop: &AtomicBool,
+) -> anyhow::Result<ExitCode> {
+    let unlock = &args.unlock;
+    let luks = target::is_changeable_luks(&given.target, unlock.format.as_deref())?;
     if add && !luks {
         let reason =
             "only LUKS has several keys; `key change` replaces that of VeraCrypt and TrueCrypt";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
-    let existing =
-        secrets::read(&(&unlock.secret).into(), &whose(unlock), luks, Prompt::Once, stop)?;
-    let new = secrets::read(&(&args.new).into(), "the new key", luks, Prompt::Twice, stop)?;
-    let device = &*target.device;
+    let [existing, new] = &given.credentials[..] else { bail!("no credentials came") };
+    let device = &*given.target.device;
     let done = || unlock.volume.display().to_string();
     if !luks {
         let prf = args.new_prf.as_deref().map(Function::find).transpose()?.map(Function::name);
-        tcrypt::change_credentials(device, &existing, &new, prf, &header_options(unlock, stop)?)
+        tcrypt::change_credentials(device, existing, new, prf, &header_options(unlock, stop)?)
             .with_context(done)?;
         say::message("changed; an older copy of the header still opens with the old key");
         return Ok(ExitCode::SUCCESS);
@@ -62,9 +90,9 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     let derivation = luks_derivation(args, &info, stop)?;
     let options = KeyOptions { keyslot: args.keyslot, derivation, resources: resources(stop)? };
     let keyslot = if add {
-        luks::add_key(device, &existing, &new, &options).with_context(done)?
+        luks::add_key(device, existing, new, &options).with_context(done)?
     } else {
-        luks::change_key(device, &existing, &new, &options).with_context(done)?
+        luks::change_key(device, existing, new, &options).with_context(done)?
     };
     say::message(&format!("the new key is in keyslot {keyslot}"));
     Ok(ExitCode::SUCCESS)
@@ -89,19 +117,32 @@ fn luks_derivation(
 
 fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
-    let target = target::open(&unlock.volume, Access::ReadWrite, false)?;
-    if !target::is_changeable_luks(&target, unlock.format.as_deref())? {
+    let task = Task { unlock, access: Access::ReadWrite };
+    let work = |given: Given| take_away(args, &given, stop);
+    if task.is_child() {
+        return task.in_child(work, stop);
+    }
+    let secret = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
+        if args.keyslot.is_some() || !asks()?.luks {
+            return Ok(Vec::new());
+        }
+        let whose = "the key to remove";
+        Ok(vec![secrets::read(&(&unlock.secret).into(), whose, true, Prompt::Once, stop)?])
+    };
+    task.run(None, secret, work, stop)
+}
+
+fn take_away(args: &RemoveKeyArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    if !target::is_changeable_luks(&given.target, args.unlock.format.as_deref())? {
         bail!(VolumeError::Invalid("only LUKS has keys that can be removed".to_owned()));
     }
-    let credentials = match args.keyslot {
-        Some(_) => Credentials::default(),
-        None => {
-            secrets::read(&(&unlock.secret).into(), "the key to remove", true, Prompt::Once, stop)?
-        }
+    let removal = match (args.keyslot, given.credentials.first()) {
+        (Some(keyslot), _) => Removal::Keyslot(keyslot),
+        (None, Some(credentials)) => Removal::Credentials(credentials),
+        (None, None) => bail!("no credentials came"),
     };
-    let removal = args.keyslot.map_or(Removal::Credentials(&credentials), Removal::Keyslot);
-    let keyslot = luks::remove_key(&*target.device, removal, args.force, &resources(stop)?)
-        .with_context(|| unlock.volume.display().to_string())?;
+    let keyslot = luks::remove_key(&*given.target.device, removal, args.force, &resources(stop)?)
+        .with_context(|| whose(&args.unlock))?;
     say::message(&format!("removed keyslot {keyslot}; a backup of the header still holds it"));
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdout, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use cryptbench_os::confine::Needs;
 use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
-use cryptbench_system::resource::{Journal, cleanup};
+use cryptbench_system::resource::{Journal, Place, cleanup};
 use cryptbench_volume::{Access, Credentials, VolumeError};
 
 use super::args::{MountArgs, Transport};
@@ -37,7 +37,7 @@ const DYING: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
 
 pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    if args.confined {
+    if args.unlock.confinement.confined {
         return confined(args, stop);
     }
     if !args.secrets_on_stdin {
@@ -80,7 +80,7 @@ fn sweep(place: &Path) {
 fn ask(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<(Credentials, Option<Credentials>)> {
     // Opened briefly, so that a missing or busy volume is reported before anyone types a passphrase.
     let volume = target::open_for_child(&args.unlock.volume, Access::ReadOnly)?;
-    let asks = super::confined::ask(&volume, stop)?;
+    let asks = super::confined::ask(&args.unlock, &volume, stop)?;
     drop(volume);
     let credentials = target::credentials(&args.unlock, asks, stop)?;
     let hidden = args.protect_hidden.then(|| {
@@ -113,8 +113,7 @@ fn confined(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         };
         (Needs { sockets: false, rings: prepared.has_rings() }, prepared)
     };
-    let begun =
-        super::confined::begin(&args.unlock, args.protect_hidden, access(args), prepare, stop)?;
+    let begun = super::confined::begin(&args.unlock, access(args), prepare, stop)?;
     let Some((mut here, prepared)) = begun else { return Ok(ExitCode::SUCCESS) };
     let Some((on, mut files)) = here.wait()? else { return Ok(ExitCode::SUCCESS) };
     let volume = Arc::clone(&here.volume);
@@ -171,11 +170,46 @@ fn disk(
     }
 }
 
+/// Where a volume is mounted, as somebody sees who may unmount it.
+enum Where {
+    /// A directory that was opened by root.
+    Place(Arc<Place>),
+    /// A path that this user mounted at.
+    Path(PathBuf),
+}
+
+impl Where {
+    fn open(args: &MountArgs) -> anyhow::Result<Self> {
+        if user::is_root() {
+            return Ok(Self::Place(Arc::new(Place::open(&args.mountpoint)?)));
+        }
+        let path = std::fs::canonicalize(&args.mountpoint)?;
+        if mount_at(&path).is_some() || path.read_dir()?.next().is_some() {
+            let reason = "the mount point is not empty, or something is mounted there";
+            return Err(Refusal::target(&args.mountpoint, reason).into());
+        }
+        Ok(Self::Path(path))
+    }
+
+    fn is_mounted(&self) -> bool {
+        match self {
+            Self::Place(place) => place.is_mounted(),
+            Self::Path(path) => mount_at(path).is_some(),
+        }
+    }
+
+    fn sync(&self) {
+        let _ = match self {
+            Self::Place(place) => place.sync(),
+            Self::Path(path) => File::open(path).and_then(|place| files::sync_file_system(&place)),
+        };
+    }
+}
+
 /// What is up, and what to tell the user about it.
 struct Up {
     mounted: ServedVolume,
-    /// What a user would unmount.
-    place: PathBuf,
+    place: Where,
     what: String,
     /// Serves, and ends after what is mounted.
     server: Option<Confined>,
@@ -184,18 +218,16 @@ struct Up {
 /// Sets everything up; the secrets come through `secrets`. This process keeps its rights, to take everything down.
 fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> {
     let volume = target::open_for_child(&args.unlock.volume, access(args))?;
+    let most = target::size_of(&args.unlock.volume, &volume)?;
     let header = args.unlock.header.as_ref();
     let header = header.map(|header| target::open_for_child(header, Access::ReadOnly));
-    let mut server = Confined::open(&volume, header.transpose()?.as_ref(), &secrets)?;
+    let place = Where::open(args)?;
+    let credentials = 1 + u8::from(args.protect_hidden);
+    let mut server = Confined::open(&volume, header.transpose()?.as_ref(), &secrets, credentials)?;
     drop((volume, secrets));
-    let opened = server.opened(stop)?;
+    let opened = server.opened(args.read_only, most, stop)?;
     let read_only = opened.read_only;
     let raw = args.raw || !user::is_root();
-    let place = std::fs::canonicalize(&args.mountpoint)?;
-    if mount_at(&place).is_some() || place.read_dir()?.next().is_some() {
-        let reason = "the mount point is not empty, or something is mounted there";
-        return Err(Refusal::target(&args.mountpoint, reason).into());
-    }
     let journal = journal(&args.unlock.volume)?;
     let mut mounted = match disk(args, opened, &journal)? {
         Some((mounted, connection)) => {
@@ -204,23 +236,39 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
         }
         None => {
             let options = fuse(args, read_only);
+            let path = match &place {
+                Where::Path(path) => Some(path.as_path()),
+                // Seen there once it is served.
+                Where::Place(_) => None,
+            };
             let (mounted, connection) =
-                ServedVolume::by_child(raw.then_some(&place), &options, &journal)?;
+                ServedVolume::by_child(path, opened.size, &options, &journal)?;
             let files: Vec<_> = connection.files().iter().collect();
             server.serve_on(On::Connection, &files, stop)?;
             mounted
         }
     };
-    let what = if raw {
-        format!("the plaintext of {} is {}", args.unlock.volume.display(), mounted.file().display())
-    } else {
-        let device = mounted.attach(read_only)?;
-        mounted
-            .mount_file_system(&device, &place, read_only, args.options.as_deref())
-            .with_context(|| {
-                "its file system cannot be mounted; --raw gives the plaintext as a file".to_owned()
+    let volume = args.unlock.volume.display();
+    let what = match (&place, raw) {
+        (Where::Place(place), false) => {
+            server.watched(Some(stop), || -> anyhow::Result<()> {
+                let device = mounted.attach(read_only)?;
+                let options = args.options.as_deref();
+                mounted
+                    .mount_file_system(&device, Arc::clone(place), read_only, options)
+                    .with_context(|| {
+                        "its file system cannot be mounted; --raw gives the plaintext as a file"
+                            .to_owned()
+                    })
             })?;
-        format!("{} is mounted at {}", args.unlock.volume.display(), place.display())
+            format!("{volume} is mounted at {}", place.path().display())
+        }
+        (place, _) => {
+            if let Where::Place(place) = place {
+                server.watched(Some(stop), || mounted.show_at(Arc::clone(place)))?;
+            }
+            format!("the plaintext of {volume} is {}", mounted.file().display())
+        }
     };
     Ok(Up { mounted, place, what, server: Some(server) })
 }
@@ -237,24 +285,24 @@ pub fn journal(volume: &Path) -> anyhow::Result<Journal> {
 /// Waits until a signal comes, somebody unmounts with the system's own program, or the server ends.
 fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let Some(server) = up.server.take() else { return Ok(ExitCode::SUCCESS) };
-    while !stop.load(Ordering::Relaxed) && mount_at(&up.place).is_some() {
+    while !stop.load(Ordering::Relaxed) && up.place.is_mounted() {
         if server.says_something_within(POLL)? {
             break;
         }
     }
-    let mut result = up.mounted.destroy_at_once();
+    let mut result = server.watched(None, || up.mounted.destroy_at_once());
     if result.is_err() {
         // Whatever happens to this process while it waits, written data is on the disk.
-        let _ = File::open(&up.place).map(|place| files::sync_file_system(&place));
+        server.watched(None, || up.place.sync());
     }
     // Asked to end while the mount is in use: waits as long as it takes, because dirty data would be lost.
-    while result.is_err() && mount_at(&up.place).is_some() {
+    while result.is_err() && up.place.is_mounted() {
         std::thread::sleep(POLL);
-        result = up.mounted.destroy_at_once();
+        result = server.watched(None, || up.mounted.destroy_at_once());
     }
     if result.is_err() {
         // Others that have the disk open, such as udev, close it a moment after it was unmounted.
-        result = up.mounted.destroy();
+        result = server.watched(None, || up.mounted.destroy());
     }
     result?;
     // Unmounted means stable.
@@ -268,7 +316,7 @@ fn hand_over(
     protected: Option<&Credentials>,
     stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
-    let mut child = Command::new(std::env::current_exe()?)
+    let mut child = process::this_program()?
         .args(std::env::args_os().skip(1))
         .arg("--secrets-on-stdin")
         .stdin(Stdio::piped())
@@ -332,7 +380,6 @@ fn in_background(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
-    up.server.as_ref().map_or(Ok(()), Confined::silence)?;
     // The process does not keep the directory busy in which it was started.
     let _ = std::env::set_current_dir("/");
     serve(&mut up, stop)

@@ -19,6 +19,7 @@ use cryptbench_volume::format::luks::{self, LuksOptions, Resources};
 use cryptbench_volume::{Access, OpenOptions, Volume, VolumeError, formats};
 
 use super::args::{SecretSource, UnlockArgs};
+use super::confined::Asks;
 use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
 use crate::say;
@@ -50,6 +51,13 @@ pub fn open_for_child(path: &Path, access: Access) -> anyhow::Result<File> {
     let file = open_file(path, access)?;
     check_unused(path, &file, access)?;
     Ok(file)
+}
+
+/// Bytes of the open file or device, which messages call `path`.
+pub fn size_of(path: &Path, file: &File) -> anyhow::Result<u64> {
+    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
+    let device = FileDevice::from_file(file.try_clone().map_err(fail)?, IoMode::Buffered, true);
+    Ok(device.map_err(fail)?.size())
 }
 
 /// A device of an open file, which nobody else uses.
@@ -197,15 +205,6 @@ fn is_bitlocker(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     })
 }
 
-/// What the header of a volume says of the credentials.
-#[derive(Clone, Copy, Default)]
-pub struct Asks {
-    pub luks: bool,
-    pub bitlocker: bool,
-    /// It opens without any.
-    pub nothing: bool,
-}
-
 /// What the volume that `args` names asks for.
 pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
     let luks = args.header.is_some() || is_luks(target, args.format.as_deref())?;
@@ -238,32 +237,8 @@ fn refuse_bitlocker_credentials(source: &SecretSource) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the volume that `args` names, asking for what unlocks it.
+/// Opens the volume that `args` names, with its header elsewhere if one is given.
 pub fn unlock(
-    args: &UnlockArgs,
-    target: &Target,
-    options: &OpenOptions<'_>,
-    stop: &AtomicBool,
-) -> anyhow::Result<Volume> {
-    let credentials = credentials(args, asks(args, target)?, stop)?;
-    unlock_with(args, target, &credentials, options)
-}
-
-/// The same with credentials that are known already.
-pub fn unlock_with(
-    args: &UnlockArgs,
-    target: &Target,
-    credentials: &cryptbench_volume::Credentials,
-    options: &OpenOptions<'_>,
-) -> anyhow::Result<Volume> {
-    let header = args.header.as_ref().map(|header| open(header, Access::ReadOnly, false));
-    let header = header.transpose()?;
-    let header = header.as_ref().map(|header| &*header.device);
-    unlock_opened(args, Arc::clone(&target.device), header, credentials, options)
-}
-
-/// The same with a detached header that is open.
-pub fn unlock_opened(
     args: &UnlockArgs,
     device: Arc<dyn BlockDevice>,
     header: Option<&dyn BlockDevice>,

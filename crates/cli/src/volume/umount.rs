@@ -1,11 +1,12 @@
 //! `cryptbench volume umount`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use cryptbench_os::process::Handle;
+use cryptbench_os::process::{Handle, children};
 use cryptbench_os::user;
 use cryptbench_system::provision::filesystem;
 use cryptbench_system::provision::mountinfo::mount_at;
@@ -18,6 +19,9 @@ use crate::say;
 /// How long the serving process may take to write back and to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
+
+/// How long one may take that is ended otherwise.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     let what = std::fs::canonicalize(&args.what).or_else(|_| std::path::absolute(&args.what))?;
@@ -33,7 +37,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
         && mount_at(path).is_some()
         && user::is_root()
     {
-        filesystem::unmount(path)?;
+        unmount(path.to_owned(), server.process, args.force)?;
     }
     // Held first: the number of a process that has just ended may belong to another one by now.
     if let Ok(handle) = Handle::open(server.process)
@@ -44,12 +48,41 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     let until = Instant::now() + PATIENCE;
     while !server.has_ended() {
         if Instant::now() > until {
+            if args.force {
+                end_servers(server.process);
+            }
             bail!(Refusal::left_over(&what, "it is still in use; close what is open there"));
         }
         std::thread::sleep(POLL);
     }
     say::message(&format!("{} is unmounted", server.subject.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Unmounts what the keeper `process` keeps. The kernel waits for whoever serves it, and no signal ends that.
+fn unmount(path: PathBuf, process: u32, force: bool) -> anyhow::Result<()> {
+    let (done, ended) = channel();
+    let place = path.clone();
+    std::thread::spawn(move || done.send(filesystem::unmount(&place)));
+    match ended.recv_timeout(if force { GRACE } else { PATIENCE }) {
+        Ok(result) => Ok(result?),
+        Err(_) if force => {
+            end_servers(process);
+            Ok(())
+        }
+        Err(_) => {
+            let reason = "the process that serves it does not answer; --force ends it, and what it has not written is \
+                          lost";
+            bail!(Refusal::left_over(&path, reason))
+        }
+    }
+}
+
+/// Kills the processes that serve for the keeper `process`, which takes down what they served.
+fn end_servers(process: u32) {
+    for child in children(process) {
+        let _ = Handle::open(child).and_then(|held| held.kill());
+    }
 }
 
 /// Nobody serves it: removes the left-overs of a killed server.

@@ -133,7 +133,9 @@ fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<
     if options.allow_other {
         data.push_str(",allow_other");
     }
-    let mut flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    // The server chooses what its names lead to. Kernels before 5.10 follow links all the same.
+    let mut flags =
+        MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::NOSYMFOLLOW;
     if options.read_only {
         flags |= MountFlags::RDONLY;
     }

@@ -1,5 +1,6 @@
 //! Linux: system calls, /proc and /sys.
 
+mod call;
 pub(crate) mod channel;
 pub(crate) mod clock;
 pub(crate) mod confine;
@@ -8,6 +9,7 @@ mod directory;
 pub(crate) mod dirs;
 pub(crate) mod files;
 pub(crate) mod lock;
+pub mod loop_device;
 pub(crate) mod machine;
 pub(crate) mod net;
 mod power;

@@ -88,6 +88,19 @@ pub(crate) fn cpu_s(process: u32) -> Option<f64> {
     Some(stat(process)?.cpu_ticks as f64 / ticks_per_s() as f64)
 }
 
+pub(crate) fn waits_for_disk(process: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    tasks.filter_map(|task| Stat::read(&task.path())).any(|stat| stat.state == 'D')
+}
+
+pub(crate) fn children(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
 fn pid(process: u32) -> io::Result<Pid> {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| Errno::SRCH.into())
@@ -112,6 +125,10 @@ impl Handle {
 
     pub(crate) fn terminate(&self) -> io::Result<()> {
         Ok(pidfd_send_signal(&self.0, Signal::TERM)?)
+    }
+
+    pub(crate) fn kill(&self) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.0, Signal::KILL)?)
     }
 }
 
@@ -140,6 +157,10 @@ pub(crate) fn ended_by(status: ExitStatus) -> Option<i32> {
 pub(crate) fn leave_terminal() -> io::Result<()> {
     setsid()?;
     Ok(())
+}
+
+pub(crate) fn pass_nothing_on() -> io::Result<()> {
+    super::call::descriptors::close_on_exec(3)
 }
 
 pub(crate) fn keep_from_dumps() {

@@ -43,15 +43,15 @@ pub(crate) fn unbuffered_input() -> io::Result<File> {
     Ok(stdin().try_clone_to_owned()?.into())
 }
 
+pub(crate) fn unbuffered_output() -> io::Result<File> {
+    Ok(stdout().try_clone_to_owned()?.into())
+}
+
 pub(crate) fn silence_errors() -> io::Result<()> {
-    silence_errors_by(&nowhere()?)
+    Ok(dup2_stderr(nowhere()?)?)
 }
 
-pub(crate) fn silence_errors_by(nowhere: &File) -> io::Result<()> {
-    Ok(dup2_stderr(nowhere)?)
-}
-
-pub(crate) fn nowhere() -> io::Result<File> {
+fn nowhere() -> io::Result<File> {
     File::options().read(true).write(true).open("/dev/null")
 }
 

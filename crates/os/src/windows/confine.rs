@@ -1,15 +1,10 @@
 //! Confined processes: Windows serves nothing that would need one.
 
-use std::fs::File;
 use std::io;
 
 use crate::confine::Needs;
 
-pub(crate) fn user_for(_: &File) -> Option<u32> {
-    None
-}
-
-pub(crate) fn become_user(_: u32) -> io::Result<()> {
+pub(crate) fn give_up_rights() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -48,6 +48,10 @@ impl Handle {
         Ok(Self { number: process, held: call::open_process(process)? })
     }
 
+    pub(crate) fn kill(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// As Ctrl-Break does: Windows takes Ctrl-C from the members of such a group.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
         match call::has_ended(&self.held) {
@@ -69,6 +73,14 @@ pub(crate) fn this_program() -> io::Result<Command> {
     Ok(Command::new(std::env::current_exe()?))
 }
 
+pub(crate) fn waits_for_disk(_: u32) -> bool {
+    false
+}
+
+pub(crate) fn children(_: u32) -> Vec<u32> {
+    Vec::new()
+}
+
 pub(crate) fn file(pipe: impl Into<OwnedHandle>) -> File {
     pipe.into().into()
 }
@@ -86,6 +98,11 @@ pub(crate) fn leave_terminal() -> io::Result<()> {
 }
 
 /// Windows writes no dumps of processes unless an administrator asks for them.
+/// Windows passes on what it is told to, and nothing else.
+pub(crate) fn pass_nothing_on() -> io::Result<()> {
+    Ok(())
+}
+
 pub(crate) fn keep_from_dumps() {}
 
 /// Single pages are locked where secrets lie; Windows locks no whole process.

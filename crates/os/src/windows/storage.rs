@@ -23,6 +23,7 @@ fn mount(root: &Path) -> Option<Mount> {
     let volume = call::volume(root).ok()?;
     let is_read_only = volume.flags & FILE_READ_ONLY_VOLUME != 0;
     Some(Mount {
+        id: 0,
         device: volume.serial,
         mountpoint: root.to_owned(),
         file_system: volume.file_system,

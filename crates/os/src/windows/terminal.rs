@@ -36,15 +36,11 @@ pub(crate) fn unbuffered_input() -> io::Result<File> {
     Ok(io::stdin().as_handle().try_clone_to_owned()?.into())
 }
 
+pub(crate) fn unbuffered_output() -> io::Result<File> {
+    Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
+}
+
 pub(crate) fn silence_errors() -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-pub(crate) fn silence_errors_by(_nowhere: &File) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-pub(crate) fn nowhere() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::mount::UnmountFlags;
+
 use crate::SystemError;
 use crate::command::run;
+use crate::resource::place::unmount_at;
 
 /// A file system for a new volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +89,7 @@ pub(crate) fn mount(
 /// # Errors
 /// [`SystemError::Busy`], [`SystemError::Io`].
 pub fn unmount(directory: &Path) -> Result<(), SystemError> {
-    use rustix::mount::{UnmountFlags, unmount};
-    match unmount(directory, UnmountFlags::NOFOLLOW) {
+    match unmount_at(directory, UnmountFlags::empty()) {
         Ok(()) => Ok(()),
         Err(rustix::io::Errno::BUSY) => Err(SystemError::Busy { path: directory.to_owned() }),
         Err(e) => Err(SystemError::io("unmount", directory)(e.into())),
@@ -110,9 +112,8 @@ pub(crate) fn once_let_go(
 
 /// Detaches a mount whose disk is gone, even if it is in use.
 pub(crate) fn unmount_dead(directory: &Path) -> Result<(), SystemError> {
-    use rustix::mount::{UnmountFlags, unmount};
-    unmount(directory, UnmountFlags::NOFOLLOW)
-        .or_else(|_| unmount(directory, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH))
+    unmount_at(directory, UnmountFlags::empty())
+        .or_else(|_| unmount_at(directory, UnmountFlags::DETACH))
         .map_err(|e| SystemError::io("unmount", directory)(e.into()))
 }
 

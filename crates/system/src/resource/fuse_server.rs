@@ -10,8 +10,9 @@ use cryptbench_export::fuse::{self, Connection, FILE_SYSTEM, FuseOptions, Mounte
 use cryptbench_text::chain;
 use serde::{Deserialize, Serialize};
 
-use super::{Identity, NOT_OURS, Recovered, Resource, ResourceStack};
+use super::{Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, removed};
 use crate::SystemError;
+use crate::provision::filesystem;
 use crate::provision::mountinfo::mount_at;
 
 /// How long a server may take to end whose parent was killed.
@@ -31,6 +32,8 @@ pub(crate) enum Serving {
     Here(Option<Server>),
     /// A child serves it.
     There(Mounted),
+    /// The same, seen on a directory of somebody's.
+    Placed(Arc<Place>),
 }
 
 impl Serving {
@@ -38,6 +41,7 @@ impl Serving {
         match self {
             Self::Here(server) => server.as_ref().map_or(Ok(()), Server::unmount),
             Self::There(mounted) => mounted.unmount(),
+            Self::Placed(_) => Ok(()),
         }
     }
 }
@@ -84,6 +88,19 @@ pub(crate) fn create_for_child(
     }
 }
 
+/// Moves the mount at `private` to `place`.
+pub(crate) fn move_to(
+    stack: &mut ResourceStack,
+    private: &Path,
+    place: Arc<Place>,
+) -> Result<(), SystemError> {
+    stack.create(FuseMount { path: place.path().to_owned() }, || {
+        let identity = place.take(private)?;
+        Ok((Serving::Placed(place), Some(identity)))
+    })?;
+    filesystem::unmount(private)
+}
+
 fn identity(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
 }
@@ -97,6 +114,9 @@ impl Resource for FuseMount {
     }
 
     fn destroy(&self, live: &mut Serving, _: Option<Identity>) -> Result<(), SystemError> {
+        if let Serving::Placed(place) = live {
+            return place.clear();
+        }
         if let Err(e) = live.unmount()
             && mount_at(&self.path).is_some()
         {
@@ -120,6 +140,13 @@ impl Resource for FuseMount {
         let until = Instant::now() + ORPHANED;
         while !fuse::is_stale_mount(&self.path) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
+        }
+        if rustix::process::geteuid().is_root() {
+            // Another user may lead the path elsewhere by now.
+            return match fuse::is_stale_mount(&self.path) {
+                true => removed(filesystem::unmount_dead(&self.path)),
+                false => Some(Ok(false)),
+            };
         }
         Some(fuse::remove_stale_mount(&self.path).map_err(|e| chain(&e)))
     }

@@ -29,6 +29,19 @@ pub(crate) fn create(
     attached(stack, file, || attach(file, read_only, None))
 }
 
+/// The same for an open file that was reached as `file`.
+pub(crate) fn create_over(
+    stack: &mut ResourceStack,
+    open: &fs::File,
+    file: &Path,
+    read_only: bool,
+) -> Result<PathBuf, SystemError> {
+    attached(stack, file, || {
+        cryptbench_os::loop_device::attach(open, file, read_only)
+            .map_err(SystemError::io("attach a loop device to", file))
+    })
+}
+
 /// The same, to be written to, with blocks of so many bytes instead of the kernel's 512.
 pub(crate) fn create_with(
     stack: &mut ResourceStack,

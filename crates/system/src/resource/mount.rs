@@ -2,12 +2,13 @@
 //! program.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::daemon::Ends;
 use super::{
-    Identity, NOT_OURS, Recovered, Resource, ResourceStack, daemon, loop_device, mapping,
+    Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, daemon, loop_device, mapping,
     mount_point, removed,
 };
 use crate::SystemError;
@@ -56,6 +57,45 @@ pub(super) fn found(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
 }
 
+/// Where a mount is.
+pub(crate) enum Standing {
+    /// At its path, where only root can rename.
+    Private,
+    /// On a directory of somebody's.
+    Placed(Arc<Place>),
+}
+
+impl Standing {
+    /// Unmounts what is at `path`; of ours, that is, if somebody else's can be there.
+    pub(super) fn unmount(
+        &self,
+        path: &Path,
+        identity: Option<Identity>,
+    ) -> Result<(), SystemError> {
+        match self {
+            Self::Private => unmount_ours(path, identity, unmount_by_program),
+            Self::Placed(place) => place.clear(),
+        }
+    }
+}
+
+/// Moves what is mounted at `private` to `place`, as the resource `what`.
+///
+/// There it never was under a path that somebody else can lead elsewhere: programs such as mount(8) take paths.
+pub(super) fn move_to<R: Resource<Live = Standing>>(
+    stack: &mut ResourceStack,
+    what: R,
+    private: &Path,
+    place: Arc<Place>,
+) -> Result<(), SystemError> {
+    stack.create(what, || {
+        let identity = place.take(private)?;
+        Ok((Standing::Placed(place), Some(identity)))
+    })?;
+    // Gone, so that the file system is written back once the other one is unmounted. Its resource finds nothing to do.
+    filesystem::unmount(private)
+}
+
 /// Mounts the file system of `device`, a loop device over `file` if given, in a new private
 /// directory.
 pub(crate) fn mount(
@@ -65,7 +105,7 @@ pub(crate) fn mount(
 ) -> Result<PathBuf, SystemError> {
     let path = mount_point::create(stack)?;
     match file {
-        Some(file) => mount_at_path(stack, device, file, &path, false, None)?,
+        Some(file) => mount_from_file(stack, device, file, &path, false, None)?,
         None => {
             let what = MappedFileSystem { path: path.clone(), device: device.to_owned() };
             stack.create(what, || {
@@ -77,9 +117,23 @@ pub(crate) fn mount(
     Ok(path)
 }
 
-/// Mounts the file system of the loop device over `file` at `path`, with `nosuid,nodev` unless
+/// Mounts the file system of the loop device over `file` at `place`, with `nosuid,nodev` unless
 /// `options` say otherwise.
-pub(crate) fn mount_at_path(
+pub(crate) fn mount_on(
+    stack: &mut ResourceStack,
+    device: &Path,
+    file: &Path,
+    place: Arc<Place>,
+    read_only: bool,
+    options: Option<&str>,
+) -> Result<(), SystemError> {
+    let private = mount_point::create(stack)?;
+    mount_from_file(stack, device, file, &private, read_only, options)?;
+    let what = FileSystem { path: place.path().to_owned(), file: file.to_owned() };
+    move_to(stack, what, &private, place)
+}
+
+fn mount_from_file(
     stack: &mut ResourceStack,
     device: &Path,
     file: &Path,
@@ -89,7 +143,7 @@ pub(crate) fn mount_at_path(
 ) -> Result<(), SystemError> {
     stack.create(FileSystem { path: path.to_owned(), file: file.to_owned() }, || {
         filesystem::mount(device, path, read_only, options)?;
-        Ok(((), found(path)))
+        Ok((Standing::Private, found(path)))
     })?;
     Ok(())
 }
@@ -142,14 +196,14 @@ pub(super) fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
 }
 
 impl Resource for FileSystem {
-    type Live = ();
+    type Live = Standing;
 
     fn path(&self) -> &Path {
         &self.path
     }
 
-    fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
-        unmount_ours(&self.path, identity, unmount_by_program)
+    fn destroy(&self, live: &mut Standing, identity: Option<Identity>) -> Result<(), SystemError> {
+        live.unmount(&self.path, identity)
     }
 
     fn recover(&self, _identity: Option<Identity>) -> Recovered {

@@ -4,12 +4,16 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cryptbench_export::ublk::{Control, Disk};
 use serde::{Deserialize, Serialize};
 
-use super::mount::{found, unmount_by_program, unmount_ours};
-use super::{Identity, NOT_OURS, Recovered, Resource, ResourceStack, loop_device, removed};
+use super::mount::{Standing, found, move_to};
+use super::{
+    Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, loop_device, mount_point,
+    removed,
+};
 use crate::SystemError;
 use crate::command::run;
 use crate::provision::filesystem;
@@ -82,19 +86,21 @@ pub(crate) fn start(disk: &UblkDisk) -> Result<(), SystemError> {
     start().map_err(SystemError::io("start", &disk.path))
 }
 
-/// Mounts the disk's file system at `path`, with `nosuid,nodev` unless `options` say otherwise.
-pub(crate) fn mount(
+/// Mounts the disk's file system at `place`, with `nosuid,nodev` unless `options` say otherwise.
+pub(crate) fn mount_on(
     stack: &mut ResourceStack,
     disk: &UblkDisk,
-    path: &Path,
+    place: Arc<Place>,
     read_only: bool,
     options: Option<&str>,
 ) -> Result<(), SystemError> {
-    stack.create(DiskFileSystem { path: path.to_owned(), disk: disk.clone() }, || {
-        filesystem::mount(&disk.path, path, read_only, options)?;
-        Ok(((), found(path)))
+    let private = mount_point::create(stack)?;
+    stack.create(DiskFileSystem { path: private.clone(), disk: disk.clone() }, || {
+        filesystem::mount(&disk.path, &private, read_only, options)?;
+        Ok((Standing::Private, found(&private)))
     })?;
-    Ok(())
+    let what = DiskFileSystem { path: place.path().to_owned(), disk: disk.clone() };
+    move_to(stack, what, &private, place)
 }
 
 impl UblkDisk {
@@ -142,14 +148,14 @@ impl Resource for UblkDisk {
 }
 
 impl Resource for DiskFileSystem {
-    type Live = ();
+    type Live = Standing;
 
     fn path(&self) -> &Path {
         &self.path
     }
 
-    fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
-        unmount_ours(&self.path, identity, unmount_by_program)
+    fn destroy(&self, live: &mut Standing, identity: Option<Identity>) -> Result<(), SystemError> {
+        live.unmount(&self.path, identity)
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {

@@ -46,6 +46,36 @@ kinds! {
     WorkDirectory(WorkTree),
 }
 
+/// A directory to mount on: nothing is mounted here.
+#[derive(Debug)]
+pub enum Place {}
+
+impl Place {
+    /// # Errors
+    /// [`SystemError::Export`]: nothing is mounted here.
+    pub fn open(_path: &Path) -> Result<Self, SystemError> {
+        Err(cryptbench_export::not_here().into())
+    }
+
+    /// The path by which it was reached.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match *self {}
+    }
+
+    /// Never: there is none.
+    #[must_use]
+    pub fn is_mounted(&self) -> bool {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn sync(&self) -> std::io::Result<()> {
+        match *self {}
+    }
+}
+
 impl AnyResource {
     /// Whether a volume is in use through it: none is mounted here.
     #[must_use]

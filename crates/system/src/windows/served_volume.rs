@@ -9,7 +9,7 @@ use cryptbench_export::fuse::{Connection, FuseOptions};
 use cryptbench_export::ublk::Disk;
 
 use crate::SystemError;
-use crate::resource::Journal;
+use crate::resource::{Journal, Place};
 
 /// A served device: there is none.
 pub enum ServedVolume {}
@@ -30,6 +30,7 @@ impl ServedVolume {
     /// [`SystemError::Export`]: nothing is served here.
     pub fn by_child(
         _path: Option<&Path>,
+        _size: u64,
         _options: &FuseOptions,
         _journal: &Journal,
     ) -> Result<(Self, Connection), SystemError> {
@@ -59,10 +60,16 @@ impl ServedVolume {
     pub fn mount_file_system(
         &mut self,
         _device: &Path,
-        _directory: &Path,
+        _place: Arc<Place>,
         _read_only: bool,
         _options: Option<&str>,
     ) -> Result<(), SystemError> {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: there is none.
+    pub fn show_at(&mut self, _place: Arc<Place>) -> Result<(), SystemError> {
         match *self {}
     }
 

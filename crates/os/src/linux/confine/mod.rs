@@ -1,36 +1,24 @@
 //! Users, `no_new_privs` and seccomp(2).
 
+mod nobody;
 mod table;
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::{fs, io};
 
-use rustix::process::{Gid, Resource, Rlimit, Uid, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
-    set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+    set_no_new_privs,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, apply_filter,
 };
 
+use self::nobody::become_nobody;
 use self::table::{CALLS, FOR_RINGS, FOR_SOCKETS, Only};
 use super::user;
 use crate::confine::Needs;
-
-/// `nobody` and `nogroup`, who own nothing.
-const NOBODY: u32 = 65_534;
-
-pub(crate) fn user_for(file: &File) -> Option<u32> {
-    if !user::is_root() {
-        return None;
-    }
-    let owner = file.metadata().map_or(0, |found| found.uid());
-    let asker = || user::asker().map_or(NOBODY, |asker| asker.user);
-    Some(if owner == 0 { asker() } else { owner })
-}
 
 pub(crate) fn confine(needs: Needs) -> io::Result<()> {
     super::process::keep_from_dumps();
@@ -42,9 +30,12 @@ pub(crate) fn confine(needs: Needs) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn become_user(user: u32) -> io::Result<()> {
+pub(crate) fn give_up_rights() -> io::Result<()> {
+    if !user::is_root() {
+        return Ok(());
+    }
     // The calls below change one thread.
-    let status = std::fs::read_to_string("/proc/self/status")?;
+    let status = fs::read_to_string("/proc/self/status")?;
     if !status.lines().any(|line| line == "Threads:\t1") {
         return Err(io::Error::other("a process with several threads cannot change its user"));
     }
@@ -53,11 +44,8 @@ pub(crate) fn become_user(user: u32) -> io::Result<()> {
     let is_limited = setrlimit(Resource::Memlock, all).is_err();
     // Root of a container may lack the right to raise it. The right to lock memory stays then, and no other.
     set_keep_capabilities(is_limited)?;
-    let (user, group) = (Uid::from_raw(user), Gid::from_raw(NOBODY));
-    set_thread_groups(&[])?;
-    set_thread_res_gid(group, group, group)?;
-    set_thread_res_uid(user, user, user)?;
-    if is_limited {
+    let is_another = become_nobody()?;
+    if is_limited || !is_another {
         let lock = capabilities(None)?.permitted & CapabilitySet::IPC_LOCK;
         let inheritable = CapabilitySet::empty();
         set_capabilities(None, CapabilitySets { effective: lock, permitted: lock, inheritable })?;
@@ -124,17 +112,5 @@ mod tests {
         let len = |sockets, rings| allowing(Needs { sockets, rings }).unwrap().len();
         assert!(len(true, true) > len(false, true) && len(false, true) > len(false, false));
         assert!(unknown().unwrap().len() < 20);
-    }
-
-    #[test]
-    fn who_serves_a_file_is_never_root() {
-        let file = tempfile::tempfile().unwrap();
-        let user = user_for(&file);
-        assert_eq!(user.is_some(), user::is_root());
-        assert_ne!(user, Some(0));
-        if user::is_root() {
-            std::os::unix::fs::fchown(&file, Some(4711), None).unwrap();
-            assert_eq!(user_for(&file), Some(4711));
-        }
     }
 }

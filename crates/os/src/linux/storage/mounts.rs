@@ -15,7 +15,8 @@ pub(super) fn parse(mountinfo: &[u8]) -> Vec<Mount> {
 /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`
 fn mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|&b| b == b' ');
-    let numbers = std::str::from_utf8(fields.nth(2)?).ok()?;
+    let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let numbers = std::str::from_utf8(fields.nth(1)?).ok()?;
     let (major, minor) = numbers.split_once(':')?;
     let device = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
     let mountpoint = unescaped(fields.nth(1)?);
@@ -24,7 +25,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
     let file_system = unescaped(after.next()?).to_string_lossy().into_owned();
     let source = unescaped(after.next()?);
     let options = merged(own, after.next().unwrap_or_default());
-    Some(Mount { device, mountpoint, file_system, source, options })
+    Some(Mount { id, device, mountpoint, file_system, source, options })
 }
 
 /// The mount options, then those of the file system without repetitions, as written by the kernel.

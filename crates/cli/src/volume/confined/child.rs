@@ -1,0 +1,239 @@
+//! The confined process: gets open files and secrets, gives its rights up, and parses.
+
+use std::fs::File;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use cryptbench_blockdev::{BlockDevice, FileDevice};
+use cryptbench_os::channel::Channel;
+use cryptbench_os::confine::{Needs, confine, give_up_rights};
+use cryptbench_os::terminal::readable_within;
+use cryptbench_os::{process, user};
+use cryptbench_volume::{Access, Credentials, OpenOptions, Volume, VolumeError};
+
+use super::believed::{Opened, UP};
+use super::{Asks, ON, ON_DISK, On, Order, Task, What};
+use crate::exit::Refusal;
+use crate::say;
+use crate::volume::args::UnlockArgs;
+use crate::volume::target::{self, Target};
+use crate::volume::{effort, keep_open_keys_from_swap, secrets};
+
+/// How often to look for a signal.
+const POLL: Duration = Duration::from_millis(50);
+
+/// What a command's work has.
+pub struct Given {
+    pub target: Target,
+    pub header: Option<FileDevice>,
+    /// A file that is read or written besides.
+    pub other: Option<File>,
+    /// The same to be read as a device, if it can be.
+    pub saved: Option<FileDevice>,
+    pub credentials: Vec<Credentials>,
+}
+
+impl Given {
+    /// In a process that is not confined.
+    pub(super) fn here(
+        task: &Task<'_>,
+        volume: File,
+        header: Option<File>,
+        other: Option<&File>,
+    ) -> anyhow::Result<Self> {
+        let device = target::device(volume, task.access, false)?;
+        let header = header.map(|file| target::device(file, Access::ReadOnly, false));
+        let other = other.map(File::try_clone).transpose()?;
+        let saved = other.as_ref().and_then(|file| file.try_clone().ok());
+        Ok(Self {
+            target: Target { device: Arc::new(device) },
+            header: header.transpose()?,
+            other,
+            saved: saved.and_then(|file| target::device(file, Access::ReadOnly, false).ok()),
+            credentials: Vec::new(),
+        })
+    }
+
+    pub(super) fn asks(&self, unlock: &UnlockArgs) -> anyhow::Result<Asks> {
+        target::asks(unlock, &self.target)
+    }
+
+    /// The header, wherever it is.
+    pub fn header_device(&self) -> Option<&dyn BlockDevice> {
+        self.header.as_ref().map(|header| header as &dyn BlockDevice)
+    }
+}
+
+/// In a process that is not confined.
+pub(super) fn asks_of(unlock: &UnlockArgs, file: &File) -> anyhow::Result<Asks> {
+    let device = target::device(file.try_clone()?, Access::ReadOnly, false)?;
+    target::asks(unlock, &Target { device: Arc::new(device) })
+}
+
+/// What comes with the first message.
+struct Arrived {
+    channel: Channel,
+    order: Order,
+    secrets: Option<File>,
+    volume: File,
+    header: Option<File>,
+    other: Option<File>,
+}
+
+impl Arrived {
+    fn receive() -> anyhow::Result<Self> {
+        // Neither Ctrl-C at the terminal nor its end ends what the keeper has to take down first.
+        let _ = process::leave_terminal();
+        let wrong = "--confined is for cryptbench itself";
+        let channel = Channel::to_parent().context(wrong)?;
+        let (message, files) = channel.receive().context(wrong)?;
+        let order = Order::hear(&message).context(wrong)?;
+        let mut files = files.into_iter();
+        let secrets = if order.secrets > 0 { files.next() } else { None };
+        let volume = files.next().context("no volume came")?;
+        let header = if order.header { files.next() } else { None };
+        let other = if order.other { files.next() } else { None };
+        Ok(Self { channel, order, secrets, volume, header, other })
+    }
+}
+
+fn receive_all(secrets: Option<File>, count: u8) -> anyhow::Result<Vec<Credentials>> {
+    let Some(mut secrets) = secrets else { return Ok(Vec::new()) };
+    (0..count).map(|_| secrets::receive(&mut secrets)).collect()
+}
+
+/// Says what the volume asks for, if that is all that is wanted of this process.
+fn answer(task: &Task<'_>, volume: File, channel: &Channel) -> anyhow::Result<()> {
+    let device = target::device(volume, Access::ReadOnly, false)?;
+    enter(task.unlock, Needs::default())?;
+    let asks = target::asks(task.unlock, &Target { device: Arc::new(device) })?;
+    Ok(channel.send(&asks.say(), &[])?)
+}
+
+/// Confines this process; `None` if it has done what was wanted.
+pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option<Given>> {
+    let Arrived { channel, order, secrets, volume, header, other } = Arrived::receive()?;
+    match order.what {
+        What::Ask => answer(task, volume, &channel).map(|()| None),
+        What::Serve => bail!("this command serves nothing"),
+        What::Work => {
+            let given = Given::here(task, volume, header, other.as_ref())?;
+            before_confinement(stop)?;
+            enter(task.unlock, Needs::default())?;
+            let credentials = receive_all(secrets, order.secrets)?;
+            Ok(Some(Given { credentials, ..given }))
+        }
+    }
+}
+
+/// Finds out what can only be read before.
+fn before_confinement(stop: &AtomicBool) -> anyhow::Result<()> {
+    cryptbench_cipher::tier()?;
+    effort(stop)?;
+    cryptbench_kdf::memory::keep_available();
+    Ok(())
+}
+
+/// A child that serves.
+pub struct Here {
+    channel: Channel,
+    /// Whose files are served: the keeper's user and group.
+    pub owner: (u32, u32),
+    pub volume: Arc<Volume>,
+    told: bool,
+}
+
+/// Confines this process and opens the volume; `None` if it only had to say what the volume asks for.
+///
+/// `prepare` makes what a confined process cannot, and says what that needs.
+pub fn begin<T>(
+    args: &UnlockArgs,
+    access: Access,
+    prepare: impl FnOnce() -> (Needs, T),
+    stop: &AtomicBool,
+) -> anyhow::Result<Option<(Here, T)>> {
+    let owner = (user::effective(), user::effective_group());
+    let Arrived { channel, order, secrets, volume, header, .. } = Arrived::receive()?;
+    match order.what {
+        What::Ask => {
+            let task = Task { unlock: args, access };
+            return answer(&task, volume, &channel).map(|()| None);
+        }
+        What::Work => bail!("this command serves"),
+        What::Serve => {}
+    }
+    let device = target::device(volume, access, true)?;
+    let header = header.map(|file| target::device(file, Access::ReadOnly, false)).transpose()?;
+    before_confinement(stop)?;
+    let options =
+        OpenOptions { access, ..OpenOptions::new(cryptbench_cipher::tier()?, effort(stop)?) };
+    let (needs, prepared) = prepare();
+    enter(args, needs)?;
+    let mut credentials = receive_all(secrets, order.secrets)?.into_iter();
+    let Some(own) = credentials.next() else { bail!("no credentials came") };
+    let protected = credentials.next();
+    let options = OpenOptions { protect_hidden: protected.as_ref(), ..options };
+    let header = header.as_ref().map(|header| header as &dyn BlockDevice);
+    let volume = target::unlock(args, Arc::new(device), header, &own, &options)?;
+    keep_open_keys_from_swap(&volume);
+    channel.send(&Opened::of(&volume, needs.rings).say(), &[])?;
+    let here = Here { channel, owner, volume: Arc::new(volume), told: false };
+    Ok(Some((here, prepared)))
+}
+
+/// Gives the rights up.
+///
+/// # Errors
+/// If rights remain, or the kernel filters no system calls: nothing was read of the volume yet.
+fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
+    let rights = give_up_rights().context("it keeps root's rights");
+    let calls = confine(needs).context("it may make any system call");
+    let Err(problem) = rights.and(calls) else { return Ok(()) };
+    let reason = format!("the process that reads the header cannot be confined here: {problem:#}");
+    if args.confinement.unconfined {
+        say::message(&format!("warning: {reason}"));
+        return Ok(());
+    }
+    let reason = format!("{reason}; if you trust who made it, --unconfined goes on without");
+    Err(Refusal::target(&args.volume, &reason).into())
+}
+
+impl Here {
+    /// What to serve on; `None` if the keeper does without.
+    pub fn wait(&self) -> anyhow::Result<Option<(On, Vec<File>)>> {
+        let (message, files) = self.channel.receive()?;
+        Ok(match &message[..] {
+            ON => Some((On::Connection, files)),
+            ON_DISK => Some((On::Disk, files)),
+            _ => None,
+        })
+    }
+
+    /// Says that it serves.
+    pub fn is_up(&self) -> anyhow::Result<()> {
+        Ok(self.channel.send(UP, &[])?)
+    }
+
+    /// Whether to go on: until the keeper is gone, a signal comes or `ended` says so. Waits a moment.
+    pub fn goes_on(&mut self, stop: &AtomicBool, ended: impl Fn() -> bool) -> anyhow::Result<bool> {
+        if readable_within(self.channel.readable(), POLL)? {
+            return Ok(false);
+        }
+        if self.volume.hit_protection() && !self.told {
+            self.told = true;
+            say::message(
+                "a write would have damaged the hidden volume; nothing more is written, unmount now",
+            );
+        }
+        Ok(!stop.load(Ordering::Relaxed) && !ended())
+    }
+}
+
+/// What is written is stable once the child has ended.
+pub fn flush(volume: &Volume) -> anyhow::Result<ExitCode> {
+    volume.flush().map_err(|source| VolumeError::Io { doing: "flushing the volume", source })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,298 @@
+//! The keeper's side: starts the confined process, hands it open files, and ends it.
+
+use std::fs::File;
+use std::process::{Child, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use cryptbench_os::channel::Channel;
+use cryptbench_os::process::{self, Handle};
+use cryptbench_os::terminal::readable_within;
+use cryptbench_volume::{Credentials, VolumeError};
+
+use super::believed::{self, Asks, Opened};
+use super::{ON, ON_DISK, On, Order, What, relay};
+use crate::exit::Said;
+use crate::say;
+use crate::volume::secrets;
+
+/// How often to look for a signal.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long a child may take to end once nobody needs it, or a signal came.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How long a child that was asked to end may take to write what it has begun.
+const HALF_DONE: Duration = Duration::from_secs(30);
+
+/// How long a child may do nothing at all while the kernel waits for it.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The child, as its keeper has it. Dropping it ends the child.
+pub struct Confined {
+    child: Child,
+    channel: Option<Channel>,
+    messages: Option<JoinHandle<()>>,
+    /// Until then nothing is lost with it.
+    serves: bool,
+}
+
+/// Whether this system has such processes.
+pub(super) fn can_start() -> bool {
+    !matches!(Channel::to_child(), Err(e) if e.kind() == std::io::ErrorKind::Unsupported)
+}
+
+pub(super) fn ask(volume: &File, stop: &AtomicBool) -> anyhow::Result<Asks> {
+    let order = Order { what: What::Ask, secrets: 0, header: false, other: false };
+    let mut child = Confined::start(order, &[volume], Stdio::null())?;
+    let said = child.hear(stop)?;
+    Asks::believe(&said)
+}
+
+/// Has a child do what this command is for, and prints what it says.
+pub(super) fn work(
+    volume: &File,
+    header: Option<&File>,
+    other: Option<&File>,
+    credentials: &[Credentials],
+    stop: &AtomicBool,
+) -> anyhow::Result<ExitCode> {
+    let order = Order {
+        what: What::Work,
+        secrets: credentials.len() as u8,
+        header: header.is_some(),
+        other: other.is_some(),
+    };
+    let all: Vec<_> = credentials.iter().collect();
+    let (from, to) = process::pipe()?;
+    let output = relay::output(from);
+    let done = secrets::through_pipe(&all, |secrets| {
+        let secrets = (!credentials.is_empty()).then_some(&secrets);
+        let files = secrets.into_iter().chain([volume]).chain(header).chain(other);
+        let files: Vec<_> = files.collect();
+        let mut child = Confined::start(order, &files, to.into())?;
+        child.finish(stop)
+    });
+    let output = output.join().map_err(|_| anyhow::anyhow!("its output cannot be read"))?;
+    let text = output.context("its output cannot be read");
+    done?;
+    let text = text?;
+    if !text.is_empty() {
+        say::print(String::from_utf8_lossy(&text).trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Confined {
+    /// Starts a child that opens the volume with the credentials that come through `secrets`. It says so once it has.
+    pub fn open(
+        volume: &File,
+        header: Option<&File>,
+        secrets: &File,
+        credentials: u8,
+    ) -> anyhow::Result<Self> {
+        let header_comes = header.is_some();
+        let order =
+            Order { what: What::Serve, secrets: credentials, header: header_comes, other: false };
+        let files: Vec<_> = [secrets, volume].into_iter().chain(header).collect();
+        Self::start(order, &files, Stdio::null())
+    }
+
+    fn start(order: Order, files: &[&File], output: Stdio) -> anyhow::Result<Self> {
+        let failed = "the confined process cannot be started";
+        let (channel, theirs) = Channel::to_child().context(failed)?;
+        let (from, to) = process::pipe().context(failed)?;
+        let kept = std::env::vars_os().filter(|(name, _)| is_passed_on(&name.to_string_lossy()));
+        let child = program()?
+            .args(std::env::args_os().skip(1))
+            .arg("--confined")
+            .env_clear()
+            .envs(kept)
+            .env("COLUMNS", say::terminal_style(false).width.to_string())
+            .current_dir("/")
+            .stdin(theirs)
+            .stdout(output)
+            // A terminal would let it read what is typed next.
+            .stderr(to)
+            .spawn()
+            .context(failed)?;
+        let messages = Some(relay::messages(from));
+        let confined = Self { child, channel: Some(channel), messages, serves: false };
+        confined.tell(&order.say(), files)?;
+        Ok(confined)
+    }
+
+    fn tell(&self, message: &[u8], files: &[&File]) -> anyhow::Result<()> {
+        let Some(channel) = &self.channel else { return Ok(()) };
+        match channel.send(message, files) {
+            // It has ended, and whoever listens next learns why.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            sent => sent.context("the confined process hears nothing"),
+        }
+    }
+
+    /// Waits for a message, or a signal.
+    fn hear(&mut self, stop: &AtomicBool) -> anyhow::Result<Vec<u8>> {
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                bail!(VolumeError::Stopped);
+            }
+            if self.says_something_within(POLL)? {
+                let Some(channel) = &self.channel else { return Err(self.ended()) };
+                // No file of its is wanted.
+                let (message, _) = channel.receive()?;
+                return if message.is_empty() { Err(self.ended()) } else { Ok(message) };
+            }
+        }
+    }
+
+    /// Waits until it has opened the volume. `read_only` is what the user and the storage say, `most` how many bytes the
+    /// storage has.
+    pub fn opened(
+        &mut self,
+        read_only: bool,
+        most: u64,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Opened> {
+        let said = self.hear(stop)?;
+        Opened::believe(&said, read_only, most)
+    }
+
+    /// Has it serve on these files.
+    pub fn serve_on(&mut self, on: On, files: &[&File], stop: &AtomicBool) -> anyhow::Result<()> {
+        self.serves = true;
+        let message = match on {
+            On::Connection => ON,
+            On::Disk => ON_DISK,
+        };
+        self.tell(message, files)?;
+        let said = self.hear(stop)?;
+        believed::believe_up(&said)
+    }
+
+    /// Does `act`, for which the kernel waits for this child. Nothing interrupts that: a child that does nothing all the
+    /// while is ended, and so is one that still keeps it waiting after a signal.
+    pub fn watched<T>(&self, stop: Option<&AtomicBool>, act: impl FnOnce() -> T) -> T {
+        let process = self.child.id();
+        let (done, ended) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let (mut used, mut since) = (None, Instant::now());
+                let mut signalled: Option<Instant> = None;
+                while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                    let now = process::cpu_s(process);
+                    if now != used || process::waits_for_disk(process) {
+                        (used, since) = (now, Instant::now());
+                    }
+                    if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                        signalled.get_or_insert_with(Instant::now);
+                    }
+                    let impatient = signalled.is_some_and(|at| at.elapsed() > FAREWELL);
+                    if impatient || since.elapsed() > SILENCE {
+                        if !impatient {
+                            say::message("the process that serves the volume does not answer and is ended; what it has \
+                                          not written is lost");
+                        }
+                        let _ = Handle::open(process).and_then(|held| held.kill());
+                        return;
+                    }
+                }
+            });
+            let result = act();
+            drop(done);
+            result
+        })
+    }
+
+    /// Whether it has said something, or ended, within that time.
+    pub fn says_something_within(&self, patience: Duration) -> anyhow::Result<bool> {
+        let Some(channel) = &self.channel else { return Ok(true) };
+        Ok(readable_within(channel.readable(), patience)?)
+    }
+
+    /// Lets it end, once it has flushed the volume.
+    pub fn end(mut self) -> anyhow::Result<()> {
+        self.channel = None;
+        match self.wait()?.success() {
+            true => Ok(()),
+            false => Err(self.ended()),
+        }
+    }
+
+    /// Waits until it has done its work. A signal asks it to end, which it does where nothing is left half done.
+    fn finish(&mut self, stop: &AtomicBool) -> anyhow::Result<()> {
+        let mut asked: Option<Instant> = None;
+        while self.child.try_wait()?.is_none() {
+            // It has nothing to say: what is readable is its end, or a lie.
+            if self.says_something_within(POLL)? {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            match asked {
+                None if stop.load(Ordering::Relaxed) => {
+                    asked = Some(Instant::now());
+                    process::terminate(&self.child)?;
+                }
+                Some(at) if at.elapsed() > HALF_DONE => self.child.kill()?,
+                _ => {}
+            }
+        }
+        match (self.wait()?.success(), asked.is_some()) {
+            (true, _) => Ok(()),
+            (false, true) => bail!(VolumeError::Stopped),
+            (false, false) => Err(self.ended()),
+        }
+    }
+
+    fn wait(&mut self) -> anyhow::Result<std::process::ExitStatus> {
+        let status = self.child.wait()?;
+        // All that it said is printed before anything else is.
+        if let Some(messages) = self.messages.take() {
+            let _ = messages.join();
+        }
+        Ok(status)
+    }
+
+    /// Why it has ended: it has said so itself, unless it was killed.
+    fn ended(&mut self) -> anyhow::Error {
+        let status = match self.wait() {
+            Ok(status) => status,
+            Err(e) => return e,
+        };
+        match status.code().and_then(|code| u8::try_from(code).ok()) {
+            Some(code) if code != 0 => Said(code).into(),
+            _ => anyhow::anyhow!("the confined process has ended ({status})"),
+        }
+    }
+}
+
+impl Drop for Confined {
+    fn drop(&mut self) {
+        self.channel = None;
+        let until = Instant::now() + if self.serves { FAREWELL } else { Duration::ZERO };
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() > until {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Variables that the child gets: what this program looks at, and the loader's. Root's others can hold secrets.
+fn is_passed_on(name: &str) -> bool {
+    ["CRYPTBENCH_", "LD_", "RUST_BACKTRACE"].iter().any(|known| name.starts_with(known))
+}
+
+/// This program. A test build can have a program that lies in its stead.
+fn program() -> anyhow::Result<std::process::Command> {
+    #[cfg(debug_assertions)]
+    if let Some(program) = std::env::var_os("CRYPTBENCH_TEST_CHILD") {
+        return Ok(std::process::Command::new(program));
+    }
+    process::this_program().context("the confined process cannot be started")
+}

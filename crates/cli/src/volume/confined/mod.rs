@@ -1,0 +1,159 @@
+//! Whatever parses a volume's header does so in a process without rights: a child that has open files and nothing else. Its
+//! parent, the keeper, keeps its own rights, opens what is needed and takes everything down.
+//!
+//! The child is this program with the same arguments and `--confined`. The two exchange messages with open files; what the
+//! child prints goes through the keeper.
+
+mod believed;
+mod child;
+mod keeper;
+mod relay;
+
+use std::fs::File;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use cryptbench_volume::{Access, Credentials};
+
+pub use believed::{Asks, Opened};
+pub use child::{Given, Here, begin, flush};
+pub use keeper::Confined;
+
+use super::args::UnlockArgs;
+use super::target;
+
+/// The first message of the keeper: what to do, and which files come with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Order {
+    what: What,
+    /// How many credentials come through the pipe that is the first file.
+    secrets: u8,
+    header: bool,
+    other: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Say what the volume asks for.
+    Ask = b'?' as isize,
+    /// Do what the arguments say, and end.
+    Work = b'w' as isize,
+    /// Open the volume and serve it.
+    Serve = b's' as isize,
+}
+
+impl Order {
+    fn say(self) -> [u8; 4] {
+        [self.what as u8, self.secrets, self.header.into(), self.other.into()]
+    }
+
+    fn hear(said: &[u8]) -> Option<Self> {
+        let &[what, secrets, header, other] = said else { return None };
+        let all = [What::Ask, What::Work, What::Serve];
+        let what = all.into_iter().find(|known| *known as u8 == what)?;
+        Some(Self { what, secrets, header: header == 1, other: other == 1 })
+    }
+}
+
+/// Later messages of the keeper: what to serve on, a connection of FUSE or NBD, or that of a disk.
+const ON: &[u8] = b"on";
+const ON_DISK: &[u8] = b"on a disk";
+
+/// What to serve on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// A mount or a socket.
+    Connection,
+    /// A disk.
+    Disk,
+}
+
+/// A command's work on a volume.
+pub struct Task<'a> {
+    pub unlock: &'a UnlockArgs,
+    pub access: Access,
+}
+
+impl Task<'_> {
+    /// Whether this process is the child of [`run`](Self::run).
+    pub fn is_child(&self) -> bool {
+        self.unlock.confinement.confined
+    }
+
+    /// Does the work in the child, which ends with the exit code.
+    pub fn in_child(
+        &self,
+        work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<ExitCode> {
+        match child::given(self, stop)? {
+            Some(given) => warned(work(given)),
+            None => Ok(ExitCode::SUCCESS),
+        }
+    }
+
+    /// Has a child do the work, and prints what it says. `secrets` gets the credentials by what the volume asks for; `other`
+    /// is a file that the work reads or writes besides. Where processes cannot be confined by the system, it is done here.
+    ///
+    /// # Errors
+    /// Whatever ended the work, which has been printed.
+    pub fn run(
+        &self,
+        other: Option<&File>,
+        secrets: impl FnOnce(
+            &mut dyn FnMut() -> anyhow::Result<Asks>,
+        ) -> anyhow::Result<Vec<Credentials>>,
+        work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<ExitCode> {
+        let volume = target::open_for_child(&self.unlock.volume, self.access)?;
+        let header = self.unlock.header.as_ref();
+        let header =
+            header.map(|path| target::open_for_child(path, Access::ReadOnly)).transpose()?;
+        if !keeper::can_start() {
+            let given = Given::here(self, volume, header, other)?;
+            let credentials = secrets(&mut || given.asks(self.unlock))?;
+            return warned(work(Given { credentials, ..given }));
+        }
+        let credentials = secrets(&mut || ask(self.unlock, &volume, stop))?;
+        keeper::work(&volume, header.as_ref(), other, &credentials, stop)
+    }
+}
+
+/// The result of work that had keys in memory.
+fn warned(result: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+    super::warn_of_swap();
+    result
+}
+
+/// What a volume asks for, by its header. `volume` is open for reading.
+pub fn ask(unlock: &UnlockArgs, volume: &File, stop: &AtomicBool) -> anyhow::Result<Asks> {
+    match unlock.header {
+        // Only LUKS has one elsewhere.
+        Some(_) => Ok(Asks { luks: true, ..Asks::default() }),
+        None => keeper::ask(volume, stop),
+    }
+}
+
+/// The same of a saved header.
+pub fn ask_file(unlock: &UnlockArgs, saved: &File, stop: &AtomicBool) -> anyhow::Result<Asks> {
+    match keeper::can_start() {
+        true => keeper::ask(saved, stop),
+        false => child::asks_of(unlock, saved),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_heard_as_it_was_given() {
+        for what in [What::Ask, What::Work, What::Serve] {
+            let order = Order { what, secrets: 2, header: true, other: false };
+            assert_eq!(Order::hear(&order.say()), Some(order));
+        }
+        assert_eq!(Order::hear(b"x\0\0\0"), None);
+        assert_eq!(Order::hear(b"w"), None);
+    }
+}

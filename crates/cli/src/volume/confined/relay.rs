@@ -1,0 +1,47 @@
+//! What a confined process prints, made printable by its keeper.
+
+use std::fs::File;
+use std::io::Read;
+use std::thread::JoinHandle;
+
+use crate::say;
+
+/// Bytes of messages that are printed; what follows is read and dropped.
+const MOST_MESSAGES: usize = 64 << 10;
+
+/// Bytes of output that are printed. The metadata of a LUKS2 header are at most 4 MiB.
+const MOST_OUTPUT: u64 = 4 << 20;
+
+/// Prints the lines of the child's standard error as they come, until it closes it.
+pub(super) fn messages(from: File) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let (mut line, mut left) = (Vec::new(), MOST_MESSAGES);
+        let mut piece = [0; 1024];
+        let mut from = from;
+        // Whatever is beyond the limit is still read, or the child would wait for ever.
+        while let Ok(got @ 1..) = from.read(&mut piece) {
+            for byte in &piece[..got.min(left)] {
+                match byte {
+                    b'\n' => say::note(&String::from_utf8_lossy(&std::mem::take(&mut line))),
+                    byte => line.push(*byte),
+                }
+            }
+            left = left.saturating_sub(got);
+        }
+        if !line.is_empty() {
+            say::note(&String::from_utf8_lossy(&line));
+        }
+    })
+}
+
+/// All that the child writes to its standard output; an error if it is too much.
+pub(super) fn output(from: File) -> JoinHandle<std::io::Result<Vec<u8>>> {
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        from.take(MOST_OUTPUT + 1).read_to_end(&mut all)?;
+        match all.len() as u64 > MOST_OUTPUT {
+            true => Err(std::io::Error::other("the confined process printed more than 4 MiB")),
+            false => Ok(all),
+        }
+    })
+}

@@ -1,0 +1,22 @@
+//! Keeps inherited descriptors from the programs that this process starts.
+
+use std::io;
+
+/// Marks every descriptor from `first` on to be closed by execve(2).
+pub(in crate::linux) fn close_on_exec(first: u32) -> io::Result<()> {
+    // SAFETY: three integers, no pointer. It changes flags of descriptors and closes none.
+    let done =
+        unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if done == 0 {
+        return Ok(());
+    }
+    // Before Linux 5.11, and where a filter forbids the call.
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse::<libc::c_int>().ok());
+        if let Some(number) = number.filter(|number| number.cast_unsigned() >= first) {
+            // SAFETY: integers only. A descriptor that was closed meanwhile is an error.
+            unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! Loop devices over open files: whatever has a file's name by now, this file is attached.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Attaches `file` to a free loop device with direct I/O, if the file supports it, and returns the path of the device.
+/// losetup(8) shows `name` where the kernel has none. Requires root and Linux 5.8.
+///
+/// # Errors
+/// The operating system's error.
+pub fn attach(file: &File, name: &Path, read_only: bool) -> io::Result<PathBuf> {
+    let number = super::call::loop_device::attach(file, name, read_only)?;
+    Ok(PathBuf::from(format!("/dev/loop{number}")))
+}

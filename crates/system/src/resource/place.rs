@@ -1,0 +1,336 @@
+//! A directory of somebody's on which this process mounts something: opened once, judged, mounted on and cleared by
+//! descriptors, so that whoever may rename there cannot lead a mount elsewhere.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use cryptbench_os::storage::mounts;
+use cryptbench_os::{Writers, renamed_by};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat, openat2, statx,
+};
+use rustix::io::Errno;
+use rustix::mount::{MoveMountFlags, OpenTreeFlags, UnmountFlags, move_mount, open_tree, unmount};
+
+use super::Identity;
+use crate::SystemError;
+
+/// How many links may be on the way to a directory, as for the kernel.
+const MOST_LINKS: usize = 40;
+
+/// A directory to mount on, and the mount once it is there.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    parent: OwnedFd,
+    name: OsString,
+    directory: OwnedFd,
+    mounted: OnceLock<Placed>,
+}
+
+/// What the kernel calls a mount. Numbers of mounts are given again, so that of the file system counts, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Placed {
+    id: u64,
+    device: u64,
+}
+
+impl Place {
+    /// Opens an empty directory on which nothing is mounted.
+    ///
+    /// Links on the way are followed only where nobody but root can make them: whoever made one chooses where it leads.
+    ///
+    /// # Errors
+    /// [`SystemError::Target`] if it is unfit; [`SystemError::Io`].
+    pub fn open(path: &Path) -> Result<Self, SystemError> {
+        let unfit = |problem: &str| SystemError::Target {
+            path: path.to_owned(),
+            problem: problem.to_owned(),
+        };
+        let failed = |e: Errno| match e {
+            Errno::LOOP => unfit("a link took the place of a directory just now"),
+            Errno::NOTDIR => unfit("the mount point is not a directory"),
+            e => SystemError::io("open", path)(e.into()),
+        };
+        let reached = without_links(path)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open =
+            |path: &Path| openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        let directory = open(&reached).map_err(failed)?;
+        // Where it is by now; `reached` may have `..` in it.
+        let path =
+            std::fs::read_link(reached_by(&directory)).map_err(SystemError::io("find", path))?;
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(unfit("nothing can be mounted on the root directory"));
+        };
+        let parent = open(above).map_err(failed)?;
+        let place =
+            Self { name: name.to_owned(), parent, directory, mounted: OnceLock::new(), path };
+        match place.is_where_it_was().map_err(SystemError::io("inspect", &place.path))? {
+            true => place.check_free().map(|()| place),
+            false => Err(unfit("something else took its place just now")),
+        }
+    }
+
+    /// The path by which it was reached.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Refuses a directory with something in it or on it.
+    fn check_free(&self) -> Result<(), SystemError> {
+        let failed = |e: Errno| SystemError::io("inspect", &self.path)(e.into());
+        let found = statx(&self.directory, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
+        let covered = StatxAttributes::MOUNT_ROOT;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let inside = openat(&self.directory, ".", flags, Mode::empty()).map_err(failed)?;
+        let mut entries = rustix::fs::Dir::read_from(&inside).map_err(failed)?;
+        let entry = entries.find(|entry| {
+            entry
+                .as_ref()
+                .map_or(true, |e| ![b".", b"..".as_slice()].contains(&e.file_name().to_bytes()))
+        });
+        match found.map_err(failed)?.stx_attributes.contains(covered) || entry.is_some() {
+            true => Err(SystemError::Target {
+                path: self.path.clone(),
+                problem: "the mount point is not empty, or something is mounted there".to_owned(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether its name still leads to it.
+    fn is_where_it_was(&self) -> io::Result<bool> {
+        let which =
+            |found: rustix::fs::Statx| (found.stx_dev_major, found.stx_dev_minor, found.stx_ino);
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let named = statx(&self.parent, &self.name, flags, StatxFlags::BASIC_STATS)?;
+        let held = statx(&self.directory, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
+        Ok(which(named) == which(held))
+    }
+
+    /// Puts what is mounted at `private`, where only root can go, here as well, and returns its identity.
+    ///
+    /// # Errors
+    /// [`SystemError::Target`] if the directory is in use by now or was renamed; [`SystemError::Io`]. Nothing is mounted
+    /// here then.
+    pub(super) fn take(&self, private: &Path) -> Result<Identity, SystemError> {
+        let failed = |e: Errno| SystemError::io("mount on", &self.path)(e.into());
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        let tree = open_tree(CWD, private, flags).map_err(failed)?;
+        let placed = Placed::at(&tree, OsStr::new("")).map_err(failed)?;
+        self.check_free()?;
+        let by_descriptors =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(&tree, "", &self.directory, "", by_descriptors).map_err(failed)?;
+        if Placed::at(&self.parent, &self.name) != Ok(placed) {
+            // It was renamed before the mount kept it where it is.
+            unmount(reached_by(&tree), UnmountFlags::DETACH).map_err(failed)?;
+            let problem = "something else took its place just now".to_owned();
+            return Err(SystemError::Target { path: self.path.clone(), problem });
+        }
+        let _ = self.mounted.set(placed);
+        Ok(Identity::number(placed.device))
+    }
+
+    /// Whether what was mounted here still is, whatever the directories above it are called by now.
+    #[must_use]
+    pub fn is_mounted(&self) -> bool {
+        self.mounted.get().is_some_and(|mounted| mounted.is_there())
+    }
+
+    /// Writes the dirty data of what is mounted here back.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn sync(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let root = openat(&self.parent, &self.name, flags, Mode::empty())?;
+        match Placed::at(&root, OsStr::new("")).ok() == self.mounted.get().copied() {
+            true => Ok(rustix::fs::syncfs(&root)?),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes it down and writes dirty data back. If somebody did that already, there is nothing to do.
+    ///
+    /// # Errors
+    /// [`SystemError::Busy`] if it is in use or something is mounted on it; [`SystemError::Io`].
+    pub(super) fn clear(&self) -> Result<(), SystemError> {
+        let Some(mounted) = self.mounted.get().copied().filter(|mounted| mounted.is_there()) else {
+            return Ok(());
+        };
+        let busy = || SystemError::Busy { path: self.path.clone() };
+        if Placed::at(&self.parent, &self.name) != Ok(mounted) {
+            return Err(busy());
+        }
+        match unmount_in(&self.parent, &self.name, UnmountFlags::empty()) {
+            Err(Errno::BUSY) => Err(busy()),
+            other => other.map_err(|e| SystemError::io("unmount", &self.path)(e.into())),
+        }
+    }
+}
+
+impl Placed {
+    /// The topmost mount at `name` in `directory`, or the one that `directory` is in if the name is empty. Sends no request
+    /// to whoever serves it.
+    fn at(directory: impl AsFd, name: &OsStr) -> Result<Self, Errno> {
+        let by = if name.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::SYMLINK_NOFOLLOW };
+        let flags = by | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+        let found = statx(directory, name, flags, StatxFlags::MNT_ID)?;
+        let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
+        Ok(Self { id: found.stx_mnt_id, device })
+    }
+
+    fn is_there(self) -> bool {
+        let mounts = mounts().unwrap_or_default();
+        mounts.iter().any(|mount| Self { id: mount.id, device: mount.device } == self)
+    }
+}
+
+/// Unmounts what is on top at `path`, without following a link on the way or at its end.
+pub(crate) fn unmount_at(path: &Path, flags: UnmountFlags) -> Result<(), Errno> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Errno::INVAL);
+    };
+    let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = openat2(CWD, above, directory, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    unmount_in(&parent, name, flags)
+}
+
+/// The kernel lets nobody rename or replace a directory on which something is mounted, so below an open directory the name
+/// means the mount as long as it stands.
+fn unmount_in(parent: &OwnedFd, name: &OsStr, flags: UnmountFlags) -> Result<(), Errno> {
+    unmount(reached_by(parent).join(name), flags | UnmountFlags::NOFOLLOW)
+}
+
+/// A path to an open file, for calls that take no descriptor.
+fn reached_by(file: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// The absolute path that `path` leads to by links of root's, with no link left on the way unless somebody puts one there.
+fn without_links(path: &Path) -> Result<PathBuf, SystemError> {
+    let failed = |e: io::Error| SystemError::io("find", path)(e);
+    let mut whole = std::path::absolute(path).map_err(failed)?;
+    for _ in 0..MOST_LINKS {
+        let Some((link, rest)) = first_link(&whole).map_err(failed)? else {
+            return Ok(whole);
+        };
+        let above = link.parent().unwrap_or(Path::new("/"));
+        let owner = std::fs::symlink_metadata(&link).map_err(failed)?.uid();
+        let user = rustix::process::geteuid().as_raw();
+        let led_by = renamed_by(above, user, Writers::Owner).map_err(failed)?;
+        if led_by.is_some() || (owner != 0 && owner != user) {
+            let problem = "it is a symbolic link that another user can change; name the directory \
+                           that it leads to";
+            return Err(SystemError::Target { path: link, problem: problem.to_owned() });
+        }
+        whole = above.join(std::fs::read_link(&link).map_err(failed)?).join(rest);
+    }
+    Err(failed(Errno::LOOP.into()))
+}
+
+/// The first link on the way, and what follows it.
+fn first_link(path: &Path) -> io::Result<Option<(PathBuf, PathBuf)>> {
+    let mut way = PathBuf::new();
+    let mut parts = path.components();
+    while let Some(part) = parts.next() {
+        way.push(part);
+        if matches!(part, Component::Normal(_)) && std::fs::symlink_metadata(&way)?.is_symlink() {
+            return Ok(Some((way, parts.as_path().to_owned())));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{chown, symlink};
+
+    use rustix::mount::{MountFlags, mount};
+
+    use super::*;
+
+    #[test]
+    fn a_directory_with_something_in_it_a_file_and_nothing_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("empty")).unwrap();
+        fs::write(path("file"), "").unwrap();
+        let place = Place::open(&path("empty")).unwrap();
+        assert_eq!(place.path(), path("empty").canonicalize().unwrap());
+        assert!(!place.is_mounted());
+        place.clear().unwrap();
+        for unfit in [dir.path(), &path("file"), &path("no"), Path::new("/")] {
+            assert!(Place::open(unfit).is_err(), "{}", unfit.display());
+        }
+    }
+
+    #[test]
+    fn links_of_others_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir_all(path("a/mnt")).unwrap();
+        symlink("a", path("ours")).unwrap();
+        assert_eq!(
+            Place::open(&path("ours/mnt")).unwrap().path(),
+            path("a/mnt").canonicalize().unwrap()
+        );
+        symlink("loop", path("loop")).unwrap();
+        assert!(Place::open(&path("loop/mnt")).is_err());
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: giving a directory away requires root");
+            return;
+        }
+        chown(dir.path(), Some(12_345), None).unwrap();
+        let refused = Place::open(&path("ours/mnt")).unwrap_err().to_string();
+        assert!(refused.contains("symbolic link"), "{refused}");
+        // Without a link on the way it is what was named.
+        assert!(Place::open(&path("a/mnt")).is_ok());
+    }
+
+    #[test]
+    fn what_is_mounted_lands_on_the_directory_that_was_opened() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: mounting requires root");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for name in ["private", "mnt", "roots"] {
+            fs::create_dir(path(name)).unwrap();
+        }
+        mount("test", path("private"), "tmpfs", MountFlags::empty(), None).unwrap();
+        fs::write(path("private/here"), "").unwrap();
+
+        // Swapped after it was opened.
+        let place = Place::open(&path("mnt")).unwrap();
+        fs::rename(path("mnt"), path("away")).unwrap();
+        symlink("roots", path("mnt")).unwrap();
+        assert!(place.take(&path("private")).is_err());
+        assert!(!path("roots/here").exists() && !path("away/here").exists());
+
+        fs::remove_file(path("mnt")).unwrap();
+        fs::create_dir_all(path("above/mnt")).unwrap();
+        let place = Place::open(&path("above/mnt")).unwrap();
+        place.take(&path("private")).unwrap();
+        unmount_at(&path("private"), UnmountFlags::empty()).unwrap();
+        // Renamed with what is above it, and something else in its stead.
+        fs::rename(path("above"), path("renamed")).unwrap();
+        symlink(".", path("above")).unwrap();
+        assert!(place.is_mounted() && path("renamed/mnt/here").exists());
+        assert!(unmount_at(&path("above/mnt"), UnmountFlags::empty()).is_err(), "by a link");
+        let open = fs::File::open(path("renamed/mnt/here")).unwrap();
+        assert!(matches!(place.clear(), Err(SystemError::Busy { .. })));
+        drop(open);
+        place.clear().unwrap();
+        assert!(!place.is_mounted() && !path("renamed/mnt/here").exists());
+    }
+}
