@@ -20,6 +20,7 @@ mod help;
 mod history;
 mod history_place;
 mod hostile_directory;
+mod hostile_volume;
 mod interruption;
 mod kdf;
 mod main_job;

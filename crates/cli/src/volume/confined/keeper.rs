@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::process::{Child, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,6 +20,9 @@ use crate::volume::secrets;
 
 /// How often to look for a signal.
 const POLL: Duration = Duration::from_millis(50);
+
+/// How often to look whether something is done that takes milliseconds.
+const TICK: Duration = Duration::from_millis(2);
 
 /// How long a child may take to end once nobody needs it, or a signal came.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -175,35 +177,30 @@ impl Confined {
 
     /// Does `act`, for which the kernel waits for this child. Nothing interrupts that: a child that does nothing all the
     /// while is ended, and so is one that still keeps it waiting after a signal.
-    pub fn watched<T>(&self, stop: Option<&AtomicBool>, act: impl FnOnce() -> T) -> T {
-        let process = self.child.id();
-        let (done, ended) = channel::<()>();
+    pub fn watched<T: Send>(&self, stop: Option<&AtomicBool>, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let (mut used, mut since) = (None, Instant::now());
-                let mut signalled: Option<Instant> = None;
-                while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                    let now = process::cpu_s(process);
-                    if now != used || process::waits_for_disk(process) {
-                        (used, since) = (now, Instant::now());
-                    }
-                    if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                        signalled.get_or_insert_with(Instant::now);
-                    }
-                    let impatient = signalled.is_some_and(|at| at.elapsed() > FAREWELL);
-                    if impatient || since.elapsed() > SILENCE {
-                        if !impatient {
-                            say::message("the process that serves the volume does not answer and is ended; what it has \
-                                          not written is lost");
-                        }
-                        let _ = Handle::open(process).and_then(|held| held.kill());
-                        return;
-                    }
+            // Elsewhere, as the kernel gives signals to the first thread even if it waits there for ever.
+            let acting = scope.spawn(act);
+            let mut silence = Silence::of(self.child.id());
+            let mut signalled: Option<Instant> = None;
+            while !acting.is_finished() {
+                if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    signalled.get_or_insert_with(Instant::now);
                 }
-            });
-            let result = act();
-            drop(done);
-            result
+                let silent = silence.lasts();
+                if silent {
+                    say::message(
+                        "the process that serves the volume does not answer and is ended; what it has not written is \
+                         lost",
+                    );
+                }
+                if silent || signalled.is_some_and(|at| at.elapsed() > FAREWELL) {
+                    let _ = Handle::open(self.child.id()).and_then(|held| held.kill());
+                    break;
+                }
+                std::thread::sleep(TICK);
+            }
+            acting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
@@ -265,6 +262,28 @@ impl Confined {
             Some(code) if code != 0 => Said(code).into(),
             _ => anyhow::anyhow!("the confined process has ended ({status})"),
         }
+    }
+}
+
+/// How long a process has done nothing.
+struct Silence {
+    process: u32,
+    used: Option<f64>,
+    since: Instant,
+}
+
+impl Silence {
+    fn of(process: u32) -> Self {
+        Self { process, used: None, since: Instant::now() }
+    }
+
+    fn lasts(&mut self) -> bool {
+        let used = process::cpu_s(self.process);
+        // One that waits for its disk does what it can.
+        if used != self.used || process::waits_for_disk(self.process) {
+            (self.used, self.since) = (used, Instant::now());
+        }
+        self.since.elapsed() > SILENCE
     }
 }
 

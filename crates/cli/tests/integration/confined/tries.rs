@@ -65,6 +65,21 @@ extern "C" fn at_start() {
     }
 }
 
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_END: extern "C" fn() = at_end;
+
+/// What never flushed anything tries at its end.
+extern "C" fn at_end() {
+    // SAFETY: it asks for a number alone.
+    let confined = unsafe { prctl(GET_SECCOMP, 0, 0, 0, 0) } != 0;
+    if confined && !ONCE.swap(true, Ordering::SeqCst) {
+        try_all();
+    }
+}
+
+static ONCE: AtomicBool = AtomicBool::new(false);
+
 /// The C library's, after all has been tried once.
 ///
 /// # Safety
@@ -72,7 +87,6 @@ extern "C" fn at_start() {
 /// As fdatasync(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fdatasync(file: c_int) -> c_int {
-    static ONCE: AtomicBool = AtomicBool::new(false);
     // SAFETY: it asks for a number alone. A process without a filter answers 0; with one it may answer nothing.
     let confined = unsafe { prctl(GET_SECCOMP, 0, 0, 0, 0) } != 0;
     if (confined || ANYWHERE.load(Ordering::SeqCst)) && !ONCE.swap(true, Ordering::SeqCst) {

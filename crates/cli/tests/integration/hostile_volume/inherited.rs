@@ -1,0 +1,216 @@
+//! What the process that reads a stranger's header has of its caller's: nothing but what it needs.
+
+use std::fs::{self, File};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{SOMEBODY, compiled, wait_until};
+use crate::sandbox::{Sandbox, skipped, text};
+
+const OPENED: [&str; 2] = ["--passphrase-file", "secret"];
+
+/// A volume of somebody's, mounted by a shell command line, which begins with `exec` and the program as `"$@"`.
+struct Bench {
+    sandbox: Sandbox,
+}
+
+impl Bench {
+    fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+            skipped("mounting needs root and /dev/fuse");
+            return None;
+        }
+        let bench = Self { sandbox: Sandbox::new() };
+        fs::write(bench.path("secret"), "secret").unwrap();
+        fs::create_dir(bench.path("mnt")).unwrap();
+        let create = ["create", "v", "--format", "luks1", "--size", "4MiB", "--unlock-time", "1ms"];
+        let made = bench.sandbox.run(&[&["volume"], &create[..], &OPENED].concat());
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        chown(bench.path("v"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+        Some(bench)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.sandbox.target().join(name)
+    }
+
+    /// `cryptbench volume mount` by way of a shell.
+    fn by_shell(&self, line: &str, more: &[&str]) -> Command {
+        let args = [&["volume", "mount", "v", "mnt", "--raw"], &OPENED[..], more].concat();
+        let program = self.sandbox.command(&args);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line, "sh"]).arg(program.get_program()).args(program.get_args());
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell.current_dir(self.sandbox.target()).stdin(Stdio::null());
+        shell
+    }
+
+    fn umount(&self) {
+        let done = self.sandbox.run(&["volume", "umount", "mnt"]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    }
+
+    /// The processes of this mount: those that have its arguments.
+    fn processes(&self) -> Vec<(PathBuf, bool)> {
+        let here = self.sandbox.target();
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words: Vec<&[u8]> = line.split(|b| *b == 0).collect();
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let ours = String::from_utf8_lossy(&environment)
+                .contains(&here.parent().unwrap().display().to_string())
+                || words.contains(&b"--confined".as_slice());
+            if words.contains(&b"mount".as_slice()) && ours {
+                found.push((entry.path(), words.contains(&b"--confined".as_slice())));
+            }
+        }
+        found
+    }
+}
+
+/// What a process has open, by number.
+fn open_files(process: &Path) -> Vec<(u32, PathBuf)> {
+    let entries = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+    let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    entries.filter_map(|entry| Some((number(&entry)?, fs::read_link(entry.path()).ok()?))).collect()
+}
+
+#[test]
+fn no_file_of_the_caller_and_no_terminal_is_passed_on() {
+    let Some(bench) = Bench::new() else { return };
+    fs::write(bench.path("roots"), "root's alone").unwrap();
+    let terminal = bench.path("terminal");
+    File::create(&terminal).unwrap();
+    let line = format!("exec 7<roots 8<>roots 2>>{}; exec \"$@\"", terminal.display());
+    let mut command = bench.by_shell(&line, &[]);
+    command.env("AWS_SECRET_ACCESS_KEY", "root's secret");
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", fs::read_to_string(&terminal).unwrap());
+    let processes = bench.processes();
+    let seen: Vec<_> = processes.iter().map(|(process, _)| open_files(process)).collect();
+    let secret = processes.iter().filter(|(_, confined)| *confined).map(|(process, _)| {
+        String::from_utf8_lossy(&fs::read(process.join("environ")).unwrap())
+            .contains("root's secret")
+    });
+    let secrets: Vec<bool> = secret.collect();
+    bench.umount();
+    assert_eq!(secrets, [false], "its variables");
+    assert_eq!(processes.len(), 2, "{processes:?}");
+    for ((process, confined), files) in processes.iter().zip(&seen) {
+        let roots = files.iter().any(|(_, file)| file.ends_with("roots"));
+        assert!(!roots, "{}: {files:?}", process.display());
+        let terminal = files.iter().any(|(_, file)| file.ends_with("terminal"));
+        assert!(!confined || !terminal, "{}: {files:?}", process.display());
+    }
+}
+
+#[test]
+fn its_owner_can_neither_stop_nor_end_the_process_that_serves() {
+    let Some(bench) = Bench::new() else { return };
+    assert!(bench.by_shell("exec \"$@\"", &[]).status().unwrap().success());
+    let processes = bench.processes();
+    let (server, _) = processes.iter().find(|(_, confined)| *confined).expect("a server");
+    let number = server.file_name().unwrap();
+    let status = fs::read_to_string(server.join("status")).unwrap();
+    let signals = ["-STOP", "-KILL"].map(|signal| {
+        let mut kill = Command::new("kill");
+        let done = kill.arg(signal).arg(number).uid(SOMEBODY).gid(SOMEBODY).output().unwrap();
+        done.status.success()
+    });
+    let _ = Command::new("kill").arg("-CONT").arg(number).status();
+    bench.umount();
+    assert_eq!(signals, [false; 2], "{status}");
+    let real = status.lines().find_map(|line| line.strip_prefix("Uid:\t")).unwrap();
+    let real: u32 = real.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(![0, SOMEBODY, 65_534].contains(&real), "{real}");
+}
+
+#[test]
+fn without_the_right_to_change_its_user_it_has_no_other_either() {
+    let Some(bench) = Bench::new() else { return };
+    if Command::new("setpriv").arg("--version").output().is_err() {
+        skipped("there is no program setpriv");
+        return;
+    }
+    let drop = "setpriv --bounding-set=-setuid,-setgid --inh-caps=-setuid,-setgid -- \"$@\"";
+    let done = bench.by_shell(&format!("exec {drop}"), &[]).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let processes = bench.processes();
+    let (server, _) = processes.iter().find(|(_, confined)| *confined).expect("a server");
+    let status = fs::read_to_string(server.join("status")).unwrap();
+    bench.umount();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().trim_start_matches(':').trim().to_owned()
+    };
+    // CAP_IPC_LOCK is 14.
+    for set in ["CapEff", "CapPrm", "CapInh"] {
+        let has = u64::from_str_radix(&field(set), 16).unwrap();
+        assert_eq!(has & !(1 << 14), 0, "{set}: {status}");
+    }
+    assert_eq!((field("Seccomp").as_str(), field("NoNewPrivs").as_str()), ("2", "1"));
+}
+
+/// Has no filters for system calls.
+const WITHOUT_FILTERS: &str = r#"
+use std::ffi::{c_int, c_long};
+unsafe extern "C" { fn __errno_location() -> *mut c_int; fn dlsym(from: usize, name: *const u8) -> usize; }
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall(n: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long {
+    #[cfg(target_arch = "x86_64")]
+    const SECCOMP: c_long = 317;
+    #[cfg(target_arch = "aarch64")]
+    const SECCOMP: c_long = 277;
+    if n == SECCOMP { unsafe { *__errno_location() = 22 }; return -1; }
+    type Call = unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
+    let next: Call = unsafe { std::mem::transmute(dlsym(usize::MAX, b"syscall\0".as_ptr())) };
+    unsafe { next(n, a, b, c, d, e, f) }
+}
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl(what: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int {
+    if what == 22 { unsafe { *__errno_location() = 22 }; return -1; }
+    type Call = unsafe extern "C" fn(c_int, c_long, c_long, c_long, c_long) -> c_int;
+    let next: Call = unsafe { std::mem::transmute(dlsym(usize::MAX, b"prctl\0".as_ptr())) };
+    unsafe { next(what, a, b, c, d) }
+}
+"#;
+
+#[test]
+fn where_it_cannot_be_confined_the_user_has_to_say_so() {
+    let Some(bench) = Bench::new() else { return };
+    let place = bench.sandbox.out();
+    let options = ["--crate-type=cdylib"];
+    let Some(library) = compiled(&place, WITHOUT_FILTERS, "without", &options) else { return };
+    let commands: [&[&str]; 4] = [
+        &["info", "v"],
+        &["dump", "v", "-", "--passphrase-file", "secret"],
+        &["key", "remove", "v", "--keyslot", "5"],
+        &["header-backup", "v", "saved"],
+    ];
+    for command in commands {
+        let run = |more: &[&str]| {
+            let args = [&["volume"], command, more].concat();
+            bench.sandbox.command(&args).env("LD_PRELOAD", &library).output().unwrap()
+        };
+        let refused = run(&[]);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(3), "{command:?}: {said}");
+        assert!(said.contains("--unconfined") && said.contains("cannot be confined"), "{said}");
+        assert!(refused.stdout.is_empty() && !bench.path("saved").exists(), "{command:?}");
+        let said = text(&run(&["--unconfined"]).stderr).to_string();
+        assert!(said.contains("warning") && said.contains("cannot be confined"), "{said}");
+    }
+    assert!(bench.path("saved").exists());
+    wait_until("nothing is left", || {
+        let journals = bench.sandbox.left_behind();
+        !journals.iter().any(|path| path.extension().is_some_and(|e| e == "jsonl"))
+    });
+}

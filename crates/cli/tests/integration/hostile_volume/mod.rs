@@ -1,0 +1,48 @@
+//! Volumes and directories of people who are after root's rights: the program mounts for them, and lends them nothing else.
+
+mod inherited;
+mod lies;
+mod swapped;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::sandbox::{skipped, text};
+
+/// A user who is nobody.
+const SOMEBODY: u32 = 4711;
+
+fn mounts() -> String {
+    String::from_utf8_lossy(&fs::read("/proc/self/mountinfo").unwrap()).into_owned()
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < until, "not: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A program or library of one file, compiled in `place`.
+pub fn compiled(place: &Path, source: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
+    let file = place.join(format!("{name}.rs"));
+    fs::write(&file, source).unwrap();
+    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let built = Command::new(compiler)
+        .args(["--edition=2024", "-Cpanic=abort", "-o", name])
+        .args(options)
+        .arg(&file)
+        .current_dir(place)
+        .output();
+    match built {
+        Ok(done) if done.status.success() => Some(place.join(name)),
+        Ok(done) => panic!("{name}: {}", text(&done.stderr)),
+        Err(e) => {
+            skipped(&format!("rustc cannot be started: {e}"));
+            None
+        }
+    }
+}

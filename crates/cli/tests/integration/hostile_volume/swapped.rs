@@ -1,0 +1,166 @@
+//! Root mounts a volume on a directory that its owner keeps exchanging for a link to one of root's.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::{SOMEBODY, mounts, wait_until};
+use crate::sandbox::{Sandbox, skipped, text};
+
+/// Tells this test that it is the attacker, and where.
+const ATTACK: &str = "CRYPTBENCH_TEST_ATTACK";
+
+/// Seconds that a mount is attacked; by hand, a minute or more.
+const SECONDS: &str = "CRYPTBENCH_TEST_ATTACK_SECONDS";
+
+/// Exchanges `mnt` and `link` once the volume is served and again and again, until it is killed.
+fn swap_for_ever(place: &Path) -> ! {
+    let (one, other) = (place.join("mnt"), place.join("link"));
+    let mut waits = true;
+    loop {
+        // The moment between a look at the mount point and the mount is the server's beginning.
+        let served = || mounts().contains("fuse.cryptbench");
+        let until = Instant::now() + Duration::from_millis(300);
+        while waits && !served() && Instant::now() < until {}
+        let _ = renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE);
+        if !waits || Instant::now() >= until {
+            std::thread::sleep(Duration::from_micros(200));
+            let _ = renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE);
+        }
+        waits = !waits || !served();
+    }
+}
+
+struct Attacker(Child);
+
+impl Attacker {
+    fn start(place: &Path) -> Self {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "hostile_volume::swapped::a_mount_lands_where_it_was_meant",
+                "--nocapture",
+            ])
+            .env(ATTACK, place)
+            .uid(SOMEBODY)
+            .gid(SOMEBODY)
+            .current_dir("/")
+            .spawn();
+        Self(child.unwrap())
+    }
+}
+
+impl Drop for Attacker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Where mounts may not land, below which root's files are.
+fn roots(sandbox: &Sandbox) -> PathBuf {
+    sandbox.out().join("roots")
+}
+
+fn unmount_all(below: &Path) {
+    let below = below.display().to_string();
+    for line in mounts().lines().rev() {
+        let place = line.split(' ').nth(4).unwrap_or_default();
+        if place.starts_with(&below) {
+            let _ = Command::new("umount").arg(place).status();
+        }
+    }
+}
+
+#[test]
+fn a_mount_lands_where_it_was_meant() {
+    if let Some(place) = std::env::var_os(ATTACK) {
+        swap_for_ever(Path::new(&place));
+    }
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        skipped("mounting for somebody needs root and /dev/fuse");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let (target, roots) = (sandbox.target(), roots(&sandbox));
+    fs::create_dir(&roots).unwrap();
+    for open in [target.parent().unwrap(), &target, &sandbox.out()] {
+        fs::set_permissions(open, Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::create_dir(target.join("place")).unwrap();
+    fs::create_dir(target.join("place/mnt")).unwrap();
+    symlink(&roots, target.join("place/link")).unwrap();
+    fs::write(target.join("secret"), "secret").unwrap();
+    let secret = ["--passphrase-file", "secret"];
+    let create = ["volume", "create", "v", "--format", "luks1", "--size", "8MiB"];
+    let made =
+        sandbox.run(&[&create[..], &["--unlock-time", "1ms", "--mkfs", "ext4"], &secret].concat());
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    chown(target.join("v"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    chown(target.join("place"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    chown(target.join("place/mnt"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+
+    let seconds = std::env::var(SECONDS).ok().and_then(|s| s.parse().ok());
+    let until = seconds.map(|s| Instant::now() + Duration::from_secs(s));
+    let (mut mounted, mut refused) = (0, 0);
+    let mut attacker = Attacker::start(&target.join("place"));
+    for seed in cryptbench_prove::seeds(12) {
+        let raw: &[&str] = if seed % 3 == 0 { &["--raw"] } else { &[] };
+        let mount = ["volume", "mount", "v", "place/mnt", "--transport", "device"];
+        let done = sandbox.run(&[&mount[..], &secret, raw].concat());
+        let now = mounts();
+        let taken = now.contains(&roots.display().to_string());
+        // Taken down before anything is judged: a test that fails leaves no mount.
+        drop(attacker);
+        let subject = target.join("v").display().to_string();
+        let _ = sandbox.run(&["volume", "umount", &subject]);
+        wait_until("it is unmounted", || {
+            let journals = sandbox.left_behind();
+            !journals.iter().any(|path| path.extension().is_some_and(|e| e == "jsonl"))
+        });
+        unmount_all(&target);
+        unmount_all(&roots);
+        assert!(!taken, "seed {seed}: mounted over a directory of root's: {}", text(&done.stderr));
+        match done.status.code() {
+            Some(0) => mounted += 1,
+            Some(3) => refused += 1,
+            code => panic!("seed {seed}: {code:?}, {}", text(&done.stderr)),
+        }
+        attacker = Attacker::start(&target.join("place"));
+        if until.is_some_and(|until| Instant::now() > until) {
+            break;
+        }
+    }
+    println!("{mounted} mounted where they were meant, {refused} refused");
+    cryptbench_prove::count(mounted + refused, "mounts on a directory that was swapped");
+}
+
+#[test]
+fn a_link_of_somebodys_is_not_followed() {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        skipped("mounting for somebody needs root and /dev/fuse");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let (target, roots) = (sandbox.target(), roots(&sandbox));
+    fs::create_dir(&roots).unwrap();
+    fs::create_dir(target.join("place")).unwrap();
+    symlink(&roots, target.join("place/mnt")).unwrap();
+    chown(target.join("place"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    fs::write(target.join("secret"), "secret").unwrap();
+    let secret = ["--passphrase-file", "secret"];
+    let create =
+        ["volume", "create", "v", "--format", "luks1", "--size", "4MiB", "--unlock-time", "1ms"];
+    assert!(sandbox.run(&[&create[..], &secret].concat()).status.success());
+    let done =
+        sandbox.run(&[&["volume", "mount", "v", "place/mnt", "--raw"], &secret[..]].concat());
+    let said = text(&done.stderr);
+    unmount_all(&roots);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("symbolic link"), "{said}");
+}
