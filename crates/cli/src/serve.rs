@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use cryptbench_os::process::this_program;
 use cryptbench_runner::RunError;
 use cryptbench_serve::{Address, Opener, Server, Site, open};
 use cryptbench_system::provision::runtime_directory;
@@ -18,7 +19,8 @@ use crate::say::{message, print};
 use args::ServeArgs;
 
 pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let program = this_program().context("cannot find this program's own file")?;
+    let program = PathBuf::from(program.get_program());
     let unfit = |problem: &str| RunError::Target {
         path: PathBuf::from("runs"),
         problem: problem.to_owned(),

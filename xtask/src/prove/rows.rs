@@ -188,6 +188,23 @@ pub const ROWS: &[Row] = &[
         ],
     },
     Row {
+        name: "hostile",
+        what: "attacks on root: mount points swapped, confined processes that lie, plans and names that are scripts, targets swapped under a run",
+        share: 8,
+        least: Least::OfAll("attacks", 100),
+        once: &[],
+        again: &[
+            tests("cli integration", "hostile_volume::"),
+            tests("cli integration", "hostile_directory::"),
+        ],
+        special: None,
+        broken: &[broken(
+            "links",
+            "a mount point is looked up by its path once more",
+            tests("cli integration", "hostile_volume::swapped::a_mount"),
+        )],
+    },
+    Row {
         name: "fuzzing",
         what: "parsers of a stranger's bytes under libFuzzer",
         share: 12,

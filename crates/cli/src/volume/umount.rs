@@ -1,6 +1,6 @@
 //! `cryptbench volume umount`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
         && mount_at(path).is_some()
         && user::is_root()
     {
-        unmount(path.to_owned(), server.process, args.force)?;
+        unmount(path, server.process, args.force)?;
     }
     // Held first: the number of a process that has just ended may belong to another one by now.
     if let Ok(handle) = Handle::open(server.process)
@@ -60,9 +60,9 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Unmounts what the keeper `process` keeps. The kernel waits for whoever serves it, and no signal ends that.
-fn unmount(path: PathBuf, process: u32, force: bool) -> anyhow::Result<()> {
+fn unmount(path: &Path, process: u32, force: bool) -> anyhow::Result<()> {
     let (done, ended) = channel();
-    let place = path.clone();
+    let place = path.to_owned();
     std::thread::spawn(move || done.send(filesystem::unmount(&place)));
     match ended.recv_timeout(if force { GRACE } else { PATIENCE }) {
         Ok(result) => Ok(result?),
@@ -73,7 +73,7 @@ fn unmount(path: PathBuf, process: u32, force: bool) -> anyhow::Result<()> {
         Err(_) => {
             let reason = "the process that serves it does not answer; --force ends it, and what it has not written is \
                           lost";
-            bail!(Refusal::left_over(&path, reason))
+            bail!(Refusal::left_over(path, reason))
         }
     }
 }
