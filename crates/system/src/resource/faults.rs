@@ -368,7 +368,7 @@ fn veracrypt() {
 
 #[test]
 fn builtin_mounted() {
-    each_step("builtin-mounted", &[LOOP, MKFS, MOUNT], &SOME);
+    each_step("builtin-mounted", &[MKFS, MOUNT], &SOME);
 }
 
 #[test]
