@@ -13,7 +13,7 @@ use cryptbench_os::terminal;
 use cryptbench_volume::{Access, OpenOptions, VolumeError};
 
 use super::args::DumpArgs;
-use super::confined::{Asks, Given, Task};
+use super::confined::{Asking, Given, Task};
 use super::partial::Partial;
 use super::{effort, target};
 use crate::exit::Refusal;
@@ -36,9 +36,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if task.is_child() {
         return task.in_child(work, stop);
     }
-    let secrets = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
-        Ok(vec![target::credentials(&args.unlock, asks()?, stop)?])
-    };
+    let secrets = |asks: Asking<'_>| Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]);
     if args.output == Path::new("-") {
         return task.run(Some(&terminal::unbuffered_output()?), secrets, work, stop);
     }

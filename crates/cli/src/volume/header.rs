@@ -15,7 +15,7 @@ use cryptbench_volume::format::tcrypt::{self, HeaderSource};
 use cryptbench_volume::{Access, VolumeError};
 
 use super::args::{HeaderBackupArgs, HeaderRestoreArgs, UnlockArgs};
-use super::confined::{self, Asks, Given, Task};
+use super::confined::{self, Asking, Given, Task};
 use super::dump::new_file;
 use super::key::{header_options, whose};
 use super::secrets::{self, Prompt};
@@ -46,7 +46,7 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
     if args.output.exists() {
         return Err(Refusal::target(&args.output, "it exists; nothing is overwritten").into());
     }
-    let secrets = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
+    let secrets = |asks: Asking<'_>| {
         let asks = asks()?;
         if asks.luks || asks.bitlocker {
             return Ok(Vec::new());
@@ -97,7 +97,7 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
         return task.in_child(work, stop);
     }
     let backup = args.backup.as_deref().map(open_backup).transpose()?;
-    let secrets = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
+    let secrets = |asks: Asking<'_>| {
         // The header to repair may be damaged, so the backup determines the format.
         let of_backup = backup.as_ref().map(|file| confined::ask_file(unlock, file, stop));
         let luks = of_backup.transpose()?.is_some_and(|asks| asks.luks);

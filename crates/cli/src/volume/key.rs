@@ -11,7 +11,7 @@ use cryptbench_volume::format::tcrypt::{self, HeaderOptions};
 use cryptbench_volume::{Access, VolumeError};
 
 use super::args::{ChangeKeyArgs, KeyArgs, KeyCommand, RemoveKeyArgs, UnlockArgs};
-use super::confined::{Asks, Given, Task};
+use super::confined::{Asking, Asks, Given, Task};
 use super::create::calibrated;
 use super::secrets::{self, Prompt};
 use super::target;
@@ -122,7 +122,7 @@ fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if task.is_child() {
         return task.in_child(work, stop);
     }
-    let secret = |asks: &mut dyn FnMut() -> anyhow::Result<Asks>| {
+    let secret = |asks: Asking<'_>| {
         if args.keyslot.is_some() || !asks()?.luks {
             return Ok(Vec::new());
         }

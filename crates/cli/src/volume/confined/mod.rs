@@ -92,21 +92,35 @@ impl Task<'_> {
         }
     }
 
-    /// Has a child do the work, and prints what it says. `secrets` gets the credentials by what the volume asks for; `other`
-    /// is a file that the work reads or writes besides. Where processes cannot be confined by the system, it is done here.
+    /// Has a child do the work on the volume that the arguments name, and prints what it says. `secrets` gets the credentials
+    /// by what the volume asks for; `other` is a file that the work reads or writes besides. Where processes cannot be
+    /// confined by the system, it is done here.
     ///
     /// # Errors
     /// Whatever ended the work, which has been printed.
     pub fn run(
         &self,
         other: Option<&File>,
-        secrets: impl FnOnce(
-            &mut dyn FnMut() -> anyhow::Result<Asks>,
-        ) -> anyhow::Result<Vec<Credentials>>,
+        secrets: impl FnOnce(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
         work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
         let volume = target::open_for_child(&self.unlock.volume, self.access)?;
+        self.run_on(volume, other, secrets, work, stop)
+    }
+
+    /// The same on an open volume.
+    ///
+    /// # Errors
+    /// Those of [`Self::run`].
+    pub fn run_on(
+        &self,
+        volume: File,
+        other: Option<&File>,
+        secrets: impl FnOnce(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
+        work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<ExitCode> {
         let header = self.unlock.header.as_ref();
         let header =
             header.map(|path| target::open_for_child(path, Access::ReadOnly)).transpose()?;
@@ -119,6 +133,9 @@ impl Task<'_> {
         keeper::work(&volume, header.as_ref(), other, &credentials, stop)
     }
 }
+
+/// Finds out what the volume asks for.
+pub type Asking<'a> = &'a mut dyn FnMut() -> anyhow::Result<Asks>;
 
 /// The result of work that had keys in memory.
 fn warned(result: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
